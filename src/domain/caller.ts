@@ -1,0 +1,16 @@
+/** Who asks, as `access/` made it out from the bearer key. Everything else is looked up by (workspace, id). */
+export interface Caller {
+  /** SHA-256 of the whole key, lower-case hex. Not a secret. */
+  keyHash: string;
+  keyName: string;
+  kind: KeyKind;
+  workspaceId: string;
+  /** The member who owns the key; null for a key that acts as the organization. */
+  memberId: string | null;
+}
+
+/**
+ * `member`: inference key of a member. `organization`: inference key that acts as the organization.
+ * `management`: administration only.
+ */
+export type KeyKind = 'member' | 'organization' | 'management';

@@ -1,0 +1,115 @@
+/**
+ * Every way a request can fail: kind → HTTP status, `error_type` of the wire, and whether the same request may
+ * succeed elsewhere or later. `docs/reference/errors.md` is this table in words; a test keeps the two equal.
+ *
+ * @see interface "Errors", responses.md section 4.2 and 5, ruling 9
+ */
+export const errorKinds = {
+  invalid_request: { status: 400, errorType: 'invalid_request', says: 'The request breaks a rule of the interface.' },
+  model_not_found: { status: 400, errorType: 'invalid_request', says: 'No endpoint carries the model that was named.' },
+  not_offered: { status: 400, errorType: 'invalid_request', says: 'The interface knows the field; this build does not offer it.' },
+  context_length_exceeded: { status: 400, errorType: 'context_length_exceeded', says: 'The input does not fit into the context of the model.' },
+  content_policy: { status: 400, errorType: 'content_policy_violation', says: 'The provider refused the content.' },
+  upstream_rejected: { status: 400, errorType: 'invalid_request', says: 'The provider blamed the request.' },
+  authentication: { status: 401, errorType: 'authentication', says: 'The key is missing or not valid.' },
+  payment_required: { status: 402, errorType: 'payment_required', says: 'Credits or budget are used up.' },
+  permission_denied: { status: 403, errorType: 'permission_denied', says: 'The key may not do this.' },
+  not_found: { status: 404, errorType: 'not_found', says: 'There is nothing here.' },
+  method_not_allowed: { status: 405, errorType: 'invalid_request', says: 'The path exists, the method does not.' },
+  request_timeout: { status: 408, errorType: 'timeout', says: 'The deadline of the gateway passed.' },
+  payload_too_large: { status: 413, errorType: 'payload_too_large', says: 'The body is larger than the limit.' },
+  unprocessable: { status: 422, errorType: 'unprocessable', says: 'The body has the right shape but cannot be meant.' },
+  rate_limited: { status: 429, errorType: 'rate_limit_exceeded', says: 'Too many requests: ours or the provider’s limit.' },
+  client_closed: { status: 499, errorType: 'server', says: 'The client left; nobody reads this.' },
+  internal: { status: 500, errorType: 'server', says: 'A fault of the gateway.' },
+  upstream_failed: { status: 502, errorType: 'provider_unavailable', says: 'The provider failed or its answer made no sense.' },
+  unavailable: { status: 503, errorType: 'provider_overloaded', says: 'The gateway cannot serve now: draining, or its store is gone.' },
+  upstream_timeout: { status: 524, errorType: 'timeout', says: 'The provider was too slow.' },
+  upstream_overloaded: { status: 529, errorType: 'provider_overloaded', says: 'The provider says that it is overloaded.' },
+} as const satisfies Record<string, { status: number; errorType: string; says: string }>;
+
+export type ErrorKind = keyof typeof errorKinds;
+
+/** What a failed response object says in `error.code`: a closed list of the interface. */
+export function responseErrorCode(errorType: string): string {
+  switch (errorType) {
+    case 'rate_limit_exceeded':
+      return 'rate_limit_exceeded';
+    case 'context_length_exceeded':
+    case 'invalid_request':
+      return 'invalid_prompt';
+    case 'content_policy_violation':
+      return 'image_content_policy_violation';
+    default:
+      return 'server_error';
+  }
+}
+
+/** One problem of a body. `path` is a JSON path without the leading `$`: `input[3].content[0].text`. */
+export interface Issue {
+  path: string;
+  message: string;
+}
+
+/** `error.availability` of the envelope. @see routing.md 8.3 */
+export interface Availability {
+  code: string;
+  retryable: boolean;
+  requested_models: string[];
+  docs_url: string;
+}
+
+export interface GatewayErrorOptions {
+  /** Goes out as `error.metadata`. Never a secret, never a raw upstream body. */
+  metadata?: Record<string, unknown>;
+  availability?: Availability;
+  /** Overrides the `error_type` of the kind, where a provider was more exact. */
+  errorType?: string;
+  /** May another endpoint serve the same request? Default: no. */
+  retryable?: boolean;
+  /** Seconds; goes out as `Retry-After`. */
+  retryAfterSeconds?: number;
+  /** The provider's own code, shown as `metadata.provider_code`. */
+  providerCode?: string | number;
+  cause?: unknown;
+}
+
+/** A failure with a place in the table above. What is no GatewayError becomes `internal`, with nothing leaked. */
+export class GatewayError extends Error {
+  readonly kind: ErrorKind;
+  readonly status: number;
+  readonly errorType: string;
+  readonly metadata: Record<string, unknown>;
+  readonly availability: Availability | undefined;
+  readonly retryable: boolean;
+  readonly retryAfterSeconds: number | undefined;
+  readonly providerCode: string | number | undefined;
+
+  constructor(kind: ErrorKind, message: string, options: GatewayErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'GatewayError';
+    this.kind = kind;
+    this.status = errorKinds[kind].status;
+    this.errorType = options.errorType ?? errorKinds[kind].errorType;
+    this.metadata = options.metadata ?? {};
+    this.availability = options.availability;
+    this.retryable = options.retryable ?? false;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.providerCode = options.providerCode;
+  }
+}
+
+/** A body that breaks rules: the first problem is the message, all of them are `metadata.issues`. */
+export function invalidRequest(issues: Issue[]): GatewayError {
+  const first = issues[0]!;
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
+  const place = first.path === '' ? '' : `${first.path}: `;
+  return new GatewayError('invalid_request', `${place}${first.message}${more}`, { metadata: { issues } });
+}
+
+/** Anything thrown, as a GatewayError. The original stays as `cause` for the log. */
+export function asGatewayError(error: unknown): GatewayError {
+  return error instanceof GatewayError
+    ? error
+    : new GatewayError('internal', 'The gateway failed. Its log has more under this request id.', { cause: error });
+}

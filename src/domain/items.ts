@@ -1,0 +1,253 @@
+/**
+ * Items and content parts keep their wire shape all the way (snake_case), since we carry fields that we do not know.
+ * Only what the gateway itself reads is typed; every shape is open.
+ *
+ * @see responses-items.md
+ */
+export interface InputTextPart {
+  type: 'input_text';
+  text: string;
+  prompt_cache_breakpoint?: { mode: 'explicit' } | null;
+  cache_control?: CacheControl;
+}
+export interface InputImagePart {
+  type: 'input_image';
+  detail?: 'auto' | 'high' | 'low' | 'original';
+  image_url?: string | null;
+  file_id?: string | null;
+  cache_control?: CacheControl;
+}
+export interface InputFilePart {
+  type: 'input_file';
+  file_data?: string;
+  file_url?: string;
+  file_id?: string | null;
+  filename?: string;
+  cache_control?: CacheControl;
+}
+export interface InputAudioPart {
+  type: 'input_audio';
+  input_audio: { data: string; format: 'mp3' | 'wav' };
+}
+export interface InputVideoPart {
+  type: 'input_video';
+  video_url: string;
+  processing?: 'agentic' | 'static';
+}
+export interface EncryptedContentPart {
+  type: 'encrypted_content';
+  encrypted_content: string;
+}
+export interface OutputTextPart {
+  type: 'output_text';
+  text: string;
+  annotations?: unknown[];
+  logprobs?: unknown[];
+}
+export interface RefusalPart {
+  type: 'refusal';
+  refusal: string;
+}
+export interface ReasoningTextPart {
+  type: 'reasoning_text';
+  text: string;
+}
+export interface SummaryTextPart {
+  type: 'summary_text';
+  text: string;
+}
+export interface CacheControl {
+  type: 'ephemeral';
+  ttl?: '5m' | '1h';
+}
+
+export type InputPart = InputTextPart | InputImagePart | InputFilePart | InputAudioPart | InputVideoPart;
+export type ToolOutputPart = InputTextPart | InputImagePart | InputFilePart;
+export type MessagePart = InputPart | OutputTextPart | RefusalPart;
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+export interface MessageItem {
+  type: 'message';
+  id?: string;
+  role: 'user' | 'system' | 'assistant' | 'developer';
+  content?: string | MessagePart[] | null;
+  phase?: 'commentary' | 'final_answer' | null;
+  status?: ItemStatus;
+}
+export interface ReasoningItem {
+  type: 'reasoning';
+  id?: string;
+  summary?: SummaryTextPart[] | null;
+  content?: ReasoningTextPart[] | null;
+  encrypted_content?: string | null;
+  /** The dialect that made the opaque fields. */
+  format?: ReasoningFormat | null;
+  signature?: string | null;
+  status?: ItemStatus;
+}
+export type ReasoningFormat =
+  | 'unknown'
+  | 'openai-responses-v1'
+  | 'azure-openai-responses-v1'
+  | 'bedrock-openai-responses-v1'
+  | 'bedrock-xai-responses-v1'
+  | 'xai-responses-v1'
+  | 'meta-responses-v1'
+  | 'anthropic-claude-v1'
+  | 'google-gemini-v1';
+
+export interface FunctionCallItem {
+  type: 'function_call';
+  id?: string;
+  call_id: string;
+  name: string;
+  arguments: string;
+  namespace?: string;
+  async?: boolean;
+  status?: ItemStatus;
+}
+export interface FunctionCallOutputItem {
+  type: 'function_call_output';
+  id?: string | null;
+  call_id: string;
+  output: string | ToolOutputPart[];
+  status?: ItemStatus | null;
+}
+export interface CustomToolCallItem {
+  type: 'custom_tool_call';
+  id?: string;
+  call_id: string;
+  name: string;
+  input: string;
+  namespace?: string;
+  async?: boolean;
+  status?: ItemStatus;
+}
+export interface CustomToolCallOutputItem {
+  type: 'custom_tool_call_output';
+  id?: string;
+  call_id: string;
+  output: string | ToolOutputPart[];
+}
+export interface AdditionalToolsItem {
+  type: 'additional_tools';
+  role: string;
+  tools: Tool[];
+  id?: string | null;
+}
+export interface AgentMessageItem {
+  type: 'agent_message';
+  author: string;
+  recipient: string;
+  content: (InputTextPart | InputImagePart | EncryptedContentPart)[];
+  id?: string | null;
+}
+export interface ConfigurationUpdateItem {
+  type: 'configuration_update';
+  reasoning: { effort: ReasoningEffort };
+  id?: string | null;
+}
+
+/** Kinds that the gateway carries without reading: hosted tool calls, MCP, patches, shells, references, compactions. */
+export interface CarriedItem {
+  type: CarriedItemType;
+  [field: string]: unknown;
+}
+export type CarriedItemType =
+  | 'item_reference'
+  | 'compaction'
+  | 'context_compaction'
+  | 'apply_patch_call'
+  | 'apply_patch_call_output'
+  | 'local_shell_call'
+  | 'local_shell_call_output'
+  | 'shell_call'
+  | 'shell_call_output'
+  | 'mcp_list_tools'
+  | 'mcp_approval_request'
+  | 'mcp_approval_response'
+  | 'mcp_call'
+  | 'web_search_call'
+  | 'file_search_call'
+  | 'image_generation_call'
+  | 'code_interpreter_call'
+  | 'computer_call'
+  | `router:${string}`;
+
+/** An entry of `input` after the checks of `api/responses/`: a message always carries its `type`. */
+export type InputItem =
+  | MessageItem
+  | ReasoningItem
+  | FunctionCallItem
+  | FunctionCallOutputItem
+  | CustomToolCallItem
+  | CustomToolCallOutputItem
+  | AdditionalToolsItem
+  | AgentMessageItem
+  | ConfigurationUpdateItem
+  | CarriedItem;
+
+/** An entry of `output`. Open: a native provider may send kinds that nobody here has heard of. */
+export interface OutputItem {
+  type: string;
+  id?: string;
+  status?: string;
+  [field: string]: unknown;
+}
+
+export type ReasoningEffort = 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none';
+
+export interface FunctionTool {
+  type: 'function';
+  name: string;
+  description?: string | null;
+  parameters: Record<string, unknown> | null;
+  strict?: boolean | null;
+  async?: boolean;
+  defer_loading?: boolean;
+}
+export interface CustomTool {
+  type: 'custom';
+  name: string;
+  description?: string;
+  format?: { type: 'text' } | { type: 'grammar'; definition: string; syntax: 'lark' | 'regex' };
+  async?: boolean;
+}
+export interface NamespaceTool {
+  type: 'namespace';
+  name: string;
+  description: string;
+  tools: (Omit<FunctionTool, 'parameters'> & { parameters?: Record<string, unknown> | null } | CustomTool)[];
+}
+/** Kinds that run at the provider. */
+export interface HostedTool {
+  type:
+    | 'web_search'
+    | 'web_search_2025_08_26'
+    | 'web_search_preview'
+    | 'web_search_preview_2025_03_11'
+    | 'file_search'
+    | 'computer_use_preview'
+    | 'code_interpreter'
+    | 'mcp'
+    | 'image_generation'
+    | 'local_shell'
+    | 'shell'
+    | 'apply_patch';
+  [field: string]: unknown;
+}
+/** Kinds that run in the gateway. */
+export interface ServerTool {
+  type: `router:${string}` | 'tool_search';
+  parameters?: Record<string, unknown>;
+}
+export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool | ServerTool;
+
+export type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | { type: 'function' | 'custom'; name: string }
+  | { type: 'allowed_tools'; mode: 'auto' | 'required'; tools: { type: string; name?: string; [field: string]: unknown }[] }
+  | { type: 'web_search_preview' | 'web_search_preview_2025_03_11' | 'apply_patch' | 'shell' | `router:${string}` };

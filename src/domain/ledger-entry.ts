@@ -1,0 +1,40 @@
+/**
+ * What one response used and cost, booked once under its generation id, also when the client left or the stream was
+ * cut. Money is integer nano-dollars (1 USD = 1,000,000,000), times are Unix milliseconds.
+ */
+export interface LedgerEntry {
+  /** The generation id (`gen-…`), the key under which an entry is booked once. */
+  id: string;
+  createdAtMs: number;
+  workspaceId: string;
+  keyHash: string;
+  memberId: string | null;
+  /** The slug that the caller sent. */
+  requestedModel: string;
+  /** The slug of the model that answered; null when none did. */
+  model: string | null;
+  /** The display name of the provider that answered; null when none did. */
+  provider: string | null;
+  outcome: 'completed' | 'incomplete' | 'failed' | 'cancelled';
+  /** The HTTP status that the caller saw, or would have seen. */
+  status: number;
+  errorType: string | null;
+  streamed: boolean;
+  inputTokens: number;
+  cachedTokens: number;
+  cacheWriteTokens: number;
+  outputTokens: number;
+  reasoningTokens: number;
+  costNanoUsd: bigint;
+  /** False when no price was known; the cost is then 0 and says nothing. */
+  priced: boolean;
+  /** True when the provider reported no usage and the counts are ours. */
+  estimated: boolean;
+  /** Milliseconds from the accepted request to the first visible output; null when there was none. */
+  firstOutputMs: number | null;
+  /** Milliseconds from the accepted request to the end. */
+  durationMs: number;
+  sessionId: string | null;
+  /** The keyed hash of the end user's id, never the id itself. */
+  endUser: string | null;
+}

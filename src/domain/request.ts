@@ -1,0 +1,69 @@
+import type { CacheControl, InputItem, ReasoningEffort, Tool, ToolChoice } from './items.ts';
+
+/**
+ * A checked `POST /responses` body. Wire names, since most of it travels on; two things are settled already:
+ * `input` is always a list, and `service_tier` never says `fast` (it is `priority`).
+ *
+ * @see responses-request.md
+ */
+export interface ResponseRequest {
+  input: InputItem[];
+  model?: string;
+  models?: string[];
+  instructions?: string | null;
+  background?: boolean | null;
+  cache_control?: CacheControl;
+  debug?: { echo_upstream_body?: boolean };
+  frequency_penalty?: number | null;
+  image_config?: Record<string, unknown>;
+  include?: string[] | null;
+  max_output_tokens?: number | null;
+  max_tool_calls?: number | null;
+  metadata?: Record<string, string> | null;
+  modalities?: ('text' | 'image')[];
+  parallel_tool_calls?: boolean | null;
+  plugins?: PluginSetting[];
+  presence_penalty?: number | null;
+  prompt?: { id: string; variables?: Record<string, unknown> | null; [field: string]: unknown } | null;
+  prompt_cache_key?: string | null;
+  prompt_cache_options?: { mode: 'explicit'; ttl?: string | null } | null;
+  provider?: Record<string, unknown> | null;
+  reasoning?: ReasoningSetting | null;
+  safety_identifier?: string | null;
+  service_tier?: 'auto' | 'default' | 'flex' | 'priority' | 'scale' | null;
+  session_id?: string;
+  stream?: boolean;
+  temperature?: number | null;
+  text?: TextSetting;
+  tool_choice?: ToolChoice;
+  tools?: Tool[];
+  top_k?: number;
+  top_logprobs?: number | null;
+  top_p?: number | null;
+  trace?: Record<string, unknown>;
+  truncation?: 'auto' | 'disabled' | null;
+  user?: string;
+}
+
+export interface PluginSetting {
+  id: string;
+  enabled?: boolean;
+  [field: string]: unknown;
+}
+
+export interface ReasoningSetting {
+  effort?: ReasoningEffort | null;
+  max_tokens?: number | null;
+  enabled?: boolean | null;
+  summary?: 'auto' | 'concise' | 'detailed' | null;
+  context?: 'auto' | 'all_turns' | 'current_turn' | null;
+  mode?: 'standard' | 'pro' | null;
+}
+
+export interface TextSetting {
+  format?:
+    | { type: 'text' }
+    | { type: 'json_object' }
+    | { type: 'json_schema'; name: string; schema: Record<string, unknown>; description?: string; strict?: boolean | null };
+  verbosity?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null;
+}

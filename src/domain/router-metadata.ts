@@ -1,0 +1,22 @@
+/** Why the gateway did what it did. Wire shape. @see router-metadata.md */
+export interface RouterMetadata {
+  requested: string;
+  strategy: 'direct' | 'fallback';
+  region: string;
+  summary: string;
+  attempt: number;
+  is_byok: boolean;
+  endpoints: { total: number; available: { provider: string; model: string; selected: boolean }[] };
+  attempts?: { provider: string; model: string; status: number }[];
+  params?: Record<string, unknown>;
+  pipeline?: StageRecord[];
+  generation_time?: number;
+}
+
+/** What a stage of the pipeline did. Only stages that really changed or checked something leave one. */
+export interface StageRecord {
+  type: string;
+  name: string;
+  summary?: string;
+  data?: Record<string, unknown>;
+}

@@ -1,0 +1,86 @@
+import type { Chunk } from '../domain/chunks.ts';
+import type { GatewayError } from '../domain/errors.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+
+/**
+ * A **wire** is a protocol: a folder here, pure translation. A **provider** is an entry of the configuration that names
+ * a wire, a base URL, keys and dialect settings; an **endpoint** is a model at a provider.
+ *
+ * The functions are synchronous and do no I/O; `transport.ts` does all their network.
+ */
+export interface Wire<Reading = unknown> {
+  /** The name in the configuration: `openai-chat`. */
+  readonly id: string;
+  /** Headers that carry the operator's key. Not called when the provider has none. */
+  authorize(apiKey: string): Record<string, string>;
+  /**
+   * Translates a request.
+   *
+   * @throws {GatewayError} `invalid_request` naming field and endpoint, when the wire cannot carry a field and leaving
+   *   it out would change the meaning. What is harmless to leave out is listed in `dropped`.
+   */
+  writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<Reading>;
+  /** Reads a streamed answer. `reading` is what `writeRequest` gave. */
+  createReader(reading: Reading): Reader;
+  /**
+   * Reads a whole answer (parsed JSON) into the chunks a stream of the same answer would give, deltas joined.
+   *
+   * @throws {GatewayError} `upstream_failed` when the body makes no sense, or what the body says when it is an error
+   */
+  readWhole(body: unknown, reading: Reading): Chunk[];
+  /** What a status other than 2xx means. `body` is parsed JSON, or the text when it is none. */
+  readError(answer: UpstreamErrorAnswer): GatewayError;
+  /** For a provider inside this process (the simulator): answers in place of the network. */
+  readonly answer?: (request: UpstreamRequest<Reading>, signal: AbortSignal) => AsyncIterable<Frame[]>;
+}
+
+/** One message of a streamed answer: the fields of a server-sent event. */
+export interface Frame {
+  /** The `event:` field; empty when there was none. */
+  event: string;
+  /** The `data:` lines, joined by a line feed. */
+  data: string;
+}
+
+export interface Reader {
+  /** @throws {GatewayError} when the frame is an error, or a frame we know has changed shape */
+  read(frame: Frame): Chunk[];
+  /** The body ended in order. Gives what was held back; a `finish` chunk must have come by now. */
+  end(): Chunk[];
+}
+
+/** Where a request goes, as far as a wire must know. */
+export interface Target {
+  /** For messages: `openai/gpt-5-mini at OpenAI`. */
+  endpoint: string;
+  upstreamModel: string;
+  /** Ask for a streamed answer. */
+  stream: boolean;
+  /** `dialect` of the provider's configuration; each wire reads its own settings. */
+  dialect: Readonly<Record<string, unknown>>;
+  /** Keyed hash of the end user's id; absent when the caller named none. */
+  endUser?: string;
+}
+
+export interface UpstreamRequest<Reading = unknown> {
+  /** Appended to the provider's base URL: `/chat/completions`. */
+  path: string;
+  headers?: Record<string, string>;
+  body: Record<string, unknown>;
+  /** Request fields left out because the wire has no place for them and nothing is lost; for the metadata. */
+  dropped: string[];
+  /** What the reader must know of the request, for example which functions stand for custom tools. */
+  reading: Reading;
+}
+
+export interface UpstreamErrorAnswer {
+  status: number;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  body: unknown;
+}
+
+/** Keeps the type of `Reading` between the functions of one wire and hides it from everybody else. */
+export function defineWire<Reading>(wire: Wire<Reading>): Wire {
+  // The reading of a wire only ever goes back to the wire that made it, so forgetting its type is safe.
+  return wire as unknown as Wire;
+}
