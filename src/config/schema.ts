@@ -1,0 +1,216 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
+import { type Static, Type } from 'typebox';
+
+/*
+ * The configuration, in the words of the file. The schema is its documentation: `describe.ts` makes
+ * docs/reference/configuration.md of it. Two keywords are ours: `unit: 'bytes'` lets the file say `32MiB`;
+ * `restart: true` marks what a reload cannot change.
+ */
+
+const milliseconds = (description: string, value: number, minimum = 1) =>
+  Type.Integer({ description, default: value, minimum, maximum: 2_147_483_647 });
+const optionalMilliseconds = (description: string) =>
+  Type.Optional(Type.Integer({ description, minimum: 1, maximum: 2_147_483_647 }));
+const bytes = (description: string, value: number) =>
+  Type.Integer({ description, default: value, minimum: 1024, maximum: 1_073_741_824, unit: 'bytes' });
+const price = (description: string) =>
+  Type.Optional(
+    Type.Union([Type.Number({ minimum: 0 }), Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$' })], { description }),
+  );
+const text = (description: string) => Type.String({ description, minLength: 1 });
+
+const server = Type.Object({
+  host: Type.String({
+    description: 'Address to listen on. Loopback unless you say otherwise; `0.0.0.0` for all.',
+    default: '127.0.0.1',
+    minLength: 1,
+    restart: true,
+  }),
+  port: Type.Integer({
+    description: 'Port to listen on; 0 takes any free one.',
+    default: 8787,
+    minimum: 0,
+    maximum: 65535,
+    restart: true,
+  }),
+  public_url: Type.Optional(
+    Type.String({
+      description: 'The address clients see, when a proxy stands in front. Used in links.',
+      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+    }),
+  ),
+  regional_hosts: Type.Array(Type.String({ minLength: 1 }), {
+    description: 'Host names at which a request is held to this region.',
+    default: [],
+  }),
+  region: Type.String({ description: 'Name of the region this gateway stands in.', default: 'local', minLength: 1 }),
+  body_limit: bytes('Largest request body, in bytes or as `32MiB`. A larger one gets 413.', 33_554_432),
+  upstream_body_limit: bytes('Largest whole answer read from a provider, in bytes or as `32MiB`.', 33_554_432),
+  cors_origins: Type.Array(Type.String({ minLength: 1 }), {
+    description: 'Origins whose pages may call the gateway; `*` is any. Empty: CORS is off.',
+    default: [],
+  }),
+  keep_alive_comment_ms: milliseconds(
+    'A stream that is silent for this long gets a comment, so that proxies keep it open. 0: never.',
+    10_000,
+    0,
+  ),
+  shutdown_grace_ms: milliseconds('How long open requests may go on after SIGTERM.', 30_000, 0),
+});
+
+const pricing = Type.Object({
+  prompt: price('USD per input token.'),
+  completion: price('USD per output token.'),
+  cache_read: price('USD per input token read from the prompt cache. Absent: as `prompt`.'),
+  cache_write: price('USD per input token written to the prompt cache. Absent: as `prompt`.'),
+  request: price('USD per request.'),
+  image: price('USD per image.'),
+});
+
+const capabilities = Type.Object({
+  tools: Type.Optional(Type.Boolean({ description: 'Can call tools.' })),
+  structured_outputs: Type.Optional(Type.Boolean({ description: 'Keeps to a JSON schema.' })),
+  reasoning: Type.Optional(Type.Boolean({ description: 'Thinks before it answers.' })),
+  input: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), { description: 'What it reads: `text`, `image`, `file`, `audio`.' }),
+  ),
+  output: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'What it makes: `text`, `image`.' })),
+});
+
+const model = Type.Object({
+  model: text('Slug at the gateway: `openai/gpt-5-mini`. May hold one `*`, which takes any rest: `local/*`.'),
+  upstream_model: Type.Optional(
+    text(
+      'Name at the provider; absent: `model`. `*` takes what the star of `model` matched, and is the default there.',
+    ),
+  ),
+  pricing: Type.Optional(pricing),
+  context_length: Type.Optional(Type.Integer({ description: 'Tokens that fit, input and output.', minimum: 1 })),
+  capabilities: Type.Optional(capabilities),
+});
+
+/** Wires of this build; the folder names under `src/providers/`. */
+export const wires = ['openai-responses', 'openai-chat', 'simulator'] as const;
+
+const provider = Type.Object({
+  id: Type.String({
+    description: 'Short name, unique: letters, digits, `-`, `_`, `.`.',
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+  }),
+  name: Type.Optional(text('Name shown in metadata. Absent: the id.')),
+  wire: Type.Enum([...wires], { description: 'Protocol the provider speaks.' }),
+  base_url: Type.Optional(
+    Type.String({
+      description: 'Address of the provider up to its version: `https://api.openai.com/v1`. Needed unless simulated.',
+    }),
+  ),
+  api_key: Type.Optional(
+    Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })], {
+      description: 'The provider’s key; a list rotates. Write `${NAME}`, not the key itself.',
+    }),
+  ),
+  headers: Type.Optional(
+    Type.Record(Type.String({ pattern: '^[A-Za-z0-9-]+$' }), Type.String(), {
+      description: 'Fixed headers for every request to the provider.',
+    }),
+  ),
+  timeouts: Type.Optional(
+    Type.Object({
+      connect_ms: optionalMilliseconds('Overrides `timeouts.connect_ms`.'),
+      first_byte_ms: optionalMilliseconds('Overrides `timeouts.first_byte_ms`.'),
+      idle_ms: optionalMilliseconds('Overrides `timeouts.idle_ms`.'),
+      total_ms: optionalMilliseconds('Overrides `timeouts.total_ms`.'),
+    }),
+  ),
+  dialect: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'What is special about this provider’s way to speak the wire; each wire documents its settings.',
+    }),
+  ),
+  models: Type.Array(model, { description: 'Endpoints of this provider.', minItems: 1 }),
+});
+
+const bootstrapKey = Type.Object({
+  key: Type.String({ description: 'The key itself, 8 or more characters. Write `${NAME}`.', minLength: 8 }),
+  name: text('Name for people.'),
+  workspace: Type.Optional(text('Name or id of its workspace. Every key but a management key has one.')),
+  member: Type.Optional(text('Id of the member who owns it.')),
+  acts_as: Type.Optional(
+    Type.Literal('organization', { description: 'In place of `member`: acts as the organization.' }),
+  ),
+  kind: Type.Optional(
+    Type.Enum(['inference', 'management'], {
+      description: 'Absent: `inference`. A management key administers and cannot ask models.',
+    }),
+  ),
+  disabled: Type.Optional(Type.Boolean({ description: 'Known, but refused.' })),
+});
+
+const bootstrap = Type.Object({
+  workspaces: Type.Array(
+    Type.Object({
+      id: Type.Optional(text('Stable id, best a UUID. Absent: made at the first start.')),
+      name: text('Unique name.'),
+    }),
+    { description: 'Workspaces that must be there.', default: [] },
+  ),
+  members: Type.Array(
+    Type.Object({
+      id: text('Unique id of the member.'),
+      workspaces: Type.Array(Type.String({ minLength: 1 }), { description: 'Names or ids.', default: [] }),
+    }),
+    { description: 'Members that must be there, in exactly these workspaces.', default: [] },
+  ),
+  keys: Type.Array(bootstrapKey, { description: 'Keys that must be there.', default: [] }),
+});
+
+/** Least to none. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** The whole file. The schema takes what `load.ts` has already merged and interpolated. */
+export const configSchema = Type.Object({
+  server,
+  storage: Type.Object({
+    url: Type.String({
+      description:
+        'Where everything is kept: `file:…` (SQLite; relative to the working directory) or `postgres://…`. `<data>` is the data folder.',
+      default: 'file:<data>/headgate.db',
+      pattern: '^(file:.|postgres(ql)?://.)',
+      restart: true,
+    }),
+  }),
+  counters: Type.Object({
+    url: Type.String({ description: 'Where limits are counted. Empty: in the process.', default: '', restart: true }),
+  }),
+  secrets: Type.Object({
+    master_key: Type.Optional(
+      Type.String({
+        description:
+          'Encrypts what is kept secret. Absent: made at the first start and kept in the data folder (0600).',
+        minLength: 1,
+        restart: true,
+      }),
+    ),
+  }),
+  log: Type.Object({
+    level: Type.Enum([...logLevels], { description: 'How much is logged.', default: 'info' }),
+  }),
+  timeouts: Type.Object({
+    request_ms: milliseconds('Deadline of a client’s whole request; 408 after it.', 600_000),
+    connect_ms: milliseconds('Until a connection to a provider stands.', 5_000),
+    first_byte_ms: milliseconds('Until a provider’s answer begins.', 120_000),
+    idle_ms: milliseconds('Longest silence within a provider’s answer.', 60_000),
+    total_ms: milliseconds('Until a provider’s answer is complete.', 600_000),
+  }),
+  providers: Type.Array(provider, {
+    description: 'Where models are. None: the simulator alone, as `simulator/*`.',
+    default: [],
+  }),
+  bootstrap,
+});
+
+/** The effective configuration: every default filled in, every name interpolated, frozen. Keys as in the file. */
+export type Config = Static<typeof configSchema>;
+export type ProviderConfig = Config['providers'][number];
+export type ModelConfig = ProviderConfig['models'][number];
+export type BootstrapConfig = Config['bootstrap'];
