@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { createKeyText, hashKey, labelKey } from './key-text.ts';
+
+describe('the text of a key', () => {
+  it('is the prefix of its kind and 64 hex digits', () => {
+    expect(createKeyText('inference')).toMatch(/^sk-rt-v1-[0-9a-f]{64}$/);
+    expect(createKeyText('management')).toMatch(/^sk-rt-mgmt-v1-[0-9a-f]{64}$/);
+    expect(createKeyText('inference')).not.toBe(createKeyText('inference'));
+  });
+
+  it('is kept as the SHA-256 of all of it', () => {
+    expect(hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  });
+
+  it('is labelled by prefix, dots and last characters', () => {
+    expect(labelKey(`sk-rt-v1-${'0123456789abcdef'.repeat(4)}`)).toBe('sk-rt-v1-012...def');
+    expect(labelKey(`sk-rt-mgmt-v1-${'0123456789abcdef'.repeat(4)}`)).toBe('sk-rt-mgmt-v1-012...def');
+  });
+
+  it('shows next to nothing of a key that the operator made up', () => {
+    expect(labelKey('hunter22')).toBe('...');
+    expect(labelKey('a-long-test-key-of-mine')).toBe('a-...ne');
+  });
+});

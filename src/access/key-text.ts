@@ -1,0 +1,24 @@
+import { hash, randomBytes } from 'node:crypto';
+
+/** What the text of a key gives away: whether it asks models or administers. */
+export type KeyTextKind = 'inference' | 'management';
+
+const prefixes: Record<KeyTextKind, string> = { inference: 'sk-rt-v1-', management: 'sk-rt-mgmt-v1-' };
+
+/** A new key: prefix and 64 random hex digits. It is shown once and kept nowhere. */
+export const createKeyText = (kind: KeyTextKind): string => prefixes[kind] + randomBytes(32).toString('hex');
+
+/** SHA-256 of the whole key, 64 lower-case hex digits: the key's id, and all that is kept of it. */
+export const hashKey = (text: string): string => hash('sha256', text);
+
+/**
+ * The key for people: prefix, dots, last characters, as in `sk-rt-v1-abc...789`. A key of our form shows 3 + 3 of its 64
+ * digits; any other shows at most 2 + 2 characters, and none when it is shorter than 16.
+ *
+ * @see interface platform.md section 1
+ */
+export function labelKey(text: string): string {
+  const prefix = Object.values(prefixes).find((known) => text.startsWith(known) && text.length === known.length + 64);
+  if (prefix !== undefined) return `${text.slice(0, prefix.length + 3)}...${text.slice(-3)}`;
+  return text.length < 16 ? '...' : `${text.slice(0, 2)}...${text.slice(-2)}`;
+}
