@@ -1,0 +1,245 @@
+import { type ErrorKind, GatewayError } from '../domain/errors.ts';
+import type { UpstreamErrorAnswer } from './provider.ts';
+
+/** What is left of an error, whichever of the many shapes it came in. */
+interface Complaint {
+  message: string;
+  code: string | number | undefined;
+  type: string;
+  /** A hosted moderation in front of the model says what it flagged. */
+  moderated: boolean;
+}
+
+/**
+ * Reads the error answer of a server that speaks like OpenAI: `{error: {…}}`, `{error: "…"}`, the same in a list, the
+ * bare object of vLLM and Mistral, `{detail}` of FastAPI, or a page that is no JSON.
+ *
+ * @param nowMs for a `retry-after` that is a date
+ * @see ruling 9: what is wrong between us and the provider is never blamed on the caller
+ */
+export function readOpenAiError(answer: UpstreamErrorAnswer, nowMs = Date.now()): GatewayError {
+  return explain(readComplaint(answer.body), answer.status, readRetryAfter(answer.headers, nowMs), answer.body);
+}
+
+/**
+ * Reads an error that came inside a 200 answer or a stream.
+ *
+ * @param error the value of the `error` key; the object around it will do as well
+ * @param status of the answer; below 400 it says nothing, and code and type decide
+ */
+export function readOpenAiErrorObject(error: unknown, status: number, retryAfterSeconds?: number): GatewayError {
+  const complaint = readComplaint(error);
+  return explain(complaint, status >= 400 ? status : deriveStatus(complaint), retryAfterSeconds, error);
+}
+
+/** The sentence of each kind; the provider's own words follow it. */
+const says: Partial<Record<ErrorKind, string>> = {
+  upstream_failed: 'The provider failed',
+  upstream_timeout: 'The provider was too slow',
+  upstream_overloaded: 'The provider is overloaded',
+  rate_limited: 'The provider limits the rate of requests',
+  upstream_rejected: 'The provider rejected the request',
+  unprocessable: 'The provider cannot process the request',
+  context_length_exceeded: 'The input does not fit into the context of the model',
+  content_policy: 'The provider refused the content',
+};
+
+function explain(
+  complaint: Complaint,
+  status: number,
+  retryAfterSeconds: number | undefined,
+  cause: unknown,
+): GatewayError {
+  const kind = classify(complaint, status);
+  const words = shorten(maskSecrets(complaint.message));
+  const redirected = status >= 300 && status < 400;
+  const reason = redirected ? 'redirects are not followed' : words;
+  const providerCode = complaint.code ?? (complaint.type || undefined);
+  const waits = kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_failed';
+  return new GatewayError(kind, `${says[kind]} (status ${status})${reason === '' ? '.' : `: ${reason}`}`, {
+    retryable: kind === 'upstream_timeout' || waits,
+    retryAfterSeconds: waits ? (retryAfterSeconds ?? readSpokenWait(complaint.message, kind)) : undefined,
+    providerCode: typeof providerCode === 'string' ? shorten(maskSecrets(providerCode)) : providerCode,
+    cause,
+  });
+}
+
+const contextCodes = /context_length|context_window|exceed_context_size|prompt_too_long|input_too_long/;
+const contextWords =
+  /maximum context length|context (?:length|window|size)|prompt is too long|input is too long|longer than the maximum model length/i;
+const contentCodes = /content_?filter|content_policy|responsibleaipolicy|moderation|safety_violation|cyber_policy/;
+const contentWords = /content (?:management )?policy|violates usage guidelines|our safety system/i;
+const overloadWords = /overloaded|over capacity/i;
+const keyWords = /\bapi[ _-]?key\b/i;
+
+/** Ruling 9, in the order in which signs outweigh one another. */
+function classify({ message, code, type, moderated }: Complaint, status: number): ErrorKind {
+  const signs = `${code ?? ''} ${type}`.toLowerCase();
+  if (status < 400) return 'upstream_failed';
+  if (signs.includes('insufficient_quota')) return 'rate_limited';
+  if (contextCodes.test(signs)) return 'context_length_exceeded';
+  if (moderated || contentCodes.test(signs)) return 'content_policy';
+  if (signs.includes('overloaded') || signs.includes('capacity_exceeded')) return 'upstream_overloaded';
+  // Groq answers 413 with this code when one request is larger than the tokens of a minute.
+  if (status === 429 || signs.includes('rate_limit')) return 'rate_limited';
+  switch (status) {
+    case 403:
+      return contentWords.test(message) ? 'content_policy' : 'upstream_failed';
+    case 408:
+    case 504:
+    case 522:
+    case 524:
+      return 'upstream_timeout';
+    case 498: // Groq: no capacity left in the flex tier
+    case 503:
+    case 529:
+      return 'upstream_overloaded';
+    case 400:
+    case 413:
+    case 422:
+      // Some servers say 400 for a wrong key; that key is ours.
+      if (signs.includes('api_key') || (status === 400 && keyWords.test(message))) return 'upstream_failed';
+      if (contextWords.test(message)) return 'context_length_exceeded';
+      if (contentWords.test(message)) return 'content_policy';
+      return status === 422 ? 'unprocessable' : 'upstream_rejected';
+    default:
+      if (status < 500) return 'upstream_failed';
+      if (contextWords.test(message)) return 'context_length_exceeded';
+      return overloadWords.test(message) ? 'upstream_overloaded' : 'upstream_failed';
+  }
+}
+
+/** The status that the code or type of an error inside a 200 answer stands for; 502 when nothing is known. */
+function deriveStatus({ code, type }: Complaint): number {
+  const numeric = typeof code === 'number' ? code : /^[45]\d\d$/.test(code ?? '') ? Number(code) : 0;
+  if (numeric >= 400 && numeric < 600) return numeric;
+  const signs = `${code ?? ''} ${type}`.toLowerCase();
+  if (/rate_limit|too_many_requests|insufficient_quota|resource_exhausted/.test(signs)) return 429;
+  if (/api_key|authentication|unauthorized/.test(signs)) return 401;
+  if (/permission|forbidden/.test(signs)) return 403;
+  if (/billing|insufficient_(?:balance|credits)|payment/.test(signs)) return 402;
+  if (/overloaded|unavailable|capacity/.test(signs)) return 503;
+  if (/timeout|timed_out|deadline/.test(signs)) return 504;
+  if (/not_found/.test(signs)) return 404;
+  if (/unprocessable/.test(signs)) return 422;
+  if (/server_error|internal/.test(signs)) return 500;
+  if (contextCodes.test(signs) || contentCodes.test(signs)) return 400;
+  return /invalid|bad_?request|unsupported/.test(signs) ? 400 : 502;
+}
+
+function readComplaint(body: unknown): Complaint {
+  if (Array.isArray(body)) return readComplaint(body[0]); // the compatible door of Gemini answers a list
+  if (typeof body !== 'object' || body === null) {
+    return { message: '', code: undefined, type: '', moderated: false }; // a page or plain text is never repeated
+  }
+  const outer = body as Record<string, unknown>;
+  const inner = outer.error ?? outer;
+  if (typeof inner === 'string') return complaint(outer, inner);
+  if (typeof inner !== 'object' || inner === null) return complaint(outer, '');
+  const error = inner as Record<string, unknown>;
+  return complaint(error, readWords(error.message ?? error.detail ?? error.msg ?? outer.message ?? outer.detail));
+}
+
+function complaint(fields: Record<string, unknown>, message: string): Complaint {
+  const { code, type } = fields;
+  const metadata = fields.metadata as Record<string, unknown> | null | undefined; // read with `?.` alone
+  return {
+    message,
+    code: (typeof code === 'string' && code !== '') || typeof code === 'number' ? code : undefined,
+    type: typeof type === 'string' ? type : typeof fields.status === 'string' ? fields.status : '',
+    moderated: Array.isArray(metadata?.reasons) && metadata.flagged_input !== undefined,
+  };
+}
+
+/** A message that is text, or the list of problems of a FastAPI server, which may lie inside `{detail}`. */
+function readWords(message: unknown): string {
+  if (typeof message === 'string') return message;
+  if (Array.isArray(message)) return message.map(readProblem).filter(Boolean).join('; ');
+  if (typeof message === 'object' && message !== null) {
+    const { detail, message: words } = message as Record<string, unknown>;
+    return readWords(detail ?? words);
+  }
+  return '';
+}
+
+function readProblem(problem: unknown): string {
+  if (typeof problem !== 'object' || problem === null) return typeof problem === 'string' ? problem : '';
+  const { loc, msg } = problem as Record<string, unknown>;
+  if (typeof msg !== 'string') return '';
+  return Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg;
+}
+
+const secrets = [
+  /\bBearer\s+\S+/gi,
+  // A short prefix, a dash or underscore, and what has a digit or a star in it: `sk-…`, `gsk_…`, `org-…`.
+  /\b(?:sk|pk|rk|gsk|xai|hf|r8|nvapi|pplx|fw|key|org|proj|csk|tgp)[-_](?=[\w*.-]*[\d*])[\w*.-]{4,}/g,
+  /\bAIza[\w*-]{4,}/g,
+  // Any run of letters and digits of a length that no word has.
+  /(?=[A-Za-z_+=*]*\d)[A-Za-z0-9_+=*]{24,}/g,
+];
+
+function maskSecrets(text: string): string {
+  let masked = text;
+  for (const secret of secrets) masked = masked.replace(secret, '[masked]');
+  return masked;
+}
+
+const shorten = (text: string) => (text.length > 500 ? `${text.slice(0, 499)}…` : text).trim();
+
+type Headers = UpstreamErrorAnswer['headers'];
+
+/** Whole seconds, rounded up, from whichever header the provider uses; undefined when none says. */
+function readRetryAfter(headers: Headers, nowMs: number): number | undefined {
+  const exactMs = Number.parseFloat(single(headers['retry-after-ms']));
+  if (exactMs >= 0) return Math.ceil(exactMs / 1000);
+  const after = single(headers['retry-after']);
+  if (after !== '') {
+    const seconds = readDuration(after) ?? (Date.parse(after) - nowMs) / 1000;
+    if (!Number.isNaN(seconds)) return Math.max(0, Math.ceil(seconds));
+  }
+  const waits: number[] = [];
+  const spent: number[] = [];
+  for (const name in headers) {
+    if (!name.startsWith('x-ratelimit-reset')) continue;
+    const seconds = readReset(single(headers[name]), nowMs);
+    if (seconds === undefined) continue;
+    waits.push(seconds);
+    if (single(headers[name.replace('reset', 'remaining')]) === '0') spent.push(seconds);
+  }
+  // Of several limits those that are used up count; when none says so, the longest wait is the safe one.
+  const longest = Math.max(...(spent.length > 0 ? spent : waits));
+  return Number.isFinite(longest) ? Math.max(0, Math.ceil(longest)) : undefined;
+}
+
+const single = (header: string | string[] | undefined): string => (Array.isArray(header) ? header[0] : header) ?? '';
+
+/** A limit resets after a duration, or at a moment: epoch in seconds or milliseconds, or a date. */
+function readReset(text: string, nowMs: number): number | undefined {
+  const seconds = readDuration(text);
+  if (seconds === undefined) {
+    const at = Date.parse(text);
+    return Number.isNaN(at) ? undefined : (at - nowMs) / 1000;
+  }
+  if (seconds > 1e12) return (seconds - nowMs) / 1000;
+  return seconds > 1e9 ? seconds - nowMs / 1000 : seconds;
+}
+
+const units: Record<string, number> = { d: 86_400, h: 3600, m: 60, s: 1, ms: 0.001 };
+
+/** `20`, `1.5s`, `6m0s`, `120ms` → seconds. */
+function readDuration(text: string): number | undefined {
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|[dhms]))+$/.test(text)) return undefined;
+  let seconds = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|[dhms])/g))
+    seconds += Number(amount) * units[unit!]!;
+  return seconds;
+}
+
+/** OpenAI and Groq say the wait in the message too, which is all there is inside a stream. */
+function readSpokenWait(message: string, kind: ErrorKind): number | undefined {
+  if (kind !== 'rate_limited') return undefined;
+  const spoken = /try again in ((?:\d+(?:\.\d+)?(?:ms|[dhms]))+)/i.exec(message)?.[1];
+  const seconds = spoken === undefined ? undefined : readDuration(spoken);
+  return seconds === undefined ? undefined : Math.ceil(seconds);
+}
