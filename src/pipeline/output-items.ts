@@ -1,0 +1,133 @@
+import type { ItemKey } from '../domain/chunks.ts';
+import type { ResponseEvent } from '../domain/events.ts';
+import { createId } from '../domain/ids.ts';
+import type { OutputItem } from '../domain/items.ts';
+
+/** A content part or summary part while its deltas come in. */
+export interface OpenPart {
+  type: 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text';
+  /** `content_index`, or `summary_index` for a summary part. */
+  index: number;
+  text: string;
+  annotations: Record<string, unknown>[];
+  logprobs: unknown[];
+}
+
+/** An output item while it is being made. `wire` is its shape on the wire, complete when the item is closed. */
+export interface OpenItem {
+  key: ItemKey | undefined;
+  index: number;
+  id: string;
+  wire: OutputItem;
+  /** Opened by a wire that has items of its own: only its own `item_done` or the end closes it. */
+  native: boolean;
+  open: boolean;
+  part: OpenPart | undefined;
+  contentParts: number;
+  summaryParts: number;
+  /** Summary part number of the provider that is in progress. */
+  summaryNumber: number | undefined;
+  /** Arguments of a function call, input of a custom tool call. */
+  callText: string;
+  /** A reasoning item that has its signature or encrypted content takes no more text. */
+  sealed: boolean;
+  /** A relayed event told of the item's progress already. */
+  relayed: boolean;
+}
+
+const idPrefixes: Record<string, string> = {
+  message: 'msg_',
+  reasoning: 'rs_',
+  function_call: 'fc_',
+  custom_tool_call: 'ctc_',
+  web_search_call: 'ws_',
+  file_search_call: 'fs_',
+  image_generation_call: 'img_',
+  code_interpreter_call: 'ci_',
+  computer_call: 'cu_',
+  apply_patch_call: 'apc_',
+  shell_call: 'shc_',
+  shell_call_output: 'sho_',
+};
+
+export function openItem(wire: OutputItem, index: number, key: ItemKey | undefined, native: boolean): OpenItem {
+  const id = wire.id ?? createId(idPrefixes[wire.type] ?? 'item_');
+  return {
+    key,
+    index,
+    id,
+    wire: wire.id === undefined ? { ...wire, id } : wire,
+    native,
+    open: true,
+    part: undefined,
+    contentParts: 0,
+    summaryParts: 0,
+    summaryNumber: undefined,
+    callText: '',
+    sealed: false,
+    relayed: false,
+  };
+}
+
+/** The item as `output_item.added` shows it when all of it is known already: required fields with empty values. */
+export function emptied(item: OutputItem): OutputItem {
+  const bare: OutputItem = { ...item };
+  if ('status' in item || item.type === 'message') bare.status = 'in_progress';
+  switch (item.type) {
+    case 'message':
+      bare['content'] = [];
+      break;
+    case 'reasoning':
+      bare['summary'] = [];
+      if (Array.isArray(item['content'])) bare['content'] = [];
+      delete bare['encrypted_content'];
+      delete bare['signature'];
+      break;
+    case 'function_call':
+      bare['arguments'] = '';
+      break;
+    case 'custom_tool_call':
+      bare['input'] = '';
+      break;
+    case 'image_generation_call':
+      bare['result'] = null;
+      break;
+  }
+  return bare;
+}
+
+/**
+ * The events that tell of a hosted call's progress, for an item that arrived whole.
+ *
+ * @returns events without their number
+ * @see responses-stream.md section 4
+ */
+export function hostedProgress(item: OutputItem, place: { item_id: string; output_index: number }): ResponseEvent[] {
+  const at = (type: string, more: object = {}): ResponseEvent => ({ type, sequence_number: 0, ...place, ...more });
+  switch (item.type) {
+    case 'web_search_call':
+      return ['in_progress', 'searching', 'completed'].map((step) => at(`response.web_search_call.${step}`));
+    case 'image_generation_call':
+      return ['in_progress', 'generating', 'completed'].map((step) => at(`response.image_generation_call.${step}`));
+    case 'code_interpreter_call': {
+      const code = typeof item['code'] === 'string' ? item['code'] : '';
+      return [
+        at('response.code_interpreter_call.in_progress'),
+        ...(code === '' ? [] : [at('response.code_interpreter_call_code.delta', { delta: code })]),
+        at('response.code_interpreter_call_code.done', { code }),
+        at('response.code_interpreter_call.interpreting'),
+        at('response.code_interpreter_call.completed'),
+      ];
+    }
+    case 'apply_patch_call': {
+      const diff = (item['operation'] as { diff?: unknown } | undefined)?.diff;
+      if (typeof diff !== 'string') return [];
+      return [
+        at('response.apply_patch_call_operation_diff.delta', { delta: diff }),
+        at('response.apply_patch_call_operation_diff.done', { diff }),
+      ];
+    }
+    default:
+      return [];
+  }
+}
