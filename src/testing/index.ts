@@ -1,0 +1,3 @@
+/** The testing kit, published as `headgate/testing`. */
+export * from './answers.ts';
+export * from './scripted-upstream.ts';

@@ -1,0 +1,227 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { type Answer, json } from './answers.ts';
+
+/** A provider on loopback that does what the test says and remembers what it was asked. */
+export interface ScriptedUpstream {
+  /** What goes into `base_url`: `http://127.0.0.1:PORT/v1`. The same after `down` and `up`. */
+  readonly url: string;
+  /** Every request whose body arrived whole, oldest first. */
+  readonly requests: readonly ScriptedRequest[];
+  /** Connections accepted so far: 1 after two requests means that the first connection was used again. */
+  readonly connectionCount: number;
+  /** Answers one further request. Several calls queue up; what is queued goes before `always`. */
+  respond(answer: Script): void;
+  /** Answers every request for which nothing is queued. Without it such a request gets a 501 that says so. */
+  always(answer: Script): void;
+  /** The oldest request that no call of `nextRequest` has given yet; waits for it when there is none. */
+  nextRequest(): Promise<ScriptedRequest>;
+  /** Refuses connections from now on, and ends those that are open. */
+  down(): Promise<void>;
+  /** Accepts connections again, on the same port. */
+  up(): Promise<void>;
+  /** Ends everything at once. Requests that are still waited for never come. */
+  close(): Promise<void>;
+}
+
+/** An answer, or what makes one from the request: `(request) => json({ echoed: request.body })`. */
+export type Script = Answer | ((request: ScriptedRequest) => Answer | Promise<Answer>);
+
+export interface ScriptedRequest {
+  readonly method: string;
+  /** With the query, and with the `/v1` of the base URL: `/v1/responses?beta=true`. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Parsed JSON, or the text when it is none. Unknown shape: tests say what they expect. */
+  readonly body: unknown;
+  /** The body as it came. */
+  readonly text: string;
+  /** Whether the client has left before the answer was over. */
+  readonly aborted: boolean;
+  /** Who ended the exchange, as soon as it is over: the client by leaving, or we by answering (or failing as told). */
+  readonly closed: Promise<'aborted' | 'answered'>;
+}
+
+/** Starts an upstream on a free port of 127.0.0.1. Close it when the test ends. */
+export async function startUpstream(): Promise<ScriptedUpstream> {
+  const upstream = new LoopbackUpstream();
+  await upstream.up();
+  return upstream;
+}
+
+class LoopbackUpstream implements ScriptedUpstream {
+  readonly requests: ScriptedRequest[] = [];
+  connectionCount = 0;
+  private port = 0;
+  private readonly server: Server;
+  private readonly sockets = new Set<Socket>();
+  private readonly exchanges = new Set<Exchange>();
+  private readonly queue: Script[] = [];
+  private fallback: Script = ({ method, path }) =>
+    json({ error: { message: `No answer is scripted for ${method} ${path}.` } }, { status: 501 });
+  private taken = 0;
+  private readonly waiting: ((request: ScriptedRequest) => void)[] = [];
+
+  constructor() {
+    // A time-out of the upstream would be a fault that no test asked for.
+    this.server = createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, (incoming, response) => {
+      this.exchange(incoming, response).catch(() => response.socket?.destroy());
+    });
+    this.server.on('connection', (socket) => {
+      this.connectionCount++;
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+    });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/v1`;
+  }
+
+  respond(answer: Script): void {
+    this.queue.push(answer);
+  }
+
+  always(answer: Script): void {
+    this.fallback = answer;
+  }
+
+  nextRequest(): Promise<ScriptedRequest> {
+    const request = this.requests[this.taken++];
+    return request ? Promise.resolve(request) : new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  down(): Promise<void> {
+    if (!this.server.listening) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.server.close(() => resolve());
+      for (const exchange of this.exchanges) exchange.hangUp('close');
+      for (const socket of this.sockets) socket.destroy();
+    });
+  }
+
+  up(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen(this.port, '127.0.0.1', () => {
+        this.server.off('error', reject);
+        this.port = (this.server.address() as AddressInfo).port; // never a string: it listens on a port
+        resolve();
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    return this.down();
+  }
+
+  private async exchange(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const text = await readText(incoming);
+    const exchange = new Exchange(response);
+    this.exchanges.add(exchange);
+    void exchange.closed.then(() => this.exchanges.delete(exchange));
+    const request: ScriptedRequest = {
+      method: incoming.method ?? '',
+      path: incoming.url ?? '',
+      headers: incoming.headers,
+      body: parsed(text),
+      text,
+      closed: exchange.closed,
+      get aborted() {
+        return exchange.aborted;
+      },
+    };
+    this.requests.push(request);
+    this.waiting.shift()?.(request);
+    const script = this.queue.shift() ?? this.fallback;
+    await exchange.send(typeof script === 'function' ? await answerOf(script, request) : script);
+  }
+}
+
+/** A script that throws is a mistake in the test: it is told where the test looks, in the answer. */
+async function answerOf(script: Exclude<Script, Answer>, request: ScriptedRequest): Promise<Answer> {
+  try {
+    return await script(request);
+  } catch (error) {
+    return json({ error: { message: `The scripted answer threw: ${error}` } }, { status: 500 });
+  }
+}
+
+/** One answer on its way out. */
+class Exchange {
+  aborted = false;
+  readonly closed: Promise<'aborted' | 'answered'>;
+  private endedByUs = false;
+  private readonly left = new AbortController();
+  private readonly response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.response = response;
+    response.on('error', () => {}); // writing to a client that left; `close` follows and is what counts
+    this.closed = new Promise((resolve) => {
+      response.once('close', () => {
+        this.aborted = !this.endedByUs && !response.writableFinished;
+        this.left.abort();
+        resolve(this.aborted ? 'aborted' : 'answered');
+      });
+    });
+  }
+
+  async send(answer: Answer): Promise<void> {
+    const { response } = this;
+    if (answer.start === 'silence') return;
+    if (answer.start === 'reset') return this.hangUp('reset');
+    const length = answer.contentLength === undefined ? {} : { 'content-length': String(answer.contentLength) };
+    response.writeHead(answer.status, { ...answer.headers, ...length });
+    response.flushHeaders();
+    let isFirst = true;
+    for await (const piece of answer.pieces()) {
+      if (!isFirst) await this.rest(answer.pauseMs);
+      if (!(await this.write(piece))) return;
+      isFirst = false;
+    }
+    if (answer.end === 'complete') response.end();
+    else if (answer.end !== 'silence') this.hangUp(answer.end);
+  }
+
+  /** Resolves when the kernel took the bytes, which is how a slow client holds us back; false when nobody is there. */
+  private write(piece: Buffer): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.response.write(piece, (error) => resolve(!error));
+    });
+  }
+
+  private async rest(pauseMs: number | undefined): Promise<void> {
+    if (pauseMs === undefined) return;
+    if (pauseMs === 0) await nextTurn();
+    else await pause(pauseMs, undefined, { signal: this.left.signal }).catch(() => {});
+  }
+
+  /** Ends the connection; whoever waits for `closed` hears that it was us. */
+  hangUp(how: 'reset' | 'close'): void {
+    this.endedByUs = true;
+    if (how === 'reset') this.response.socket?.resetAndDestroy();
+    else this.response.socket?.end();
+  }
+}
+
+async function readText(incoming: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of incoming) pieces.push(piece as Buffer); // no encoding is set, so pieces are buffers
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
