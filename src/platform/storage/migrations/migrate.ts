@@ -1,0 +1,45 @@
+import { type Kysely, sql } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import { first } from './0001-first.ts';
+
+/** In the order of their names. One that was released is never changed: what must differ is a new one. */
+const migrations: Record<string, Migration> = {
+  '0001-first': first,
+};
+
+const migrationTable = 'headgate_migrations';
+
+/**
+ * Runs what the database lacks. Several processes may do it at once: each dialect takes a lock and the later ones find
+ * the work done.
+ *
+ * @throws when the schema was made by a newer build, which this one would misread
+ */
+export async function migrate<T>(db: Kysely<T>): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => migrations },
+    migrationTableName: migrationTable,
+    migrationLockTableName: `${migrationTable}_lock`,
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error === undefined) return;
+  const unknown = await findUnknownMigration(db);
+  if (unknown === undefined) throw error;
+  throw new Error(
+    `The database has the schema of a newer Headgate: migration '${unknown}' is not known to this one. ` +
+      'Start that version or a later one, or restore a backup from before the upgrade.',
+    { cause: error },
+  );
+}
+
+async function findUnknownMigration<T>(db: Kysely<T>): Promise<string | undefined> {
+  try {
+    const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)} order by name`.execute(
+      db,
+    );
+    return rows.find(({ name }) => migrations[name] === undefined)?.name;
+  } catch {
+    return undefined; // the table cannot be read: the first error says why
+  }
+}

@@ -1,0 +1,40 @@
+import { type Kysely, sql } from 'kysely';
+import { migrate } from './migrations/migrate.ts';
+import type { Storage } from './storage.ts';
+import type { Tables } from './tables/database.ts';
+import { listKeys, putKey, setKeyDisabled } from './tables/keys.ts';
+import { appendEntries, findEntry, readTotals } from './tables/ledger.ts';
+import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
+import { readAccessRevision } from './tables/revisions.ts';
+import { listWorkspaces, putWorkspace } from './tables/workspaces.ts';
+
+/**
+ * The port over either dialect: all SQL is in `tables/`.
+ *
+ * @param db both drivers set to read 64-bit integers as `bigint`; closed with the storage
+ */
+export function createSqlStorage(db: Kysely<Tables>): Storage {
+  let closing: Promise<void> | undefined;
+  return {
+    access: {
+      readRevision: () => readAccessRevision(db),
+      listKeys: () => listKeys(db),
+      listWorkspaces: () => listWorkspaces(db),
+      listMembers: () => listMembers(db),
+      putKey: (key) => putKey(db, key),
+      setKeyDisabled: (hash, disabled) => setKeyDisabled(db, hash, disabled),
+      putWorkspace: (workspace) => putWorkspace(db, workspace),
+      putMember: (member) => putMember(db, member),
+      setMemberships: (memberId, workspaceIds) => setMemberships(db, memberId, workspaceIds),
+      listMemberships: () => listMemberships(db),
+    },
+    ledger: {
+      append: (entries) => appendEntries(db, entries),
+      find: (workspaceId, id) => findEntry(db, workspaceId, id),
+      readTotals: (workspaceId) => readTotals(db, workspaceId),
+    },
+    migrate: () => migrate(db),
+    ping: async () => void (await sql`select 1`.execute(db)),
+    close: () => (closing ??= db.destroy()),
+  };
+}

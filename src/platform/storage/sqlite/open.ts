@@ -1,0 +1,95 @@
+import { access, constants, mkdir, open, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
+import { createSqlStorage } from '../sql-storage.ts';
+import type { Storage } from '../storage.ts';
+import type { Tables } from '../tables/database.ts';
+import { createSqliteDialect } from './dialect.ts';
+
+/** How long a statement waits for another process's lock. The event loop waits with it: one process should write. */
+const busyTimeoutMs = 5000;
+
+/**
+ * Opens, or makes, the database in one file: durable on return of each write, at a power cut too. Its schema comes with
+ * `migrate()`.
+ *
+ * @param path of the file; a missing folder is made for the owner alone. `:memory:` keeps nothing
+ * @throws when it cannot be read and written, with what to do
+ */
+export async function openSqliteStorage(path: string): Promise<Storage> {
+  if (path !== ':memory:') await prepareFile(path);
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { timeout: busyTimeoutMs, readBigInts: true, enableForeignKeyConstraints: true });
+    database.exec('pragma journal_mode = wal');
+    database.exec('pragma synchronous = full');
+    database.exec('pragma fullfsync = on'); // macOS: fsync alone leaves data in the disk's cache
+    database.exec('begin immediate; rollback'); // a file that can only be read says so here, not at the first request
+  } catch (error) {
+    database?.close();
+    throw explain(path, error);
+  }
+  return createSqlStorage(new Kysely<Tables>({ dialect: createSqliteDialect(database) }));
+}
+
+/** SQLite gives its side files the permissions of the main one, so only that is made here. */
+async function prepareFile(path: string): Promise<void> {
+  const folder = dirname(resolve(path));
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Error(
+      `The folder of the database, '${folder}', does not exist and cannot be made (${reason(error)}). ` +
+        'Make it, or choose another one with storage.url or --data.',
+      { cause: error },
+    );
+  }
+  try {
+    if ((await stat(path).catch(() => undefined))?.isDirectory()) throw new Error('it is a folder');
+    await (await open(path, 'a', 0o600)).close();
+    await access(folder, constants.W_OK); // for the log beside it
+  } catch (error) {
+    throw new Error(
+      `The database '${path}' cannot be written (${reason(error)}). ` +
+        'Give the user who runs Headgate read and write access to the file and its folder, or choose another one with storage.url or --data.',
+      { cause: error },
+    );
+  }
+}
+
+function explain(path: string, error: unknown): Error {
+  switch (sqliteCode(error)) {
+    case 11: // SQLITE_CORRUPT
+    case 26: // SQLITE_NOTADB
+      return new Error(
+        `The file '${path}' is damaged or is no SQLite database (${reason(error)}). ` +
+          'Move it away together with its -wal and -shm files and restore a backup; without one, a new database is made at the next start.',
+        { cause: error },
+      );
+    case 8: // SQLITE_READONLY
+      return new Error(
+        `The database '${path}' can only be read. Give the user who runs Headgate write access to it and to its folder.`,
+        { cause: error },
+      );
+    case 5: // SQLITE_BUSY
+      return new Error(
+        `The database '${path}' is locked by another process for more than ${busyTimeoutMs / 1000} s. ` +
+          'Stop the other one, or use PostgreSQL when several must write.',
+        { cause: error },
+      );
+    default:
+      return new Error(`The database '${path}' cannot be opened (${reason(error)}). Check the file and its folder.`, {
+        cause: error,
+      });
+  }
+}
+
+/** The primary result code: extended codes carry it in their low byte. */
+function sqliteCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode & 0xff
+    : undefined;
+}
+
+const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,23 @@
+import type { ColumnType } from 'kysely';
+
+/** A 64-bit integer. Both drivers are set to read it as `bigint`, since SQLite's throws above 2^53 otherwise. */
+export type Integer = ColumnType<bigint, number | bigint, number | bigint>;
+export type NullableInteger = ColumnType<bigint | null, number | bigint | null, number | bigint | null>;
+
+/** A flag is 0 or 1 in both dialects; `node:sqlite` binds no booleans. */
+export const writeFlag = (flag: boolean): number => (flag ? 1 : 0);
+export const readFlag = (flag: bigint): boolean => flag !== 0n;
+
+/** A count or a time that a `number` holds exactly. */
+export const readNumber = (value: bigint): number => Number(value);
+export const readNullableNumber = (value: bigint | null): number | null => (value === null ? null : Number(value));
+
+/**
+ * Text as both dialects can keep it. PostgreSQL refuses NUL, and one such entry would hold up a whole batch for ever;
+ * half a surrogate pair has no UTF-8. Both become U+FFFD.
+ */
+export function writeText(text: string): string {
+  const whole = text.isWellFormed() ? text : text.toWellFormed();
+  return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole;
+}
+export const writeNullableText = (text: string | null): string | null => (text === null ? null : writeText(text));

@@ -1,0 +1,150 @@
+import { type Selectable, sql } from 'kysely';
+import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
+import type { LedgerTotals } from '../storage.ts';
+import {
+  type Integer,
+  type NullableInteger,
+  readFlag,
+  readNullableNumber,
+  readNumber,
+  writeFlag,
+  writeNullableText,
+  writeText,
+} from './columns.ts';
+import type { Database } from './database.ts';
+
+export interface LedgerTable {
+  id: string;
+  created_at_ms: Integer;
+  workspace_id: string;
+  key_hash: string;
+  member_id: string | null;
+  requested_model: string;
+  model: string | null;
+  provider: string | null;
+  outcome: LedgerEntry['outcome'];
+  status: Integer;
+  error_type: string | null;
+  streamed: Integer;
+  input_tokens: Integer;
+  cached_tokens: Integer;
+  cache_write_tokens: Integer;
+  output_tokens: Integer;
+  reasoning_tokens: Integer;
+  cost_nano_usd: Integer;
+  priced: Integer;
+  estimated: Integer;
+  first_output_ms: NullableInteger;
+  duration_ms: Integer;
+  session_id: string | null;
+  end_user: string | null;
+}
+
+/** 24 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
+const maxRowsPerInsert = 1000;
+
+/** Books what is not booked yet, all or none of it. */
+export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<void> {
+  // Two hosts that replay overlapping journals wait for each other's rows: in one order, or they deadlock.
+  const rows = entries.map(writeEntry).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const insert = (on: Database, some: typeof rows) =>
+    on
+      .insertInto('ledger')
+      .values(some)
+      .onConflict((oc) => oc.column('id').doNothing())
+      .execute();
+
+  if (rows.length === 0) return;
+  if (rows.length <= maxRowsPerInsert) {
+    await insert(db, rows); // one statement is a transaction of its own
+    return;
+  }
+  await db.transaction().execute(async (trx) => {
+    for (let start = 0; start < rows.length; start += maxRowsPerInsert) {
+      await insert(trx, rows.slice(start, start + maxRowsPerInsert));
+    }
+  });
+}
+
+/** @returns undefined when the entry belongs to another workspace, too */
+export async function findEntry(db: Database, workspaceId: string, id: string): Promise<LedgerEntry | undefined> {
+  const row = await db
+    .selectFrom('ledger')
+    .selectAll()
+    .where('id', '=', writeText(id))
+    .where('workspace_id', '=', writeText(workspaceId))
+    .executeTakeFirst();
+  return row && readEntry(row);
+}
+
+/** Reads every entry of the workspace, or of all: a report, nothing to ask for at each request. */
+export async function readTotals(db: Database, workspaceId?: string): Promise<LedgerTotals> {
+  let query = db.selectFrom('ledger').select([
+    sql<bigint>`count(*)`.as('entries'),
+    // PostgreSQL adds bigints up to a numeric; both dialects cast back to 64 bits, and fail above.
+    sql<bigint>`cast(coalesce(sum(input_tokens), 0) as bigint)`.as('inputTokens'),
+    sql<bigint>`cast(coalesce(sum(output_tokens), 0) as bigint)`.as('outputTokens'),
+    sql<bigint>`cast(coalesce(sum(cost_nano_usd), 0) as bigint)`.as('costNanoUsd'),
+  ]);
+  if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeText(workspaceId));
+  const totals = await query.executeTakeFirstOrThrow();
+  return { ...totals, entries: readNumber(totals.entries) };
+}
+
+function writeEntry(entry: LedgerEntry) {
+  return {
+    id: entry.id,
+    created_at_ms: Math.round(entry.createdAtMs),
+    workspace_id: entry.workspaceId,
+    key_hash: entry.keyHash,
+    member_id: entry.memberId,
+    requested_model: writeText(entry.requestedModel),
+    model: writeNullableText(entry.model),
+    provider: writeNullableText(entry.provider),
+    outcome: entry.outcome,
+    status: entry.status,
+    error_type: writeNullableText(entry.errorType),
+    streamed: writeFlag(entry.streamed),
+    input_tokens: entry.inputTokens,
+    cached_tokens: entry.cachedTokens,
+    cache_write_tokens: entry.cacheWriteTokens,
+    output_tokens: entry.outputTokens,
+    reasoning_tokens: entry.reasoningTokens,
+    cost_nano_usd: entry.costNanoUsd,
+    priced: writeFlag(entry.priced),
+    estimated: writeFlag(entry.estimated),
+    first_output_ms: entry.firstOutputMs === null ? null : Math.round(entry.firstOutputMs),
+    duration_ms: Math.round(entry.durationMs),
+    session_id: writeNullableText(entry.sessionId),
+    end_user: writeNullableText(entry.endUser),
+  };
+}
+
+function readEntry(row: Selectable<LedgerTable>): LedgerEntry {
+  return {
+    id: row.id,
+    createdAtMs: readNumber(row.created_at_ms),
+    workspaceId: row.workspace_id,
+    keyHash: row.key_hash,
+    memberId: row.member_id,
+    requestedModel: row.requested_model,
+    model: row.model,
+    provider: row.provider,
+    outcome: row.outcome,
+    status: readNumber(row.status),
+    errorType: row.error_type,
+    streamed: readFlag(row.streamed),
+    inputTokens: readNumber(row.input_tokens),
+    cachedTokens: readNumber(row.cached_tokens),
+    cacheWriteTokens: readNumber(row.cache_write_tokens),
+    outputTokens: readNumber(row.output_tokens),
+    reasoningTokens: readNumber(row.reasoning_tokens),
+    costNanoUsd: row.cost_nano_usd,
+    priced: readFlag(row.priced),
+    estimated: readFlag(row.estimated),
+    firstOutputMs: readNullableNumber(row.first_output_ms),
+    durationMs: readNumber(row.duration_ms),
+    sessionId: row.session_id,
+    endUser: row.end_user,
+  };
+}

@@ -1,0 +1,35 @@
+import type { Integer } from './columns.ts';
+import type { Database } from './database.ts';
+
+/** Numbers that tell other processes that something changed. One row: `access`. */
+export interface RevisionTable {
+  name: string;
+  value: Integer;
+}
+
+/** @returns 0 before the first change of keys, workspaces and members */
+export async function readAccessRevision(db: Database): Promise<number> {
+  const row = await db.selectFrom('revisions').select('value').where('name', '=', 'access').executeTakeFirstOrThrow();
+  return Number(row.value);
+}
+
+/**
+ * Makes a change and raises the `access` revision in one transaction. The revision comes first: its row lock puts the
+ * writers of all hosts in a line, so that they cannot deadlock and no reader sees a number before what it stands for.
+ *
+ * @param change returns whether it changed anything; when it did not, the revision stays too
+ */
+export async function changeAccess(db: Database, change: (trx: Database) => Promise<boolean>): Promise<void> {
+  const trx = await db.startTransaction().execute();
+  try {
+    await trx
+      .updateTable('revisions')
+      .set((eb) => ({ value: eb('value', '+', 1n) }))
+      .where('name', '=', 'access')
+      .execute();
+    await ((await change(trx)) ? trx.commit() : trx.rollback()).execute();
+  } catch (error) {
+    if (!trx.isCommitted && !trx.isRolledBack) await trx.rollback().execute();
+    throw error;
+  }
+}
