@@ -1,0 +1,131 @@
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { openJournal } from './journal.ts';
+
+/** What the ledger needs of the store. @see platform/storage/storage.ts */
+export interface EntryStore {
+  append(entries: readonly LedgerEntry[]): Promise<void>;
+  find(workspaceId: string, id: string): Promise<LedgerEntry | undefined>;
+}
+
+export interface Ledger {
+  /** Books an entry: it outlives a `kill -9` from here on. Never throws; see `accepting`. */
+  book(entry: LedgerEntry): void;
+  /** False while entries cannot be kept safely (a full disk): the gateway then takes no new work. */
+  readonly accepting: boolean;
+  /** Looks an entry up, those that are still on their way included. */
+  find(workspaceId: string, id: string): Promise<LedgerEntry | undefined>;
+  /** Resolves when all that was booked before is in the store. @throws the store's error */
+  flush(): Promise<void>;
+  /** Flushes and closes. What the store did not take stays in the journal for the next start. */
+  close(): Promise<void>;
+}
+
+export interface LedgerOptions {
+  /** Folder of the journal. */
+  folder: string;
+  store: EntryStore;
+  /** Called when a write fails, once per streak. */
+  onTrouble: (message: string, error: unknown) => void;
+}
+
+/** How long entries gather before they go to the store in one transaction. */
+const GATHER_MS = 100;
+const RETRY_MS = 1000;
+/** Entries in memory at which a store that does not answer stops new work. About 100 MB. */
+const MAX_WAITING = 200_000;
+
+/**
+ * Opens the ledger and stores what an earlier process left in its journal.
+ *
+ * @throws the store's or the file system's error, when the journal of an earlier process cannot be stored
+ */
+export async function openLedger({ folder, store, onTrouble }: LedgerOptions): Promise<Ledger> {
+  const { journal, left, forgetLeft } = openJournal(folder);
+  if (left.length > 0) await store.append(left);
+  forgetLeft();
+
+  let waiting: LedgerEntry[] = [];
+  let unjournalled = 0;
+  let troubled = false;
+  let timer: NodeJS.Timeout | undefined;
+  let draining: Promise<void> | undefined;
+
+  const trouble = (message: string, error: unknown): void => {
+    if (!troubled) onTrouble(message, error);
+    troubled = true;
+  };
+
+  async function drain(): Promise<void> {
+    const batch = waiting;
+    if (batch.length === 0) return;
+    const mark = journal.mark();
+    waiting = [];
+    const safe = unjournalled;
+    try {
+      await store.append(batch);
+    } catch (error) {
+      waiting = batch.concat(waiting);
+      trouble('The store does not take ledger entries; they wait in the journal.', error);
+      throw error;
+    }
+    unjournalled -= safe;
+    troubled = false;
+    try {
+      journal.forget(mark);
+    } catch (error) {
+      trouble('The journal of the ledger cannot be shortened.', error);
+    }
+  }
+
+  /** One drain at a time; a caller during one waits for the next, which holds its entries. */
+  async function flush(): Promise<void> {
+    while (draining) await draining.catch(() => {});
+    draining = drain();
+    try {
+      await draining;
+    } finally {
+      draining = undefined;
+    }
+  }
+
+  function schedule(ms: number): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      flush().then(
+        () => waiting.length > 0 && schedule(GATHER_MS),
+        () => schedule(RETRY_MS),
+      );
+    }, ms);
+  }
+
+  return {
+    book(entry) {
+      try {
+        journal.append(entry);
+      } catch (error) {
+        unjournalled++;
+        trouble('The journal of the ledger cannot be written; no new work is taken until it can.', error);
+      }
+      waiting.push(entry);
+      schedule(GATHER_MS);
+    },
+    get accepting() {
+      return unjournalled === 0 && waiting.length < MAX_WAITING;
+    },
+    async find(workspaceId, id) {
+      await flush().catch(() => {}); // the entry may be in the store already
+      return store.find(workspaceId, id);
+    },
+    flush,
+    async close() {
+      clearTimeout(timer);
+      timer = undefined;
+      try {
+        await flush();
+      } finally {
+        clearTimeout(timer);
+        journal.close();
+      }
+    },
+  };
+}

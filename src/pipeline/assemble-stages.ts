@@ -1,0 +1,103 @@
+import type { Chunk } from '../domain/chunks.ts';
+import { asGatewayError } from '../domain/errors.ts';
+import type { ResponseEvent } from '../domain/events.ts';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import { writeUsage } from '../metering/cost.ts';
+import type { Endpoint } from '../providers/provider-entry.ts';
+import { type FindEndpoints, planRoute } from '../routing/plan-route.ts';
+import { createEventBuilder, type EventBuilder } from './build-events.ts';
+import { settleRun, writeLedgerEntry } from './close-run.ts';
+import { createResponseObject } from './response-object.ts';
+import { type Reviser, reviseChunks } from './revise.ts';
+import { describeRun } from './router-metadata.ts';
+import type { Run } from './run.ts';
+import type { Stages } from './stages.ts';
+import { startRun } from './start-run.ts';
+import { walkPlan } from './walk-plan.ts';
+
+/** What the composition root hands to the pipeline. Functions are asked anew for each run, so a reload is seen at once. */
+export interface PipelineParts {
+  findEndpoints: FindEndpoints<Endpoint>;
+  /** Look at the input in order; the first that throws ends the run. */
+  inspectors: readonly ((request: ResponseRequest) => void)[];
+  /** Each may give a reviser for this run. */
+  preparers: readonly ((run: Run) => Reviser | undefined)[];
+  book: (entry: LedgerEntry) => void;
+  hashEndUser: (workspaceId: string, id: string) => string;
+  region: () => string;
+  /** The largest whole answer, or single stream event, that is read from a provider, in bytes. */
+  upstreamBodyLimit: () => number;
+}
+
+export function assembleStages(parts: PipelineParts): Stages {
+  return {
+    startRun: (input) => startRun(input, parts.hashEndUser),
+    inspectInput(run) {
+      for (const inspect of parts.inspectors) inspect(run.request);
+    },
+    prepare: (run) => ({ revisers: parts.preparers.flatMap((prepare) => prepare(run) ?? []) }),
+    planRoute(run) {
+      run.plan = planRoute(run.request, parts.findEndpoints);
+      return run.plan;
+    },
+    runSteps: (run, plan) => walkPlan(run, plan, parts.upstreamBodyLimit()),
+    revise: (run, prepared, chunks) => reviseChunks(run, prepared.revisers, chunks),
+    buildEvents: (run, chunks) => buildEvents(run, chunks, builderFor(run, parts.region())),
+    closeRun(run) {
+      parts.book(writeLedgerEntry(run));
+    },
+  };
+}
+
+/** The event builder of a run, knowing how its response object begins and ends. */
+function builderFor(run: Run, region: string): EventBuilder {
+  const now = () => Math.floor(Date.now() / 1000);
+  const builder = createEventBuilder({
+    now,
+    base() {
+      const model = run.selected?.model ?? run.plan?.requested ?? run.request.model ?? '';
+      return createResponseObject(run.request, run.responseId, Math.floor(run.startedAtMs / 1000), model);
+    },
+    settle() {
+      settleRun(run);
+      const { usage, cost } = run;
+      const hasUsage = usage !== undefined && usage.totalTokens > 0;
+      return {
+        usage: hasUsage && cost ? writeUsage(usage, cost) : null,
+        routerMetadata: describeRun(run, region),
+      };
+    },
+  });
+  run.builder = builder;
+  return builder;
+}
+
+/**
+ * Chunks to events. Before the first visible output a failure is thrown, so that it keeps its status; after it the
+ * failure is told as the last event.
+ */
+async function* buildEvents(
+  run: Run,
+  chunks: AsyncIterable<Chunk[]>,
+  builder: EventBuilder,
+): AsyncGenerator<ResponseEvent[]> {
+  try {
+    for await (const batch of chunks) {
+      const events = builder.build(batch);
+      if (events.length > 0) yield events;
+    }
+  } catch (error) {
+    if (!builder.started || builder.ended) throw error;
+    run.error = asGatewayError(error);
+    yield builder.fail(run.error);
+  }
+}
+
+/**
+ * The events of a run that failed before any output, when the answer has begun all the same: keep-alive comments went
+ * out, so the status is spent.
+ */
+export function tellFailure(run: Run, error: unknown): ResponseEvent[] {
+  return run.builder && !run.builder.ended ? run.builder.fail(asGatewayError(error)) : [];
+}

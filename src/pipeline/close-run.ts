@@ -1,0 +1,61 @@
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { usage as emptyUsage, type Usage } from '../domain/usage.ts';
+import { costOf, estimateUsage } from '../metering/cost.ts';
+import type { Run } from './run.ts';
+
+/**
+ * Settles what a run used and cost: as the provider reported it, or, when output was made and nothing was reported, as
+ * an estimate that says so.
+ */
+export function settleRun(run: Run): void {
+  if (run.cost) return;
+  run.usage = run.finish?.usage ?? estimate(run);
+  run.cost = costOf(run.selected?.pricing, run.usage);
+}
+
+function estimate(run: Run): Usage {
+  const produced = run.builder?.producedLength ?? 0;
+  return produced > 0
+    ? estimateUsage(run.upstreamBodyLength, produced)
+    : emptyUsage({ inputTokens: 0, outputTokens: 0 });
+}
+
+/** The ledger's entry of a run that has ended, however it ended. */
+export function writeLedgerEntry(run: Run): LedgerEntry {
+  settleRun(run);
+  const { usage, cost, error } = run;
+  const reachedEnd = run.builder?.ended === true && error === undefined;
+  return {
+    id: run.generationId,
+    createdAtMs: run.startedAtMs,
+    workspaceId: run.caller.workspaceId,
+    keyHash: run.caller.keyHash,
+    memberId: run.caller.memberId,
+    requestedModel: run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? '',
+    model: run.selected?.model ?? null,
+    provider: run.selected?.provider.name ?? null,
+    outcome: reachedEnd
+      ? run.finish?.reason === 'length' || run.finish?.reason === 'content_filter'
+        ? 'incomplete'
+        : 'completed'
+      : error?.kind === 'client_closed'
+        ? 'cancelled'
+        : 'failed',
+    status: error?.status ?? 200,
+    errorType: error?.errorType ?? null,
+    streamed: run.request.stream === true,
+    inputTokens: usage!.inputTokens,
+    cachedTokens: usage!.cachedTokens,
+    cacheWriteTokens: usage!.cacheWriteTokens ?? 0,
+    outputTokens: usage!.outputTokens,
+    reasoningTokens: usage!.reasoningTokens,
+    costNanoUsd: cost!.inputNanoUsd + cost!.outputNanoUsd,
+    priced: cost!.priced,
+    estimated: usage!.estimated === true,
+    firstOutputMs:
+      run.firstOutputAt === undefined ? null : Math.round(performance.timeOrigin + run.firstOutputAt - run.startedAtMs),
+    durationMs: Math.max(0, Date.now() - run.startedAtMs),
+    sessionId: run.request.session_id ?? null,
+    endUser: run.endUser ?? null,
+  };
+}

@@ -1,0 +1,51 @@
+import type { RouterMetadata } from '../domain/router-metadata.ts';
+import type { Run } from './run.ts';
+
+/**
+ * Why the run went the way it went.
+ *
+ * @returns undefined when the caller did not ask, or before there was a route to tell of
+ * @see router-metadata.md
+ */
+export function describeRun(run: Run, region: string): RouterMetadata | undefined {
+  const { plan, selected, attempts } = run;
+  if (!run.metadata || !plan) return undefined;
+  const available = plan.endpoints.map((endpoint) => ({
+    provider: endpoint.provider.name,
+    model: endpoint.model,
+    selected: endpoint === selected,
+  }));
+  const metadata: RouterMetadata = {
+    requested: plan.requested,
+    strategy: plan.strategy,
+    region,
+    summary: `available=${available.length}${selected ? `, selected=${selected.provider.name}` : ''}`,
+    attempt: attempts.length,
+    is_byok: false,
+    endpoints: { total: available.length, available },
+  };
+  if (attempts.length > 0) {
+    metadata.attempts = attempts.map(({ endpoint, status }) => ({
+      provider: endpoint.provider.name,
+      model: endpoint.model,
+      status,
+    }));
+  }
+  const params = describeParams(run);
+  if (Object.keys(params).length > 0) metadata.params = params;
+  if (run.stages.length > 0) metadata.pipeline = run.stages;
+  if (run.dispatchedAt !== undefined) {
+    metadata.generation_time = Math.round((run.upstreamEndedAt ?? performance.now()) - run.dispatchedAt);
+  }
+  return metadata;
+}
+
+function describeParams(run: Run): Record<string, unknown> {
+  const params: Record<string, unknown> = {};
+  if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;
+  if (run.clamped.length > 0) params['clamped'] = run.clamped;
+  if (run.droppedFields.length > 0) params['dropped_fields'] = run.droppedFields;
+  if (run.droppedUpstreamFields.length > 0) params['dropped_upstream_fields'] = run.droppedUpstreamFields;
+  if (run.upstreamModel !== undefined) params['upstream_model'] = run.upstreamModel;
+  return params;
+}

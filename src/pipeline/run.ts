@@ -1,0 +1,63 @@
+import type { Caller } from '../domain/caller.ts';
+import type { FinishChunk } from '../domain/chunks.ts';
+import type { GatewayError } from '../domain/errors.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import type { StageRecord } from '../domain/router-metadata.ts';
+import type { Cost, Usage } from '../domain/usage.ts';
+import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Plan } from '../routing/plan-route.ts';
+import type { EventBuilder } from './build-events.ts';
+
+/** What the edge hands over with a request. */
+export interface RunInput {
+  request: ResponseRequest;
+  caller: Caller;
+  /** `gen-…`, the id in `X-Generation-Id` and in the ledger. */
+  generationId: string;
+  /** Fires when the client leaves or the deadline passes; its reason is a GatewayError. */
+  signal: AbortSignal;
+  /** Does the caller want `router_metadata`? */
+  metadata: boolean;
+  /** Top-level fields that nobody knows; named in the metadata. */
+  ignoredFields: readonly string[];
+  /** What was changed to fit a limit, in sentences. */
+  clamped: readonly string[];
+}
+
+/** One try on an endpoint, as `router_metadata.attempts` shows it. */
+export interface AttemptRecord {
+  endpoint: Endpoint;
+  /** HTTP number; 200 when it answered. */
+  status: number;
+  error?: GatewayError;
+}
+
+/** All that is known of one request while it is served. Stages write what they learned into it. */
+export interface Run extends RunInput {
+  readonly responseId: string;
+  /** Unix milliseconds. */
+  readonly startedAtMs: number;
+  /** Keyed hash of the end user's id. */
+  readonly endUser: string | undefined;
+  readonly stages: StageRecord[];
+  readonly attempts: AttemptRecord[];
+  plan: Plan<Endpoint> | undefined;
+  /** The endpoint that answers, once its output has been let through. */
+  selected: Endpoint | undefined;
+  builder: EventBuilder | undefined;
+  /** The model that the provider says it ran, where that is another one than was asked for. */
+  upstreamModel: string | undefined;
+  /** Request fields and upstream fields that went no further. */
+  droppedFields: string[];
+  droppedUpstreamFields: string[];
+  /** Length of the body that went upstream last, in UTF-16 units: what an estimate counts. */
+  upstreamBodyLength: number;
+  /** performance.now() of dispatch, first visible output and end of the last attempt. */
+  dispatchedAt: number | undefined;
+  firstOutputAt: number | undefined;
+  upstreamEndedAt: number | undefined;
+  finish: FinishChunk | undefined;
+  usage: Usage | undefined;
+  cost: Cost | undefined;
+  error: GatewayError | undefined;
+}

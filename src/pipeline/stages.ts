@@ -1,0 +1,41 @@
+import type { Chunk } from '../domain/chunks.ts';
+import type { ResponseEvent } from '../domain/events.ts';
+import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Plan } from '../routing/plan-route.ts';
+import type { Reviser } from './revise.ts';
+import type { Run, RunInput } from './run.ts';
+
+/** What `prepare` learned: who will revise the chunks. */
+export interface Prepared {
+  revisers: readonly Reviser[];
+}
+
+/**
+ * The stages of a run, in the order in which they are run. `ARCHITECTURE.md` draws them; a test holds the drawing to
+ * this list.
+ */
+export const stageOrder = [
+  'startRun',
+  'inspectInput',
+  'prepare',
+  'planRoute',
+  'runSteps',
+  'revise',
+  'buildEvents',
+  'closeRun',
+] as const;
+
+/** The stages as functions; `assemble-stages.ts` makes them of what the composition root hands over. */
+export interface Stages {
+  startRun(input: RunInput): Run;
+  /** @throws {GatewayError} when the input may not pass */
+  inspectInput(run: Run): void;
+  prepare(run: Run): Prepared;
+  /** @throws {GatewayError} when there is nowhere to go */
+  planRoute(run: Run): Plan<Endpoint>;
+  runSteps(run: Run, plan: Plan<Endpoint>): AsyncIterable<Chunk[]>;
+  revise(run: Run, prepared: Prepared, chunks: AsyncIterable<Chunk[]>): AsyncIterable<Chunk[]>;
+  buildEvents(run: Run, chunks: AsyncIterable<Chunk[]>): AsyncGenerator<ResponseEvent[]>;
+  /** Settles and books; whatever happened before. */
+  closeRun(run: Run): void;
+}

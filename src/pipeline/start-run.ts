@@ -1,0 +1,40 @@
+import { createId } from '../domain/ids.ts';
+import type { Run, RunInput } from './run.ts';
+
+/**
+ * Makes the run of an accepted request.
+ *
+ * @param hashEndUser folds an end user's id into a keyed hash, so that no provider and no row ever sees the id itself
+ */
+export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id: string) => string): Run {
+  const { request, caller } = input;
+  const endUser = request.safety_identifier ?? request.user;
+  return {
+    request,
+    caller,
+    generationId: input.generationId,
+    signal: input.signal,
+    metadata: input.metadata,
+    ignoredFields: input.ignoredFields,
+    clamped: input.clamped,
+    responseId: createId('resp_'),
+    startedAtMs: Date.now(),
+    endUser: endUser ? hashEndUser(caller.workspaceId, endUser) : undefined,
+    stages: [],
+    attempts: [],
+    plan: undefined,
+    selected: undefined,
+    builder: undefined,
+    upstreamModel: undefined,
+    droppedFields: [],
+    droppedUpstreamFields: [],
+    upstreamBodyLength: 0,
+    dispatchedAt: undefined,
+    firstOutputAt: undefined,
+    upstreamEndedAt: undefined,
+    finish: undefined,
+    usage: undefined,
+    cost: undefined,
+    error: undefined,
+  };
+}

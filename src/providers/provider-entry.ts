@@ -1,0 +1,72 @@
+import type { Capabilities, Pricing } from '../domain/endpoint.ts';
+import type { Wire } from './provider.ts';
+import { createUpstream, type Upstream, type UpstreamTimeouts } from './transport.ts';
+
+/** A configured provider: data, and the pool to its origin. */
+export interface Provider {
+  readonly id: string;
+  /** Shown in metadata and messages. */
+  readonly name: string;
+  readonly wire: Wire;
+  readonly dialect: Readonly<Record<string, unknown>>;
+  /** The network; undefined for a wire that answers inside this process. */
+  readonly upstream: Upstream | undefined;
+  /** @returns the headers of the next request as a flat list; several keys take turns */
+  nextHeaders(stream: boolean): string[];
+  close(): Promise<void>;
+}
+
+/** A model at a provider. */
+export interface Endpoint {
+  readonly provider: Provider;
+  /** The slug at the gateway. */
+  readonly model: string;
+  readonly upstreamModel: string;
+  readonly pricing: Pricing | undefined;
+  readonly contextLength: number | undefined;
+  readonly capabilities: Capabilities;
+}
+
+export interface ProviderEntry {
+  id: string;
+  name: string;
+  wire: Wire;
+  baseUrl?: string;
+  apiKeys: readonly string[];
+  headers: Readonly<Record<string, string>>;
+  timeouts: UpstreamTimeouts;
+  dialect: Readonly<Record<string, unknown>>;
+}
+
+export function createProvider(entry: ProviderEntry): Provider {
+  const { wire } = entry;
+  const headersFor = (key: string | undefined, stream: boolean) =>
+    Object.entries({
+      'content-type': 'application/json',
+      accept: stream ? 'text/event-stream' : 'application/json',
+      'user-agent': 'headgate',
+      ...(key === undefined ? undefined : wire.authorize(key)),
+      ...entry.headers,
+    }).flat();
+  const keys = entry.apiKeys.length === 0 ? [undefined] : entry.apiKeys;
+  const whole = keys.map((key) => headersFor(key, false));
+  const streamed = keys.map((key) => headersFor(key, true));
+  let turn = 0;
+  const upstream =
+    wire.answer || entry.baseUrl === undefined
+      ? undefined
+      : createUpstream({ name: entry.name, baseUrl: entry.baseUrl, timeouts: entry.timeouts });
+
+  return {
+    id: entry.id,
+    name: entry.name,
+    wire,
+    dialect: entry.dialect,
+    upstream,
+    nextHeaders(stream) {
+      turn = (turn + 1) % keys.length;
+      return (stream ? streamed : whole)[turn]!;
+    },
+    close: async () => upstream?.close(),
+  };
+}
