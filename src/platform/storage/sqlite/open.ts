@@ -6,9 +6,7 @@ import { createSqlStorage } from '../sql-storage.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
 import { createSqliteDialect } from './dialect.ts';
-
-/** How long a statement waits for another process's lock. The event loop waits with it: one process should write. */
-const busyTimeoutMs = 5000;
+import { busyTimeoutMs, readResultCode, resultCodes } from './result-codes.ts';
 
 /**
  * Opens, or makes, the database in one file: durable on return of each write, at a power cut too. Its schema comes with
@@ -26,6 +24,7 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
     database.exec('pragma synchronous = full');
     database.exec('pragma fullfsync = on'); // macOS: fsync alone leaves data in the disk's cache
     database.exec('begin immediate; rollback'); // a file that can only be read says so here, not at the first request
+    database.exec('pragma busy_timeout = 0'); // from here on the dialect waits, and the event loop does not
   } catch (error) {
     database?.close();
     throw explain(path, error);
@@ -59,20 +58,20 @@ async function prepareFile(path: string): Promise<void> {
 }
 
 function explain(path: string, error: unknown): Error {
-  switch (sqliteCode(error)) {
-    case 11: // SQLITE_CORRUPT
-    case 26: // SQLITE_NOTADB
+  switch (readResultCode(error)) {
+    case resultCodes.corrupt:
+    case resultCodes.notADatabase:
       return new Error(
         `The file '${path}' is damaged or is no SQLite database (${reason(error)}). ` +
           'Move it away together with its -wal and -shm files and restore a backup; without one, a new database is made at the next start.',
         { cause: error },
       );
-    case 8: // SQLITE_READONLY
+    case resultCodes.readOnly:
       return new Error(
         `The database '${path}' can only be read. Give the user who runs Headgate write access to it and to its folder.`,
         { cause: error },
       );
-    case 5: // SQLITE_BUSY
+    case resultCodes.busy:
       return new Error(
         `The database '${path}' is locked by another process for more than ${busyTimeoutMs / 1000} s. ` +
           'Stop the other one, or use PostgreSQL when several must write.',
@@ -83,13 +82,6 @@ function explain(path: string, error: unknown): Error {
         cause: error,
       });
   }
-}
-
-/** The primary result code: extended codes carry it in their low byte. */
-function sqliteCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
-    ? error.errcode & 0xff
-    : undefined;
 }
 
 const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,155 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, existsSync, globSync } from 'node:fs';
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const readyWithinMs = 30_000;
+
+/** A server of our own. */
+export interface TestPostgres {
+  /** Of the database `postgres`, whose user may create others. */
+  url: string;
+  /** Ends the server and removes its files. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the PostgreSQL that is installed (the newest of Debian's, or the one on PATH) with a new, empty cluster in a
+ * temporary folder and a free port of the loopback. Its writes are not durable. As root it runs as user `postgres` or
+ * `nobody`, since it refuses to run as root.
+ *
+ * @returns `skipped`: the reason why there can be none on this machine
+ * @throws when it is installed and does not start
+ */
+export async function startPostgres(): Promise<TestPostgres | { skipped: string }> {
+  const programs = findPrograms();
+  if (programs === undefined)
+    return { skipped: 'PostgreSQL is not installed: no initdb in /usr/lib/postgresql or PATH' };
+  const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? await findUser(['postgres', 'nobody']) : undefined;
+  if (isRoot && user === undefined) {
+    return { skipped: 'PostgreSQL does not run as root, and there is no user postgres or nobody' };
+  }
+
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-postgres-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    if (user !== undefined) await chown(folder, user.uid, user.gid);
+    const options: SpawnOptions = {
+      uid: user?.uid,
+      gid: user?.gid,
+      cwd: folder,
+      env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    };
+    const data = join(folder, 'data');
+    await run(join(programs, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'], options);
+
+    const server = await startServer(join(programs, 'postgres'), data, folder, options);
+    const killNow = () => server.process.kill('SIGKILL');
+    process.once('exit', killNow); // nobody called stop()
+    return {
+      url: server.url,
+      stop: async () => {
+        process.off('exit', killNow);
+        await end(server.process);
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** The folder that holds `initdb` and `postgres`. */
+function findPrograms(): string | undefined {
+  const version = (path: string) => Number(/postgresql\/([\d.]+)\//.exec(path)?.[1] ?? 0);
+  const debian = globSync('/usr/lib/postgresql/*/bin').sort((a, b) => version(b) - version(a));
+  const path = (process.env.PATH ?? '').split(delimiter);
+  return [...debian, ...path].find((folder) => ['initdb', 'postgres'].every((name) => canRun(join(folder, name))));
+}
+
+function canRun(path: string): boolean {
+  if (!existsSync(path)) return false;
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function findUser(names: string[]): Promise<{ uid: number; gid: number } | undefined> {
+  const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+  const line = names.map((name) => lines.find((fields) => fields[0] === name)).find((fields) => fields !== undefined);
+  return line && { uid: Number(line[2]), gid: Number(line[3]) };
+}
+
+/** Another process may take the free port before the server does: then it is another one's turn. */
+async function startServer(program: string, data: string, socketFolder: string, options: SpawnOptions) {
+  let log = '';
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    const port = await findFreePort();
+    const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: socketFolder, fsync: 'off' };
+    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const child = spawn(program, ['-D', data, ...flags], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-4000);
+    });
+    const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+    if (await waitUntilReady(child, url)) return { url, process: child };
+    await end(child);
+  }
+  throw new Error(`PostgreSQL does not start. The end of its log:\n${log}`);
+}
+
+/** @returns false when the server ended, or took too long */
+async function waitUntilReady(server: ChildProcess, url: string): Promise<boolean> {
+  const { default: pg } = await import('pg');
+  for (const deadline = Date.now() + readyWithinMs; Date.now() < deadline && isRunning(server); ) {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 });
+    client.on('error', () => {}); // the answer is in connect()
+    try {
+      await client.connect();
+      await client.end();
+      return true;
+    } catch {
+      await delay(20); // until the next poll
+    }
+  }
+  return false;
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port of the loopback is free');
+  return address.port;
+}
+
+async function run(program: string, args: string[], options: SpawnOptions): Promise<void> {
+  const child = spawn(program, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+  let log = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${program} ended with status ${code}:\n${log}`);
+}
+
+const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
+
+/** SIGINT is PostgreSQL's fast shutdown: clients are cut, nothing stays behind. */
+async function end(child: ChildProcess): Promise<void> {
+  if (!isRunning(child)) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGINT');
+  await ended;
+}
