@@ -3,8 +3,9 @@ import { type Static, Type } from 'typebox';
 
 /*
  * The configuration, in the words of the file. The schema is its documentation: `describe.ts` makes
- * docs/reference/configuration.md of it. Two keywords are ours: `unit: 'bytes'` lets the file say `32MiB`;
- * `restart: true` marks what a reload cannot change.
+ * docs/reference/configuration.md of it. Four keywords are ours: `unit: 'bytes'` lets the file say `32MiB`;
+ * `restart: true` marks what a reload cannot change; `secret: true` keeps a value out of every message;
+ * `says` puts a pattern into words, after "must be".
  */
 
 const milliseconds = (description: string, value: number, minimum = 1) =>
@@ -15,7 +16,10 @@ const bytes = (description: string, value: number) =>
   Type.Integer({ description, default: value, minimum: 1024, maximum: 1_073_741_824, unit: 'bytes' });
 const price = (description: string) =>
   Type.Optional(
-    Type.Union([Type.Number({ minimum: 0 }), Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$' })], { description }),
+    Type.Union(
+      [Type.Number({ minimum: 0 }), Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$', says: 'a decimal number' })],
+      { description },
+    ),
   );
 const text = (description: string) => Type.String({ description, minLength: 1 });
 
@@ -37,19 +41,23 @@ const server = Type.Object({
     Type.String({
       description: 'The address clients see, when a proxy stands in front. Used in links.',
       pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+      says: 'an http or https URL without credentials, query and fragment',
     }),
   ),
-  regional_hosts: Type.Array(Type.String({ minLength: 1 }), {
+  regional_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$', says: 'a host name' }), {
     description: 'Host names at which a request is held to this region.',
     default: [],
   }),
   region: Type.String({ description: 'Name of the region this gateway stands in.', default: 'local', minLength: 1 }),
   body_limit: bytes('Largest request body, in bytes or as `32MiB`. A larger one gets 413.', 33_554_432),
   upstream_body_limit: bytes('Largest whole answer read from a provider, in bytes or as `32MiB`.', 33_554_432),
-  cors_origins: Type.Array(Type.String({ minLength: 1 }), {
-    description: 'Origins whose pages may call the gateway; `*` is any. Empty: CORS is off.',
-    default: [],
-  }),
+  cors_origins: Type.Array(
+    Type.String({ pattern: '^(\\*|https?://[^/?#@\\s]+)$', says: 'an origin like `https://app.example.com`, or `*`' }),
+    {
+      description: 'Origins whose pages may call the gateway; `*` is any. Empty: CORS is off.',
+      default: [],
+    },
+  ),
   keep_alive_comment_ms: milliseconds(
     'A stream that is silent for this long gets a comment, so that proxies keep it open. 0: never.',
     10_000,
@@ -96,6 +104,7 @@ const provider = Type.Object({
   id: Type.String({
     description: 'Short name, unique: letters, digits, `-`, `_`, `.`.',
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+    says: 'letters, digits, `-`, `_` and `.`, a letter or digit first',
   }),
   name: Type.Optional(text('Name shown in metadata. Absent: the id.')),
   wire: Type.Enum([...wires], { description: 'Protocol the provider speaks.' }),
@@ -107,11 +116,13 @@ const provider = Type.Object({
   api_key: Type.Optional(
     Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })], {
       description: 'The provider’s key; a list rotates. Write `${NAME}`, not the key itself.',
+      secret: true,
     }),
   ),
   headers: Type.Optional(
-    Type.Record(Type.String({ pattern: '^[A-Za-z0-9-]+$' }), Type.String(), {
+    Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_|~-]+$" }), Type.String(), {
       description: 'Fixed headers for every request to the provider.',
+      secret: true,
     }),
   ),
   timeouts: Type.Optional(
@@ -131,7 +142,13 @@ const provider = Type.Object({
 });
 
 const bootstrapKey = Type.Object({
-  key: Type.String({ description: 'The key itself, 8 or more characters. Write `${NAME}`.', minLength: 8 }),
+  key: Type.String({
+    description: 'The key itself, 8 or more characters. Write `${NAME}`.',
+    minLength: 8,
+    pattern: '^[!-~]+$',
+    says: 'printable ASCII without spaces',
+    secret: true,
+  }),
   name: text('Name for people.'),
   workspace: Type.Optional(text('Name or id of its workspace. Every key but a management key has one.')),
   member: Type.Optional(text('Id of the member who owns it.')),
@@ -176,19 +193,27 @@ export const configSchema = Type.Object({
         'Where everything is kept: `file:…` (SQLite; relative to the working directory) or `postgres://…`. `<data>` is the data folder.',
       default: 'file:<data>/headgate.db',
       pattern: '^(file:.|postgres(ql)?://.)',
+      says: '`file:` and a path, or a `postgres://` URL',
+      secret: true,
       restart: true,
     }),
   }),
   counters: Type.Object({
-    url: Type.String({ description: 'Where limits are counted. Empty: in the process.', default: '', restart: true }),
+    url: Type.String({
+      description: 'Where limits are counted. Empty: in the process.',
+      default: '',
+      restart: true,
+      secret: true,
+    }),
   }),
   secrets: Type.Object({
     master_key: Type.Optional(
       Type.String({
         description:
-          'Encrypts what is kept secret. Absent: made at the first start and kept in the data folder (0600).',
+          'Protects what is kept: keys the hashes of end users’ ids. Absent: made at the first start and kept in the data folder (0600).',
         minLength: 1,
         restart: true,
+        secret: true,
       }),
     ),
   }),

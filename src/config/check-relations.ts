@@ -1,0 +1,117 @@
+import type { Problem } from './interpolate.ts';
+import type { Path } from './path.ts';
+import type { BootstrapConfig, Config, ProviderConfig } from './schema.ts';
+
+/** What the schema cannot say: names that must be known, or different, and rules between two keys. */
+export function checkRelations(config: Config): Problem[] {
+  return [
+    ...checkProviders(config.providers),
+    ...checkBootstrap(config.bootstrap),
+    ...checkStorage(config.storage.url),
+  ];
+}
+
+function checkStorage(url: string): Problem[] {
+  const path = ['storage', 'url'];
+  if (url.startsWith('file:')) {
+    const hasHost = url.startsWith('file://') && !url.startsWith('file:///');
+    return hasHost ? [{ path, message: 'must be file:PATH or file:///PATH' }] : [];
+  }
+  if (URL.canParse(url)) return [];
+  return [{ path, message: 'is no valid URL; characters like @ and / in a password must be percent-encoded' }];
+}
+
+function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
+  const problems = findTwins(providers, (provider) => provider.id, ['providers'], 'id');
+  for (const [index, provider] of providers.entries()) {
+    const path = ['providers', index];
+    problems.push(...checkBaseUrl(provider, [...path, 'base_url']));
+    problems.push(...findTwins(provider.models, (model) => model.model, [...path, 'models'], 'model'));
+    for (const [at, { model, upstream_model: upstream = '' }] of provider.models.entries()) {
+      const place = [...path, 'models', at];
+      if (countStars(model) > 1) problems.push({ path: [...place, 'model'], message: 'may hold one * only' });
+      if (countStars(upstream) > 1)
+        problems.push({ path: [...place, 'upstream_model'], message: 'may hold one * only' });
+      if (upstream.includes('*') && !model.includes('*')) {
+        problems.push({
+          path: [...place, 'upstream_model'],
+          message: 'holds a *, but model has none that it could take from',
+        });
+      }
+    }
+  }
+  return problems;
+}
+
+const countStars = (text: string) => text.split('*').length - 1;
+
+function checkBaseUrl({ wire, base_url: text }: ProviderConfig, path: Path): Problem[] {
+  if (text === undefined)
+    return wire === 'simulator' ? [] : [{ path, message: 'is missing; only the simulator has none' }];
+  const url = URL.parse(text);
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    return [{ path, message: 'must be an http or https URL' }];
+  }
+  const problems: Problem[] = [];
+  if (url.username !== '' || url.password !== '') {
+    problems.push({ path, message: 'must not carry credentials; they belong in api_key or headers' });
+  }
+  if (url.search !== '' || url.hash !== '') problems.push({ path, message: 'must have no query and no fragment' });
+  return problems;
+}
+
+function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): Problem[] {
+  const problems = [
+    ...findTwins(workspaces, (workspace) => workspace.name, ['bootstrap', 'workspaces'], 'name'),
+    ...findTwins(workspaces, (workspace) => workspace.id, ['bootstrap', 'workspaces'], 'id'),
+    ...findTwins(members, (member) => member.id, ['bootstrap', 'members'], 'id'),
+    ...findTwins(keys, (key) => key.key, ['bootstrap', 'keys'], 'key'),
+  ];
+  const known = new Set(workspaces.flatMap(({ id, name }) => (id === undefined ? [name] : [id, name])));
+  const memberIds = new Set(members.map((member) => member.id));
+  const checkWorkspace = (name: string, path: Path) => {
+    if (!known.has(name)) problems.push({ path, message: 'names no workspace of bootstrap.workspaces' });
+  };
+
+  for (const [index, member] of members.entries()) {
+    for (const [at, name] of member.workspaces.entries()) {
+      checkWorkspace(name, ['bootstrap', 'members', index, 'workspaces', at]);
+    }
+  }
+  for (const [index, key] of keys.entries()) {
+    const path = ['bootstrap', 'keys', index];
+    if (key.workspace !== undefined) checkWorkspace(key.workspace, [...path, 'workspace']);
+    if (key.kind === 'management') {
+      for (const field of ['member', 'acts_as'] as const) {
+        if (key[field] !== undefined)
+          problems.push({ path: [...path, field], message: 'does not go with kind: management' });
+      }
+      continue;
+    }
+    if (key.workspace === undefined) problems.push({ path: [...path, 'workspace'], message: 'is missing' });
+    if (key.member !== undefined && !memberIds.has(key.member)) {
+      problems.push({ path: [...path, 'member'], message: 'names no member of bootstrap.members' });
+    }
+    if ((key.member === undefined) === (key.acts_as === undefined)) {
+      problems.push({ path, message: 'needs either member, or acts_as: organization, or kind: management' });
+    }
+  }
+  return problems;
+}
+
+/** Items that share what must be unique. The message names the first of them, never the value: it may be a key. */
+function findTwins<Item>(
+  items: readonly Item[],
+  read: (item: Item) => string | undefined,
+  path: Path,
+  field: string,
+): Problem[] {
+  const seen = new Map<string, number>();
+  return items.flatMap((item, index) => {
+    const value = read(item);
+    if (value === undefined) return [];
+    const first = seen.get(value);
+    if (first === undefined) seen.set(value, index);
+    return first === undefined ? [] : [{ path: [...path, index, field], message: `is the same as in entry ${first}` }];
+  });
+}

@@ -1,0 +1,52 @@
+import type { Problem } from './interpolate.ts';
+import { isMapping, type Path } from './path.ts';
+
+/** What the configuration of Headgate knows and this build does not offer. `*` in a path is any list item. */
+export const notOffered: readonly { path: Path; values?: readonly string[]; nonEmpty?: true; says: string }[] = [
+  { path: ['catalog'], says: 'a catalogue of models beyond `providers[].models`' },
+  { path: ['routers'], says: 'routers that choose a model' },
+  { path: ['guardrails'], says: 'guardrails' },
+  { path: ['plugins'], says: 'plugins' },
+  { path: ['tools'], says: 'server tools' },
+  { path: ['interns'], says: 'interns' },
+  { path: ['limits'], says: 'rate limits' },
+  { path: ['counters', 'url'], nonEmpty: true, says: 'counters shared through Redis or Valkey' },
+  { path: ['bootstrap', 'keys', '*', 'credit_usd'], says: 'credits' },
+  {
+    path: ['providers', '*', 'wire'],
+    values: ['anthropic-messages', 'gemini', 'openai-images'],
+    says: 'this wire',
+  },
+];
+
+/**
+ * Takes out of the tree what is not offered, and says so.
+ *
+ * @param tree is changed: what was refused once is not found wrong again by the schema
+ */
+export function refuseNotOffered(tree: Record<string, unknown>): { problems: Problem[]; refused: Path[] } {
+  const problems: Problem[] = [];
+  const refused: Path[] = [];
+  for (const { path, values, nonEmpty, says } of notOffered) {
+    for (const [holder, key, place] of findHolders(tree, path)) {
+      const value = holder[key];
+      if (value === null || value === undefined) continue;
+      if (values && !values.includes(String(value))) continue;
+      if (nonEmpty && value === '') continue;
+      const which = values ? `"${value}": ` : '';
+      problems.push({ path: place, message: `${which}this build does not offer ${says}; take it out` });
+      refused.push(place);
+      delete holder[key];
+    }
+  }
+  return { problems, refused };
+}
+
+function findHolders(tree: unknown, path: Path, at: Path = []): [Record<string, unknown>, string, Path][] {
+  const [step, ...rest] = path;
+  if (step === '*') {
+    return Array.isArray(tree) ? tree.flatMap((item, index) => findHolders(item, rest, [...at, index])) : [];
+  }
+  if (typeof step !== 'string' || !isMapping(tree) || !Object.hasOwn(tree, step)) return [];
+  return rest.length === 0 ? [[tree, step, [...at, step]]] : findHolders(tree[step], rest, [...at, step]);
+}
