@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from './load.ts';
+
+const cwd = import.meta.dirname; // holds no headgate.yaml
+const load = (env: Record<string, string>, flags = {}) => loadConfig({ env, flags, cwd });
+
+describe('HEADGATE_<PATH>', () => {
+  it('overrides every value, lists by index', () => {
+    const { config, warnings } = load({
+      HEADGATE_SERVER_PORT: '0',
+      HEADGATE_SERVER_BODY_LIMIT: '64KiB',
+      HEADGATE_SERVER_CORS_ORIGINS: 'https://a.example,https://b.example',
+      HEADGATE_TIMEOUTS_FIRST_BYTE_MS: '7',
+      HEADGATE_STORAGE_URL: 'postgres://h/d',
+      HEADGATE_PROVIDERS_0_ID: 'one',
+      HEADGATE_PROVIDERS_0_WIRE: 'openai-chat',
+      HEADGATE_PROVIDERS_0_BASE_URL: 'http://127.0.0.1:9',
+      HEADGATE_PROVIDERS_0_API_KEY: '[a, b]',
+      HEADGATE_PROVIDERS_0_HEADERS_X_TITLE: 'Headgate',
+      HEADGATE_PROVIDERS_0_DIALECT_MAX_TOKENS_FIELD: 'max_tokens',
+      HEADGATE_PROVIDERS_0_MODELS_0_MODEL: '12',
+      HEADGATE_PROVIDERS_0_MODELS_0_UPSTREAM_MODEL: '34',
+      HEADGATE_PROVIDERS_0_MODELS_0_CAPABILITIES_TOOLS: 'true',
+      HEADGATE_PROVIDERS_0_MODELS_0_PRICING_CACHE_READ: '0.1',
+      HEADGATE_MASTER_KEY: 'master',
+    });
+    expect(warnings).toEqual([]);
+    expect(config.server).toMatchObject({
+      port: 0,
+      body_limit: 65536,
+      cors_origins: ['https://a.example', 'https://b.example'],
+    });
+    expect(config.timeouts.first_byte_ms).toBe(7);
+    expect(config.storage.url).toBe('postgres://h/d');
+    expect(config.secrets.master_key).toBe('master');
+    expect(config.providers).toEqual([
+      {
+        id: 'one',
+        wire: 'openai-chat',
+        base_url: 'http://127.0.0.1:9',
+        api_key: ['a', 'b'],
+        headers: { 'x-title': 'Headgate' },
+        dialect: { max_tokens_field: 'max_tokens' },
+        models: [{ model: '12', upstream_model: '34', pricing: { cache_read: '0.1' }, capabilities: { tools: true } }],
+      },
+    ]);
+  });
+
+  it('takes whole lists as YAML or JSON, and parts of them over it', () => {
+    const { config } = load({
+      HEADGATE_PROVIDERS_0_NAME: 'Mine',
+      HEADGATE_PROVIDERS: '[{"id":"s","wire":"simulator","models":[{"model":"s/*"}]}]',
+    });
+    expect(config.providers).toEqual([{ id: 's', name: 'Mine', wire: 'simulator', models: [{ model: 's/*' }] }]);
+  });
+
+  it('is taken as it is: a $ in it asks for nothing', () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
+    expect(load({ HEADGATE_MASTER_KEY: 'a${B}' }).config.secrets.master_key).toBe('a${B}');
+  });
+
+  it('is beaten by flags, and beats DATABASE_URL', () => {
+    const { config, dataDir } = load(
+      {
+        HEADGATE_SERVER_PORT: '1',
+        HEADGATE_DATA: '/a',
+        DATABASE_URL: 'postgres://h/a',
+        HEADGATE_STORAGE_URL: 'postgres://h/b',
+      },
+      { port: '2', host: '::1', data: '/b' },
+    );
+    expect(config.server).toMatchObject({ port: 2, host: '::1' });
+    expect({ dataDir, url: config.storage.url }).toEqual({ dataDir: '/b', url: 'postgres://h/b' });
+    expect(load({ DATABASE_URL: 'postgres://h/a' }).config.storage.url).toBe('postgres://h/a');
+  });
+
+  it('names the variable when its value is wrong', () => {
+    expect(() => load({ HEADGATE_SERVER_PORT: 'x' })).toThrow(
+      'HEADGATE_SERVER_PORT (server.port): must be a whole number, not "x"',
+    );
+    expect(() => load({}, { port: '-1' })).toThrow('--port (server.port): must be 0 or more, not -1');
+    expect(() => load({ HEADGATE_PROVIDERS: '[{' })).toThrow(
+      'HEADGATE_PROVIDERS (providers): is neither YAML nor JSON',
+    );
+    expect(() => load({ HEADGATE_PROVIDERS_3_ID: 'x' })).toThrow('has no place: list entries before it are missing');
+    expect(() => load({ HEADGATE_COUNTERS_URL: 'redis://h' })).toThrow('this build does not offer');
+    expect(() => load({ DATABASE_URL: 'mysql://secret' })).toThrow(
+      /^DATABASE_URL \(storage.url\): must be (?!.*secret)/,
+    );
+  });
+
+  it('sets nothing when it is empty', () => {
+    expect(load({ HEADGATE_SERVER_PORT: '' }).config.server.port).toBe(8787);
+  });
+});
+
+describe('a variable that is no override', () => {
+  it.each([
+    ['HEADGATE_SERVER_PROT', 'HEADGATE_SERVER_PORT'],
+    ['HEADGATE_PORT', 'HEADGATE_SERVER_PORT'],
+    ['HEADGATE_SEVER_PORT', 'HEADGATE_SERVER_PORT'],
+    ['HEADGATE_TIMEOUTS_FIRST_BYTES_MS', 'HEADGATE_TIMEOUTS_FIRST_BYTE_MS'],
+    ['HEADGATE_PROVIDERS_0_API_KEYS', 'HEADGATE_PROVIDERS_0_API_KEY'],
+  ])('%s is a warning that names %s', (name, nearest) => {
+    expect(load({ [name]: '1' }).warnings).toEqual([`${name} sets nothing; the nearest name that does is ${nearest}.`]);
+  });
+
+  it('is a warning when it sets what is not offered', () => {
+    expect(load({ HEADGATE_CATALOG_BUILTIN: 'true' }).warnings[0]).toContain('this build does not offer');
+  });
+
+  it.each([
+    'HEADGATE_KEY',
+    'HEADGATE_URL',
+    'HEADGATE_ORG_KEY',
+    'HEADGATE_MANAGEMENT_KEY',
+    'HEADGATE_VERSION',
+  ])('%s is nobody’s business', (name) => {
+    expect(load({ [name]: 'x' }).warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,132 @@
+import { parse } from 'yaml';
+import type { Problem } from './interpolate.ts';
+import { editDistance, findNearest } from './nearest.ts';
+import { notOffered } from './not-offered.ts';
+import { getIn, isMapping, type Path } from './path.ts';
+import { findNode, rootNode, type SchemaNode } from './schema-node.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One value from outside the file. */
+export interface Override {
+  path: Path;
+  value: unknown;
+  /** Where it came from, for messages: `HEADGATE_SERVER_PORT`, `--port`. */
+  source: string;
+}
+
+export interface Overrides {
+  overrides: Override[];
+  problems: (Problem & { source: string })[];
+  warnings: string[];
+}
+
+const prefix = 'HEADGATE_';
+/** Read elsewhere, or kept there by people and test benches. */
+const otherNames = new Set(['HEADGATE_CONFIG', 'HEADGATE_DATA', 'HEADGATE_KEY', 'HEADGATE_URL']);
+const shortNames: Record<string, Path> = {
+  DATABASE_URL: ['storage', 'url'],
+  HEADGATE_MASTER_KEY: ['secrets', 'master_key'],
+};
+
+/**
+ * Reads the overrides from the environment, the general before the particular. An empty variable counts as not set.
+ *
+ * @param tree the file, for the keys of open maps such as `headers`
+ * @param interpolated names the file asks for: they are used, whatever they look like
+ */
+export function readOverrides(env: Environment, tree: unknown, interpolated: ReadonlySet<string>): Overrides {
+  const found: Overrides = { overrides: [], problems: [], warnings: [] };
+  for (const [name, path] of Object.entries(shortNames)) {
+    if (env[name]) found.overrides.push({ path, value: env[name], source: name });
+  }
+  const named = Object.entries(env).flatMap(([name, text]) => {
+    if (!name.startsWith(prefix) || !text || name in shortNames || otherNames.has(name)) return [];
+    const path = matchPath(rootNode, name.slice(prefix.length), tree);
+    if (path) return [{ name, text, path }];
+    if (!interpolated.has(name)) found.warnings.push(...warnUnknown(name));
+    return [];
+  });
+  named.sort(
+    (a, b) =>
+      a.path.length - b.path.length || formatName(a.path).localeCompare(formatName(b.path), 'en', { numeric: true }),
+  );
+  for (const { name, text, path } of named) {
+    try {
+      found.overrides.push({ path, value: readText(text, findNode(path)), source: name });
+    } catch {
+      found.problems.push({ path, message: 'is neither YAML nor JSON', source: name });
+    }
+  }
+  return found;
+}
+
+/** The variable that overrides the value at a path. */
+export const formatName = (path: Path): string =>
+  prefix +
+  path
+    .map((step) =>
+      String(step)
+        .toUpperCase()
+        .replaceAll(/[^A-Z0-9]/g, '_'),
+    )
+    .join('_');
+
+function matchPath(node: SchemaNode | undefined, rest: string, tree: unknown): Path | undefined {
+  if (rest === '') return [];
+  for (const [key, property] of Object.entries(node?.properties ?? {})) {
+    const upper = key.toUpperCase();
+    if (rest !== upper && !rest.startsWith(`${upper}_`)) continue;
+    const below = matchPath(property, rest.slice(upper.length + 1), getIn(tree, [key]));
+    if (below) return [key, ...below];
+  }
+  const items = node?.items ?? node?.anyOf?.find((one) => one.items)?.items;
+  const [, index, , below = ''] = /^(\d{1,4})(_(.+))?$/.exec(rest) ?? [];
+  if (items && index !== undefined) {
+    const path = matchPath(items, below, getIn(tree, [Number(index)]));
+    return path && [Number(index), ...path];
+  }
+  return node?.patternProperties && [matchMapKey(node, rest, tree)];
+}
+
+/** A key that is there already, or a new one: `X_TITLE` is the header `x-title`, or the setting `x_title`. */
+function matchMapKey(node: SchemaNode, rest: string, tree: unknown): string {
+  const there = isMapping(tree) ? Object.keys(tree) : [];
+  const known = there.find((key) => formatName([key]) === prefix + rest);
+  const [values] = Object.values(node.patternProperties ?? {});
+  return known ?? (values?.type === 'string' ? rest.toLowerCase().replaceAll('_', '-') : rest.toLowerCase());
+}
+
+/** Mappings, lists of mappings and settings of a dialect are written as YAML or JSON; everything else as it is. */
+function readText(text: string, node: SchemaNode | undefined): unknown {
+  const isPlain = node?.type !== 'object' && (node?.type !== 'array' || node.items?.type === 'string');
+  const isList = (node?.items || node?.anyOf?.some((one) => one.items)) && text.trimStart().startsWith('[');
+  const isOpen = node?.type === undefined && !node?.anyOf && !node?.enum && node?.const === undefined;
+  return isPlain && !isList && !isOpen ? text : parse(text);
+}
+
+/** A variable that sets nothing is a mistake only when it looks like one of ours. */
+function warnUnknown(name: string): string[] {
+  const rest = name.slice(prefix.length);
+  const section = rest.split('_')[0]!;
+  const refused = notOffered.find(({ path }) => path.length === 1 && String(path[0]).toUpperCase() === section);
+  if (refused) return [`${name} sets nothing: this build does not offer ${refused.says}.`];
+
+  const leaves = [...listLeaves(rootNode)];
+  const sameKey = leaves.filter((path) => String(path.at(-1)).toUpperCase() === rest);
+  const names = leaves.map(formatName);
+  const nearest = sameKey.length === 1 ? formatName(sameKey[0]!) : findNearest(name, names)!;
+  const isOurs =
+    sameKey.length === 1 ||
+    Object.keys(rootNode.properties ?? {}).some((key) => rest.startsWith(`${key.toUpperCase()}_`)) ||
+    editDistance(name, nearest) <= 2;
+  return isOurs ? [`${name} sets nothing; the nearest name that does is ${nearest}.`] : [];
+}
+
+/** Paths of every single value; the first item stands for a list. */
+function* listLeaves(node: SchemaNode, path: Path = []): Generator<Path> {
+  if (node.properties) {
+    for (const [key, property] of Object.entries(node.properties)) yield* listLeaves(property, [...path, key]);
+  } else if (node.items?.properties) yield* listLeaves(node.items, [...path, 0]);
+  else yield path;
+}

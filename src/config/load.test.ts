@@ -1,0 +1,282 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConfigError, type ConfigSources, loadConfig } from './load.ts';
+
+let folder: string;
+let count = 0;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'headgate-config-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Loads a file with this text. */
+function load(text: string, sources: Partial<ConfigSources> = {}) {
+  const file = `case-${count++}.yaml`;
+  writeFileSync(join(folder, file), text);
+  return loadConfig({ file, env: {}, cwd: folder, ...sources });
+}
+/** The lines with which it is refused, without the name of the file. */
+function problemsOf(text: string, sources: Partial<ConfigSources> = {}): string[] {
+  try {
+    load(text, sources);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map((line) => line.replace(/^case-\d+\.yaml:/, ''));
+    throw error;
+  }
+  return [];
+}
+const provider = (rest = '') =>
+  `providers: [{ id: one, wire: openai-chat, base_url: "http://127.0.0.1:9/v1", models: [{ model: m }]${rest} }]`;
+
+describe('defaults', () => {
+  it('binds to loopback, keeps its store in the data folder and answers with the simulator', () => {
+    const { config, dataDir, file, warnings } = loadConfig({ env: {}, cwd: folder });
+
+    expect(config.server).toEqual({
+      host: '127.0.0.1',
+      port: 8787,
+      regional_hosts: [],
+      region: 'local',
+      body_limit: 33554432,
+      upstream_body_limit: 33554432,
+      cors_origins: [],
+      keep_alive_comment_ms: 10000,
+      shutdown_grace_ms: 30000,
+    });
+    expect(config.storage.url).toBe(`file:${folder}/data/headgate.db`);
+    expect(config.timeouts).toEqual({
+      request_ms: 600000,
+      connect_ms: 5000,
+      first_byte_ms: 120000,
+      idle_ms: 60000,
+      total_ms: 600000,
+    });
+    expect(config).toMatchObject({ counters: { url: '' }, secrets: {}, log: { level: 'info' } });
+    expect(config.bootstrap).toEqual({ workspaces: [], members: [], keys: [] });
+    expect(config.providers).toEqual([
+      { id: 'simulator', name: 'Simulator', wire: 'simulator', models: [{ model: 'simulator/*' }] },
+    ]);
+    expect({ dataDir, file, warnings }).toEqual({ dataDir: join(folder, 'data'), file: undefined, warnings: [] });
+  });
+
+  it('has no simulator beside configured providers unless it is named', () => {
+    expect(load(provider()).config.providers.map(({ id }) => id)).toEqual(['one']);
+  });
+
+  it('is frozen through and through', () => {
+    const { config } = load(provider());
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(Object.isFrozen(config.providers[0]!.models[0])).toBe(true);
+  });
+
+  it.each([
+    '',
+    '# nothing\n',
+    '{}',
+    'server:\nbootstrap: { keys: }\n',
+  ])('takes an empty file or section: %j', (text) => {
+    expect(load(text).config.server.port).toBe(8787);
+  });
+});
+
+describe('the file', () => {
+  it('may be JSON', () => {
+    expect(load('{\n\t"server": { "port": 9000 }\n}').config.server.port).toBe(9000);
+  });
+
+  it('is ./headgate.yaml when none is named', () => {
+    writeFileSync(join(folder, 'headgate.yaml'), 'server: { port: 9001 }');
+    const { config, file } = loadConfig({ env: {}, cwd: folder });
+    rmSync(join(folder, 'headgate.yaml'));
+    expect({ port: config.server.port, file }).toEqual({ port: 9001, file: join(folder, 'headgate.yaml') });
+  });
+
+  it('must be there when it is named', () => {
+    expect(() => loadConfig({ env: { HEADGATE_CONFIG: 'gone.yaml' }, cwd: folder })).toThrow(
+      'gone.yaml: there is no such file',
+    );
+  });
+
+  it.each([
+    ['32MiB', 33554432],
+    ['64KiB', 65536],
+    ['1.5 MiB', 1572864],
+    ['2MB', 2000000],
+    ['4096', 4096],
+  ])('says sizes as %s', (text, bytes) => {
+    expect(load(`server: { body_limit: ${text} }`).config.server.body_limit).toBe(bytes);
+  });
+
+  it('takes prices as numbers or decimal strings', () => {
+    const text = provider().replace('model: m', 'model: m, pricing: { prompt: 0.00000025, completion: "0.000002" }');
+    expect(load(text).config.providers[0]!.models[0]!.pricing).toEqual({ prompt: 0.00000025, completion: '0.000002' });
+  });
+
+  it('keeps what an open dialect says', () => {
+    const text = provider(', dialect: { a: [1, null], b: { c: true } }');
+    expect(load(text).config.providers[0]!.dialect).toEqual({ a: [1, null], b: { c: true } });
+  });
+
+  it('takes file URLs in every form, relative to the working directory', () => {
+    expect(load('storage: { url: "file:./x/y.db" }').config.storage.url).toBe(`file:${folder}/x/y.db`);
+    expect(load('storage: { url: "file:///x/y.db" }').config.storage.url).toBe('file:/x/y.db');
+    expect(load('storage: { url: "file::memory:" }').config.storage.url).toBe('file::memory:');
+    const url = 'postgres://a:b@127.0.0.1/c';
+    expect(load(`storage: { url: "${url}" }`).config.storage.url).toBe(url);
+  });
+});
+
+describe('what is wrong with a file', () => {
+  it('names file, line, path and the nearest known key, all at once', () => {
+    const file = 'wrong.yaml';
+    writeFileSync(join(folder, file), 'server:\n  prot: 1\n  host: ""\nproviderz: []\ntimeouts: { idle_ms: 0 }\n');
+    let message = '';
+    try {
+      loadConfig({ file, env: {}, cwd: folder });
+    } catch (error) {
+      message = String(error);
+    }
+    expect(message.split('\n').sort()).toEqual([
+      'ConfigError: wrong.yaml:4: providerz: there is no such key; the nearest known key is "providers"',
+      'wrong.yaml:2: server.prot: there is no such key; the nearest known key is "port"',
+      'wrong.yaml:3: server.host: must not be empty',
+      'wrong.yaml:5: timeouts.idle_ms: must be 1 or more, not 0',
+    ]);
+  });
+
+  it.each([
+    ['server: { port: x }', '1: server.port: must be a whole number, not "x"'],
+    ['server: { port: 70000 }', '1: server.port: must be 65535 or less, not 70000'],
+    ['server: { body_limit: much }', '1: server.body_limit: must be a size in bytes, or like 32MiB, not "much"'],
+    [
+      'server: { cors_origins: [a] }',
+      '1: server.cors_origins[0]: must be an origin like `https://app.example.com`, or `*`, not "a"',
+    ],
+    ['server: []', '1: server: must be a mapping, not a list'],
+    ['log: { level: loud }', '1: log.level: must be one of trace, debug, info, warn, error, fatal, silent, not "loud"'],
+    ['storage: { url: mysql://x }', '1: storage.url: must be `file:` and a path, or a `postgres://` URL'],
+    ['[1]', '1: The file must be a mapping, as in "server: { port: 8787 }"'],
+    ['server: { port: 1', '1: Flow map in block collection must be sufficiently indented and end with a }'],
+    ['server: {}\nserver: {}', '2: Map keys must be unique'],
+    [
+      provider().replace('openai-chat', 'smtp'),
+      '1: providers[0].wire: must be one of openai-responses, openai-chat, simulator, not "smtp"',
+    ],
+    [
+      provider().replace('model: m', 'modle: m'),
+      '1: providers[0].models[0].modle: there is no such key; the nearest known key is "model"',
+    ],
+    [
+      provider().replace('base_url: "http://127.0.0.1:9/v1",', ''),
+      '1: providers[0].base_url: is missing; only the simulator has none',
+    ],
+    [provider().replace('http:', 'ftp:'), '1: providers[0].base_url: must be an http or https URL'],
+    [
+      provider().replace('//', '//a:b@'),
+      '1: providers[0].base_url: must not carry credentials; they belong in api_key or headers',
+    ],
+    [provider().replace('model: m', 'model: "a*b*"'), '1: providers[0].models[0].model: may hold one * only'],
+    [
+      provider().replace('model: m', 'model: a, upstream_model: "*"'),
+      '1: providers[0].models[0].upstream_model: holds a *, but model has none that it could take from',
+    ],
+    [
+      provider().replace('{ model: m }', '{ model: m }, { model: m }'),
+      '1: providers[0].models[1].model: is the same as in entry 0',
+    ],
+    [provider().replace('{ model: m }', ''), '1: providers[0].models: must not be empty'],
+    [provider(', api_key: 5'), '1: providers[0].api_key: must be a string or list of string'],
+    [
+      provider().replace('model: m', 'model: m, pricing: { prompt: "-1" }'),
+      '1: providers[0].models[0].pricing.prompt: must be a decimal number, not "-1"',
+    ],
+  ])('%s', (text, problem) => {
+    expect(problemsOf(text)).toContain(problem);
+  });
+
+  it.each([
+    ['{ key: 1234567 }', 'must be a string'],
+    ['{ key: short, name: n }', 'must have 8 or more characters'],
+    ['{ key: "with a blank", name: n }', 'must be printable ASCII without spaces'],
+    ['{ key: long-enough, name: n, member: ada }', 'is missing'],
+    ['{ key: long-enough, name: n, workspace: nowhere, member: ada }', 'names no workspace of bootstrap.workspaces'],
+    ['{ key: long-enough, name: n, workspace: main, member: bob }', 'names no member of bootstrap.members'],
+    [
+      '{ key: long-enough, name: n, workspace: main }',
+      'needs either member, or acts_as: organization, or kind: management',
+    ],
+    ['{ key: long-enough, name: n, kind: management, member: ada }', 'does not go with kind: management'],
+    [
+      '{ key: long-enough, name: a, kind: management }, { key: long-enough, name: b, kind: management }',
+      'is the same as in entry 0',
+    ],
+  ])('bootstrap key %s', (key, message) => {
+    const text = `bootstrap: { workspaces: [{ name: main }], members: [{ id: ada, workspaces: [main] }], keys: [${key}] }`;
+    const problems = problemsOf(text);
+    expect(problems.join('\n')).toContain(message);
+    expect(problems.join('\n')).not.toContain('long-enough');
+  });
+
+  it('says of what it knows and does not offer that this build does not', () => {
+    const text = `
+catalog: { builtin: true }
+counters: { url: "redis://127.0.0.1" }
+guardrails: []
+providers: [{ id: a, wire: gemini, models: [{ model: m }] }]
+bootstrap: { keys: [{ key: long-enough, name: n, kind: management, credit_usd: 0 }] }
+`;
+    expect(problemsOf(text).sort()).toEqual([
+      '2: catalog: this build does not offer a catalogue of models beyond `providers[].models`; take it out',
+      '3: counters.url: this build does not offer counters shared through Redis or Valkey; take it out',
+      '4: guardrails: this build does not offer guardrails; take it out',
+      '5: providers[0].wire: "gemini": this build does not offer this wire; take it out',
+      '6: bootstrap.keys[0].credit_usd: this build does not offer credits; take it out',
+    ]);
+  });
+});
+
+describe('${NAME}', () => {
+  it('takes the environment into any string, also unquoted in braces, and $${ stays', () => {
+    const env = { NAME: 'x: {y} # z', PORT: '9002', LIST: 'https://a.example, https://b.example' };
+    const text = `
+server: { port: ${'${PORT}'}, cors_origins: ${'${LIST}'}, region: "a-$\${NAME}-${'${NAME}'}" } # ${'${COMMENT}'}
+secrets: { master_key: ${'${NAME}'} }
+`;
+    const { server, secrets } = load(text, { env }).config;
+    expect(server.port).toBe(9002);
+    expect(server.cors_origins).toEqual(['https://a.example', 'https://b.example']);
+    expect(server.region).toBe('a-${NAME}-x: {y} # z');
+    expect(secrets.master_key).toBe('x: {y} # z');
+  });
+
+  it('names what the environment lacks', () => {
+    expect(problemsOf('\nsecrets: { master_key: ${GONE} }')).toEqual([
+      '2: secrets.master_key: the environment has no GONE, which ${GONE} asks for',
+    ]);
+    expect(problemsOf('server: { region: "${NO-NAME}" }')[0]).toContain('begins no ${NAME}');
+  });
+
+  it('is not asked for where the environment overrides the value', () => {
+    const env = { HEADGATE_PROVIDERS_0_API_KEY: 'k' };
+    expect(load(provider(', api_key: "${GONE}"'), { env }).config.providers[0]!.api_key).toBe('k');
+  });
+
+  it('never shows what it took, nor a key that stands in the file', () => {
+    const env = { SECRET: 'sk-very-secret' };
+    const wrong = `
+server: { port: ${'${SECRET}'}, body_limit: ${'${SECRET}'} }
+log: { level: "${'${SECRET}'}" }
+secrets: { master_key: [sk-very-secret] }
+providers: [{ id: a b, wire: "${'${SECRET}'}", base_url: "http://u:sk-very-secret@h", api_key: { a: sk-very-secret }, headers: [sk-very-secret], models: [{model: m}] }]
+bootstrap: { keys: [{ key: "sk-very-secret x", name: 1 }] }
+`;
+    const problems = problemsOf(wrong, { env });
+    expect(problems.length).toBeGreaterThan(7);
+    expect(problems.join('\n')).not.toContain('very');
+    expect(problemsOf('secrets: { master_key: "sk-very-secret" x: sk-very-secret').join()).not.toContain('very');
+    expect(problemsOf('secrets:\n  master_key: sk-very-secret\n sk-very-secret').join()).not.toContain('very');
+  });
+});

@@ -1,0 +1,160 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { checkRelations } from './check-relations.ts';
+import { checkSchema } from './check-schema.ts';
+import { type Environment, type Override, readOverrides } from './environment.ts';
+import { interpolate, type Problem } from './interpolate.ts';
+import { refuseNotOffered } from './not-offered.ts';
+import { formatPath, type Path, setIn } from './path.ts';
+import { type FileTree, readTree } from './read-file.ts';
+import type { Config, ProviderConfig } from './schema.ts';
+
+export interface ConfigSources {
+  /** `--config`. Absent: HEADGATE_CONFIG, or `headgate.yaml` in the working directory when it is there. */
+  file?: string;
+  env: Environment;
+  /** `--port`, `--host`, `--data`, as they were typed. */
+  flags?: { port?: string | number; host?: string; data?: string };
+  /** What relative paths are relative to. Default: the working directory. */
+  cwd?: string;
+}
+
+export interface LoadedConfig {
+  /** Frozen through and through. A `file:` URL of `storage` is absolute. */
+  config: Config;
+  /** Absolute. Not made here. */
+  dataDir: string;
+  /** Absolute; undefined when there is no file. */
+  file: string | undefined;
+  /** One line each. */
+  warnings: string[];
+}
+
+/** A configuration that cannot be used. `problems` are all of them, one line each, and never hold a secret. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/** What answers when no provider is configured, so that the first request works offline. */
+const simulator: ProviderConfig = {
+  id: 'simulator',
+  name: 'Simulator',
+  wire: 'simulator',
+  models: [{ model: 'simulator/*' }],
+};
+
+/**
+ * Defaults + file + environment + flags, each over the ones before.
+ *
+ * @throws {ConfigError} with all problems
+ */
+export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }: ConfigSources): LoadedConfig {
+  const dataDir = resolve(cwd, flags.data || env.HEADGATE_DATA || 'data');
+  const file = findFile(named || env.HEADGATE_CONFIG, cwd);
+  const written = file === undefined ? undefined : readFile(file, showPath(file, cwd));
+
+  const tree = written?.tree ?? {};
+  const topKeys = new Set(Object.keys(tree));
+  const refused = refuseNotOffered(tree);
+  const filled = interpolate(tree, env);
+  const whole = filled.tree as Record<string, unknown>; // interpolation changes strings only
+  const found = readOverrides(env, whole, filled.names);
+  const overrides = [...found.overrides, ...readFlags(flags)];
+  const unplaced = overrides.filter(({ path, value }) => !setIn(whole, path, value));
+  const refusedLater = refuseNotOffered(whole);
+  const checked = checkSchema(whole, (path) => !filled.filled.has(JSON.stringify(path)));
+  const config = checked.tree as Config; // it is one when nothing is found below
+
+  // What is wrong already is not found wrong again.
+  const settled = [...refused.refused, ...refusedLater.refused, ...filled.problems.map(({ path }) => path)];
+  const problems: (Problem & { source?: string })[] = [
+    ...filled.problems.filter(({ path }) => !findOverride(overrides, path)),
+    ...refused.problems,
+    ...refusedLater.problems,
+    ...checked.problems.filter(({ path }) => !settled.some((start) => startsWith(path, start))),
+    ...found.problems,
+    ...unplaced.map(({ path, source }) => ({
+      path,
+      source,
+      message: 'has no place: list entries before it are missing',
+    })),
+  ];
+  if (problems.length === 0) problems.push(...checkRelations(config));
+  if (problems.length > 0) {
+    const lines = problems.map(({ path, message, source = findOverride(overrides, path)?.source }) => {
+      if (source !== undefined) return `${source} (${formatPath(path)}): ${message}`;
+      const isInFile = written !== undefined && file !== undefined && topKeys.has(String(path[0]));
+      return `${isInFile ? `${showPath(file, cwd)}:${written.lineOf(path)}: ` : ''}${formatPath(path)}: ${message}`;
+    });
+    throw new ConfigError([...new Set(lines)]);
+  }
+
+  config.storage.url = settleStorageUrl(config.storage.url, dataDir, cwd);
+  if (config.providers.length === 0) config.providers = [structuredClone(simulator)];
+  return { config: deepFreeze(config), dataDir, file, warnings: found.warnings };
+}
+
+function findFile(named: string | undefined, cwd: string): string | undefined {
+  if (named) return resolve(cwd, named);
+  const usual = resolve(cwd, 'headgate.yaml');
+  return existsSync(usual) ? usual : undefined;
+}
+
+/** @throws {ConfigError} when there is no file, or it is no YAML */
+function readFile(file: string, shownFile: string): FileTree {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    // Node's errors of the file system carry a code.
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`;
+    throw new ConfigError([`${shownFile}: ${why}`]);
+  }
+  const written = readTree(text);
+  if (written.problems.length > 0) {
+    throw new ConfigError(written.problems.map(({ line, message }) => `${shownFile}:${line}: ${message}`));
+  }
+  return written;
+}
+
+/** Relative when that is shorter: people read it. */
+function showPath(file: string, cwd: string): string {
+  const short = relative(cwd, file);
+  return short.startsWith('..') ? file : short;
+}
+
+function readFlags({ port, host }: NonNullable<ConfigSources['flags']>): Override[] {
+  const overrides: Override[] = [];
+  if (port !== undefined) overrides.push({ path: ['server', 'port'], value: String(port), source: '--port' });
+  if (host !== undefined) overrides.push({ path: ['server', 'host'], value: host, source: '--host' });
+  return overrides;
+}
+
+const startsWith = (path: Path, start: Path) => start.every((step, index) => path[index] === step);
+const findOverride = (overrides: readonly Override[], path: Path) =>
+  overrides.findLast((override) => startsWith(path, override.path));
+
+function settleStorageUrl(url: string, dataDir: string, cwd: string): string {
+  if (!url.startsWith('file:') || url === 'file::memory:') return url;
+  const path = url.startsWith('file://') ? fileURLToPath(url) : url.slice('file:'.length);
+  return `file:${resolve(
+    cwd,
+    path.replace('<data>', () => dataDir),
+  )}`;
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const item of Object.values(value)) deepFreeze(item);
+  }
+  return value;
+}
