@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError, type LoadedConfig, loadConfig } from './load.ts';
+import type { Config } from './schema.ts';
+import { type WatchWorld, watchConfig } from './watch.ts';
+
+const withEnv = (env: Record<string, string>): LoadedConfig => ({
+  ...loadConfig({ env, cwd: import.meta.dirname }),
+  file: '/etc/headgate.yaml',
+});
+
+/** A watcher in a world that only moves when the test says so. */
+function watcher(load: () => LoadedConfig, apply?: (config: Config) => Promise<void>) {
+  const reports: string[] = [];
+  const applied: Config[] = [];
+  let hangUp = () => {};
+  let change = (_: string | undefined) => {};
+  const timers: (() => void)[] = [];
+  const world: WatchWorld & { text: string } = {
+    text: 'a',
+    watchFolder(folder, onChange) {
+      expect(folder).toBe('/etc');
+      change = onChange;
+      return () => {};
+    },
+    readText: () => world.text,
+    startTimer: (onEnd) => {
+      timers.push(onEnd);
+      return () => {};
+    },
+    onHangUp: (reload) => {
+      hangUp = reload;
+      return () => {};
+    },
+  };
+  const stop = watchConfig({
+    running: withEnv({}),
+    load,
+    apply: apply ?? (async (config) => void applied.push(config)),
+    report: (level, message) => reports.push(`${level}: ${message}`),
+    world,
+  });
+  const save = (text: string, name: string | undefined = 'headgate.yaml') => {
+    world.text = text;
+    change(name);
+  };
+  return { reports, applied, timers, save, stop, hangUp: () => hangUp() };
+}
+
+describe('watching the configuration', () => {
+  it('applies what is live and says what needs a restart', async () => {
+    const watched = watcher(() =>
+      withEnv({ HEADGATE_LOG_LEVEL: 'debug', HEADGATE_SERVER_PORT: '1', HEADGATE_STORAGE_URL: 'file:/x' }),
+    );
+    watched.hangUp();
+    await watched.stop();
+    expect(watched.reports).toEqual([]); // stopped before it began
+
+    const other = watcher(() =>
+      withEnv({ HEADGATE_LOG_LEVEL: 'debug', HEADGATE_SERVER_PORT: '1', HEADGATE_STORAGE_URL: 'file:/x' }),
+    );
+    other.hangUp();
+    await expect
+      .poll(() => other.reports)
+      .toEqual(['info: Reloaded: log.level.', 'warn: Changed, but needs a restart: server.port, storage.url.']);
+    expect(other.applied).toHaveLength(1);
+    expect(other.applied[0]).toMatchObject({ log: { level: 'debug' }, server: { port: 8787 } });
+  });
+
+  it('reloads once per save, after the editor is through, and only when the text is another', async () => {
+    let loads = 0;
+    const watched = watcher(() => withEnv({ HEADGATE_TIMEOUTS_IDLE_MS: String(++loads) }));
+    watched.save('a');
+    watched.timers.shift()!();
+    watched.save('b', 'headgate.db-wal');
+    expect(watched.timers).toHaveLength(0);
+    watched.save('b');
+    watched.save('b', '..data');
+    expect(watched.timers).toHaveLength(1);
+    expect(loads).toBe(0);
+    watched.timers.shift()!();
+    await expect.poll(() => watched.reports).toEqual(['info: Reloaded: timeouts.idle_ms.']);
+  });
+
+  it('keeps the old configuration when the new one is bad, and says why', async () => {
+    let next: () => LoadedConfig = () => {
+      throw new ConfigError(['headgate.yaml:1: a', 'headgate.yaml:2: b']);
+    };
+    const watched = watcher(() => next());
+    watched.hangUp();
+    await expect
+      .poll(() => watched.reports)
+      .toEqual([
+        'warn: The configuration was not reloaded; the one before stays in use:',
+        'warn: headgate.yaml:1: a',
+        'warn: headgate.yaml:2: b',
+      ]);
+    expect(watched.applied).toEqual([]);
+    next = () => withEnv({});
+    watched.hangUp();
+    await expect.poll(() => watched.reports.at(-1)).toBe('info: Reloaded: nothing changed.');
+  });
+
+  it('tries again what could not be applied', async () => {
+    let fails = true;
+    const watched = watcher(
+      () => withEnv({ HEADGATE_LOG_LEVEL: 'warn' }),
+      async () => {
+        if (fails) throw new Error('no');
+      },
+    );
+    watched.hangUp();
+    await expect.poll(() => watched.reports.at(-1)).toBe('warn: It could not be applied: Error: no');
+    fails = false;
+    watched.hangUp();
+    await expect.poll(() => watched.reports.at(-1)).toBe('info: Reloaded: log.level.');
+  });
+});

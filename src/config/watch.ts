@@ -1,0 +1,112 @@
+import { readFileSync, watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { findChanges } from './changes.ts';
+import { ConfigError, type LoadedConfig } from './load.ts';
+import type { Config } from './schema.ts';
+
+/** What the watcher needs of the world; tests hand in their own. */
+export interface WatchWorld {
+  /** Calls back with the name of each file that changed in the folder. @returns stops it */
+  watchFolder(folder: string, onChange: (name: string | undefined) => void): () => void;
+  /** @returns the text, or undefined when it cannot be read at this moment */
+  readText(file: string): string | undefined;
+  /** @returns cancels it */
+  startTimer(onEnd: () => void, ms: number): () => void;
+  /** Calls back at each SIGHUP. @returns stops it */
+  onHangUp(reload: () => void): () => void;
+}
+
+export interface WatchOptions {
+  running: LoadedConfig;
+  /** Reads everything again, as at the start. */
+  load(): LoadedConfig;
+  /** Makes the gateway use it. What needs a restart has its old value in it. */
+  apply(config: Config): Promise<void>;
+  /** Told what happened, one line at a time. */
+  report(level: 'info' | 'warn', message: string): void;
+  world?: WatchWorld;
+}
+
+/** Editors save in two or three steps; wait until they are through. */
+const settleMs = 100;
+
+/**
+ * Reloads on SIGHUP, and when the file is saved with another text. A bad file changes nothing and is reported.
+ *
+ * @returns stops watching; resolves when a reload under way is done
+ */
+export function watchConfig({ running, load, apply, report, world = realWorld }: WatchOptions): () => Promise<void> {
+  const { file } = running;
+  let config = running.config;
+  let text = file === undefined ? undefined : world.readText(file);
+  let cancelTimer: (() => void) | undefined;
+  let work = Promise.resolve();
+  let isStopped = false;
+
+  function reload(): void {
+    work = work.then(async () => {
+      if (isStopped) return;
+      try {
+        const loaded = load();
+        for (const warning of loaded.warnings) report('warn', warning);
+        const changes = findChanges(config, loaded.config);
+        if (changes.live.length > 0) await apply(changes.config);
+        config = changes.config;
+        if (changes.live.length > 0) report('info', `Reloaded: ${changes.live.join(', ')}.`);
+        if (changes.restart.length > 0) report('warn', `Changed, but needs a restart: ${changes.restart.join(', ')}.`);
+        if (changes.live.length + changes.restart.length === 0) report('info', 'Reloaded: nothing changed.');
+      } catch (error) {
+        report('warn', 'The configuration was not reloaded; the one before stays in use:');
+        const problems = error instanceof ConfigError ? error.problems : [`It could not be applied: ${String(error)}`];
+        for (const problem of problems) report('warn', problem);
+      }
+    });
+  }
+  function look(): void {
+    cancelTimer = undefined;
+    if (file === undefined) return;
+    const now = world.readText(file);
+    if (now === undefined || now === text) return;
+    text = now;
+    reload();
+  }
+
+  const stops = [world.onHangUp(reload)];
+  if (file !== undefined) {
+    const stopFolder = world.watchFolder(dirname(file), (name) => {
+      // Kubernetes swaps a link named "..data" when a mounted file changes.
+      const isOurs = name === undefined || name === basename(file) || name.startsWith('..');
+      if (isOurs) cancelTimer ??= world.startTimer(look, settleMs);
+    });
+    stops.push(stopFolder);
+  }
+  return async () => {
+    isStopped = true;
+    cancelTimer?.();
+    for (const stop of stops) stop();
+    await work;
+  };
+}
+
+const realWorld: WatchWorld = {
+  watchFolder(folder, onChange) {
+    const watcher = watch(folder, { persistent: false }, (_, name) => onChange(name ?? undefined));
+    watcher.on('error', () => watcher.close()); // the folder is gone; SIGHUP still works
+    return () => watcher.close();
+  },
+  readText(file) {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch {
+      return undefined;
+    }
+  },
+  startTimer(onEnd, ms) {
+    const timer = setTimeout(onEnd, ms).unref();
+    return () => clearTimeout(timer);
+  },
+  onHangUp(reload) {
+    process.on('SIGHUP', reload);
+    return () => process.off('SIGHUP', reload);
+  },
+};
