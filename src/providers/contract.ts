@@ -1,0 +1,230 @@
+import { readdirSync } from 'node:fs';
+import { array, assert, integer, property } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Chunk, FinishChunk } from '../domain/chunks.ts';
+import { type ErrorKind, GatewayError } from '../domain/errors.ts';
+import type { LifecycleEvent, ResponseEvent } from '../domain/events.ts';
+import type { OutputItem } from '../domain/items.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import type { ResponseObject } from '../domain/response.ts';
+// biome-ignore lint/style/noRestrictedImports: a contract suite is a test; stream and whole answer meet when folded
+import { createEventBuilder } from '../pipeline/build-events.ts';
+// biome-ignore lint/style/noRestrictedImports: the same
+import { createResponseObject } from '../pipeline/response-object.ts';
+import { readRecording, replayBody } from '../testing/replay.ts';
+import type { Target, Wire } from './provider.ts';
+
+/** What the suite cannot see in the recordings. */
+export interface WireContract {
+  /**
+   * File name → kind of the error it stands for. `*.stream.http` is read as a stream, `*.whole.http` as a whole answer,
+   * any other name as the answer to a request that failed.
+   */
+  errors: Record<string, ErrorKind>;
+  /** File name without endings → the request that was answered, where the reader must know of it. */
+  requests?: Record<string, ResponseRequest>;
+  /** `dialect` of the provider that was recorded. */
+  dialect?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The contract of all wires, run on its recordings: where the network cuts does not matter, a stream and a whole answer
+ * of the same exchange give the same response, a stream that was cut never passes for a whole one, and errors have their
+ * kind.
+ *
+ * @param recordings a folder of `<name>.stream.http` and `<name>.whole.http`, and errors by any name
+ */
+export function testWire(wire: Wire, recordings: URL, contract: WireContract): void {
+  const folder = new URL(recordings.href.replace(/\/?$/, '/'));
+  const files = readdirSync(folder).filter((file) => file.endsWith('.http'));
+  const streams = files.filter((file) => file.endsWith('.stream.http') && !(file in contract.errors));
+  const pairs = streams.filter((file) => files.includes(file.replace('.stream.', '.whole.')));
+  const read = (file: string) => readRecording(new URL(file, folder));
+  const readingOf = (file: string, stream: boolean) => readingFor(wire, contract, file, stream);
+  const readerOf = (file: string) => wire.createReader(readingOf(file, true));
+  const readWhole = (file: string) => wire.readWhole(JSON.parse(read(file).body.toString()), readingOf(file, false));
+
+  describe(`the contract of ${wire.id}`, () => {
+    it('has recordings', () => {
+      expect(pairs.length).toBeGreaterThan(0);
+      expect(files).toEqual(expect.arrayContaining(Object.keys(contract.errors)));
+    });
+
+    describe.each(streams)('%s', (file) => {
+      const { body } = read(file);
+      const chunks = replayBody(body, readerOf(file), body.length);
+
+      it.each([1, 7, 1000])('means the same when cut every %i bytes', (size) => {
+        expect(replayBody(body, readerOf(file), size)).toEqual(chunks);
+      });
+
+      it('means the same wherever it is cut', () => {
+        const sizes = array(integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 20 });
+        assert(
+          property(sizes, (pieces) => {
+            expect(replayBody(body, readerOf(file), pieces)).toEqual(chunks);
+          }),
+          { numRuns: 30 },
+        );
+      });
+
+      it('ends with its one finish chunk', () => {
+        expect(chunks.filter((chunk) => chunk.type === 'finish')).toHaveLength(1);
+        expect(chunks.at(-1)?.type).toBe('finish');
+      });
+
+      it('has no finish chunk, and no error but ours, when it stops before all of it was said', () => {
+        const check = (length: number) => {
+          const cut = replayOrError(body.subarray(0, length), () => readerOf(file));
+          if (cut.some((chunk) => chunk.type === 'finish')) expect(content(cut)).toEqual(content(chunks));
+        };
+        for (const length of frameEnds(body)) check(length);
+        assert(property(integer({ min: 0, max: body.length - 1 }), check), { numRuns: 50 });
+      });
+
+      it('tells in deltas what its items say', () => {
+        expect(textOfDeltas(chunks)).toEqual(textOfItems(fold(chunks).output));
+      });
+    });
+
+    it.each(pairs)('%s folds into the same response as the whole answer', (file) => {
+      const { body } = read(file);
+      const streamed = fold(replayBody(body, readerOf(file)));
+      expect(withoutIds(streamed)).toEqual(withoutIds(fold(readWhole(file.replace('.stream.', '.whole.')))));
+    });
+
+    const errors = Object.entries(contract.errors);
+    if (errors.length > 0) {
+      it.each(errors)('%s is the error %s', (file, kind) => {
+        const answer = read(file);
+        expect(
+          thrown(() => {
+            if (file.endsWith('.stream.http')) return replayBody(answer.body, readerOf(file));
+            if (file.endsWith('.whole.http')) return readWhole(file);
+            throw wire.readError({ status: answer.status, headers: answer.headers, body: parseOrText(answer.body) });
+          }),
+        ).toMatchObject({ kind });
+      });
+    }
+  });
+}
+
+function readingFor(wire: Wire, contract: WireContract, file: string, stream: boolean): unknown {
+  const name = file.replace(/\..*$/, '');
+  const request = contract.requests?.[name] ?? { input: [{ type: 'message', role: 'user', content: 'hello' }] };
+  const dialect = contract.dialect ?? {};
+  const target: Target = { endpoint: 'acme/one at Acme', upstreamModel: 'one', stream, dialect };
+  return wire.writeRequest(request, target).reading;
+}
+
+/** The chunks that came before the body ended or the reader gave up; anything thrown but a GatewayError is thrown on. */
+function replayOrError(body: Buffer, createReader: () => ReturnType<Wire['createReader']>): Chunk[] {
+  try {
+    return replayBody(body, createReader());
+  } catch (error) {
+    expect(error).toBeInstanceOf(GatewayError);
+    return [];
+  }
+}
+
+function thrown(run: () => unknown): unknown {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+function parseOrText(body: Buffer): unknown {
+  const text = body.toString();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text; // pages of proxies are no JSON
+  }
+}
+
+/** All but the end: usage may come after the last word, and a stream cut between them has lost only a count. */
+const content = (chunks: Chunk[]) => chunks.filter((chunk) => chunk.type !== 'finish');
+
+/** The lengths of the body up to the end of each frame but the last. */
+function frameEnds(body: Buffer): number[] {
+  const text = body.toString('latin1'); // one character a byte
+  return [...text.matchAll(/\r?\n\r?\n/g)].map((end) => end.index + end[0].length).filter((end) => end < body.length);
+}
+
+// --- folding ---
+
+function buildEvents(chunks: Chunk[]): ResponseEvent[] {
+  return createEventBuilder({
+    base: () => createResponseObject({ input: [] }, 'resp_1', 0, 'acme/one'),
+    settle: (finish) => ({ usage: wireUsage(finish), routerMetadata: undefined }),
+    now: () => 1,
+  }).build(chunks);
+}
+
+/** The response object at the end of the chunks. */
+function fold(chunks: Chunk[]): ResponseObject {
+  const last = buildEvents(chunks).at(-1);
+  expect(last?.type).toMatch(/^response\.(completed|incomplete)$/);
+  return (last as LifecycleEvent).response; // as those two events are
+}
+
+function wireUsage(finish: FinishChunk | undefined): ResponseObject['usage'] {
+  const usage = finish?.usage;
+  if (!usage) return null;
+  return {
+    input_tokens: usage.inputTokens,
+    input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: usage.cacheWriteTokens },
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.totalTokens,
+    cost: null,
+    is_byok: false,
+  };
+}
+
+/** The builder draws ids where the provider gave none. */
+function withoutIds(response: ResponseObject): ResponseObject {
+  return { ...response, output: response.output.map(({ id: _, ...item }) => item) };
+}
+
+/** Output index → all that its deltas said. @see responses-stream.md section 3, rule 5 */
+function textOfDeltas(chunks: Chunk[]): Record<number, string> {
+  const texts: Record<number, string> = {};
+  for (const event of buildEvents(chunks)) {
+    if (!deltas.has(event.type)) continue;
+    const { output_index: index, delta } = event as unknown as { output_index: number; delta: string }; // as all deltas
+    if (delta !== '') texts[index] = (texts[index] ?? '') + delta;
+  }
+  return texts;
+}
+
+const deltas = new Set([
+  'response.output_text.delta',
+  'response.refusal.delta',
+  'response.reasoning_text.delta',
+  'response.reasoning_summary_text.delta',
+  'response.function_call_arguments.delta',
+  'response.custom_tool_call_input.delta',
+]);
+
+function textOfItems(output: OutputItem[]): Record<number, string> {
+  const texts: Record<number, string> = {};
+  output.forEach((item, index) => {
+    const text = textOfItem(item);
+    if (text !== '') texts[index] = text;
+  });
+  return texts;
+}
+
+function textOfItem(item: OutputItem): string {
+  if (item.type === 'function_call') return String(item['arguments']);
+  if (item.type === 'custom_tool_call') return String(item['input']);
+  if (item.type !== 'message' && item.type !== 'reasoning') return '';
+  const parts = [item['summary'], item['content']].flatMap((list): unknown[] => (Array.isArray(list) ? list : []));
+  return parts.map((part) => textOfPart(part as Record<string, unknown>)).join(''); // parts are objects
+}
+
+const textOfPart = (part: Record<string, unknown>): string => String(part['text'] ?? part['refusal'] ?? '');
