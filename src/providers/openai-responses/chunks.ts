@@ -1,0 +1,309 @@
+import type { Chunk, FinishReason, ItemKey } from '../../domain/chunks.ts';
+import type { OutputItem } from '../../domain/items.ts';
+import { readOpenAiErrorObject } from '../openai-error.ts';
+import type { Frame, Reader } from '../provider.ts';
+import { blamesLength } from './errors.ts';
+import type { Reading } from './request.ts';
+import {
+  isRecord,
+  readDelta,
+  readItem,
+  readServiceTier,
+  readUnknownFields,
+  readUsage,
+  readWire,
+  strange,
+  type WireEvent,
+  type WireResponse,
+} from './wire.ts';
+
+/** Reads one streamed answer. Padding (`obfuscation`) and the upstream's own numbering are not carried. */
+export function createReader(reading: Reading): Reader {
+  const answer = createAnswer(reading);
+  return {
+    read: (frame: Frame) => (frame.data === '[DONE]' || frame.data === '' ? [] : answer.read(frame)),
+    end: () => [],
+  };
+}
+
+/**
+ * Reads a whole answer. A response object is what the last event of a stream carries, so it is read as that event of a
+ * stream that had no others.
+ *
+ * @throws {GatewayError} `upstream_failed` for what is no response or is not finished, or what the response says failed
+ */
+export function readWhole(body: unknown, reading: Reading): Chunk[] {
+  if (!isRecord(body)) throw strange('a body that is not a JSON object');
+  if (!Array.isArray(body.output)) {
+    if (body.error) throw readOpenAiErrorObject(body.error, 200);
+    throw strange('a response without output');
+  }
+  if (body.status === 'in_progress' || body.status === 'queued') throw strange(`a response that is ${body.status}`);
+  const answer = createAnswer(reading);
+  return [...answer.start(body), ...answer.finish(body, 'completed')];
+}
+
+/** What is remembered of an item. */
+interface Seen {
+  id: string | undefined;
+  callId: string;
+  done: boolean;
+  /** Its first deltas came before it was known what they belong to; `item_done` will tell everything. */
+  silent: boolean;
+}
+
+type Status = 'completed' | 'incomplete' | 'failed';
+
+function createAnswer({ reasoningFormat }: Reading) {
+  const seen = new Map<ItemKey, Seen>();
+  const keys = new Map<string, ItemKey>(); // item id → key
+  let lastKey: ItemKey = 0;
+  let started = false;
+  let ended = false;
+  let hasCalls = false;
+
+  function start(response: unknown): Chunk[] {
+    if (started) return [];
+    started = true;
+    const model = isRecord(response) ? response.model : undefined;
+    return [typeof model === 'string' ? { type: 'start', model } : { type: 'start' }];
+  }
+
+  // --- which item: by its id, which some servers change midway; by its index, which some leave out or never raise ---
+
+  function keyOf({ item_id: id, output_index: index }: WireEvent): ItemKey {
+    const known = typeof id === 'string' ? keys.get(id) : undefined;
+    if (known !== undefined) return known;
+    if (typeof index === 'number') return index;
+    return typeof id === 'string' && id !== '' ? id : lastKey;
+  }
+
+  function keyOfItem({ id }: OutputItem, index: unknown, isFree: (there: Seen) => boolean): ItemKey {
+    const known = id === undefined ? undefined : keys.get(id);
+    if (known !== undefined) return known;
+    if (typeof index === 'number') {
+      const there = seen.get(index);
+      if (!there || isFree(there)) return index;
+    }
+    return id ?? `#${seen.size}`;
+  }
+
+  function remember(key: ItemKey, item: OutputItem): Seen {
+    const callId = typeof item.call_id === 'string' ? item.call_id : '';
+    const fresh = { id: item.id, callId, done: false, silent: false };
+    seen.set(key, fresh);
+    if (item.id) keys.set(item.id, key);
+    if (callKinds.has(item.type)) hasCalls = true;
+    lastKey = key;
+    return fresh;
+  }
+
+  // --- items ---
+
+  function addItem(event: WireEvent): Chunk[] {
+    const item = readItem(event.item);
+    const key = keyOfItem(item, event.output_index, (there) => there.id === undefined && !there.done);
+    const before = seen.get(key);
+    if (before && !before.silent) return []; // told already, or opened by its own deltas
+    remember(key, item).silent = before !== undefined;
+    return [{ type: 'item', key, item }];
+  }
+
+  function finishItem(item: OutputItem, index: unknown): Chunk[] {
+    const key = keyOfItem(item, index, (there) => !there.done);
+    const before = seen.get(key);
+    if (before?.done) return [];
+    const isSealed = item.type === 'reasoning' && item.encrypted_content;
+    remember(key, item).done = true;
+    return [{ type: 'item_done', key, item: isSealed ? { ...item, format: reasoningFormat } : item }];
+  }
+
+  /** A delta of an item that nobody announced opens it, under the id that the delta names. */
+  function within(type: 'message' | 'reasoning', event: WireEvent, chunk: Chunk & { key: ItemKey }): Chunk[] {
+    const there = seen.get(chunk.key);
+    if (there) return there.done ? [] : [chunk];
+    const id = typeof event.item_id === 'string' && event.item_id !== '' ? event.item_id : undefined;
+    const item: OutputItem =
+      type === 'message'
+        ? { id, type, role: 'assistant', status: 'in_progress', content: [] }
+        : { id, type, status: 'in_progress', summary: [] };
+    remember(chunk.key, item);
+    return [{ type: 'item', key: chunk.key, item }, chunk];
+  }
+
+  function readText(event: WireEvent): Chunk[] {
+    const { logprobs } = event;
+    const key = keyOf(event);
+    const delta = readDelta(event);
+    if (!Array.isArray(logprobs) || logprobs.length === 0)
+      return within('message', event, { type: 'text', delta, key });
+    return within('message', event, { type: 'text', delta, logprobs, key });
+  }
+
+  function readArguments(event: WireEvent): Chunk[] {
+    const key = keyOf(event);
+    const there = seen.get(key);
+    if (!there) {
+      seen.set(key, { id: undefined, callId: '', done: false, silent: true }); // a call without its name cannot be shown
+      return [];
+    }
+    if (there.done || there.silent) return [];
+    return [{ type: 'tool_call_arguments', callId: there.callId, delta: readDelta(event), key }];
+  }
+
+  function readSummary(event: WireEvent, delta: string): Chunk[] {
+    const part = typeof event.summary_index === 'number' ? event.summary_index : undefined;
+    const key = keyOf(event);
+    const chunk = part === undefined ? { delta, key } : { delta, part, key };
+    return within('reasoning', event, { type: 'reasoning_summary', ...chunk });
+  }
+
+  function readPart(event: WireEvent): Chunk[] {
+    const { part } = event;
+    if (!isRecord(part) || typeof part.type !== 'string') throw strange(`${event.type} without its part`);
+    const key = keyOf(event);
+    const isReasoning = part.type === 'reasoning_text';
+    const opening: Chunk = { type: 'part', key, part: { ...part, type: part.type } };
+    const chunks = within(isReasoning ? 'reasoning' : 'message', event, opening);
+    const { text } = part; // empty by rule; a server that begins with its first words has them told like any others
+    if (chunks.length === 0 || typeof text !== 'string' || text === '') return chunks;
+    return [...chunks, { type: isReasoning ? 'reasoning' : 'text', delta: text, key }];
+  }
+
+  function readAnnotation(event: WireEvent): Chunk[] {
+    const { annotation } = event;
+    if (!isRecord(annotation)) throw strange(`${event.type} without its annotation`);
+    return within('message', event, { type: 'annotation', annotation, key: keyOf(event) });
+  }
+
+  /** Progress of hosted tools, and whatever will be invented. */
+  function relay(event: WireEvent): Chunk[] {
+    const isPlaced =
+      typeof event.output_index === 'number' || (typeof event.item_id === 'string' && event.item_id !== '');
+    return [isPlaced ? { type: 'relay', key: keyOf(event), event } : { type: 'relay', event }];
+  }
+
+  // --- the end ---
+
+  function finish(object: unknown, otherwise: Status): Chunk[] {
+    const response: WireResponse = isRecord(object) ? object : {};
+    const chunks = Array.isArray(response.output) ? finishItems(response.output) : [];
+    ended = true;
+    const status = statuses.has(response.status) ? response.status : otherwise;
+    if (status === 'cancelled') throw strange('a response that was cancelled');
+    const isCut = status === 'failed';
+    if (isCut && !(blamesLength(response.error) && seen.size > 0)) throw readOpenAiErrorObject(response.error, 200);
+    const reason = isCut
+      ? 'length'
+      : status === 'incomplete'
+        ? readCutReason(response)
+        : hasCalls
+          ? 'tool_calls'
+          : 'stop';
+    chunks.push({
+      type: 'finish',
+      reason,
+      usage: readUsage(response.usage),
+      serviceTier: readServiceTier(response.service_tier),
+      ...fieldsOf(response),
+    });
+    return chunks;
+  }
+
+  /** Items that no event has finished: all of them in a whole answer, few or none at the end of a stream. */
+  function finishItems(output: unknown[]): Chunk[] {
+    const chunks: Chunk[] = [];
+    const seenBefore = seen.size;
+    output.forEach((entry, index) => {
+      const item = readItem(entry);
+      const there = seen.get((item.id === undefined ? undefined : keys.get(item.id)) ?? index);
+      if (there ? !there.done : index >= seenBefore) chunks.push(...finishItem(item, index));
+    });
+    return chunks;
+  }
+
+  /** An error event has no response object around its error. */
+  function fail(event: WireEvent): Chunk[] {
+    const error = isRecord(event.error) ? event.error : event;
+    return finish({ status: 'failed', error }, 'failed');
+  }
+
+  function read(frame: Frame): Chunk[] {
+    const event = readWire(frame.data, frame.event);
+    if (ended) return [];
+    switch (event.type) {
+      case 'response.output_text.delta':
+        return readText(event);
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return readArguments(event);
+      case 'response.reasoning_text.delta':
+        return within('reasoning', event, { type: 'reasoning', delta: readDelta(event), key: keyOf(event) });
+      case 'response.reasoning_summary_text.delta':
+        return readSummary(event, readDelta(event));
+      case 'response.refusal.delta':
+        return within('message', event, { type: 'refusal', delta: readDelta(event), key: keyOf(event) });
+      case 'response.output_item.added':
+        return addItem(event);
+      case 'response.output_item.done':
+        return finishItem(readItem(event.item), event.output_index);
+      case 'response.content_part.added':
+      case 'response.reasoning_part.added': // vLLM's name for the same
+        return readPart(event);
+      case 'response.output_text.annotation.added':
+        return readAnnotation(event);
+      // What these say has been said by deltas, or will be by the finished item.
+      case 'response.output_text.done':
+      case 'response.content_part.done':
+      case 'response.reasoning_part.done':
+      case 'response.function_call_arguments.done':
+      case 'response.custom_tool_call_input.done':
+      case 'response.reasoning_text.done':
+      case 'response.reasoning_summary_part.added':
+      case 'response.reasoning_summary_text.done':
+      case 'response.reasoning_summary_part.done':
+      case 'response.refusal.done':
+      case 'keepalive':
+        return [];
+      case 'response.created':
+      case 'response.in_progress':
+      case 'response.queued':
+        return start(event.response);
+      case 'response.completed':
+        return finish(event.response, 'completed');
+      case 'response.incomplete':
+        return finish(event.response, 'incomplete');
+      case 'response.failed':
+        return finish(event.response, 'failed');
+      case 'response.cancelled':
+        throw strange('a response that was cancelled');
+      case 'error':
+        return fail(event);
+      default:
+        if (event.type.startsWith('response.')) return relay(event);
+        return isRecord(event.error) ? fail(event) : []; // `{error: …}` alone, as proxies send it
+    }
+  }
+
+  return { start, read, finish };
+}
+
+const statuses = new Set<unknown>(['completed', 'incomplete', 'failed', 'cancelled']);
+
+/** Calls that wait for the client. */
+const callKinds = new Set([
+  'function_call',
+  'custom_tool_call',
+  'apply_patch_call',
+  'local_shell_call',
+  'computer_call',
+]);
+
+function readCutReason({ incomplete_details: details }: WireResponse): FinishReason {
+  return isRecord(details) && details.reason === 'content_filter' ? 'content_filter' : 'length';
+}
+
+function fieldsOf(response: WireResponse): { fields?: Record<string, unknown> } {
+  const fields = readUnknownFields(response);
+  return fields ? { fields } : {};
+}

@@ -1,0 +1,21 @@
+import type { GatewayError } from '../../domain/errors.ts';
+import { readOpenAiError } from '../openai-error.ts';
+import type { UpstreamErrorAnswer } from '../provider.ts';
+
+/** What a status other than 2xx means: this wire's errors are those of every server that speaks like OpenAI. */
+export function readError(answer: UpstreamErrorAnswer): GatewayError {
+  return readOpenAiError(answer);
+}
+
+const lengthCodes = new Set([
+  'context_length_exceeded',
+  'max_tokens_exceeded',
+  'token_limit_exceeded',
+  'string_too_long',
+]);
+
+/** Codes that a provider reports as a failure and the interface as a normal end. @see responses-stream.md section 7 */
+export function blamesLength(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null | undefined)?.code; // any shape: `?.` alone looks at it
+  return typeof code === 'string' && lengthCodes.has(code);
+}

@@ -1,0 +1,14 @@
+import { defineWire } from '../provider.ts';
+import { createReader, readWhole } from './chunks.ts';
+import { readError } from './errors.ts';
+import { writeRequest } from './request.ts';
+
+/** `POST {base_url}/responses`: the format of the interface itself, at OpenAI, Azure, xAI, LM Studio, vLLM and others. */
+export const openaiResponses = defineWire({
+  id: 'openai-responses',
+  authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
+  writeRequest,
+  createReader,
+  readWhole,
+  readError,
+});

@@ -1,0 +1,179 @@
+import type {
+  AgentMessageItem,
+  FunctionCallItem,
+  InputItem,
+  InputPart,
+  MessageItem,
+  ReasoningEffort,
+  ReasoningItem,
+  Tool,
+} from '../../domain/items.ts';
+import type { Dialect } from './dialect.ts';
+import { isServerTool } from './tools.ts';
+
+/** What the items of a request turn into. */
+export interface WrittenInput {
+  input: unknown[];
+  /** Tools that came as items, where the upstream has no such items. */
+  tools: Tool[];
+  /** The effort of the last `configuration_update`, where the upstream does not know that item. */
+  effort: ReasoningEffort | undefined;
+}
+
+/**
+ * Carries input items, unknown kinds and unknown fields too. Only an item that must change is copied; the rest are the
+ * caller's own objects.
+ *
+ * @param dropped gets the paths of what is left out
+ */
+export function writeInput(items: InputItem[], dialect: Dialect, dropped: string[]): WrittenInput {
+  const written: WrittenInput = { input: items, tools: [], effort: undefined };
+  let changed = false;
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index]!;
+    const after = writeItem(item, index, written, dialect, dropped);
+    if (after !== item && !changed) {
+      changed = true;
+      written.input = items.slice(0, index);
+    }
+    if (changed && after !== undefined) written.input.push(after);
+  }
+  return written;
+}
+
+/** @returns the same item, a changed copy, or undefined when it does not go upstream */
+function writeItem(
+  item: InputItem,
+  index: number,
+  written: WrittenInput,
+  dialect: Dialect,
+  dropped: string[],
+): unknown {
+  switch (item.type) {
+    case 'message':
+      return writeMessage(item, dialect, dropped);
+    case 'function_call':
+      return writeCall(item);
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      if (!Array.isArray(item.output)) return item;
+      const output = writeParts(item.output, dialect, dropped);
+      return output === item.output ? item : { ...item, output };
+    }
+    case 'reasoning':
+      return writeReasoningItem(item, index, dialect, dropped);
+    case 'configuration_update':
+      if (dialect.nativeConfigurationUpdate) return item;
+      written.effort = item.reasoning.effort;
+      return undefined;
+    case 'additional_tools': {
+      const tools = item.tools.some(isServerTool) ? item.tools.filter((tool) => !isServerTool(tool)) : item.tools;
+      if (dialect.nativeItems) return tools === item.tools ? item : { ...item, tools };
+      written.tools.push(...tools);
+      return undefined;
+    }
+    case 'agent_message': {
+      if (!dialect.nativeItems) return writeAgentMessage(item, index, dialect, dropped);
+      const content = writeParts(item.content, dialect, dropped);
+      return content === item.content ? item : { ...item, content };
+    }
+    case 'compaction':
+    case 'context_compaction':
+      if (dialect.nativeItems) return item;
+      dropped.push(`input[${index}]`); // only the upstream that made it can read it
+      return undefined;
+    default:
+      if (!item.type.startsWith('router:')) return item;
+      dropped.push(`input[${index}]`);
+      return undefined;
+  }
+}
+
+function writeMessage(item: MessageItem, dialect: Dialect, dropped: string[]): unknown {
+  const content = Array.isArray(item.content) ? writeParts(item.content, dialect, dropped) : item.content;
+  if (!('model' in item)) return content === item.content ? item : { ...item, content };
+  const { model: _, ...rest } = item; // a mark for `pin_model`, ours alone
+  return { ...rest, content };
+}
+
+/** `subagent_*` fields belong to a server tool of ours. */
+function writeCall(item: FunctionCallItem): unknown {
+  if (!('subagent_id' in item) && !('subagent_items' in item)) return item;
+  const { subagent_id: _id, subagent_items: _items, ...rest } = item as FunctionCallItem & Record<string, unknown>;
+  return rest;
+}
+
+/**
+ * Encrypted reasoning goes back to the dialect that made it. Text without it is of use only to servers that take plain
+ * reasoning: the others look for the item in a store, where it is not, since we never store.
+ *
+ * @see responses-items.md section 2.2
+ */
+function writeReasoningItem(item: ReasoningItem, index: number, dialect: Dialect, dropped: string[]): unknown {
+  const { format, signature, ...rest } = item;
+  const isForeign = format !== undefined && format !== null && format !== dialect.reasoningFormat;
+  if (!isForeign && item.encrypted_content) return { ...rest, summary: item.summary ?? [] };
+  const hasText = (item.summary?.length ?? 0) > 0 || (item.content?.length ?? 0) > 0;
+  if (!dialect.plainReasoning || !hasText) {
+    dropped.push(`input[${index}]`);
+    return undefined;
+  }
+  if (isForeign && item.encrypted_content) dropped.push(`input[${index}].encrypted_content`);
+  if (signature) dropped.push(`input[${index}].signature`);
+  const { encrypted_content: _, ...plain } = rest;
+  return { ...plain, summary: item.summary ?? [] };
+}
+
+/** To a model without agents, a message between agents is one of the user that says from whom and to whom. */
+function writeAgentMessage(item: AgentMessageItem, index: number, dialect: Dialect, dropped: string[]): unknown {
+  const content: InputPart[] = [{ type: 'input_text', text: `Message from ${item.author} to ${item.recipient}:` }];
+  item.content.forEach((part, place) => {
+    if (part.type === 'encrypted_content') dropped.push(`input[${index}].content[${place}]`);
+    else content.push(part);
+  });
+  return { type: 'message', role: 'user', content: writeParts(content, dialect, dropped) };
+}
+
+/** @returns the same list when no part must change */
+function writeParts<Part extends object>(parts: Part[], dialect: Dialect, dropped: string[]): Part[] {
+  let written: Part[] | undefined;
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index]!;
+    const after = writePart(part, dialect, dropped);
+    if (after !== part) {
+      written ??= parts.slice();
+      written[index] = after;
+    }
+  }
+  return written ?? parts;
+}
+
+/**
+ * A cache mark becomes the upstream's own, which has no lifetime. The excerpt in a citation is an extension of ours.
+ *
+ * @see responses-request.md section 2.1, responses-items.md section 1.2
+ */
+export function writePart<Part extends object>(part: Part, dialect: Dialect, dropped: string[]): Part {
+  if ('annotations' in part && Array.isArray(part.annotations) && part.annotations.some(hasExcerpt)) {
+    return { ...part, annotations: part.annotations.map(withoutExcerpt) };
+  }
+  const isMarked = 'cache_control' in part;
+  if (!isMarked && (dialect.cacheBreakpoints || !('prompt_cache_breakpoint' in part))) return part;
+  const { cache_control: mark, ...rest } = part as Part & Record<string, unknown>;
+  if (!dialect.cacheBreakpoints) {
+    const { prompt_cache_breakpoint: _, ...bare } = rest;
+    if (!dropped.includes('cache_control')) dropped.push('cache_control');
+    return bare as unknown as Part; // both fields are optional in every part
+  }
+  const marked = mark ? { prompt_cache_breakpoint: { mode: 'explicit' }, ...rest } : rest;
+  return marked as unknown as Part; // the same
+}
+
+const hasExcerpt = (annotation: unknown): boolean =>
+  typeof annotation === 'object' && annotation !== null && 'content' in annotation;
+
+function withoutExcerpt(annotation: unknown): unknown {
+  if (!hasExcerpt(annotation)) return annotation;
+  const { content: _, ...rest } = annotation as Record<string, unknown>; // an object, as `hasExcerpt` has seen
+  return rest;
+}

@@ -1,0 +1,86 @@
+import type { Tool, ToolChoice } from '../../domain/items.ts';
+
+/** Tools that run in the gateway. What a model must know of them arrives here as functions. */
+export function isServerTool(tool: { type: string }): boolean {
+  return tool.type.startsWith('router:') || tool.type === 'tool_search';
+}
+
+/** Settings of the web-search kinds that are ours, or another vendor's. `engine` has been heeded by routing. */
+const searchSettings = ['engine', 'max_results', 'max_uses', 'mode', 'x_search'] as const;
+
+/** What the tools of a request turn into. */
+export interface WrittenTools {
+  tools: Tool[];
+  /** One of them runs at the provider, so that a limit of calls means something there. */
+  hasHosted: boolean;
+}
+
+/**
+ * Carries tool definitions, without those of the gateway and without settings that only the gateway reads. Only a
+ * definition that must change is copied.
+ *
+ * @param dropped gets the paths of settings that are lost
+ */
+export function writeTools(tools: Tool[], dropped: string[]): WrittenTools {
+  const written: WrittenTools = { tools, hasHosted: false };
+  let changed = false;
+  for (let index = 0; index < tools.length; index++) {
+    const tool = tools[index]!;
+    const after = isServerTool(tool) ? undefined : writeTool(tool, index, dropped);
+    if (after !== tool && !changed) {
+      changed = true;
+      written.tools = tools.slice(0, index);
+    }
+    if (after === undefined) continue;
+    if (changed) written.tools.push(after);
+    if (tool.type !== 'function' && tool.type !== 'custom' && tool.type !== 'namespace') written.hasHosted = true;
+  }
+  return written;
+}
+
+function writeTool(tool: Tool, index: number, dropped: string[]): Tool {
+  switch (tool.type) {
+    case 'function':
+    case 'custom':
+      return withoutDeferral(tool);
+    case 'namespace': {
+      const isDeferred = tool.tools.some((inner) => 'defer_loading' in inner);
+      return isDeferred ? { ...tool, tools: tool.tools.map(withoutDeferral) } : tool;
+    }
+    case 'web_search':
+    case 'web_search_2025_08_26':
+    case 'web_search_preview':
+    case 'web_search_preview_2025_03_11': {
+      const ours = searchSettings.filter((setting) => setting in tool);
+      if (ours.length === 0) return tool;
+      const bare = { ...tool };
+      for (const setting of ours) {
+        delete bare[setting];
+        if (setting !== 'engine') dropped.push(`tools[${index}].${setting}`);
+      }
+      return bare;
+    }
+    default:
+      return tool;
+  }
+}
+
+/** The tool search of the gateway has decided which tools are shown; upstream the mark would ask for another search. */
+function withoutDeferral<Definition extends object>(tool: Definition): Definition {
+  if (!('defer_loading' in tool)) return tool;
+  const { defer_loading: _, ...shown } = tool;
+  return shown as unknown as Definition; // the field is optional wherever it exists
+}
+
+/** @returns undefined when the choice names a tool that does not go upstream */
+export function writeToolChoice(choice: ToolChoice, dropped: string[]): ToolChoice | undefined {
+  if (typeof choice === 'string') return choice;
+  if (choice.type === 'allowed_tools') {
+    if (!choice.tools.some(isServerTool)) return choice;
+    const tools = choice.tools.filter((tool) => !isServerTool(tool));
+    return tools.length === 0 ? 'none' : { ...choice, tools };
+  }
+  if (!isServerTool(choice)) return choice;
+  dropped.push('tool_choice');
+  return undefined;
+}

@@ -1,0 +1,107 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { OutputItem } from '../../domain/items.ts';
+import { type Usage, usage } from '../../domain/usage.ts';
+
+/** An event as it was sent. Only what we read is named, and nothing of it is sure to be there. */
+export interface WireEvent {
+  type: string;
+  output_index?: unknown;
+  item_id?: unknown;
+  summary_index?: unknown;
+  delta?: unknown;
+  logprobs?: unknown;
+  annotation?: unknown;
+  item?: unknown;
+  part?: unknown;
+  response?: unknown;
+  error?: unknown;
+  [field: string]: unknown;
+}
+
+/** The response object, as far as it is read. */
+export type WireResponse = Record<string, unknown>;
+
+/**
+ * Parses an event. Some servers name its type in the `event:` line alone.
+ *
+ * @throws {GatewayError} `upstream_failed` when the data is no JSON object
+ */
+export function readWire(data: string, eventName: string): WireEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(data);
+  } catch (cause) {
+    throw strange('a stream event that is not JSON', cause);
+  }
+  if (!isRecord(event)) throw strange('a stream event that is not an object');
+  if (typeof event.type !== 'string') event.type = eventName;
+  return event as WireEvent; // `type` is text now, and the rest is unknown
+}
+
+/** @throws {GatewayError} `upstream_failed` when the event has no such text */
+export function readDelta(event: WireEvent): string {
+  if (typeof event.delta !== 'string') throw strange(`${event.type} without its delta`);
+  return event.delta;
+}
+
+/** @throws {GatewayError} `upstream_failed` when it is no item. An item without a type is a message. */
+export function readItem(item: unknown): OutputItem {
+  if (!isRecord(item)) throw strange('an output item that is not an object');
+  return typeof item.type === 'string' ? (item as OutputItem) : { ...item, type: 'message' };
+}
+
+/** undefined when the provider counted nothing. */
+export function readUsage(counts: unknown): Usage | undefined {
+  if (!isRecord(counts)) return undefined;
+  const { input_tokens: input, output_tokens: output } = counts;
+  if (typeof input !== 'number' && typeof output !== 'number') return undefined;
+  const inputDetails = isRecord(counts.input_tokens_details) ? counts.input_tokens_details : {};
+  const outputDetails = isRecord(counts.output_tokens_details) ? counts.output_tokens_details : {};
+  return usage({
+    inputTokens: readCount(input) ?? 0,
+    outputTokens: readCount(output) ?? 0,
+    totalTokens: readCount(counts.total_tokens),
+    cachedTokens: readCount(inputDetails.cached_tokens),
+    cacheWriteTokens: readCount(inputDetails.cache_write_tokens),
+    reasoningTokens: readCount(outputDetails.reasoning_tokens),
+  });
+}
+
+const readCount = (count: unknown): number | undefined => (typeof count === 'number' ? count : undefined);
+
+/** The tier in the words of the interface; `auto` is what was asked for and says nothing of what was used. */
+export function readServiceTier(tier: unknown): string | null {
+  if (typeof tier !== 'string' || tier === 'auto') return null;
+  if (tier === 'standard') return 'default';
+  return tier === 'fast' ? 'priority' : tier;
+}
+
+/** What the interface says itself, or has decided not to say. */
+const known = new Set(
+  (
+    'id object created_at completed_at status error error_type incomplete_details model output output_text usage ' +
+    'instructions metadata parallel_tool_calls temperature top_p presence_penalty frequency_penalty tool_choice tools ' +
+    'background max_output_tokens max_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options ' +
+    'reasoning router_metadata safety_identifier service_tier store text top_logprobs truncation user'
+  ).split(' '),
+);
+
+/** Top-level fields that the interface does not know, to be carried. undefined when there are none. */
+export function readUnknownFields(response: WireResponse): Record<string, unknown> | undefined {
+  let fields: Record<string, unknown> | undefined;
+  for (const [name, value] of Object.entries(response)) {
+    if (known.has(name) || name === '__proto__') continue;
+    fields ??= {};
+    fields[name] = value;
+  }
+  return fields;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The provider said what makes no sense; another endpoint may do better. @param what completes "The provider sent …" */
+export function strange(what: string, cause?: unknown): GatewayError {
+  return new GatewayError('upstream_failed', `The provider sent ${what}.`, { retryable: true, cause });
+}
