@@ -1,0 +1,58 @@
+import type { Chunk } from '../../domain/chunks.ts';
+
+const flatKinds = new Set(['url_citation', 'file_citation', 'file_path', 'container_file_citation']);
+
+/**
+ * Turns a nested annotation (`{type, url_citation: {…}}`) into a flat one.
+ *
+ * @returns false when it is of a kind that the interface does not have; then it is named in `dropped`
+ */
+export function readAnnotation(annotation: unknown, chunks: Chunk[], dropped: Set<string>): boolean {
+  const { type, ...fields } = (annotation ?? {}) as Record<string, unknown>;
+  if (typeof type !== 'string' || !flatKinds.has(type)) {
+    dropped.add(`message.annotations[] (${String(type)})`);
+    return false;
+  }
+  const nested = fields[type];
+  const flat: Record<string, unknown> = { type, ...(typeof nested === 'object' ? nested : fields) };
+  if (type === 'url_citation') {
+    flat.title ??= '';
+    flat.start_index ??= 0;
+    flat.end_index ??= 0;
+  }
+  chunks.push({ type: 'annotation', annotation: flat });
+  return true;
+}
+
+interface Sources {
+  /** Perplexity and xAI: a list of URLs. */
+  citations: unknown;
+  /** Perplexity: the same sources with their titles. */
+  searchResults: unknown;
+  /** There is a text part in progress, and the server has not annotated it itself. */
+  canAnnotate: boolean;
+}
+
+/** Sources named beside the message become citations of no certain place: both indexes 0 (choice). */
+export function readCitations(
+  { citations, searchResults, canAnnotate }: Sources,
+  chunks: Chunk[],
+  dropped: Set<string>,
+): void {
+  const titles = new Map<string, string>(); // URL → title
+  if (Array.isArray(citations)) for (const url of citations) if (typeof url === 'string') titles.set(url, '');
+  if (Array.isArray(searchResults)) {
+    for (const result of searchResults) {
+      if (typeof result?.url === 'string') titles.set(result.url, typeof result.title === 'string' ? result.title : '');
+    }
+  }
+  if (titles.size === 0) return;
+  if (!canAnnotate) {
+    if (citations) dropped.add('citations');
+    if (searchResults) dropped.add('search_results');
+    return;
+  }
+  for (const [url, title] of titles) {
+    chunks.push({ type: 'annotation', annotation: { type: 'url_citation', url, title, start_index: 0, end_index: 0 } });
+  }
+}

@@ -1,0 +1,59 @@
+import type { ReasoningEffort } from '../../domain/items.ts';
+import type { ReasoningSetting } from '../../domain/request.ts';
+
+/** Shares of the output limit. @see responses-request.md section 4 */
+const shares: Record<ReasoningEffort, number> = {
+  none: 0,
+  minimal: 0.1,
+  low: 0.2,
+  medium: 0.5,
+  high: 0.8,
+  xhigh: 0.95,
+  max: 0.95,
+};
+const ranks = Object.keys(shares) as ReasoningEffort[];
+
+/** The output limit against which a budget is weighed when the request sets none (choice). */
+const assumedOutputTokens = 32_000;
+
+/**
+ * The effort that a request asks for, in levels that the server knows.
+ *
+ * @param update effort of the last `configuration_update`, which wins
+ * @param known at least one
+ * @returns undefined when the request leaves it to the server
+ */
+export function planEffort(
+  reasoning: ReasoningSetting | null | undefined,
+  update: ReasoningEffort | undefined,
+  maxOutputTokens: number | null | undefined,
+  known: readonly ReasoningEffort[],
+): ReasoningEffort | undefined {
+  if (update !== undefined) return nearest(update, known);
+  if (!reasoning) return undefined;
+  if (reasoning.enabled === false) return nearest('none', known);
+  if (reasoning.effort) return nearest(reasoning.effort, known);
+  if (typeof reasoning.max_tokens === 'number') {
+    return nearestShare(reasoning.max_tokens / (maxOutputTokens || assumedOutputTokens), known);
+  }
+  return reasoning.enabled === true ? nearest('medium', known) : undefined;
+}
+
+/** By rank; of two levels as near as each other the lower one. */
+function nearest(effort: ReasoningEffort, known: readonly ReasoningEffort[]): ReasoningEffort {
+  if (known.includes(effort)) return effort;
+  const rank = ranks.indexOf(effort);
+  return pick(known, (level) => Math.abs(ranks.indexOf(level) - rank));
+}
+
+/** `none` is no budget at all, so that a small one still reasons. */
+function nearestShare(share: number, known: readonly ReasoningEffort[]): ReasoningEffort {
+  if (share <= 0) return nearest('none', known);
+  const levels = known.filter((level) => level !== 'none');
+  return pick(levels.length > 0 ? levels : known, (level) => Math.abs(shares[level] - share));
+}
+
+function pick(levels: readonly ReasoningEffort[], distance: (level: ReasoningEffort) => number): ReasoningEffort {
+  const ordered = [...levels].sort((a, b) => ranks.indexOf(a) - ranks.indexOf(b));
+  return ordered.reduce((best, level) => (distance(level) < distance(best) ? level : best));
+}

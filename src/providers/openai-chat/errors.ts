@@ -1,0 +1,5 @@
+import { readOpenAiError } from '../openai-error.ts';
+import type { UpstreamErrorAnswer } from '../provider.ts';
+
+/** What a status other than 2xx means. Servers of this wire take over the errors of OpenAI along with its paths. */
+export const readError = (answer: UpstreamErrorAnswer) => readOpenAiError(answer);

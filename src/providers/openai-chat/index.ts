@@ -1,0 +1,14 @@
+import { defineWire } from '../provider.ts';
+import { createReader, readWhole } from './chunks.ts';
+import { readError } from './errors.ts';
+import { writeRequest } from './request.ts';
+
+/** Any server of `/chat/completions`: OpenAI, Groq, DeepSeek, Mistral, Together, vLLM, Ollama, llama.cpp and many more. */
+export const openaiChat = defineWire({
+  id: 'openai-chat',
+  authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
+  writeRequest,
+  createReader,
+  readWhole,
+  readError,
+});

@@ -1,0 +1,203 @@
+import type {
+  AgentMessageItem,
+  CustomToolCallItem,
+  CustomToolCallOutputItem,
+  FunctionCallItem,
+  FunctionCallOutputItem,
+  InputItem,
+  MessageItem,
+  ReasoningEffort,
+  ReasoningItem,
+  Tool,
+} from '../../domain/items.ts';
+import { type Draft, dropUnknown, refuse } from './draft.ts';
+import { writeContent } from './parts.ts';
+import { upstreamName } from './tools.ts';
+import type { ChatMessage, ChatPart } from './wire.ts';
+
+/** What `input` says: messages, and what its control items change elsewhere in the request. */
+export interface Conversation {
+  messages: ChatMessage[];
+  /** Tools of `additional_tools` items, each list with its path. */
+  additionalTools: { tools: readonly Tool[]; path: string }[];
+  /** Of the last `configuration_update`. */
+  effort?: ReasoningEffort;
+}
+
+// Ids and states of replayed items mean nothing to a server that keeps nothing: they go without a name (choice).
+const known = {
+  message: new Set(['type', 'id', 'role', 'content', 'status', 'model']),
+  reasoning: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'format', 'signature', 'status']),
+  call: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'input', 'namespace', 'status']),
+  output: new Set(['type', 'id', 'call_id', 'output', 'status']),
+  agentMessage: new Set(['type', 'id', 'author', 'recipient', 'content']),
+  additionalTools: new Set(['type', 'id', 'role', 'tools']),
+  configurationUpdate: new Set(['type', 'id', 'reasoning']),
+};
+
+/**
+ * Writes `instructions` and `input` as messages. What the assistant said and called in a row shares one message, since
+ * a server wants the outputs right behind the message with the calls.
+ */
+export function writeMessages(
+  draft: Draft,
+  instructions: string | null | undefined,
+  input: readonly InputItem[],
+): Conversation {
+  const conversation: Conversation = { messages: [], additionalTools: [] };
+  const { messages } = conversation;
+  if (instructions) messages.push({ role: 'system', content: instructions });
+  let turn: ChatMessage | undefined; // the assistant message that the next item of the assistant joins
+
+  for (let index = 0; index < input.length; index++) {
+    const item = input[index]!;
+    const place = () => `input[${index}]`;
+    switch (item.type) {
+      case 'message':
+        dropUnknown(draft, item, known.message, place);
+        if (item.role === 'assistant') {
+          turn = addAssistantText(messages, turn, writeMessage(draft, item as MessageItem, index));
+        } else {
+          messages.push(writeMessage(draft, item as MessageItem, index));
+          turn = undefined;
+        }
+        break;
+      case 'reasoning':
+        turn = addReasoning(draft, messages, turn, item as ReasoningItem, place);
+        break;
+      case 'function_call':
+      case 'custom_tool_call':
+        dropUnknown(draft, item, known.call, place);
+        turn = addCall(messages, turn, item as FunctionCallItem | CustomToolCallItem);
+        break;
+      case 'function_call_output':
+      case 'custom_tool_call_output': {
+        const output = item as FunctionCallOutputItem | CustomToolCallOutputItem;
+        dropUnknown(draft, output, known.output, place);
+        const { content } = writeContent(draft, output.output, `input[${index}].output`);
+        messages.push({ role: 'tool', tool_call_id: output.call_id, content });
+        turn = undefined;
+        break;
+      }
+      case 'agent_message': {
+        dropUnknown(draft, item, known.agentMessage, place);
+        const message = writeAgentMessage(draft, item as AgentMessageItem, index);
+        if (message === undefined) break;
+        messages.push(message);
+        turn = undefined;
+        break;
+      }
+      case 'additional_tools':
+        dropUnknown(draft, item, known.additionalTools, place);
+        conversation.additionalTools.push({ tools: item.tools as Tool[], path: `input[${index}].tools` });
+        break;
+      case 'configuration_update':
+        dropUnknown(draft, item, known.configurationUpdate, place);
+        conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
+        break;
+      case 'compaction':
+      case 'context_compaction':
+        draft.dropped.push(`input[${index}] (${item.type})`);
+        break;
+      default:
+        // What the gateway's own tools did before is told by the answer that followed (choice).
+        if (!item.type.startsWith('router:')) throw refuse(draft, place(), `An item of type ${item.type}`);
+        draft.dropped.push(`input[${index}] (${item.type})`);
+    }
+  }
+  return conversation;
+}
+
+function writeMessage(draft: Draft, item: MessageItem, index: number): ChatMessage {
+  const { content, refusal } = writeContent(draft, item.content, `input[${index}].content`);
+  const role = item.role === 'developer' && !draft.dialect.developer_role ? 'system' : item.role;
+  if (refusal === undefined) return { role, content };
+  if (role !== 'assistant') throw refuse(draft, `input[${index}].content`, `A refusal of the ${item.role}`);
+  return { role, content, refusal };
+}
+
+function addAssistantText(messages: ChatMessage[], turn: ChatMessage | undefined, said: ChatMessage): ChatMessage {
+  // A message behind calls must not come between them and their outputs; one behind reasoning belongs to it.
+  if (turn === undefined || (turn.content !== null && turn.tool_calls === undefined)) {
+    messages.push(said);
+    return said;
+  }
+  turn.content = joinContent(turn.content, said.content);
+  if (said.refusal !== undefined) turn.refusal = said.refusal;
+  return turn;
+}
+
+function joinContent(first: ChatMessage['content'], second: ChatMessage['content']): ChatMessage['content'] {
+  if (!first || !second) return first || second;
+  if (typeof first === 'string' && typeof second === 'string') return `${first}\n\n${second}`;
+  return [...asParts(first), ...asParts(second)];
+}
+
+const asParts = (content: string | ChatPart[]): ChatPart[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+
+function openTurn(messages: ChatMessage[], turn: ChatMessage | undefined): ChatMessage {
+  if (turn !== undefined) return turn;
+  const opened: ChatMessage = { role: 'assistant', content: null };
+  messages.push(opened);
+  return opened;
+}
+
+function addCall(
+  messages: ChatMessage[],
+  turn: ChatMessage | undefined,
+  item: FunctionCallItem | CustomToolCallItem,
+): ChatMessage {
+  const message = openTurn(messages, turn);
+  // Servers that parse the arguments of earlier calls stumble over an empty text.
+  const text = item.type === 'function_call' ? item.arguments || '{}' : JSON.stringify({ input: item.input });
+  const call = {
+    id: item.call_id,
+    type: 'function' as const,
+    function: { name: upstreamName(item.name, item.namespace), arguments: text },
+  };
+  if (message.tool_calls === undefined) message.tool_calls = [call];
+  else message.tool_calls.push(call);
+  return message;
+}
+
+function addReasoning(
+  draft: Draft,
+  messages: ChatMessage[],
+  turn: ChatMessage | undefined,
+  item: ReasoningItem,
+  place: () => string,
+): ChatMessage | undefined {
+  dropUnknown(draft, item, known.reasoning, place);
+  const { dropped } = draft;
+  const format = item.format ?? 'unknown';
+  if (item.encrypted_content) dropped.push(`${place()}.encrypted_content (${format})`);
+  if (item.signature) dropped.push(`${place()}.signature (${format})`);
+  const hasContent = !!item.content?.length;
+  const hasSummary = !!item.summary?.length;
+  const replay = draft.dialect.replay_reasoning;
+  if (hasSummary && (hasContent || !replay)) dropped.push(`${place()}.summary`);
+  if (!hasContent && !hasSummary) return turn;
+  if (!replay) {
+    if (hasContent) dropped.push(`${place()}.content`);
+    return turn;
+  }
+  const text = (hasContent ? item.content! : item.summary!).map((part) => part.text).join('\n');
+  // Reasoning behind a finished text opens the next message, unless calls are waiting for their outputs.
+  const message = openTurn(messages, turn?.content != null && !turn.tool_calls ? undefined : turn);
+  message.reasoning_content =
+    message.reasoning_content === undefined ? text : `${message.reasoning_content}\n\n${text}`;
+  return message;
+}
+
+/** A user message that says who speaks to whom; undefined when all that it held is unreadable here. */
+function writeAgentMessage(draft: Draft, item: AgentMessageItem, index: number): ChatMessage | undefined {
+  const { content } = writeContent(draft, item.content, `input[${index}].content`);
+  if (!content || content.length === 0) return undefined;
+  const heading = `[Message from ${item.author} to ${item.recipient}]`;
+  return {
+    role: 'user',
+    content:
+      typeof content === 'string' ? `${heading}\n${content}` : [{ type: 'text', text: heading }, ...asParts(content)],
+  };
+}

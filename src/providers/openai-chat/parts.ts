@@ -1,0 +1,106 @@
+import type { EncryptedContentPart, MessagePart } from '../../domain/items.ts';
+import { type Draft, dropUnknown, refuse } from './draft.ts';
+import type { ChatPart } from './wire.ts';
+
+type Part = MessagePart | EncryptedContentPart;
+
+/** The content of one message, in the two places where chat completions puts it. */
+export interface Content {
+  /** A plain string when there is only text; null when there is nothing but a refusal. */
+  content: string | ChatPart[] | null;
+  refusal?: string;
+}
+
+const knownFields: Record<Part['type'], ReadonlySet<string>> = {
+  input_text: new Set(['type', 'text']),
+  output_text: new Set(['type', 'text']),
+  refusal: new Set(['type', 'refusal']),
+  input_image: new Set(['type', 'image_url', 'detail', 'file_id']),
+  input_file: new Set(['type', 'file_data', 'file_url', 'file_id', 'filename']),
+  input_audio: new Set(['type', 'input_audio']),
+  input_video: new Set(['type', 'video_url']),
+  encrypted_content: new Set(['type']),
+};
+const textWithBreakpoint = new Set(['type', 'text', 'cache_control', 'prompt_cache_breakpoint']);
+
+/**
+ * Writes the parts of a message or of a tool output. Several texts and nothing else become one string, joined by a line
+ * feed, since many servers take a string only.
+ *
+ * @param path of the list: `input[3].content`
+ */
+export function writeContent(draft: Draft, parts: string | readonly Part[] | null | undefined, path: string): Content {
+  if (typeof parts === 'string') return { content: parts };
+  if (!parts) return { content: '' };
+  const written: ChatPart[] = [];
+  let refusal: string | undefined;
+  let plain = true;
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index]!;
+    const place = () => `${path}[${index}]`;
+    const isText = part.type === 'input_text' || part.type === 'output_text';
+    const known = isText && draft.dialect.cache_control ? textWithBreakpoint : knownFields[part.type];
+    if (known === undefined) throw refuse(draft, place(), `A part of type ${(part as { type: string }).type}`);
+    dropUnknown(draft, part, known, place);
+    if (part.type === 'refusal') {
+      refusal = refusal === undefined ? part.refusal : `${refusal}\n${part.refusal}`;
+    } else if (part.type !== 'encrypted_content') {
+      const chatPart = writePart(draft, part, place);
+      if (chatPart.type !== 'text' || chatPart.cache_control || chatPart.prompt_cache_breakpoint) plain = false;
+      written.push(chatPart);
+    }
+  }
+  const content = plain ? joinText(written) : written;
+  return refusal === undefined ? { content } : { content: content === '' ? null : content, refusal };
+}
+
+function joinText(parts: ChatPart[]): string {
+  let text = '';
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index]!;
+    if (part.type === 'text') text = index === 0 ? part.text : `${text}\n${part.text}`;
+  }
+  return text;
+}
+
+type CarriedPart = Exclude<Part, { type: 'refusal' | 'encrypted_content' }>;
+
+function writePart(draft: Draft, part: CarriedPart, place: () => string): ChatPart {
+  switch (part.type) {
+    case 'input_text': {
+      const text: ChatPart = { type: 'text', text: part.text };
+      if (draft.dialect.cache_control) {
+        if (part.cache_control) text.cache_control = part.cache_control;
+        if (part.prompt_cache_breakpoint) text.prompt_cache_breakpoint = part.prompt_cache_breakpoint;
+      }
+      return text;
+    }
+    case 'output_text':
+      return { type: 'text', text: part.text };
+    case 'input_image': {
+      if (!part.image_url) throw refuse(draft, `${place()}.file_id`, 'An image given by file id');
+      if (part.file_id) draft.dropped.push(`${place()}.file_id`);
+      return { type: 'image_url', image_url: writeImage(draft, part.image_url, part.detail, place) };
+    }
+    case 'input_file': {
+      const file: { file_data?: string; file_id?: string; filename?: string } = {};
+      const data = part.file_data ?? part.file_url;
+      if (data) file.file_data = data;
+      if (part.file_data && part.file_url) draft.dropped.push(`${place()}.file_url`);
+      if (part.file_id) file.file_id = part.file_id;
+      if (part.filename) file.filename = part.filename;
+      return { type: 'file', file };
+    }
+    case 'input_audio':
+      return { type: 'input_audio', input_audio: part.input_audio };
+    case 'input_video':
+      return { type: 'video_url', video_url: { url: part.video_url } };
+  }
+}
+
+function writeImage(draft: Draft, url: string, detail: string | undefined, place: () => string) {
+  if (detail === undefined) return { url };
+  if (detail !== 'original') return { url, detail };
+  draft.dropped.push(`${place()}.detail (original → high)`); // responses-items 1.1
+  return { url, detail: 'high' };
+}

@@ -1,0 +1,61 @@
+import type { Chunk } from '../../domain/chunks.ts';
+import type { ReasoningFormat } from '../../domain/items.ts';
+import type { ReasoningDetail } from './wire.ts';
+
+const formats: Record<ReasoningFormat, true> = {
+  unknown: true,
+  'openai-responses-v1': true,
+  'azure-openai-responses-v1': true,
+  'bedrock-openai-responses-v1': true,
+  'bedrock-xai-responses-v1': true,
+  'xai-responses-v1': true,
+  'meta-responses-v1': true,
+  'anthropic-claude-v1': true,
+  'google-gemini-v1': true,
+};
+const isFormat = (format: string): format is ReasoningFormat => Object.hasOwn(formats, format);
+
+/**
+ * Reads OpenRouter's blocks of reasoning.
+ *
+ * @returns true when they tell the reasoning in words, so that the plain `reasoning` beside them says it twice
+ */
+export function readReasoningDetails(details: ReasoningDetail[], chunks: Chunk[], dropped: Set<string>): boolean {
+  let told = false;
+  for (const detail of details) {
+    switch (detail?.type) {
+      case 'reasoning.text':
+        if (detail.text) {
+          told = true;
+          chunks.push({ type: 'reasoning', delta: detail.text });
+        }
+        if (detail.signature) chunks.push(readSeal(detail, { signature: detail.signature }, dropped));
+        break;
+      case 'reasoning.summary':
+        if (detail.summary) {
+          told = true;
+          const chunk: Chunk = { type: 'reasoning_summary', delta: detail.summary };
+          if (typeof detail.index === 'number') chunk.part = detail.index;
+          chunks.push(chunk);
+        }
+        break;
+      case 'reasoning.encrypted':
+        if (detail.data) chunks.push(readSeal(detail, { encryptedContent: detail.data }, dropped));
+        break;
+      default:
+        dropped.add(`message.reasoning_details[] (${detail?.type})`);
+    }
+  }
+  return told;
+}
+
+function readSeal(
+  { format, id }: ReasoningDetail,
+  sealed: { encryptedContent: string } | { signature: string },
+  dropped: Set<string>,
+): Chunk {
+  const isKnown = typeof format === 'string' && isFormat(format);
+  if (!isKnown && format) dropped.add(`message.reasoning_details[].format (${format})`);
+  const seal: Chunk = { type: 'reasoning_seal', format: isKnown ? format : 'unknown', ...sealed };
+  return id ? { ...seal, id } : seal;
+}

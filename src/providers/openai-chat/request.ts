@@ -1,0 +1,153 @@
+import type { ReasoningEffort } from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import type { Target, UpstreamRequest } from '../provider.ts';
+import { type Dialect, readDialect } from './dialect.ts';
+import { type Draft, refuse } from './draft.ts';
+import { planEffort } from './effort.ts';
+import { writeMessages } from './messages.ts';
+import { addTools, planTools, type ToolBox } from './tools.ts';
+import type { Reading } from './wire.ts';
+
+/**
+ * What is written below, and what the gateway settles before a wire is asked: the model, routing, plugins, stored state.
+ * Every other field is named in `dropped`.
+ */
+const settled = new Set([
+  ...['input', 'model', 'models', 'instructions', 'stream', 'tools', 'tool_choice', 'text', 'reasoning'],
+  ...['max_output_tokens', 'temperature', 'top_p', 'top_k', 'top_logprobs', 'frequency_penalty', 'presence_penalty'],
+  ...['parallel_tool_calls', 'prompt', 'prompt_cache_key', 'service_tier', 'metadata', 'cache_control', 'modalities'],
+  ...['image_config', 'background', 'debug', 'max_tool_calls', 'plugins', 'previous_response_id', 'provider', 'route'],
+  ...['safety_identifier', 'session_id', 'stop_server_tools_when', 'store', 'trace', 'user'],
+]);
+
+/** Translates a request into the body of `POST /chat/completions`. @see responses.md section 6.1 */
+export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<Reading> {
+  const dialect = readDialect(target.dialect);
+  const draft: Draft = { target, dialect, dropped: [] };
+  if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
+
+  const conversation = writeMessages(draft, request.instructions, request.input);
+  const body: Record<string, unknown> = { model: target.upstreamModel, messages: conversation.messages };
+  if (target.stream) {
+    body.stream = true;
+    if (dialect.stream_usage) body.stream_options = { include_usage: true };
+  }
+
+  const box: ToolBox = { tools: new Map(), offered: undefined };
+  if (request.tools) addTools(draft, box, request.tools, 'tools');
+  for (const { tools, path } of conversation.additionalTools) addTools(draft, box, tools, path, true);
+  const { tools, choice } = planTools(draft, box, request.tool_choice);
+  if (tools.length > 0) body.tools = tools;
+  if (choice !== undefined) body.tool_choice = choice;
+  if (tools.length > 0) put(draft, body, 'parallel_tool_calls', request.parallel_tool_calls);
+  else if (isSet(request.parallel_tool_calls)) draft.dropped.push('parallel_tool_calls'); // refused without tools
+
+  writeSampling(draft, body, request);
+  writeText(draft, body, request.text);
+  writeReasoning(draft, body, request, conversation.effort);
+  put(draft, body, 'prompt_cache_key', request.prompt_cache_key);
+  put(draft, body, 'service_tier', request.service_tier);
+  put(draft, body, 'user', target.endUser);
+  putWhen(dialect.metadata, draft, body, 'metadata', request.metadata);
+  putWhen(dialect.cache_control, draft, body, 'cache_control', request.cache_control);
+  // `["text"]` is what every server does; a list with images is understood where images are made.
+  putWhen(request.modalities?.includes('image') === true, draft, body, 'modalities', request.modalities);
+  put(draft, body, 'image_config', request.image_config);
+  dropRest(draft, request);
+
+  const reading: Reading = box.offered === undefined ? {} : { tools: box.offered };
+  return { path: '/chat/completions', body, dropped: draft.dropped, reading };
+}
+
+const isSet = (value: unknown): boolean => value !== undefined && value !== null;
+
+/** @param field name of the request field, where it differs from that of the body */
+function put(draft: Draft, body: Record<string, unknown>, name: string, value: unknown, field = name): void {
+  if (value === undefined || value === null) return;
+  const { omit } = draft.dialect;
+  if (omit.length > 0 && omit.includes(name as Dialect['omit'][number])) draft.dropped.push(field);
+  else body[name] = value;
+}
+
+function putWhen(
+  taken: boolean,
+  draft: Draft,
+  body: Record<string, unknown>,
+  name: 'metadata' | 'cache_control' | 'modalities' | 'top_k',
+  value: unknown,
+): void {
+  if (!isSet(value)) return;
+  if (taken) body[name] = value;
+  else draft.dropped.push(name);
+}
+
+function writeSampling(draft: Draft, body: Record<string, unknown>, request: ResponseRequest): void {
+  if (isSet(request.max_output_tokens)) body[draft.dialect.max_tokens_field] = request.max_output_tokens;
+  put(draft, body, 'temperature', request.temperature);
+  put(draft, body, 'top_p', request.top_p);
+  putWhen(draft.dialect.top_k, draft, body, 'top_k', request.top_k);
+  put(draft, body, 'frequency_penalty', request.frequency_penalty);
+  put(draft, body, 'presence_penalty', request.presence_penalty);
+  if (request.top_logprobs) {
+    body.logprobs = true;
+    body.top_logprobs = request.top_logprobs;
+  }
+}
+
+function writeText(draft: Draft, body: Record<string, unknown>, text: ResponseRequest['text']): void {
+  if (!text) return;
+  const { format } = text;
+  if (format?.type === 'json_object') {
+    body.response_format = { type: 'json_object' };
+  } else if (format?.type === 'json_schema') {
+    const { name, description, schema, strict } = format;
+    const nested: Record<string, unknown> = { name, schema };
+    if (isSet(description)) nested.description = description;
+    if (isSet(strict)) nested.strict = strict;
+    body.response_format = { type: 'json_schema', json_schema: nested };
+  }
+  put(draft, body, 'verbosity', text.verbosity, 'text.verbosity');
+}
+
+function writeReasoning(
+  draft: Draft,
+  body: Record<string, unknown>,
+  request: ResponseRequest,
+  update: ReasoningEffort | undefined,
+): void {
+  const { reasoning } = request;
+  if (!reasoning && update === undefined) return;
+  const { dialect, dropped } = draft;
+  if (reasoning?.summary) dropped.push('reasoning.summary');
+  if (reasoning?.context) dropped.push('reasoning.context');
+  if (reasoning?.mode) dropped.push('reasoning.mode');
+
+  const { enabled, max_tokens: budget } = (update === undefined && reasoning) || {};
+  const wanted = update ?? (enabled === false ? 'none' : reasoning?.effort);
+  if (dialect.reasoning === 'none') {
+    if (wanted) dropped.push(enabled === false ? 'reasoning.enabled' : 'reasoning.effort');
+    if (isSet(budget)) dropped.push('reasoning.max_tokens');
+    return;
+  }
+  const effort = planEffort(reasoning, update, request.max_output_tokens, dialect.efforts);
+  if (wanted && effort !== wanted) dropped.push(`reasoning.effort (${wanted} → ${effort})`);
+  // Both given: servers of this format know effort (responses-request.md section 4).
+  if (isSet(budget) && wanted) dropped.push('reasoning.max_tokens');
+  if (dialect.reasoning === 'reasoning_effort') {
+    if (effort !== undefined) body.reasoning_effort = effort;
+    return;
+  }
+  const setting: Record<string, unknown> = {};
+  if (isSet(budget) && !wanted) setting.max_tokens = budget;
+  else if (wanted && enabled !== false) setting.effort = effort;
+  if (isSet(enabled)) setting.enabled = enabled;
+  if (Object.keys(setting).length > 0) body.reasoning = setting;
+}
+
+function dropRest(draft: Draft, request: ResponseRequest): void {
+  for (const name in request) {
+    if (settled.has(name)) continue;
+    const value: unknown = request[name as keyof ResponseRequest];
+    if (isSet(value) && !(Array.isArray(value) && value.length === 0)) draft.dropped.push(name);
+  }
+}

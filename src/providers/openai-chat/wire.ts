@@ -1,0 +1,84 @@
+/**
+ * The shapes of `/chat/completions`, as far as we write or read them. What comes in is lenient: every field may be
+ * missing, and `chunks.ts` looks at a value before it believes it.
+ */
+export interface ChatMessage {
+  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+  content: string | ChatPart[] | null;
+  refusal?: string;
+  reasoning_content?: string;
+  tool_calls?: ChatToolCall[];
+  tool_call_id?: string;
+}
+
+export type ChatPart =
+  | { type: 'text'; text: string; cache_control?: unknown; prompt_cache_breakpoint?: unknown }
+  | { type: 'image_url'; image_url: { url: string; detail?: string } }
+  | { type: 'file'; file: { file_data?: string; file_id?: string; filename?: string } }
+  | { type: 'input_audio'; input_audio: { data: string; format: string } }
+  | { type: 'video_url'; video_url: { url: string } };
+
+export interface ChatToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+}
+
+export interface ChatTool {
+  type: 'function';
+  function: {
+    name: string;
+    description?: string;
+    parameters?: Record<string, unknown>;
+    strict?: boolean;
+  };
+}
+
+export type ChatToolChoice = 'auto' | 'none' | 'required' | { type: 'function'; function: { name: string } };
+
+/** What the reader must know of the tools it reads calls of. Functions that mean themselves are not in it. */
+export interface Reading {
+  /** Name upstream → the tool that the caller offered; absent when every function means itself. */
+  tools?: ReadonlyMap<string, OfferedTool>;
+}
+
+export interface OfferedTool {
+  name: string;
+  kind: 'function' | 'custom';
+  namespace?: string;
+}
+
+/** A chunk of a stream, or a whole answer: they differ in `delta` and `message` alone. */
+export interface ChatAnswer {
+  choices?: ChatChoice[] | null;
+  [field: string]: unknown;
+}
+
+export interface ChatChoice {
+  index?: number;
+  delta?: ChatDelta | null;
+  message?: ChatDelta | null;
+  [field: string]: unknown;
+}
+
+export type ChatDelta = Record<string, unknown>;
+
+/** A tool call, or the piece of one. Some servers leave out `index`, `id` or both; some send the arguments as an object. */
+export interface ChatToolCallPiece {
+  index?: number | null;
+  id?: string | null;
+  function?: { name?: string | null; arguments?: unknown } | null;
+  [field: string]: unknown;
+}
+
+/** OpenRouter's blocks: `reasoning.text`, `reasoning.summary`, `reasoning.encrypted`. */
+export interface ReasoningDetail {
+  type?: string;
+  text?: string | null;
+  summary?: string | null;
+  data?: string | null;
+  signature?: string | null;
+  format?: string | null;
+  id?: string | null;
+  index?: number | null;
+}
