@@ -222,6 +222,7 @@ export const configSchema = Type.Object({
   }),
   timeouts: Type.Object({
     request_ms: milliseconds('Deadline of a client’s whole request; 408 after it.', 600_000),
+    receive_ms: milliseconds('Until a client has sent its whole request; 408 after it.', 120_000),
     connect_ms: milliseconds('Until a connection to a provider stands.', 5_000),
     first_byte_ms: milliseconds('Until a provider’s answer begins.', 120_000),
     idle_ms: milliseconds('Longest silence within a provider’s answer.', 60_000),

@@ -13,7 +13,8 @@ export interface Provider {
   readonly upstream: Upstream | undefined;
   /** @returns the headers of the next request as a flat list; several keys take turns */
   nextHeaders(stream: boolean): string[];
-  close(): Promise<void>;
+  /** Lets the requests that are under way finish; `now` cuts them. */
+  close(now: boolean): Promise<void>;
 }
 
 /** A model at a provider. */
@@ -67,6 +68,6 @@ export function createProvider(entry: ProviderEntry): Provider {
       turn = (turn + 1) % keys.length;
       return (stream ? streamed : whole)[turn]!;
     },
-    close: async () => upstream?.close(),
+    close: async (now) => upstream?.close(now),
   };
 }

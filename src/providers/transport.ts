@@ -29,7 +29,8 @@ export interface Upstream {
    * @throws {GatewayError} `upstream_failed` or `upstream_timeout`, or the reason of the signal
    */
   send(path: string, headers: readonly string[], body: string, signal: AbortSignal): Promise<UpstreamAnswer>;
-  close(): Promise<void>;
+  /** Lets the requests that are under way finish; `now` cuts them. */
+  close(now: boolean): Promise<void>;
 }
 
 export interface UpstreamAnswer {
@@ -77,7 +78,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         throw error;
       }
     },
-    close: () => pool.destroy(),
+    close: (now) => (now ? pool.destroy() : pool.close()),
   };
 }
 

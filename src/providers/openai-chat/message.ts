@@ -1,5 +1,4 @@
 import type { Chunk } from '../../domain/chunks.ts';
-import { createId } from '../../domain/ids.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
 import { readReasoningDetails } from './reasoning-details.ts';
 import { createCallReader } from './tool-calls.ts';
@@ -48,7 +47,7 @@ export function createMessageReader(reading: Reading, dropped: Set<string>) {
       return;
     }
     const data = /^data:[^,]*;base64,/.exec(url);
-    const item = { type: 'image_generation_call', id: createId('img_'), status: 'completed' };
+    const item = { type: 'image_generation_call', status: 'completed' };
     // A link is not what `result` holds, but it must not be lost (choice).
     const whole = data === null ? { ...item, result: null, url } : { ...item, result: url.slice(data[0].length) };
     textIsLast = false;

@@ -1,0 +1,97 @@
+import type { Caller } from '../domain/caller.ts';
+import { GatewayError } from '../domain/errors.ts';
+import { hashKey } from './key-text.ts';
+
+/** What access control needs of the store. @see platform/storage/storage.ts */
+export interface KeySource {
+  readRevision(): Promise<number>;
+  listKeys(): Promise<readonly KnownKey[]>;
+}
+export interface KnownKey {
+  hash: string;
+  name: string;
+  kind: Caller['kind'];
+  workspaceId: string;
+  memberId: string | null;
+  disabled: boolean;
+  expiresAtMs: number | null;
+}
+
+/** All keys, in memory: nothing on the way of a request waits for the store. */
+export interface Access {
+  /**
+   * @param authorization the header as it came
+   * @throws {GatewayError} `authentication`, with one of the two messages of the interface
+   */
+  authenticate(authorization: string | undefined): Caller;
+  /** Reads the keys anew, whatever the revision. @throws the store's error */
+  refresh(): Promise<void>;
+  close(): void;
+}
+
+/** How often the store is asked whether keys have changed: a revoked key is refused everywhere within a second. */
+const POLL_MS = 500;
+
+/** Reads all keys and keeps them in step with the store. @throws the store's error at the first reading */
+export async function openAccess(source: KeySource, onTrouble: (error: unknown) => void): Promise<Access> {
+  let callers = new Map<string, { caller: Caller; disabled: boolean; expiresAtMs: number | null }>();
+  let revision = Number.NaN;
+  let troubled = false;
+
+  async function refresh(): Promise<void> {
+    const read = await source.readRevision(); // before the keys: a change in between is seen at the next poll
+    const keys = await source.listKeys();
+    callers = new Map(
+      keys.map((key) => [
+        key.hash,
+        {
+          caller: {
+            keyHash: key.hash,
+            keyName: key.name,
+            kind: key.kind,
+            workspaceId: key.workspaceId,
+            memberId: key.memberId,
+          },
+          disabled: key.disabled,
+          expiresAtMs: key.expiresAtMs,
+        },
+      ]),
+    );
+    revision = read;
+  }
+
+  let timer: NodeJS.Timeout;
+  let closed = false;
+  const poll = async (): Promise<void> => {
+    try {
+      if ((await source.readRevision()) !== revision) await refresh();
+      troubled = false;
+    } catch (error) {
+      if (!troubled && !closed) onTrouble(error);
+      troubled = true;
+    }
+    if (!closed) timer = setTimeout(poll, POLL_MS).unref();
+  };
+
+  await refresh();
+  timer = setTimeout(poll, POLL_MS).unref();
+
+  return {
+    authenticate(authorization) {
+      if (authorization === undefined || authorization === '') {
+        throw new GatewayError('authentication', 'Missing authentication header: send `Authorization: Bearer <key>`.');
+      }
+      const text = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
+      const known = text === undefined ? undefined : callers.get(hashKey(text));
+      if (!known || known.disabled || (known.expiresAtMs !== null && known.expiresAtMs <= Date.now())) {
+        throw new GatewayError('authentication', 'Invalid or missing API key.');
+      }
+      return known.caller;
+    },
+    refresh,
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import type { KeyRecord, MemberRecord, WorkspaceRecord } from '../platform/storage/storage.ts';
+import { createKeyText, hashKey, labelKey } from './key-text.ts';
+
+/** The part of the store that keys live in. @see platform/storage/storage.ts */
+export interface BootstrapStore {
+  listKeys(): Promise<KeyRecord[]>;
+  listWorkspaces(): Promise<WorkspaceRecord[]>;
+  putWorkspace(workspace: WorkspaceRecord): Promise<void>;
+  putMember(member: MemberRecord): Promise<void>;
+  setMemberships(memberId: string, workspaceIds: readonly string[]): Promise<void>;
+  putKey(key: KeyRecord): Promise<void>;
+}
+
+/** `bootstrap` of the configuration file, checked. */
+export interface BootstrapPlan {
+  workspaces: { id?: string; name: string }[];
+  members: { id: string; workspaces: string[] }[];
+  keys: {
+    key: string;
+    name: string;
+    workspace?: string;
+    member?: string;
+    acts_as?: 'organization';
+    kind?: 'inference' | 'management';
+    disabled?: boolean;
+  }[];
+}
+
+/** The workspace that is there when nobody named one, and its member. */
+export const DEFAULT_WORKSPACE = 'default';
+export const DEFAULT_MEMBER = 'owner';
+
+/** Makes true what the configuration says must be there; running it again changes nothing. @throws the store's error */
+export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan): Promise<void> {
+  const now = Date.now();
+  const workspaces = await store.listWorkspaces();
+  const idByName = new Map(workspaces.flatMap(({ id, name }) => [[name, id] as const, [id, id] as const]));
+  for (const { id: wanted, name } of plan.workspaces) {
+    const id = wanted ?? idByName.get(name) ?? randomUUID();
+    if (!workspaces.some((known) => known.id === id && known.name === name)) {
+      await store.putWorkspace({ id, name, createdAtMs: now });
+    }
+    idByName.set(name, id).set(id, id);
+  }
+  const idOf = (workspace: string): string => {
+    const id = idByName.get(workspace);
+    if (id === undefined) throw new Error(`bootstrap names the workspace ${workspace}, which does not exist.`);
+    return id;
+  };
+  for (const { id, workspaces: names } of plan.members) {
+    await store.putMember({ id, createdAtMs: now });
+    await store.setMemberships(id, names.map(idOf));
+  }
+  const known = new Map((await store.listKeys()).map((key) => [key.hash, key]));
+  for (const key of plan.keys) {
+    const record = readKey(key, idOf, now);
+    if (!isSame(known.get(record.hash), record)) await store.putKey(record);
+  }
+}
+
+function readKey(key: BootstrapPlan['keys'][number], idOf: (workspace: string) => string, now: number): KeyRecord {
+  const isManagement = key.kind === 'management';
+  return {
+    hash: hashKey(key.key),
+    name: key.name,
+    label: labelKey(key.key),
+    kind: isManagement ? 'management' : key.acts_as === 'organization' ? 'organization' : 'member',
+    workspaceId: key.workspace === undefined ? '' : idOf(key.workspace),
+    memberId: key.member ?? null,
+    disabled: key.disabled ?? false,
+    createdAtMs: now,
+    expiresAtMs: null,
+  };
+}
+
+function isSame(known: KeyRecord | undefined, wanted: KeyRecord): boolean {
+  return (
+    known !== undefined &&
+    known.name === wanted.name &&
+    known.kind === wanted.kind &&
+    known.workspaceId === wanted.workspaceId &&
+    known.memberId === wanted.memberId &&
+    known.disabled === wanted.disabled
+  );
+}
+
+/**
+ * On the very first start, when there is no key at all: makes a workspace, its member, an inference key and a
+ * management key.
+ *
+ * @returns the two keys, whose text is known here and never again; undefined when there are keys already
+ */
+export async function createFirstKeys(
+  store: BootstrapStore,
+): Promise<{ inference: string; management: string } | undefined> {
+  if ((await store.listKeys()).length > 0) return undefined;
+  const now = Date.now();
+  const workspaces = await store.listWorkspaces();
+  const workspaceId = workspaces[0]?.id ?? randomUUID();
+  if (workspaces.length === 0) {
+    await store.putWorkspace({ id: workspaceId, name: DEFAULT_WORKSPACE, createdAtMs: now });
+  }
+  await store.putMember({ id: DEFAULT_MEMBER, createdAtMs: now });
+  await store.setMemberships(DEFAULT_MEMBER, [workspaceId]);
+  const inference = createKeyText('inference');
+  const management = createKeyText('management');
+  const common = { workspaceId, disabled: false, createdAtMs: now, expiresAtMs: null };
+  await store.putKey({
+    ...common,
+    hash: hashKey(inference),
+    name: 'first inference key',
+    label: labelKey(inference),
+    kind: 'member',
+    memberId: DEFAULT_MEMBER,
+  });
+  await store.putKey({
+    ...common,
+    hash: hashKey(management),
+    name: 'first management key',
+    label: labelKey(management),
+    kind: 'management',
+    memberId: null,
+  });
+  return { inference, management };
+}

@@ -1,0 +1,87 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { asGatewayError, GatewayError } from '../../domain/errors.ts';
+import type { RouterMetadata } from '../../domain/router-metadata.ts';
+import { sendEventStream } from '../../http/sse.ts';
+import { watchClient } from '../../http/watch-client.ts';
+import { tellFailure } from '../../pipeline/assemble-stages.ts';
+import { createResponse } from '../../pipeline/create-response.ts';
+import { foldEvents } from '../../pipeline/fold-events.ts';
+import type { Run } from '../../pipeline/run.ts';
+import type { Stages } from '../../pipeline/stages.ts';
+import { refuseNotOffered } from './not-offered.ts';
+import { readRequest } from './request.ts';
+
+export interface ResponsesParts {
+  stages: Stages;
+  describeRun: (run: Run) => RouterMetadata | undefined;
+  /** Requests that are being served; `shutdown` ends them. */
+  open: Set<(reason: GatewayError) => void>;
+  requestMs: () => number;
+  keepAliveMs: () => number;
+  /** False when the ledger cannot keep what is booked. */
+  canBook: () => boolean;
+}
+
+/** `POST /responses`: check, run, and either stream the events or send what they fold to. */
+export function createResponsesHandler(parts: ResponsesParts) {
+  const { stages } = parts;
+
+  return async function createResponseHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { headers } = request;
+    const sessionId = headers['x-session-id'];
+    const read = readRequest(request.body, typeof sessionId === 'string' ? { sessionId } : {});
+    refuseNotOffered(read.request);
+    if (!parts.canBook()) {
+      throw new GatewayError(
+        'unavailable',
+        'The gateway cannot keep its books now (is the disk full?); try again later.',
+        {
+          retryAfterSeconds: 5,
+        },
+      );
+    }
+    const client = watchClient(reply.raw, parts.requestMs());
+    parts.open.add(client.abort);
+    const run = stages.startRun({
+      request: read.request,
+      caller: request.caller!,
+      generationId: request.generationId,
+      signal: client.signal,
+      metadata: wantsMetadata(headers),
+      ignoredFields: read.ignoredFields,
+      clamped: read.clamped,
+    });
+    try {
+      const events = createResponse(stages, run);
+      if (read.request.stream) {
+        await sendEventStream(reply.raw, events, {
+          headers: {
+            ...(reply.getHeaders() as Record<string, string>),
+            'content-type': 'text/event-stream',
+            'cache-control': 'no-cache',
+            'x-accel-buffering': 'no',
+          },
+          keepAliveMs: parts.keepAliveMs(),
+          tellFailure: (error) => tellFailure(run, error),
+        });
+        return reply.hijack();
+      }
+      const response = await foldEvents(events);
+      reply.header('content-type', 'application/json; charset=utf-8');
+      return JSON.stringify(response);
+    } catch (error) {
+      request.routerMetadata = parts.describeRun(run);
+      throw asGatewayError(error);
+    } finally {
+      client.stop();
+      parts.open.delete(client.abort);
+    }
+  };
+}
+
+/** The new header wins over the legacy one when it has a valid value. @see router-metadata.md section 1 */
+function wantsMetadata(headers: FastifyRequest['headers']): boolean {
+  const now = String(headers['x-router-metadata'] ?? '').toLowerCase();
+  if (now === 'enabled' || now === 'disabled') return now === 'enabled';
+  return String(headers['x-router-experimental-metadata'] ?? '').toLowerCase() === 'enabled';
+}

@@ -1,0 +1,162 @@
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { openAccess } from './access/access.ts';
+import { applyBootstrap, createFirstKeys } from './access/bootstrap.ts';
+import { createGenerationHandler } from './api/generation/handler.ts';
+import { createHealthHandler, createReadyHandler } from './api/health/handler.ts';
+import { checkMeaning } from './api/responses/check-meaning.ts';
+import { createResponsesHandler } from './api/responses/handler.ts';
+import { buildEndpoints } from './build-endpoints.ts';
+import { createCatalog } from './catalog/catalog.ts';
+import type { Config } from './config/schema.ts';
+import { GatewayError } from './domain/errors.ts';
+import { listRoutes } from './http/routes.ts';
+import { createServer } from './http/server.ts';
+import { openLedger } from './metering/ledger.ts';
+import { assembleStages } from './pipeline/assemble-stages.ts';
+import { describeRun } from './pipeline/router-metadata.ts';
+import { readMasterKey, takeDataFolder } from './platform/data-folder/data-folder.ts';
+import type { Storage } from './platform/storage/storage.ts';
+
+export interface GatewayOptions {
+  config: Config;
+  /** Made when absent. Holds the embedded store, the journal and the master key. */
+  dataDir: string;
+}
+
+export interface Gateway {
+  /**
+   * Opens the store and listens.
+   *
+   * @returns the URL, and on the very first start the two keys, whose text is never known again
+   * @throws with a message for people when the port, the folder or the store cannot be had
+   */
+  start(): Promise<{ url: string; firstKeys?: { inference: string; management: string } }>;
+  /** Takes over what can change while running; the addresses, the store and the secrets stay as they are. */
+  reload(config: Config): Promise<void>;
+  /** Takes no new work, lets open requests finish up to `server.shutdown_grace_ms`, flushes, closes. */
+  close(): Promise<void>;
+  readonly storage: Storage;
+}
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+
+/** How long an aborted stream has to tell its client so. */
+const LAST_WORDS_MS = 1000;
+
+/** The composition root: configuration → adapters → gateway. The only file that names concrete adapters. */
+export async function createGateway({ config: initial, dataDir }: GatewayOptions): Promise<Gateway> {
+  let config = initial;
+  const log = pino({ level: config.log.level }, pino.destination(2));
+  const giveBack = takeDataFolder(dataDir);
+  const masterKey = readMasterKey(dataDir, config.secrets.master_key);
+  const storage = await openStorage(config.storage.url, dataDir);
+  let { providers, endpoints } = buildEndpoints(config);
+  let catalog = createCatalog(endpoints);
+  let draining = false;
+  const open = new Set<(reason: GatewayError) => void>();
+
+  await storage.migrate();
+  await applyBootstrap(storage.access, config.bootstrap);
+  const ledger = await openLedger({
+    folder: join(dataDir, 'journal'),
+    store: storage.ledger,
+    onTrouble: (message, error) => log.error({ err: error }, message),
+  });
+  const access = await openAccess(storage.access, (error) => log.error({ err: error }, 'The store does not tell the keys.'));
+
+  const stages = assembleStages({
+    findEndpoints: (slug) => catalog.find(slug),
+    inspectors: [checkMeaning],
+    preparers: [],
+    book: (entry) => ledger.book(entry),
+    hashEndUser: (workspaceId, id) =>
+      `hg_${createHmac('sha256', masterKey).update(`end-user\0${workspaceId}\0${id}`).digest('hex').slice(0, 40)}`,
+    region: () => config.server.region,
+    upstreamBodyLimit: () => config.server.upstream_body_limit,
+  });
+  const isDraining = () => draining;
+  const canBook = () => ledger.accepting;
+
+  const app = await createServer({
+    routes: listRoutes({
+      createResponse: createResponsesHandler({
+        stages,
+        describeRun: (run) => describeRun(run, config.server.region),
+        open,
+        requestMs: () => config.timeouts.request_ms,
+        keepAliveMs: () => config.server.keep_alive_comment_ms,
+        canBook,
+      }),
+      findGeneration: createGenerationHandler((workspaceId, id) => ledger.find(workspaceId, id)),
+      health: createHealthHandler(version),
+      ready: createReadyHandler({ isDraining, canBook, ping: () => storage.ping() }),
+    }),
+    authenticate: (authorization) => access.authenticate(authorization),
+    isDraining,
+    bodyLimit: config.server.body_limit,
+    receiveMs: config.timeouts.receive_ms,
+    corsOrigins: config.server.cors_origins,
+    onFailure: (error, request) => {
+      const level = error.kind === 'internal' ? 'error' : 'warn';
+      log[level]({ request, kind: error.kind, err: error.cause ?? undefined }, error.message);
+    },
+  });
+
+  return {
+    storage,
+    async start() {
+      const firstKeys = await createFirstKeys(storage.access);
+      if (firstKeys) await access.refresh();
+      await app.listen({ host: config.server.host, port: config.server.port });
+      const { port } = app.server.address() as AddressInfo;
+      const host = config.server.host.includes(':') ? `[${config.server.host}]` : config.server.host;
+      const url = `http://${host}:${port}`;
+      return firstKeys ? { url, firstKeys } : { url };
+    },
+    async reload(next) {
+      const built = buildEndpoints(next);
+      await applyBootstrap(storage.access, next.bootstrap);
+      await access.refresh();
+      const before = providers;
+      ({ providers, endpoints } = built);
+      catalog = createCatalog(endpoints);
+      config = next;
+      log.level = next.log.level;
+      for (const provider of before) void provider.close(false);
+    },
+    async close() {
+      draining = true;
+      const closed = app.close();
+      await waitUntilEmpty(open, config.server.shutdown_grace_ms);
+      const reason = new GatewayError('unavailable', 'The gateway was shut down before the answer was complete.');
+      for (const abort of open) abort(reason);
+      await waitUntilEmpty(open, LAST_WORDS_MS);
+      app.server.closeAllConnections(); // clients that do not take their last words
+      await closed;
+      await Promise.all(providers.map((provider) => provider.close(true)));
+      access.close();
+      await ledger.close().catch((error) => log.error({ err: error }, 'Ledger entries stay in the journal.'));
+      await storage.close();
+      giveBack();
+    },
+  };
+}
+
+/** The embedded store, or PostgreSQL; the driver of the latter is loaded only then. */
+async function openStorage(url: string, dataDir: string): Promise<Storage> {
+  if (/^postgres(ql)?:/.test(url)) {
+    const { openPostgresStorage } = await import('./platform/storage/postgres/open.ts');
+    return openPostgresStorage(url);
+  }
+  const { openSqliteStorage } = await import('./platform/storage/sqlite/open.ts');
+  return openSqliteStorage(url.replace(/^file:/, '').replace('<data>', dataDir));
+}
+
+async function waitUntilEmpty(set: ReadonlySet<unknown>, limitMs: number): Promise<void> {
+  const end = Date.now() + limitMs;
+  while (set.size > 0 && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+}

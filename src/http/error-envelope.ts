@@ -1,0 +1,48 @@
+import { asGatewayError, GatewayError } from '../domain/errors.ts';
+import type { RouterMetadata } from '../domain/router-metadata.ts';
+
+/** An error as it leaves: the only place that makes such bodies. @see interface "Errors", responses.md section 5 */
+export interface ErrorAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: { error: Record<string, unknown>; router_metadata?: RouterMetadata };
+}
+
+/**
+ * Writes the envelope of anything thrown. What is no GatewayError becomes a 500 that leaks nothing.
+ *
+ * @param routerMetadata left out on 500, whatever the caller asked for
+ */
+export function writeError(thrown: unknown, routerMetadata?: RouterMetadata): ErrorAnswer {
+  const error = asGatewayError(thrown);
+  const isOurs = error.status === 500;
+  const metadata: Record<string, unknown> = { error_type: error.errorType, ...error.metadata };
+  if (!isOurs && error.providerCode !== undefined) metadata['provider_code'] = error.providerCode;
+  const body: ErrorAnswer['body'] = { error: { code: error.status, message: error.message, metadata } };
+  if (error.availability) body.error['availability'] = error.availability;
+  if (!isOurs && routerMetadata) body.router_metadata = routerMetadata;
+  const headers: Record<string, string> = {};
+  if ((error.status === 429 || error.status === 503) && error.retryAfterSeconds !== undefined) {
+    headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
+  }
+  return { status: error.status, headers, body };
+}
+
+/** Errors that Fastify or Node's HTTP parser throw before a handler runs. Others are given back as they are. */
+export function readEdgeError(thrown: unknown, bodyLimit: number): unknown {
+  const error = thrown as { code?: string; statusCode?: number; message?: string };
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new GatewayError('payload_too_large', `The body is larger than ${bodyLimit} bytes (server.body_limit).`);
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new GatewayError('invalid_request', 'The body is shorter or longer than its Content-Length says.');
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return new GatewayError('invalid_request', 'The body is empty; send a JSON object.');
+    case 'ECONNRESET':
+    case 'ERR_STREAM_PREMATURE_CLOSE':
+      return new GatewayError('client_closed', 'The client left while it sent its body.');
+    default:
+      if (error.statusCode === 400) return new GatewayError('invalid_request', 'The request is not proper HTTP.');
+      return thrown;
+  }
+}

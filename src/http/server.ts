@@ -1,0 +1,194 @@
+import type { Socket } from 'node:net';
+import cors from '@fastify/cors';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Caller } from '../domain/caller.ts';
+import { GatewayError } from '../domain/errors.ts';
+import { createId } from '../domain/ids.ts';
+import { readEdgeError, writeError } from './error-envelope.ts';
+import { readJson } from './read-json.ts';
+import { admitted, type Permission, type Route } from './routes.ts';
+
+export interface EdgeOptions {
+  routes: readonly Route[];
+  /** @throws {GatewayError} `authentication` */
+  authenticate: (authorization: string | undefined) => Caller;
+  /** True while the gateway shuts down: new work gets 503. */
+  isDraining: () => boolean;
+  /** Bytes. */
+  bodyLimit: number;
+  /** Milliseconds a client has to send its whole request. */
+  receiveMs: number;
+  /** Empty: CORS is off. */
+  corsOrigins: readonly string[];
+  /** Told of every failure that is the gateway's or a provider's, never of a caller's mistake. */
+  onFailure: (error: GatewayError, request: { id: string; generationId: string; method: string; path: string }) => void;
+}
+
+const requestIdShape = /^[\w.:-]{1,128}$/;
+
+/** The HTTP server: ids, keys, limits and the error envelope around the table of routes. */
+export async function createServer(options: EdgeOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: false,
+    bodyLimit: options.bodyLimit,
+    requestTimeout: options.receiveMs,
+    // Node looks for requests that take too long at this interval.
+    http: { connectionsCheckingInterval: Math.min(1000, Math.max(50, options.receiveMs / 4)) },
+    keepAliveTimeout: 72_000, // longer than load balancers keep theirs, so that they close first
+    return503OnClosing: false, // `isDraining` answers with our envelope
+    forceCloseConnections: 'idle',
+    requestIdHeader: false,
+    genReqId: (raw) => {
+      const sent = raw.headers['x-request-id'];
+      return typeof sent === 'string' && requestIdShape.test(sent) ? sent : createId('req_');
+    },
+    clientErrorHandler: answerBrokenRequest,
+    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
+  });
+  app.decorateRequest('generationId', '');
+  app.decorateRequest('caller', undefined);
+  app.decorateRequest('routerMetadata', undefined);
+
+  app.addHook('onRequest', (request, reply, done) => {
+    request.generationId = createId('gen-');
+    reply.header('x-generation-id', request.generationId);
+    reply.header('x-request-id', request.id);
+    try {
+      const permission = permissionOf(request);
+      if (permission !== 'nobody') {
+        request.caller = options.authenticate(request.headers.authorization);
+        checkPermission(permission, request.caller);
+        if (options.isDraining()) {
+          reply.header('connection', 'close');
+          throw new GatewayError('unavailable', 'The gateway is shutting down; send the request to another one.', {
+            retryAfterSeconds: 1,
+          });
+        }
+      }
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+
+  if (options.corsOrigins.length > 0) await allowOrigins(app, options.corsOrigins);
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, readJson(body as Buffer));
+    } catch (error) {
+      done(error as Error, undefined);
+    }
+  });
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    const type = String(request.headers['content-type'] ?? '').slice(0, 100);
+    const sent = type === '' ? 'missing' : type;
+    done(new GatewayError('invalid_request', `Content-Type is ${sent}; send application/json.`), undefined);
+  });
+
+  app.setErrorHandler((thrown, request, reply) => sendError(thrown, request, reply, options));
+  const known = new Set(options.routes.map((route) => route.path));
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0]!.slice(0, 200);
+    const error = known.has(path)
+      ? new GatewayError('method_not_allowed', `${path} does not take ${request.method}.`)
+      : new GatewayError('not_found', `There is no ${request.method} ${path} here.`);
+    return sendError(error, request, reply, options);
+  });
+
+  for (const route of options.routes) {
+    app.route({
+      method: route.method,
+      url: route.path,
+      config: { permission: route.permission },
+      handler: route.handler,
+      ...(route.bodyLimit === undefined ? undefined : { bodyLimit: route.bodyLimit }),
+    });
+  }
+  return app;
+}
+
+/** What no route carries is answered with 404 only to those who have a key. */
+function permissionOf(request: FastifyRequest): Permission {
+  if (request.is404) return request.method === 'OPTIONS' || !request.url.startsWith('/api/') ? 'nobody' : 'inference';
+  return (request.routeOptions.config as { permission?: Permission }).permission ?? 'nobody';
+}
+
+function checkPermission(permission: Permission, caller: Caller): void {
+  if (admitted[permission].includes(caller.kind)) return;
+  throw new GatewayError(
+    'permission_denied',
+    'A management key cannot call inference endpoints; use an inference key (headgate keys create).',
+  );
+}
+
+function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
+  const answer = writeError(readEdgeError(thrown, options.bodyLimit), request.routerMetadata);
+  if (answer.status >= 500) {
+    const error = thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
+    options.onFailure(error, {
+      id: request.id,
+      generationId: request.generationId,
+      method: request.method,
+      path: request.routeOptions.url ?? '',
+    });
+  }
+  // The rest of a body that nobody reads would stand in the way of the next request.
+  if (answer.status === 413 || answer.status === 401) reply.header('connection', 'close');
+  return reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8').send(JSON.stringify(answer.body));
+}
+
+/** What Node's HTTP parser refuses before there is a request: answered on the bare socket. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const failure =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? new GatewayError('request_timeout', 'The request took too long to arrive.')
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? new GatewayError('invalid_request', 'The request headers are too large.')
+        : new GatewayError('invalid_request', 'The request is not proper HTTP.');
+  const { status, body } = writeError(failure);
+  const text = JSON.stringify(body);
+  const reason = status === 408 ? 'Request Timeout' : 'Bad Request';
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json; charset=utf-8\r\nx-generation-id: ${createId('gen-')}\r\n` +
+      `content-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
+  );
+}
+
+/** @see platform.md section 11; wildcards are not valid in the lists of headers, so each name is written out */
+async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  await app.register(cors, {
+    origin: origins.includes('*') ? '*' : [...origins],
+    credentials: false,
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    allowedHeaders: [
+      'authorization',
+      'content-type',
+      'idempotency-key',
+      'x-session-id',
+      'http-referer',
+      'x-title',
+      'x-router-title',
+      'x-router-categories',
+      'x-router-metadata',
+      'x-router-experimental-metadata',
+      'x-router-cache',
+      'x-router-cache-ttl',
+      'x-router-cache-clear',
+    ],
+    exposedHeaders: [
+      'x-generation-id',
+      'x-request-id',
+      'retry-after',
+      'x-ratelimit-limit',
+      'x-ratelimit-remaining',
+      'x-ratelimit-reset',
+    ],
+    maxAge: 86_400,
+  });
+}
