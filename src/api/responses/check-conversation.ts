@@ -1,0 +1,63 @@
+import { type Report, show } from './report.ts';
+import { isObject } from './schema/by-kind.ts';
+
+/** The fields of the body, read with care: the shapes may be wrong, and every problem is to be found. */
+type Body = Record<string, unknown>;
+
+/** The 400 rules on model and conversation that need more than one field. @see responses.md section 5.4 */
+export function checkConversation(body: Body, report: Report): void {
+  checkModel(body, report);
+  if (body.prompt === undefined || body.prompt === null) checkInput(body.input, report);
+  if (!Array.isArray(body.input)) return;
+  checkConfigurationUpdates(body.input, report);
+  checkSubagentCalls(body.input, report);
+}
+
+function checkModel({ model, models, preset }: Body, report: Report): void {
+  const hasNoList = models === undefined || (Array.isArray(models) && models.length === 0);
+  const hasPreset = preset !== undefined && preset !== null; // a preset may name the model
+  if (model === undefined && hasNoList && !hasPreset)
+    report.add('model', 'is missing: name a model in `model`, or several in `models`');
+}
+
+/** A prompt template may stand for the input; without one there must be something to answer. */
+function checkInput(input: unknown, report: Report): void {
+  if (input === undefined) report.add('input', 'is missing: send a string or a list of input items');
+  else if (input === '') report.add('input', 'must not be empty, got ""');
+  else if (!Array.isArray(input)) return;
+  else if (input.length === 0) report.add('input', 'must not be empty, got a list of 0 items');
+  else if (input.every(isEmptyMessage)) {
+    report.add('input', `holds no content: all of its messages (${input.length}) are empty`);
+  }
+}
+
+/** Null and missing content is allowed in one message, as long as another has some (responses-items.md section 4). */
+function isEmptyMessage(item: unknown): boolean {
+  if (!isObject(item) || (item.type !== undefined && item.type !== 'message') || item.role === undefined) return false;
+  const { content } = item;
+  return (
+    content === undefined || content === null || content === '' || (Array.isArray(content) && content.length === 0)
+  );
+}
+
+function checkConfigurationUpdates(input: unknown[], report: Report): void {
+  const isUpdate = (item: unknown) => isObject(item) && item.type === 'configuration_update';
+  for (let index = 1; index < input.length; index++) {
+    if (isUpdate(input[index]) && isUpdate(input[index - 1])) {
+      report.add(`input[${index}]`, 'is a `configuration_update` right after another one; send only the last of them');
+    }
+  }
+}
+
+function checkSubagentCalls(input: unknown[], report: Report): void {
+  let callIds: Set<unknown> | undefined;
+  for (const [index, item] of input.entries()) {
+    if (!isObject(item) || item.type !== 'function_call' || typeof item.subagent_id !== 'string') continue;
+    callIds ??= new Set(input.filter((each) => isObject(each) && each.type === 'router:subagent').map(callIdOf));
+    if (callIds.has(item.subagent_id)) continue;
+    const says = `matches the \`call_id\` of no \`router:subagent\` item of the input, got ${show(item.subagent_id)}`;
+    report.add(`input[${index}].subagent_id`, says);
+  }
+}
+
+const callIdOf = (item: unknown): unknown => (isObject(item) ? item.call_id : undefined);

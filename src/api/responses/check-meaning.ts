@@ -1,0 +1,129 @@
+import { GatewayError, type Issue } from '../../domain/errors.ts';
+import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { show } from './report.ts';
+
+/**
+ * Refuses a request whose body has the right shape but cannot be meant. Where the pages say 400 for the same case,
+ * ruling 10 wins.
+ *
+ * @throws {GatewayError} `unprocessable`, with every problem in `metadata.issues`
+ * @see README.md ruling 10
+ */
+export function checkMeaning(request: ResponseRequest): void {
+  const issues = [...checkChoice(request), ...checkOutputs(request.input), ...checkDeferral(request.tools)];
+  const [first] = issues;
+  if (first === undefined) return;
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
+  throw new GatewayError('unprocessable', `${first.path}: ${first.message}${more}`, { metadata: { issues } });
+}
+
+type ChosenTool = { type: string; name?: string };
+
+function checkChoice(request: ResponseRequest): Issue[] {
+  const choice = request.tool_choice;
+  if (choice === undefined || typeof choice === 'string') return [];
+  const offered = findOfferedTools(request);
+  const issues: Issue[] = [];
+  const look = (chosen: ChosenTool, path: string) => {
+    if (offered.some((tool) => isMeant(chosen, tool))) return;
+    const isNamed = chosen.type === 'function' || chosen.type === 'custom';
+    const what = isNamed ? `the ${chosen.type} tool ${show(chosen.name)}` : `a tool of type ${show(chosen.type)}`;
+    const message = `\`tool_choice\` names ${what}, which is not in \`tools\`; add it there or choose another.`;
+    issues.push({ path: isNamed ? `${path}.name` : `${path}.type`, message });
+  };
+  if (isAllowedTools(choice))
+    for (const [index, tool] of choice.tools.entries()) look(tool, `tool_choice.tools[${index}]`);
+  else look(choice, 'tool_choice');
+  return issues;
+}
+
+type AllowedTools = Extract<ToolChoice, { type: 'allowed_tools' }>;
+
+const isAllowedTools = (choice: Exclude<ToolChoice, string>): choice is AllowedTools => choice.type === 'allowed_tools';
+
+/** Plugins that work by adding a server tool to the request (plugins.md sections 6 and 7, routers.md section 3.1). */
+const toolsOfPlugins = new Map([
+  ['web', 'router:web_search'],
+  ['web-fetch', 'router:web_fetch'],
+  ['fusion', 'router:fusion'],
+]);
+
+function findOfferedTools({ tools = [], input, plugins = [] }: ResponseRequest): ChosenTool[] {
+  const announced = input.flatMap((item) => (isOfType(item, 'additional_tools') ? item.tools : []));
+  const added = plugins.flatMap(({ id, enabled }) => {
+    const type = enabled === false ? undefined : toolsOfPlugins.get(id);
+    return type === undefined ? [] : [{ type }];
+  });
+  return [...[...tools, ...announced].flatMap(readTool), ...added];
+}
+
+const isKind = <Kind extends Tool['type']>(tool: Tool, type: Kind): tool is Extract<Tool, { type: Kind }> =>
+  tool.type === type;
+
+/** A tool as a choice may name it: a member of a namespace by its own name or by `<namespace>__<name>`. */
+function readTool(tool: Tool): ChosenTool[] {
+  if (isKind(tool, 'function') || isKind(tool, 'custom')) return [tool];
+  if (!isKind(tool, 'namespace')) return [{ type: tool.type }];
+  const members = tool.tools.flatMap(({ type, name }) => [
+    { type, name },
+    { type, name: `${tool.name}__${name}` },
+  ]);
+  return [{ type: 'namespace', name: tool.name }, ...members];
+}
+
+/** Types that name the same tool: any search kind is forced by the `preview` words, the prefixed tool by the shorthand. */
+const families = new Map([
+  ['web_search', 'search'],
+  ['web_search_2025_08_26', 'search'],
+  ['web_search_preview', 'search'],
+  ['web_search_preview_2025_03_11', 'search'],
+  ['local_shell', 'shell'],
+  ['router:shell', 'shell'],
+  ['router:apply_patch', 'apply_patch'],
+  ['tool_search', 'router:tool_search'],
+]);
+
+const familyOf = (type: string): string => families.get(type) ?? type;
+
+function isMeant(chosen: ChosenTool, tool: ChosenTool): boolean {
+  if (familyOf(chosen.type) !== familyOf(tool.type)) return false;
+  const isNamed = tool.type === 'function' || tool.type === 'custom' || tool.type === 'namespace';
+  return !isNamed || chosen.name === tool.name;
+}
+
+const isOfType = <Kind extends InputItem['type']>(
+  item: InputItem,
+  type: Kind,
+): item is Extract<InputItem, { type: Kind }> => item.type === type;
+
+/**
+ * Every output of a client's tool answers a call of the same input, also when the call is asynchronous and came in an
+ * earlier request. A reference may stand for the call: then nobody here can tell, and the output passes.
+ */
+function checkOutputs(input: InputItem[]): Issue[] {
+  const callIds = new Set<string>();
+  let hasOutputs = false;
+  for (const item of input) {
+    if (item.type === 'item_reference') return [];
+    if (isOfType(item, 'function_call') || isOfType(item, 'custom_tool_call')) callIds.add(item.call_id);
+    hasOutputs ||= item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
+  }
+  if (!hasOutputs) return [];
+  return input.flatMap((item, index) => {
+    if (!isOfType(item, 'function_call_output') && !isOfType(item, 'custom_tool_call_output')) return [];
+    if (callIds.has(item.call_id)) return [];
+    const message = `\`call_id\` ${show(item.call_id)} belongs to no call in \`input\`; send the call along with its output.`;
+    return [{ path: `input[${index}].call_id`, message }];
+  });
+}
+
+/** Something must be left that the model sees. The search tool itself counts as such a tool (responses-tools.md 4.6). */
+function checkDeferral(tools: Tool[] | undefined): Issue[] {
+  if (tools === undefined || tools.length === 0) return [];
+  const members = tools.flatMap((tool): object[] => (isKind(tool, 'namespace') ? tool.tools : [tool]));
+  const isDeferred = (tool: object) => 'defer_loading' in tool && tool.defer_loading === true;
+  if (members.length === 0 || !members.every(isDeferred)) return [];
+  const message = `\`defer_loading\` is \`true\` on all of the tools (${members.length}); at least one must stay visible.`;
+  return [{ path: 'tools', message }];
+}

@@ -1,0 +1,38 @@
+import type { Issue } from '../../domain/errors.ts';
+import { checkConversation } from './check-conversation.ts';
+import { inspectNesting, reportDepth, reportNumbers } from './check-nesting.ts';
+import { checkTools } from './check-tools.ts';
+import { explainIssues } from './explain-issues.ts';
+import { Report, show } from './report.ts';
+import { isObject } from './schema/by-kind.ts';
+import { hasRightShapes, requestSchema } from './schema.ts';
+
+/**
+ * Every problem of a `POST /responses` body that is answered with 400: shapes first, then the rules that need more than
+ * one field. A body that is nested too deep is not looked at any further.
+ *
+ * @param body as JSON gave it
+ * @returns at most 100 issues; none when the body is a `RequestBody`
+ * @see responses-request.md, responses-items.md, responses-tools.md, responses.md section 5.4
+ */
+export function checkRequest(body: unknown): Issue[] {
+  const report = new Report();
+  if (!isObject(body)) {
+    report.add('', `must be a JSON object, got ${show(body)}`);
+    return report.issues;
+  }
+  const nesting = inspectNesting(body);
+  if (nesting === 'too deep') {
+    reportDepth(body, report);
+    return report.issues;
+  }
+  if (!hasRightShapes(body)) {
+    explainIssues(requestSchema, body, '', report);
+    // The check decides, the explanation only words it: a body that failed never passes for want of words.
+    if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
+  }
+  checkConversation(body, report);
+  checkTools(body, report);
+  if (nesting === 'not finite') reportNumbers(body, '', report);
+  return report.issues;
+}

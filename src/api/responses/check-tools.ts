@@ -1,0 +1,97 @@
+import { type Report, show } from './report.ts';
+import { isObject } from './schema/by-kind.ts';
+
+/** A tool as it came, and where: the shapes may be wrong, and every problem is to be found. */
+interface FoundTool {
+  path: string;
+  tool: Record<string, unknown>;
+}
+
+/** The 400 rules on tools that need more than one of them. @see responses.md section 5.4, responses-tools.md section 4 */
+export function checkTools(body: Record<string, unknown>, report: Report): void {
+  const tools = findTools(body.tools, 'tools');
+  const announced = Array.isArray(body.input) ? body.input.flatMap(findAnnouncedTools) : [];
+  if (tools.length === 0 && announced.length === 0) return;
+
+  checkInstanceNames(tools, 'router:advisor', report);
+  checkInstanceNames(tools, 'router:subagent', report);
+  checkInheritedFunctions(tools, announced, report);
+  const hasToolSearch = [...tools, ...announced].some(({ tool }) => isToolSearch(tool.type));
+  if (hasToolSearch) checkSearchChoice(body.tool_choice, report);
+  else checkDeferredTools(tools, announced, report);
+}
+
+const isToolSearch = (type: unknown): boolean => type === 'router:tool_search' || type === 'tool_search';
+
+function findTools(list: unknown, path: string): FoundTool[] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((tool, index) => (isObject(tool) ? [{ path: `${path}[${index}]`, tool }] : []));
+}
+
+function findAnnouncedTools(item: unknown, index: number): FoundTool[] {
+  if (!isObject(item) || item.type !== 'additional_tools') return [];
+  return findTools(item.tools, `input[${index}].tools`);
+}
+
+/** A namespace stands for its members. */
+function flatten(tools: FoundTool[]): FoundTool[] {
+  return tools.flatMap(({ path, tool }) =>
+    tool.type === 'namespace' ? findTools(tool.tools, `${path}.tools`) : [{ path, tool }],
+  );
+}
+
+/** Names are trimmed and unique, and one entry at most goes without. Identity is positional (responses-items.md 2.7). */
+function checkInstanceNames(tools: FoundTool[], type: string, report: Report): void {
+  const names = new Set<string | undefined>();
+  for (const { path, tool } of tools) {
+    if (tool.type !== type) continue;
+    const given = isObject(tool.parameters) ? tool.parameters.name : undefined;
+    const name = typeof given === 'string' ? given.trim() : undefined;
+    if (names.has(name)) {
+      const says =
+        name === undefined ? `one \`${type}\` at most may go without a name` : `must be unique, got ${show(given)}`;
+      report.add(`${path}.parameters.name`, name === undefined ? `is missing; ${says}` : says);
+    }
+    names.add(name);
+  }
+}
+
+function checkInheritedFunctions(tools: FoundTool[], announced: FoundTool[], report: Report): void {
+  let functionNames: Set<unknown> | undefined;
+  for (const { path, tool } of tools) {
+    const { parameters } = tool;
+    if (tool.type !== 'router:subagent' || !isObject(parameters) || parameters.inherit_functions === true) continue;
+    if (!Array.isArray(parameters.inherited_function_names)) continue;
+    const functions = flatten([...tools, ...announced]).filter((each) => each.tool.type === 'function');
+    functionNames ??= new Set(functions.map((each) => each.tool.name));
+    for (const [index, name] of parameters.inherited_function_names.entries()) {
+      if (typeof name !== 'string' || name.trim() === '' || functionNames.has(name)) continue;
+      const says = `names no function of \`tools\`, got ${show(name)}`;
+      report.add(`${path}.parameters.inherited_function_names[${index}]`, says);
+    }
+  }
+}
+
+/** With tool search the model must stay free to search (responses-request.md section 10). */
+function checkSearchChoice(choice: unknown, report: Report): void {
+  if (choice === undefined || choice === 'auto' || (isObject(choice) && choice.type === 'allowed_tools')) return;
+  const given = isObject(choice) ? show(choice.type) : show(choice);
+  report.add(
+    'tool_choice',
+    `must be absent, \`auto\` or \`allowed_tools\` beside \`router:tool_search\`, got ${given}`,
+  );
+}
+
+/**
+ * A deferred tool is found by tool search or never. When every tool is deferred, the body has a right shape that cannot
+ * be meant: that is 422 and `check-meaning.ts` (ruling 10).
+ */
+function checkDeferredTools(tools: FoundTool[], announced: FoundTool[], report: Report): void {
+  const own = flatten(tools);
+  if (own.length > 0 && own.every(({ tool }) => tool.defer_loading === true)) return;
+  for (const { path, tool } of [...own, ...flatten(announced)]) {
+    if (tool.defer_loading === true) {
+      report.add(`${path}.defer_loading`, 'needs the tool `router:tool_search` in `tools`, got `true` without it');
+    }
+  }
+}

@@ -1,0 +1,229 @@
+import type { TSchema } from 'typebox';
+import { findNearestName } from './nearest-name.ts';
+import { fieldPath, Report, show } from './report.ts';
+import { findKinds, isObject, type Kinds, refinementsOf } from './schema/by-kind.ts';
+import { characterCount } from './schema/shapes.ts';
+
+/** The keywords of JSON Schema that the schemas here use, and `says`: our own words for a rule that a regex cannot tell. */
+interface Keywords {
+  type?: string;
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: TSchema[];
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  minItems?: number;
+  maxItems?: number;
+  items?: TSchema;
+  maxProperties?: number;
+  propertyNames?: TSchema;
+  properties?: Record<string, TSchema>;
+  required?: string[];
+  additionalProperties?: boolean | TSchema;
+  says?: string;
+}
+
+/** A TypeBox schema is plain JSON Schema; its types show only the keywords of the builder that made it. */
+const keywordsOf = (schema: TSchema): Keywords => schema as Keywords;
+
+/**
+ * Says what is wrong with a value that has failed its compiled check. It walks the same schema as the check, follows the
+ * kind that an object claims to be, and in a union the member that comes nearest.
+ */
+export function explainIssues(schema: TSchema, value: unknown, path: string, report: Report): void {
+  if (report.isFull) return;
+  const kinds = findKinds(schema);
+  if (kinds !== undefined) explainKind(kinds, value, path, report);
+  else explainShape(schema, value, path, report);
+}
+
+function explainShape(schema: TSchema, value: unknown, path: string, report: Report): void {
+  const before = report.issues.length;
+  const rules = keywordsOf(schema);
+  if (rules.enum !== undefined || rules.const !== undefined) explainWords(rules, value, path, report);
+  else if (rules.anyOf !== undefined) explainUnion(rules.anyOf, value, path, report);
+  else explainType(rules, value, path, report);
+  if (report.issues.length > before) return;
+  for (const refinement of refinementsOf(schema)) {
+    if (!refinement.check(value)) report.add(path, refinement.error(value));
+  }
+}
+
+function explainKind(kinds: Kinds, value: unknown, path: string, report: Report): void {
+  if (!isObject(value)) {
+    report.add(path, `must be ${kinds.noun}: an object, got ${show(value)}`);
+    return;
+  }
+  const given = value[kinds.key];
+  const kind = given === undefined ? kinds.kindWithoutKey(value) : given;
+  const schema = typeof kind === 'string' ? (kinds.schemas.get(kind) ?? kinds.other) : kinds.other;
+  const keyPath = fieldPath(path, kinds.key);
+  if (schema !== undefined) explainIssues(schema, value, path, report);
+  else if (given === undefined) {
+    report.add(keyPath, `is missing; it names the kind of ${kinds.noun}: ${nameKinds(kinds)}`);
+  } else {
+    const hint = hintAt(given, [...kinds.schemas.keys()]) ?? `the kinds are ${nameKinds(kinds)}`;
+    report.add(keyPath, `does not name ${kinds.noun}: ${show(given)}; ${hint}`);
+  }
+}
+
+const nameKinds = (kinds: Kinds): string => listWords([...kinds.schemas.keys()]);
+
+const listWords = (words: unknown[]): string => words.map((word) => `\`${word}\``).join(', ');
+
+function explainWords(rules: Keywords, value: unknown, path: string, report: Report): void {
+  const words = rules.enum ?? [rules.const];
+  if (words.includes(value)) return;
+  const hint = hintAt(value, words.map(String));
+  const says = rules.says ?? `must be ${describeWords(words)}`;
+  report.add(path, `${says}, got ${show(value)}${hint === undefined ? '' : `; ${hint}`}`);
+}
+
+function hintAt(typed: unknown, names: string[]): string | undefined {
+  const nearest = typeof typed === 'string' ? findNearestName(typed, names) : undefined;
+  return nearest === undefined ? undefined : `did you mean \`${nearest}\`?`;
+}
+
+function explainUnion(members: TSchema[], value: unknown, path: string, report: Report): void {
+  const candidates = members.filter((member) => isOfType(member, value));
+  if (candidates.length === 0) {
+    report.add(path, `must be ${[...new Set(members.map(describe))].join(' or ')}, got ${show(value)}`);
+    return;
+  }
+  const attempts = candidates.map((member) => {
+    const attempt = new Report();
+    explainIssues(member, value, path, attempt);
+    return attempt.issues;
+  });
+  const nearest = attempts.reduce((best, issues) => (issues.length < best.length ? issues : best));
+  for (const issue of nearest) report.take(issue);
+}
+
+function explainType(rules: Keywords, value: unknown, path: string, report: Report): void {
+  if (rules.type === undefined) return;
+  if (!isOfJsonType(rules.type, value) || !isInRange(rules, value)) mustBe(rules, value, path, report);
+  else if (isObject(value)) explainObject(rules, value, path, report);
+  else if (Array.isArray(value)) explainArray(rules, value, path, report);
+  else if (typeof value === 'string') explainString(rules, value, path, report);
+}
+
+function mustBe(rules: Keywords, value: unknown, path: string, report: Report): void {
+  report.add(path, `${rules.says ?? `must be ${describeType(rules)}`}, got ${show(value)}`);
+}
+
+function explainString(rules: Keywords, value: string, path: string, report: Report): void {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = rules;
+  if (value.length < minLength) report.add(path, 'must not be empty, got ""');
+  const isLong = value.length > maxLength && characterCount(value) > maxLength;
+  if (isLong)
+    report.add(path, `has ${characterCount(value)} characters; at most ${maxLength} are allowed: ${show(value)}`);
+  else if (rules.pattern !== undefined && !new RegExp(rules.pattern).test(value)) mustBe(rules, value, path, report);
+}
+
+function explainArray(rules: Keywords, value: unknown[], path: string, report: Report): void {
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY, items } = rules;
+  if (value.length < minItems) report.add(path, `has ${value.length} entries; at least ${minItems} is needed`);
+  if (value.length > maxItems) report.add(path, `has ${value.length} entries; at most ${maxItems} are allowed`);
+  if (items === undefined) return;
+  for (let index = 0; index < value.length && !report.isFull; index++) {
+    explainIssues(items, value[index], `${path}[${index}]`, report);
+  }
+}
+
+function explainObject(rules: Keywords, value: Record<string, unknown>, path: string, report: Report): void {
+  const { properties = {}, required = [], additionalProperties = true, maxProperties, propertyNames } = rules;
+  for (const field of required) {
+    if (value[field] !== undefined) continue;
+    report.add(fieldPath(path, field), `is missing; it must be ${describe(properties[field]!)}`);
+  }
+  const keys = Object.keys(value);
+  if (maxProperties !== undefined && keys.length > maxProperties) {
+    report.add(path, `has ${keys.length} pairs; at most ${maxProperties} are allowed`);
+  }
+  for (const key of keys) {
+    if (report.isFull) return;
+    if (propertyNames !== undefined) explainIssues(propertyNames, key, fieldPath(path, key), report);
+    if (Object.hasOwn(properties, key)) {
+      if (value[key] !== undefined) explainIssues(properties[key]!, value[key], fieldPath(path, key), report);
+    } else if (additionalProperties === false) {
+      const fields = Object.keys(properties);
+      const hint = hintAt(key, fields) ?? (fields.length === 0 ? 'no field is' : `the fields are ${listWords(fields)}`);
+      report.add(fieldPath(path, key), `is not known here; ${hint}`);
+    } else if (additionalProperties !== true) {
+      explainIssues(additionalProperties, value[key], fieldPath(path, key), report);
+    }
+  }
+}
+
+/** Could the value be meant as this schema? Looks at the JSON type alone. */
+function isOfType(schema: TSchema, value: unknown): boolean {
+  if (findKinds(schema) !== undefined) return isObject(value);
+  const { anyOf, enum: words, type } = keywordsOf(schema);
+  if (anyOf !== undefined) return anyOf.some((member) => isOfType(member, value));
+  if (words !== undefined) return words.some((word) => typeof word === typeof value);
+  return type === undefined || isOfJsonType(type, value) || (type === 'integer' && typeof value === 'number');
+}
+
+function isOfJsonType(type: string, value: unknown): boolean {
+  switch (type) {
+    case 'object':
+      return isObject(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'integer':
+      return Number.isInteger(value);
+    case 'number':
+      return Number.isFinite(value);
+    case 'null':
+      return value === null;
+    default:
+      return typeof value === type;
+  }
+}
+
+function isInRange(
+  { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: Keywords,
+  value: unknown,
+) {
+  return typeof value !== 'number' || (value >= minimum && value <= maximum);
+}
+
+/** What a value of this schema is, in words: `a string`, `one of a, b`, `an input item`. */
+function describe(schema: TSchema): string {
+  const kinds = findKinds(schema);
+  if (kinds !== undefined) return kinds.noun;
+  const rules = keywordsOf(schema);
+  if (rules.anyOf !== undefined) return [...new Set(rules.anyOf.map(describe))].join(' or ');
+  if (rules.enum !== undefined || rules.const !== undefined) return describeWords(rules.enum ?? [rules.const]);
+  return describeType(rules);
+}
+
+const describeWords = (words: unknown[]): string =>
+  words.length === 1 ? `\`${words[0]}\`` : `one of ${listWords(words)}`;
+
+function describeType({ type, minimum, maximum, items }: Keywords): string {
+  switch (type) {
+    case 'object':
+      return 'an object';
+    case 'array':
+      return items === undefined ? 'a list' : `a list (each entry ${describe(items)})`;
+    case 'integer':
+    case 'number':
+      return `${type === 'integer' ? 'an integer' : 'a number'}${describeRange(minimum, maximum)}`;
+    case 'null':
+      return 'null';
+    case undefined:
+      return 'any value';
+    default:
+      return `a ${type}`;
+  }
+}
+
+function describeRange(minimum: number | undefined, maximum: number | undefined): string {
+  if (minimum === undefined && maximum === undefined) return '';
+  if (maximum === undefined) return ` of ${minimum} or more`;
+  return minimum === undefined ? ` of at most ${maximum}` : ` from ${minimum} to ${maximum}`;
+}

@@ -1,0 +1,145 @@
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { byKind } from './schema/by-kind.ts';
+import { inputItem } from './schema/items.ts';
+import { inputFile, inputImage, inputText } from './schema/parts.ts';
+import { pluginSetting, providerPreferences } from './schema/plugins.ts';
+import { anyObject, cacheControl, mapOf, maybe, nullable, oneOf, reasoningEffort } from './schema/shapes.ts';
+import { toolChoice } from './schema/tool-choice.ts';
+import { tool } from './schema/tools.ts';
+
+/** Most characters of `session_id`, of the header `x-session-id` and of `user`. */
+export const maxIdCharacters = 256;
+
+const promptVariable = Type.Union([
+  Type.String(),
+  byKind('a prompt variable', 'type', { input_text: inputText, input_image: inputImage, input_file: inputFile }),
+]);
+
+/** The three last values are the compatible API's; its clients send them, so they pass without effect (section 2.2). */
+const include = oneOf(
+  'file_search_call.results',
+  'message.input_image.image_url',
+  'computer_call_output.output.image_url',
+  'reasoning.encrypted_content',
+  'code_interpreter_call.outputs',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'message.output_text.logprobs',
+);
+
+const text = Type.Object({
+  format: Type.Optional(
+    byKind('a text format', 'type', {
+      text: Type.Object({ type: Type.Literal('text') }),
+      json_object: Type.Object({ type: Type.Literal('json_object') }),
+      json_schema: Type.Object({
+        type: Type.Literal('json_schema'),
+        name: Type.String(),
+        schema: anyObject(),
+        description: Type.Optional(Type.String()),
+        strict: maybe(Type.Boolean()),
+      }),
+    }),
+  ),
+  verbosity: maybe(oneOf('low', 'medium', 'high', 'xhigh', 'max')),
+});
+
+const reasoning = Type.Object({
+  effort: maybe(reasoningEffort),
+  max_tokens: maybe(Type.Integer()),
+  enabled: maybe(Type.Boolean()),
+  summary: maybe(oneOf('auto', 'concise', 'detailed')),
+  context: maybe(oneOf('auto', 'all_turns', 'current_turn')),
+  mode: maybe(oneOf('standard', 'pro')),
+});
+
+const stopCondition = byKind('a stop condition', 'type', {
+  step_count_is: Type.Object({ type: Type.Literal('step_count_is'), step_count: Type.Integer() }),
+  has_tool_call: Type.Object({ type: Type.Literal('has_tool_call'), tool_name: Type.String({ minLength: 1 }) }),
+  max_tokens_used: Type.Object({ type: Type.Literal('max_tokens_used'), max_tokens: Type.Integer() }),
+  max_cost: Type.Object({ type: Type.Literal('max_cost'), max_cost_in_dollars: Type.Number() }),
+  finish_reason_is: Type.Object({ type: Type.Literal('finish_reason_is'), reason: Type.String({ minLength: 1 }) }),
+});
+
+const metadata = mapOf(Type.String({ maxLength: 512 }), {
+  maxProperties: 16,
+  propertyNames: Type.String({
+    maxLength: 64,
+    pattern: '^[^\\[\\]]*$',
+    says: 'must be at most 64 characters without `[` or `]`',
+  }),
+});
+
+const slug = () => Type.String({ minLength: 1 });
+
+/**
+ * The body of `POST /responses`. Open: unknown top-level fields are dropped and named in the metadata (ruling 13).
+ * What needs more than one field to decide stands in `check-rules.ts`.
+ *
+ * @see responses-request.md section 1
+ */
+export const requestSchema = Type.Object({
+  background: maybe(Type.Boolean()),
+  cache_control: Type.Optional(cacheControl),
+  debug: Type.Optional(Type.Object({ echo_upstream_body: Type.Optional(Type.Boolean()) })),
+  frequency_penalty: maybe(Type.Number()),
+  image_config: Type.Optional(mapOf(Type.Union([Type.String(), Type.Number(), Type.Array(Type.Unknown())]))),
+  include: maybe(Type.Array(include)),
+  input: Type.Optional(Type.Union([Type.String(), Type.Array(inputItem)])),
+  instructions: maybe(Type.String()),
+  max_output_tokens: maybe(Type.Integer({ minimum: 1 })),
+  max_tool_calls: maybe(Type.Integer({ minimum: 0 })),
+  metadata: Type.Optional(nullable(metadata)),
+  modalities: Type.Optional(Type.Array(oneOf('text', 'image'))),
+  model: Type.Optional(slug()),
+  models: Type.Optional(Type.Array(slug(), { maxItems: 32 })),
+  parallel_tool_calls: maybe(Type.Boolean()),
+  plugins: Type.Optional(Type.Array(pluginSetting)),
+  presence_penalty: maybe(Type.Number()),
+  preset: maybe(Type.String()),
+  previous_response_id: Type.Optional(
+    Type.Null({ says: 'is not supported, since no response is stored: send the whole conversation in `input`' }),
+  ),
+  prompt: maybe(Type.Object({ id: Type.String(), variables: maybe(mapOf(promptVariable)) })),
+  prompt_cache_key: maybe(Type.String()),
+  prompt_cache_options: maybe(Type.Object({ mode: Type.Literal('explicit'), ttl: maybe(Type.String()) })),
+  provider: maybe(providerPreferences),
+  reasoning: maybe(reasoning),
+  route: Type.Optional(Type.Unknown()),
+  safety_identifier: maybe(Type.String()),
+  service_tier: maybe(oneOf('auto', 'default', 'fast', 'flex', 'priority', 'scale')),
+  session_id: Type.Optional(Type.String({ maxLength: maxIdCharacters })),
+  stop_server_tools_when: Type.Optional(Type.Union([Type.Array(stopCondition, { minItems: 1 }), stopCondition])),
+  store: Type.Optional(Type.Literal(false, { says: 'must be `false`: this service stores no response' })),
+  stream: Type.Optional(Type.Boolean()),
+  temperature: maybe(Type.Number()),
+  text: Type.Optional(text),
+  tool_choice: Type.Optional(toolChoice),
+  tools: Type.Optional(Type.Array(tool)),
+  top_k: Type.Optional(Type.Integer()),
+  top_logprobs: maybe(Type.Integer()),
+  top_p: maybe(Type.Number()),
+  trace: Type.Optional(
+    Type.Object({
+      trace_id: Type.Optional(Type.String()),
+      trace_name: Type.Optional(Type.String()),
+      span_name: Type.Optional(Type.String()),
+      generation_name: Type.Optional(Type.String()),
+      parent_span_id: Type.Optional(Type.String()),
+    }),
+  ),
+  truncation: maybe(oneOf('auto', 'disabled')),
+  user: Type.Optional(Type.String({ maxLength: maxIdCharacters })),
+});
+
+/** A body that has passed `checkRequest`, as it came: `input` may be a string, a message may lack its `type`. */
+export type RequestBody = Static<typeof requestSchema>;
+
+/** The top-level fields that some page knows. Everything else is named in `params.ignored_fields`. */
+export const knownFields: ReadonlySet<string> = new Set(Object.keys(requestSchema.properties));
+
+const validator = Compile(requestSchema);
+
+/** Whether every shape of the body is right; `explain-issues.ts` says what is wrong when not. */
+export const hasRightShapes = (body: unknown): body is RequestBody => validator.Check(body);

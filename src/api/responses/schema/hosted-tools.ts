@@ -1,0 +1,142 @@
+import { Type } from 'typebox';
+import {
+  domainFilter,
+  searchContextSize,
+  searchEngine,
+  searchMode,
+  typedUserLocation,
+  userLocation,
+  xSearch,
+} from './search.ts';
+import { anyObject, mapOf, maybe, oneOf, strings } from './shapes.ts';
+
+const search = {
+  engine: Type.Optional(searchEngine),
+  filters: maybe(domainFilter),
+  max_results: Type.Optional(Type.Integer()),
+  max_uses: Type.Optional(Type.Integer()),
+  mode: Type.Optional(searchMode),
+  search_context_size: Type.Optional(searchContextSize),
+  x_search: Type.Optional(xSearch),
+};
+
+const webSearch = <Kind extends 'web_search' | 'web_search_2025_08_26'>(type: Kind) =>
+  Type.Object({ type: Type.Literal(type), ...search, user_location: maybe(userLocation) });
+
+const webSearchPreview = <Kind extends 'web_search_preview' | 'web_search_preview_2025_03_11'>(type: Kind) =>
+  Type.Object({ type: Type.Literal(type), ...search, user_location: maybe(typedUserLocation) });
+
+const comparison = Type.Object({
+  type: oneOf('eq', 'ne', 'gt', 'gte', 'lt', 'lte'),
+  key: Type.String(),
+  value: Type.Union([
+    Type.String(),
+    Type.Number(),
+    Type.Boolean(),
+    Type.Array(Type.Union([Type.String(), Type.Number()])),
+  ]),
+});
+const compound = Type.Object({ type: oneOf('and', 'or'), filters: Type.Array(anyObject()) });
+
+const fileSearch = Type.Object({
+  type: Type.Literal('file_search'),
+  vector_store_ids: strings(),
+  filters: maybe(Type.Union([comparison, compound])),
+  max_num_results: Type.Optional(Type.Integer()),
+  ranking_options: Type.Optional(
+    Type.Object({
+      ranker: Type.Optional(oneOf('auto', 'default-2024-11-15')),
+      score_threshold: Type.Optional(Type.Number()),
+    }),
+  ),
+});
+
+const computerUse = Type.Object({
+  type: Type.Literal('computer_use_preview'),
+  display_height: Type.Integer(),
+  display_width: Type.Integer(),
+  environment: oneOf('windows', 'mac', 'linux', 'ubuntu', 'browser'),
+});
+
+const codeInterpreter = Type.Object({
+  type: Type.Literal('code_interpreter'),
+  container: Type.Union([
+    Type.String(),
+    Type.Object({
+      type: Type.Literal('auto'),
+      file_ids: Type.Optional(strings()),
+      memory_limit: maybe(oneOf('1g', '4g', '16g', '64g')),
+    }),
+  ]),
+});
+
+const namedTools = Type.Object({ tool_names: Type.Optional(strings()) });
+
+const mcp = Type.Refine(
+  Type.Object({
+    type: Type.Literal('mcp'),
+    server_label: Type.String(),
+    allowed_tools: maybe(
+      Type.Union([
+        strings(),
+        Type.Object({ tool_names: Type.Optional(strings()), read_only: Type.Optional(Type.Boolean()) }),
+      ]),
+    ),
+    authorization: Type.Optional(Type.String()),
+    connector_id: Type.Optional(
+      oneOf(
+        'connector_dropbox',
+        'connector_gmail',
+        'connector_googlecalendar',
+        'connector_googledrive',
+        'connector_microsoftteams',
+        'connector_outlookcalendar',
+        'connector_outlookemail',
+        'connector_sharepoint',
+      ),
+    ),
+    headers: maybe(mapOf(Type.String())),
+    require_approval: maybe(
+      Type.Union([
+        oneOf('always', 'never'),
+        Type.Object({ always: Type.Optional(namedTools), never: Type.Optional(namedTools) }),
+      ]),
+    ),
+    server_description: Type.Optional(Type.String()),
+    server_url: Type.Optional(Type.String()),
+  }),
+  (tool) => tool.server_url !== undefined || tool.connector_id !== undefined,
+  () => 'needs `server_url` or `connector_id`',
+);
+
+const imageGeneration = Type.Object({
+  type: Type.Literal('image_generation'),
+  background: Type.Optional(oneOf('transparent', 'opaque', 'auto')),
+  input_fidelity: maybe(oneOf('high', 'low')),
+  input_image_mask: Type.Optional(
+    Type.Object({ file_id: Type.Optional(Type.String()), image_url: Type.Optional(Type.String()) }),
+  ),
+  model: Type.Optional(Type.String()),
+  moderation: Type.Optional(oneOf('auto', 'low')),
+  output_compression: Type.Optional(Type.Integer()),
+  output_format: Type.Optional(oneOf('png', 'webp', 'jpeg')),
+  partial_images: Type.Optional(Type.Integer()),
+  quality: Type.Optional(oneOf('low', 'medium', 'high', 'auto')),
+  size: Type.Optional(Type.String()),
+});
+
+/** The tool kinds of the compatible API; their settings stand beside `type`. @see responses-tools.md section 3 */
+export const hostedTools = {
+  web_search: webSearch('web_search'),
+  web_search_2025_08_26: webSearch('web_search_2025_08_26'),
+  web_search_preview: webSearchPreview('web_search_preview'),
+  web_search_preview_2025_03_11: webSearchPreview('web_search_preview_2025_03_11'),
+  file_search: fileSearch,
+  computer_use_preview: computerUse,
+  code_interpreter: codeInterpreter,
+  mcp,
+  image_generation: imageGeneration,
+  local_shell: Type.Object({ type: Type.Literal('local_shell') }),
+  shell: Type.Object({ type: Type.Literal('shell') }),
+  apply_patch: Type.Object({ type: Type.Literal('apply_patch') }),
+};

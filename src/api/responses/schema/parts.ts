@@ -1,0 +1,145 @@
+import { Type } from 'typebox';
+import { byKind } from './by-kind.ts';
+import { cacheControl, maybe, nullable, oneOf } from './shapes.ts';
+
+const isText = (value: unknown) => typeof value === 'string';
+
+/** @see responses-items.md section 1.1 */
+export const inputText = Type.Object({
+  type: Type.Literal('input_text'),
+  text: Type.String(),
+  prompt_cache_breakpoint: maybe(Type.Object({ mode: Type.Literal('explicit') })),
+  cache_control: Type.Optional(cacheControl),
+});
+
+/** `detail` may be missing (= `auto`): responses-items.md section 4. */
+export const inputImage = Type.Refine(
+  Type.Object({
+    type: Type.Literal('input_image'),
+    detail: Type.Optional(oneOf('auto', 'high', 'low', 'original')),
+    image_url: maybe(Type.String()),
+    file_id: maybe(Type.String()),
+    cache_control: Type.Optional(cacheControl),
+  }),
+  (part) => isText(part.image_url) || isText(part.file_id),
+  () => 'needs a source: one of `image_url`, `file_id`',
+);
+
+/** @see responses-items.md section 1.1 */
+export const inputFile = Type.Refine(
+  Type.Object({
+    type: Type.Literal('input_file'),
+    file_data: Type.Optional(Type.String()),
+    file_url: Type.Optional(Type.String()),
+    file_id: maybe(Type.String()),
+    filename: Type.Optional(Type.String()),
+    cache_control: Type.Optional(cacheControl),
+  }),
+  (part) => isText(part.file_data) || isText(part.file_url) || isText(part.file_id),
+  () => 'needs a source: one of `file_data`, `file_url`, `file_id`',
+);
+
+const inputAudio = Type.Object({
+  type: Type.Literal('input_audio'),
+  input_audio: Type.Object({ data: Type.String(), format: oneOf('mp3', 'wav') }),
+});
+
+const inputVideo = Type.Object({
+  type: Type.Literal('input_video'),
+  video_url: Type.String(),
+  processing: Type.Optional(oneOf('agentic', 'static')),
+});
+
+const encryptedContent = Type.Object({
+  type: Type.Literal('encrypted_content'),
+  encrypted_content: Type.String(),
+});
+
+/** @see responses-items.md section 1.2 */
+export const containerFileCitation = Type.Object({
+  type: Type.Literal('container_file_citation'),
+  container_id: Type.String(),
+  file_id: Type.String(),
+  filename: Type.String(),
+  start_index: Type.Integer(),
+  end_index: Type.Integer(),
+});
+
+/**
+ * Annotations come back as some provider wrote them: `title` may be missing (a guide leaves it out), and kinds that no
+ * page lists pass, such as the file annotation of plugins.md section 3.
+ */
+const annotation = byKind(
+  'an annotation',
+  'type',
+  {
+    url_citation: Type.Object({
+      type: Type.Literal('url_citation'),
+      url: Type.String(),
+      title: Type.Optional(Type.String()),
+      start_index: Type.Integer(),
+      end_index: Type.Integer(),
+      content: Type.Optional(Type.String()),
+    }),
+    file_citation: Type.Object({
+      type: Type.Literal('file_citation'),
+      file_id: Type.String(),
+      filename: Type.String(),
+      index: Type.Integer(),
+    }),
+    file_path: Type.Object({ type: Type.Literal('file_path'), file_id: Type.String(), index: Type.Integer() }),
+    container_file_citation: containerFileCitation,
+  },
+  { other: Type.Object({ type: Type.String() }) },
+);
+
+const tokenLogprob = { token: Type.String(), logprob: Type.Number(), bytes: nullable(Type.Array(Type.Integer())) };
+
+const outputText = Type.Object({
+  type: Type.Literal('output_text'),
+  text: Type.String(),
+  annotations: Type.Optional(Type.Array(annotation)),
+  logprobs: Type.Optional(
+    Type.Array(Type.Object({ ...tokenLogprob, top_logprobs: Type.Array(Type.Object(tokenLogprob)) })),
+  ),
+});
+
+const refusal = Type.Object({ type: Type.Literal('refusal'), refusal: Type.String() });
+
+const inputParts = {
+  input_text: inputText,
+  input_image: inputImage,
+  input_file: inputFile,
+  input_audio: inputAudio,
+  input_video: inputVideo,
+};
+
+/** What a user, system or developer message holds. */
+export const inputPart = byKind('an input part', 'type', inputParts);
+
+/** What an assistant message holds: its own parts, or input parts (responses-items.md section 4). */
+export const assistantPart = byKind('a part of an assistant message', 'type', {
+  output_text: outputText,
+  refusal,
+  ...inputParts,
+});
+
+/** What the output of a client's tool holds, when it is no plain string. */
+export const toolOutputPart = byKind('a tool output part', 'type', {
+  input_text: inputText,
+  input_image: inputImage,
+  input_file: inputFile,
+});
+
+/** What agents send one another. */
+export const agentPart = byKind('an agent message part', 'type', {
+  input_text: inputText,
+  input_image: inputImage,
+  encrypted_content: encryptedContent,
+});
+
+/** @see responses-items.md section 1.2 */
+export const reasoningText = Type.Object({ type: Type.Literal('reasoning_text'), text: Type.String() });
+
+/** @see responses-items.md section 1.2 */
+export const summaryText = Type.Object({ type: Type.Literal('summary_text'), text: Type.String() });

@@ -1,0 +1,128 @@
+import { type TProperties, Type } from 'typebox';
+import { byKind } from './by-kind.ts';
+import { searchMode, typedUserLocation, xSearch } from './search.ts';
+import { fusionLimits } from './server-tools.ts';
+import { characterCount, mapOf, maybe, notNegative, nullable, oneOf, strings } from './shapes.ts';
+
+const plugin = <const Id extends string, Fields extends TProperties>(id: Id, fields: Fields) =>
+  Type.Object({ id: Type.Literal(id), enabled: Type.Optional(Type.Boolean()), ...fields });
+
+const maxPatternCharacters = 65_536;
+const patternCharacters = (patterns: unknown): number =>
+  Array.isArray(patterns) ? patterns.reduce((sum, each) => sum + characterCount(String(each)), 0) : 0;
+
+/** @see interface "Router plugin fields" */
+const patterns = Type.Optional(
+  Type.Refine(
+    Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 1024 }),
+    (list) => patternCharacters(list) <= maxPatternCharacters,
+    (list) => `has ${patternCharacters(list)} characters in total; at most ${maxPatternCharacters} are allowed`,
+  ),
+);
+
+const autoRouter = {
+  allowed_models: patterns,
+  excluded_models: patterns,
+  cost_tier: Type.Optional(oneOf('low', 'medium', 'high', 'xhigh', 'max')),
+  cost_quality_tradeoff: Type.Optional(Type.Integer({ minimum: 0, maximum: 10 })),
+};
+
+const flatValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
+
+/** An entry of `plugins`. Every one takes `enabled`, also where no page declares it. @see responses-request.md section 8 */
+export const pluginSetting = byKind('a plugin', 'id', {
+  'auto-router': plugin('auto-router', { ...autoRouter, pin_model: Type.Optional(Type.Boolean()) }),
+  'auto-beta-router': plugin('auto-beta-router', autoRouter),
+  'context-compression': plugin('context-compression', { engine: Type.Optional(oneOf('middle-out')) }),
+  'file-parser': plugin('file-parser', {
+    pdf: Type.Optional(
+      Type.Object({ engine: Type.Optional(oneOf('mistral-ocr', 'native', 'cloudflare-ai', 'pdf-text')) }),
+    ),
+  }),
+  fusion: plugin('fusion', {
+    ...fusionLimits,
+    tools: Type.Optional(
+      Type.Array(
+        Type.Object({
+          type: Type.String(),
+          parameters: Type.Optional(mapOf(Type.Union([flatValue, Type.Array(flatValue), mapOf(flatValue)]))),
+        }),
+        { maxItems: 8 },
+      ),
+    ),
+  }),
+  moderation: plugin('moderation', {}),
+  'pareto-router': plugin('pareto-router', {
+    max_price: Type.Optional(notNegative()),
+    min_coding_score: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    price_source: Type.Optional(oneOf('prompt', 'weighted_avg')),
+  }),
+  'response-healing': plugin('response-healing', {}),
+  'switchyard-router': plugin('switchyard-router', {
+    algorithm: Type.Optional(oneOf('capability', 'stage', 'auto', 'random', 'composite', 'passthrough')),
+  }),
+  web: plugin('web', {
+    engine: Type.Optional(oneOf('native', 'exa', 'firecrawl', 'parallel', 'perplexity')),
+    mode: Type.Optional(searchMode),
+    max_results: Type.Optional(Type.Integer()),
+    max_uses: Type.Optional(Type.Integer()),
+    search_prompt: Type.Optional(Type.String()),
+    include_domains: Type.Optional(strings()),
+    exclude_domains: Type.Optional(strings()),
+    user_location: maybe(typedUserLocation),
+    x_search: Type.Optional(xSearch),
+  }),
+  'web-fetch': plugin('web-fetch', {
+    max_uses: Type.Optional(Type.Integer()),
+    max_content_tokens: Type.Optional(Type.Integer()),
+    allowed_domains: Type.Optional(strings()),
+    blocked_domains: Type.Optional(strings()),
+  }),
+});
+
+const price = Type.Optional(
+  Type.Union([
+    notNegative(),
+    Type.String({ pattern: '^\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$', says: 'must be a price: a number of 0 or more' }),
+  ]),
+);
+
+const sortKey = oneOf('price', 'throughput', 'latency', 'exacto');
+
+const cutoffs = Type.Union([
+  Type.Number(),
+  Type.Object({
+    p50: maybe(Type.Number()),
+    p75: maybe(Type.Number()),
+    p90: maybe(Type.Number()),
+    p99: maybe(Type.Number()),
+  }),
+]);
+
+/** The closed object `provider`. @see responses-request.md section 3 */
+export const providerPreferences = Type.Object(
+  {
+    order: maybe(strings()),
+    only: maybe(strings()),
+    ignore: maybe(strings()),
+    allow_fallbacks: maybe(Type.Boolean()),
+    require_parameters: maybe(Type.Boolean()),
+    data_collection: maybe(oneOf('allow', 'deny')),
+    zdr: maybe(Type.Boolean()),
+    enforce_distillable_text: maybe(Type.Boolean()),
+    quantizations: maybe(
+      Type.Array(
+        oneOf('int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'),
+      ),
+    ),
+    sort: Type.Optional(
+      nullable(Type.Union([sortKey, Type.Object({ by: maybe(sortKey), partition: maybe(oneOf('model', 'none')) })])),
+    ),
+    max_price: Type.Optional(
+      Type.Object({ prompt: price, completion: price, request: price, image: price, audio: price }),
+    ),
+    preferred_max_latency: maybe(cutoffs),
+    preferred_min_throughput: maybe(cutoffs),
+  },
+  { additionalProperties: false },
+);

@@ -1,0 +1,191 @@
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import { byKind } from './by-kind.ts';
+import { searchContextSize, searchEngine, searchMode, userLocation, xSearch } from './search.ts';
+import { anyObject, cacheControl, oneOf, reasoningEffort, strings } from './shapes.ts';
+
+const closed = { additionalProperties: false };
+const text = () => Type.Optional(Type.String());
+const integer = () => Type.Optional(Type.Integer());
+const domains = () => Type.Optional(strings());
+
+/** Exactly two keys, and `parameters` has none but those listed (ruling 13). */
+const tool = <const Kind extends string, Parameters extends TSchema>(type: Kind, parameters: Parameters) =>
+  Type.Object({ type: Type.Literal(type), parameters: Type.Optional(parameters) }, closed);
+
+const parameters = <Fields extends TProperties>(fields: Fields) => Type.Object(fields, closed);
+
+const isTimeZone = (name: string): boolean => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const timeZone = Type.Refine(
+  Type.String(),
+  isTimeZone,
+  () => 'must be a time zone of the IANA database, as `Europe/Zurich`',
+);
+
+const networkPolicy = byKind('a network policy', 'type', {
+  disabled: Type.Object({ type: Type.Literal('disabled') }),
+  allowlist: Type.Object({
+    type: Type.Literal('allowlist'),
+    allowed_domains: Type.Array(Type.String(), { maxItems: 50 }),
+  }),
+});
+
+const container = {
+  file_ids: Type.Optional(Type.Array(Type.String(), { maxItems: 20 })),
+  network_policy: Type.Optional(networkPolicy),
+};
+
+const environment = byKind('an environment', 'type', {
+  container_auto: Type.Object({ type: Type.Literal('container_auto'), ...container }),
+  container_reference: Type.Object({
+    type: Type.Literal('container_reference'),
+    container_id: Type.String({
+      pattern: '^[A-Za-z0-9_-]{1,40}$',
+      says: 'must be 1 to 40 letters, digits, `_` or `-`',
+    }),
+    ...container,
+  }),
+});
+
+const sandbox = { environment: Type.Optional(environment), sleep_after_seconds: integer() };
+
+const innerReasoning = Type.Optional(
+  Type.Object({ effort: Type.Optional(reasoningEffort), max_tokens: Type.Optional(Type.Integer()) }),
+);
+
+/** 1 to 64 characters once trimmed; unique names are a rule of `check-rules.ts`. */
+const instanceName = Type.Optional(
+  Type.String({
+    pattern: '^ *[A-Za-z0-9_-](?:[A-Za-z0-9 _-]{0,62}[A-Za-z0-9_-])? *$',
+    says: 'must be 1 to 64 letters, digits, spaces, `_` or `-`',
+  }),
+);
+
+/** The analysis models, budget and tools of a fusion run, for the plugin and the tool. */
+export const fusionLimits = {
+  analysis_models: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 8 })),
+  max_tool_calls: Type.Optional(Type.Integer({ minimum: 1, maximum: 16 })),
+  model: text(),
+  preset: Type.Optional(oneOf('general-high', 'general-budget', 'general-fast')),
+};
+
+const webSearch = tool(
+  'router:web_search',
+  parameters({
+    allowed_domains: domains(),
+    excluded_domains: domains(),
+    engine: Type.Optional(searchEngine),
+    max_characters: integer(),
+    max_results: integer(),
+    max_total_results: integer(),
+    max_uses: integer(),
+    mode: Type.Optional(searchMode),
+    search_context_size: Type.Optional(searchContextSize),
+    user_location: Type.Optional(userLocation),
+    x_search: Type.Optional(xSearch),
+  }),
+);
+
+const webFetch = tool(
+  'router:web_fetch',
+  parameters({
+    allowed_domains: domains(),
+    blocked_domains: domains(),
+    engine: Type.Optional(oneOf('auto', 'native', 'router', 'exa', 'parallel', 'firecrawl')),
+    max_content_tokens: integer(),
+    max_uses: integer(),
+  }),
+);
+
+/** Any image setting passes to the image model: a string, a number or a list. */
+const imageSettings = Type.Unsafe<Record<string, string | number | unknown[]>>({
+  type: 'object',
+  properties: { model: Type.String() },
+  additionalProperties: Type.Union([Type.String(), Type.Number(), Type.Array(Type.Unknown())]),
+});
+
+const fusion = tool(
+  'router:fusion',
+  parameters({
+    ...fusionLimits,
+    cache_control: Type.Optional(cacheControl),
+    max_completion_tokens: integer(),
+    reasoning: innerReasoning,
+    temperature: Type.Optional(Type.Number()),
+    tools: Type.Optional(
+      Type.Array(Type.Object({ type: Type.String(), parameters: Type.Optional(anyObject()) }), { maxItems: 8 }),
+    ),
+  }),
+);
+
+const advisor = tool(
+  'router:advisor',
+  parameters({
+    forward_transcript: Type.Optional(Type.Boolean()),
+    instructions: text(),
+    max_completion_tokens: integer(),
+    model: text(),
+    name: instanceName,
+    reasoning: innerReasoning,
+    stream: Type.Optional(Type.Boolean()),
+    temperature: Type.Optional(Type.Number()),
+  }),
+);
+
+/** What a subagent may use in turn: every server tool but another subagent. */
+const workerTools = {
+  'router:web_search': webSearch,
+  'router:web_fetch': webFetch,
+  'router:datetime': tool('router:datetime', parameters({ timezone: Type.Optional(timeZone) })),
+  'router:image_generation': tool('router:image_generation', imageSettings),
+  'router:experimental__search_models': tool(
+    'router:experimental__search_models',
+    parameters({ max_results: integer() }),
+  ),
+  'router:tool_search': tool('router:tool_search', parameters({ max_results: integer() })),
+  'router:files': tool('router:files', parameters({})),
+  'router:fusion': fusion,
+  'router:advisor': advisor,
+  'router:apply_patch': tool(
+    'router:apply_patch',
+    parameters({ engine: Type.Optional(oneOf('auto', 'native', 'router')) }),
+  ),
+  'router:shell': tool('router:shell', parameters({ engine: Type.Optional(oneOf('auto', 'router')), ...sandbox })),
+  'router:bash': tool(
+    'router:bash',
+    parameters({ engine: Type.Optional(oneOf('auto', 'native', 'router')), ...sandbox }),
+  ),
+};
+
+const subagent = tool(
+  'router:subagent',
+  parameters({
+    inherit_functions: Type.Optional(Type.Boolean()),
+    inherited_function_names: Type.Optional(Type.Array(Type.String({ pattern: '\\S', says: 'must not be blank' }))),
+    instructions: text(),
+    max_completion_tokens: integer(),
+    max_tool_calls: Type.Optional(Type.Integer({ minimum: 1, maximum: 25 })),
+    model: text(),
+    name: instanceName,
+    reasoning: innerReasoning,
+    temperature: Type.Optional(Type.Number()),
+    tools: Type.Optional(Type.Array(byKind('a tool of a subagent', 'type', workerTools))),
+  }),
+);
+
+/** The gateway's own tools, and the alias `tool_search`. @see responses-tools.md section 4 */
+export const serverTools = {
+  ...workerTools,
+  'router:subagent': subagent,
+  tool_search: tool('tool_search', parameters({ max_results: integer() })),
+};
+
+/** The type of a server tool: `router:web_search` and its like. */
+export type ServerToolType = Static<(typeof serverTools)[keyof typeof serverTools]>['type'];

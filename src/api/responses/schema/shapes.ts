@@ -1,0 +1,49 @@
+import { type Static, type TSchema, type TUnsafe, Type } from 'typebox';
+
+/** A schema or null, where the pages say "null ok" or "nullable". */
+export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+/** An optional field that may also be null. */
+export const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
+
+/** One of a closed list of words. */
+export const oneOf = <const Words extends string[]>(...words: Words) => Type.Enum(words);
+
+/** A list of strings. */
+export const strings = () => Type.Array(Type.String());
+
+/** A number of 0 or more. */
+export const notNegative = () => Type.Number({ minimum: 0 });
+
+/**
+ * A JSON object whose keys are the caller's own. Not `Type.Record`: its key pattern `^.*$` lets a key with a line break
+ * pass with its value unchecked.
+ */
+export function mapOf<Schema extends TSchema>(
+  schema: Schema,
+  limits: { maxProperties?: number; propertyNames?: TSchema } = {},
+): TUnsafe<Record<string, Static<Schema>>> {
+  return Type.Unsafe<Record<string, Static<Schema>>>({ type: 'object', additionalProperties: schema, ...limits });
+}
+
+/** Any JSON object, carried without a look inside. */
+export const anyObject = () => Type.Unsafe<Record<string, unknown>>({ type: 'object' });
+
+/** How long a text is to the limits of the interface: in Unicode code points, as JSON Schema counts them. */
+export function characterCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/** @see responses-request.md section 2.1 */
+export const cacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: Type.Optional(oneOf('5m', '1h')) });
+
+/** @see responses-request.md section 4 */
+export const reasoningEffort = oneOf('max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none');
+
+/** `in_progress`, `completed`, `incomplete`: the status words of a tool call. @see responses-items.md section 2 */
+export const itemStatus = oneOf('in_progress', 'completed', 'incomplete');
+
+/** The status words of tools that can fail in themselves. */
+export const failableStatus = oneOf('in_progress', 'completed', 'incomplete', 'failed');

@@ -1,0 +1,67 @@
+import { Type } from 'typebox';
+import { byKind } from './by-kind.ts';
+import { hostedTools } from './hosted-tools.ts';
+import { serverTools } from './server-tools.ts';
+import { anyObject, maybe, nullable, oneOf } from './shapes.ts';
+
+const functionName = Type.String({
+  pattern: '^[A-Za-z0-9_-]{1,64}$',
+  says: 'must be 1 to 64 letters, digits, `_` or `-`',
+});
+
+const functionFields = {
+  type: Type.Literal('function'),
+  name: functionName,
+  description: maybe(Type.String()),
+  strict: maybe(Type.Boolean()),
+  async: Type.Optional(Type.Boolean()),
+  defer_loading: Type.Optional(Type.Boolean()),
+};
+
+const custom = Type.Object({
+  type: Type.Literal('custom'),
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  format: Type.Optional(
+    byKind('a format of a custom tool', 'type', {
+      text: Type.Object({ type: Type.Literal('text') }),
+      grammar: Type.Object({
+        type: Type.Literal('grammar'),
+        definition: Type.String(),
+        syntax: oneOf('lark', 'regex'),
+      }),
+    }),
+  ),
+  async: Type.Optional(Type.Boolean()),
+});
+
+const namespace = Type.Object({
+  type: Type.Literal('namespace'),
+  name: Type.String(),
+  description: Type.String(),
+  tools: Type.Array(
+    byKind('a tool of a namespace', 'type', {
+      function: Type.Object({
+        ...functionFields,
+        parameters: maybe(anyObject()),
+        allowed_callers: maybe(Type.Array(oneOf('direct', 'programmatic'))),
+        output_schema: maybe(anyObject()),
+      }),
+      custom,
+    }),
+  ),
+});
+
+const tools = {
+  function: Type.Object({ ...functionFields, parameters: nullable(anyObject()) }),
+  custom,
+  namespace,
+  ...hostedTools,
+  ...serverTools,
+};
+
+/** An entry of `tools`. @see responses-tools.md section 1 */
+export const tool = byKind('a tool', 'type', tools);
+
+/** An entry of `additional_tools.tools`: a tool of a kind we know, or any object with a `type`. */
+export const announcedTool = byKind('a tool', 'type', tools, { other: Type.Object({ type: Type.String() }) });
