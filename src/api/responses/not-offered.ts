@@ -1,0 +1,176 @@
+import { GatewayError, type Issue } from '../../domain/errors.ts';
+import type { Tool } from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { show } from './report.ts';
+import type { RequestBody } from './schema.ts';
+
+/** A checked request with the fields that no stage reads yet, which is why the domain type has no word for them. */
+export type CheckedRequest = ResponseRequest & Pick<RequestBody, 'preset' | 'stop_server_tools_when'>;
+
+/** One use of something that is not offered. */
+interface Hit {
+  path: string;
+  value: unknown;
+}
+
+/** Something the interface knows and this build does not offer yet. */
+export interface NotOffered {
+  /** The field, as `docs/reference/not-offered.md` names it. */
+  field: string;
+  /** What is refused there, for the page: ends the sentence "Refused: …". */
+  refused: string;
+  /** What the caller can do instead; ends the message. */
+  instead: string;
+  /** Every place where the request uses it. */
+  find: (request: CheckedRequest) => Hit[];
+}
+
+const variants = ['free', 'nitro', 'floor', 'exacto', 'online', 'thinking', 'extended', 'batch'];
+const variantPattern = new RegExp(`:(?:${variants.join('|')})(?=:|@|$)`, 'i');
+const presetPattern = /^@preset\/|@preset\//i;
+
+/** The one list. A test holds the page to it; a feature that arrives takes its row away. */
+export const notOffered: readonly NotOffered[] = [
+  {
+    field: 'provider',
+    refused: 'every preference that is not null',
+    instead: 'Leave it out.',
+    find: ({ provider }) =>
+      Object.entries(provider ?? {})
+        .filter(([, value]) => value !== null && value !== undefined)
+        .map(([key, value]) => ({ path: `provider.${key}`, value })),
+  },
+  {
+    field: 'plugins[].id',
+    refused: 'every plugin but `response-healing`, unless it has `enabled: false`',
+    instead: 'Leave the plugin out.',
+    find: ({ plugins = [] }) =>
+      plugins.flatMap(({ id, enabled }, index) =>
+        enabled === false || id === 'response-healing' ? [] : [{ path: `plugins[${index}].id`, value: id }],
+      ),
+  },
+  {
+    field: 'tools[].type',
+    refused: 'the server tools: every `router:…` type, and `tool_search`',
+    instead: 'Use a tool of your own, or one that runs at the provider.',
+    find: (request) =>
+      findTools(request).flatMap(({ path, tool }) =>
+        isServerTool(tool.type) ? [{ path: `${path}.type`, value: tool.type }] : [],
+      ),
+  },
+  {
+    field: 'tools[].defer_loading',
+    refused: '`true`, since it needs tool search',
+    instead: 'Leave it out.',
+    find: (request) =>
+      findTools(request).flatMap(({ path, tool }) =>
+        'defer_loading' in tool && tool.defer_loading === true ? [{ path: `${path}.defer_loading`, value: true }] : [],
+      ),
+  },
+  {
+    field: 'stop_server_tools_when',
+    refused: 'every condition',
+    instead: 'Leave it out.',
+    find: ({ stop_server_tools_when: value }) =>
+      value === undefined ? [] : [{ path: 'stop_server_tools_when', value }],
+  },
+  {
+    field: 'model: router slug',
+    refused: '`router/…`: the built-in routers, here and in `models`',
+    instead: 'Name a model.',
+    find: (request) => findSlugs(request, (slug) => slug.toLowerCase().startsWith('router/')),
+  },
+  {
+    field: 'model: latest alias',
+    refused: '`~author/family-latest`, here and in `models`',
+    instead: 'Name a model.',
+    find: (request) => findSlugs(request, (slug) => slug.startsWith('~')),
+  },
+  {
+    field: 'model: preset',
+    refused: '`@preset/…` and `author/slug@preset/…`, here and in `models`',
+    instead: 'Name a model, and send the settings of the preset.',
+    find: (request) => findSlugs(request, (slug) => presetPattern.test(slug)),
+  },
+  {
+    field: 'model: variant',
+    refused: `the suffixes ${variants.map((variant) => `\`:${variant}\``).join(', ')}, here and in \`models\``,
+    instead: 'Name the model without the suffix.',
+    find: (request) => findSlugs(request, (slug) => variantPattern.test(slug)),
+  },
+  {
+    field: 'preset',
+    refused: 'every value that is not null',
+    instead: 'Send the settings of the preset.',
+    find: ({ preset }) => (preset === undefined || preset === null ? [] : [{ path: 'preset', value: preset }]),
+  },
+  {
+    field: 'modalities',
+    refused: '`image`',
+    instead: 'Ask for `text` alone.',
+    find: ({ modalities = [] }) =>
+      modalities.flatMap((value, index) => (value === 'image' ? [{ path: `modalities[${index}]`, value }] : [])),
+  },
+  {
+    field: 'image_config',
+    refused: 'every setting',
+    instead: 'Leave it out.',
+    find: ({ image_config: value }) => (value === undefined ? [] : [{ path: 'image_config', value }]),
+  },
+  {
+    field: 'truncation',
+    refused: '`auto`',
+    instead: 'Leave it out, and send an input that fits into the context.',
+    find: ({ truncation }) => (truncation === 'auto' ? [{ path: 'truncation', value: truncation }] : []),
+  },
+  {
+    field: 'reasoning.mode',
+    refused: '`pro`',
+    instead: 'Leave it out, or name the pro model itself.',
+    find: ({ reasoning }) => (reasoning?.mode === 'pro' ? [{ path: 'reasoning.mode', value: 'pro' }] : []),
+  },
+];
+
+/**
+ * Refuses a request that uses what the interface knows and this build lacks, rather than to answer as if it had not asked.
+ *
+ * @throws {GatewayError} `not_offered`, with every such use in `metadata.issues`
+ * @see docs/reference/not-offered.md
+ */
+export function refuseNotOffered(request: CheckedRequest): void {
+  const issues: Issue[] = notOffered.flatMap(({ find, instead }) =>
+    find(request).map(({ path, value }) => ({
+      path,
+      message: `\`${path}\` with the value ${show(value)} is not offered by this build. ${instead}`,
+    })),
+  );
+  const [first] = issues;
+  if (first === undefined) return;
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
+  throw new GatewayError('not_offered', `${first.message}${more}`, { metadata: { issues } });
+}
+
+const isServerTool = (type: string): boolean => type.startsWith('router:') || type === 'tool_search';
+
+type FoundTool = { path: string; tool: Tool | { type: string; defer_loading?: boolean } };
+
+/** The tools of `tools` and of the `additional_tools` items; a namespace with its members. */
+function findTools({ tools = [], input }: ResponseRequest): FoundTool[] {
+  const found = tools.map((tool, index) => ({ path: `tools[${index}]`, tool }));
+  for (const [index, item] of input.entries()) {
+    if (item.type !== 'additional_tools') continue;
+    const announced = item.tools as Tool[]; // the carried kinds hide that this type has one shape
+    found.push(...announced.map((tool, at) => ({ path: `input[${index}].tools[${at}]`, tool })));
+  }
+  return found.flatMap(({ path, tool }): FoundTool[] => {
+    if (tool.type !== 'namespace') return [{ path, tool }];
+    const members = tool.tools as { type: string; defer_loading?: boolean }[]; // as above
+    return members.map((member, at) => ({ path: `${path}.tools[${at}]`, tool: member }));
+  });
+}
+
+function findSlugs({ model, models = [] }: ResponseRequest, isMeant: (slug: string) => boolean): Hit[] {
+  const named = model === undefined ? [] : [{ path: 'model', value: model }];
+  const slugs = [...named, ...models.map((value, index) => ({ path: `models[${index}]`, value }))];
+  return slugs.filter(({ value }) => isMeant(value));
+}

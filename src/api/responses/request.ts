@@ -1,0 +1,86 @@
+import { invalidRequest } from '../../domain/errors.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { checkRequest } from './check-request.ts';
+import { show } from './report.ts';
+import { isObject } from './schema/by-kind.ts';
+import { characterCount } from './schema/shapes.ts';
+import { knownFields, maxIdCharacters, type RequestBody } from './schema.ts';
+
+/** The most server-tool steps of one request, and their default. @see interface "Limits", ruling 2 */
+const maxToolCalls = 30;
+
+/** A request in the one shape that everything after the edge reads, and what had to be changed to get there. */
+export interface ReadRequest {
+  request: ResponseRequest;
+  /** Top-level fields that the gateway does not know; for `params.ignored_fields` (ruling 13). */
+  ignoredFields: string[];
+  /** A sentence for each value that was cut down to its limit (ruling 2). */
+  clamped: string[];
+}
+
+/**
+ * Checks a `POST /responses` body and settles what the body may say in several ways: header or field, string or list,
+ * alias or name. Works in place: the body belongs to the caller's request alone, and the result is that same object.
+ *
+ * @param headers.sessionId the header `x-session-id`; the field `session_id` wins over it
+ * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`
+ * @see responses-request.md
+ */
+export function readRequest(body: unknown, headers: { sessionId?: string }): ReadRequest {
+  const issues = checkRequest(body);
+  const { sessionId } = headers;
+  if (sessionId !== undefined && sessionId.length > maxIdCharacters) {
+    const length = characterCount(sessionId);
+    const message = `The header \`x-session-id\` has ${length} characters; at most ${maxIdCharacters} are allowed: ${show(sessionId)}.`;
+    if (length > maxIdCharacters) issues.push({ path: 'x-session-id', message });
+  }
+  if (issues.length > 0) throw invalidRequest(issues);
+
+  const checked = body as RequestBody; // checkRequest found no issue
+  const ignoredFields = dropUnknownFields(checked);
+  settleRoute(checked, ignoredFields);
+  if (checked.session_id === undefined && sessionId !== undefined && sessionId !== '') checked.session_id = sessionId;
+  if (checked.service_tier === 'fast') checked.service_tier = 'priority';
+  const clamped = clampToolCalls(checked);
+  checked.input = readInput(checked.input);
+  return { request: checked as ResponseRequest, ignoredFields, clamped }; // input and tier are settled above
+}
+
+function dropUnknownFields(body: RequestBody): string[] {
+  const ignored = Object.keys(body).filter((field) => !knownFields.has(field));
+  for (const field of ignored) Reflect.deleteProperty(body, field);
+  return ignored;
+}
+
+/** A string is one user message; an item with a role and no type is a message. */
+function readInput(input: RequestBody['input']): NonNullable<RequestBody['input']> {
+  if (input === undefined) return [];
+  if (typeof input === 'string') return input === '' ? [] : [{ type: 'message', role: 'user', content: input }];
+  for (const item of input) if (item.type === undefined) (item as { type?: string }).type = 'message';
+  return input;
+}
+
+function clampToolCalls(body: RequestBody): string[] {
+  const asked = body.max_tool_calls;
+  if (typeof asked !== 'number' || asked <= maxToolCalls) return [];
+  body.max_tool_calls = maxToolCalls;
+  return [`max_tool_calls: ${asked} is above the maximum and was lowered to ${maxToolCalls}.`];
+}
+
+/**
+ * The deprecated `route` says what `provider.sort.partition` says: `fallback` is `model`, which is the default, and
+ * `sort` is `none`. The newer field wins, and other values are ignored (responses-request.md section 1).
+ */
+function settleRoute(body: RequestBody, ignoredFields: string[]): void {
+  const { route } = body;
+  if (route === undefined) return;
+  delete body.route;
+  if (route === null || route === 'fallback') return;
+  if (route !== 'sort') {
+    ignoredFields.push('route');
+    return;
+  }
+  const given = body.provider?.sort;
+  const sort = isObject(given) ? given : { by: given ?? undefined };
+  body.provider = { ...body.provider, sort: { ...sort, partition: sort.partition ?? 'none' } };
+}
