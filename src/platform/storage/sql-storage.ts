@@ -13,7 +13,9 @@ import { listWorkspaces, putWorkspace } from './tables/workspaces.ts';
  *
  * @param db both drivers set to read 64-bit integers as `bigint`; closed with the storage
  */
-export function createSqlStorage(db: Kysely<Tables>): Storage {
+export async function createSqlStorage(db: Kysely<Tables>): Promise<Storage> {
+  const ping = async () => void (await sql`select 1`.execute(db));
+  await ping(); // Kysely closes only a driver that it has asked something
   let closing: Promise<void> | undefined;
   return {
     access: {
@@ -34,7 +36,7 @@ export function createSqlStorage(db: Kysely<Tables>): Storage {
       readTotals: (workspaceId) => readTotals(db, workspaceId),
     },
     migrate: () => migrate(db),
-    ping: async () => void (await sql`select 1`.execute(db)),
+    ping,
     close: () => (closing ??= db.destroy()),
   };
 }

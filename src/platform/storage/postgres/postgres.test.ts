@@ -3,7 +3,8 @@ import { createServer } from 'node:net';
 import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startPostgres } from '../../../testing/postgres.ts';
-import { makeEntry, testStorage } from '../contract.ts';
+import { testStorage } from '../contract.ts';
+import { makeEntry } from '../ledger-contract.ts';
 import { openPostgresStorage } from './open.ts';
 
 const server = await startPostgres();

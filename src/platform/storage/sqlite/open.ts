@@ -1,4 +1,4 @@
-import { access, constants, mkdir, open, stat } from 'node:fs/promises';
+import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
@@ -47,14 +47,17 @@ async function prepareFile(path: string): Promise<void> {
   try {
     if ((await stat(path).catch(() => undefined))?.isDirectory()) throw new Error('it is a folder');
     await (await open(path, 'a', 0o600)).close();
-    await access(folder, constants.W_OK); // for the log beside it
   } catch (error) {
-    throw new Error(
-      `The database '${path}' cannot be written (${reason(error)}). ` +
-        'Give the user who runs Headgate read and write access to the file and its folder, or choose another one with storage.url or --data.',
-      { cause: error },
-    );
+    throw cannotBeWritten(path, error);
   }
+}
+
+function cannotBeWritten(path: string, error: unknown): Error {
+  return new Error(
+    `The database '${path}' cannot be written (${reason(error)}). ` +
+      'Give the user who runs Headgate read and write access to the file and its folder, or choose another one with storage.url or --data.',
+    { cause: error },
+  );
 }
 
 function explain(path: string, error: unknown): Error {
@@ -67,10 +70,8 @@ function explain(path: string, error: unknown): Error {
         { cause: error },
       );
     case resultCodes.readOnly:
-      return new Error(
-        `The database '${path}' can only be read. Give the user who runs Headgate write access to it and to its folder.`,
-        { cause: error },
-      );
+    case resultCodes.cannotOpen: // the file is there by now: it is the log beside it that cannot be made
+      return cannotBeWritten(path, error);
     case resultCodes.busy:
       return new Error(
         `The database '${path}' is locked by another process for more than ${busyTimeoutMs / 1000} s. ` +

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { createId } from '../../domain/ids.ts';
+import type { LedgerEntry } from '../../domain/ledger-entry.ts';
+import type { Storage } from './storage.ts';
+
+/** An entry that no other test has; `fields` replace. */
+export const makeEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
+  id: createId('gen-'),
+  createdAtMs: 1_790_000_000_123,
+  workspaceId: randomUUID(),
+  keyHash: 'a'.repeat(64),
+  memberId: 'ada',
+  requestedModel: 'fast',
+  model: 'acme/small',
+  provider: 'Acme',
+  outcome: 'completed',
+  status: 200,
+  errorType: null,
+  streamed: true,
+  inputTokens: 12,
+  cachedTokens: 3,
+  cacheWriteTokens: 2,
+  outputTokens: 9,
+  reasoningTokens: 4,
+  costNanoUsd: 12_345n,
+  priced: true,
+  estimated: false,
+  firstOutputMs: 80,
+  durationMs: 240,
+  sessionId: 'session-1',
+  endUser: 'b'.repeat(64),
+  ...fields,
+});
+
+/** The half of `contract.ts` about the ledger. */
+export function testLedgerStore(pair: () => { storage: Storage; other: Storage }): void {
+  it('keeps an entry with all its fields', async () => {
+    const { ledger } = pair().storage;
+    const full = makeEntry({ outcome: 'failed', status: 502, errorType: 'provider_unavailable', estimated: true });
+    const sparse = makeEntry({
+      memberId: null,
+      model: null,
+      provider: null,
+      streamed: false,
+      priced: false,
+      firstOutputMs: null,
+      sessionId: null,
+      endUser: null,
+    });
+    await ledger.append([full, sparse]);
+
+    expect(await ledger.find(full.workspaceId, full.id)).toEqual(full);
+    expect(await ledger.find(sparse.workspaceId, sparse.id)).toEqual(sparse);
+  });
+
+  it('does not find an entry of another workspace, nor one that is not there', async () => {
+    const { ledger } = pair().storage;
+    const entry = makeEntry();
+    await ledger.append([entry]);
+
+    expect(await ledger.find(randomUUID(), entry.id)).toBeUndefined();
+    expect(await ledger.find(entry.workspaceId, createId('gen-'))).toBeUndefined();
+    expect(await ledger.find(entry.workspaceId, 'gen-\0')).toBeUndefined();
+  });
+
+  it('keeps text that a caller made up, with what no database can hold replaced, and whole milliseconds', async () => {
+    const { ledger } = pair().storage;
+    const entry = makeEntry({ requestedModel: 'a\0b', sessionId: 'half \ud83d', endUser: '東京 🗼', durationMs: 1.6 });
+    await ledger.append([entry]);
+
+    expect(await ledger.find(entry.workspaceId, entry.id)).toEqual({
+      ...entry,
+      requestedModel: 'a\ufffdb',
+      sessionId: 'half \ufffd',
+      durationMs: 2,
+    });
+  });
+
+  it('keeps money and tokens above 2^53, and sums them exactly', async () => {
+    const { ledger } = pair().storage;
+    const workspaceId = randomUUID();
+    const large = 2n ** 61n + 1n;
+    const inputTokens = Number.MAX_SAFE_INTEGER;
+    const entries = [1, 2, 3].map(() => makeEntry({ workspaceId, costNanoUsd: large, inputTokens, outputTokens: 1 }));
+    await ledger.append(entries);
+
+    expect((await ledger.find(workspaceId, entries[0]!.id))?.costNanoUsd).toBe(large);
+    expect(await ledger.readTotals(workspaceId)).toEqual({
+      entries: 3,
+      inputTokens: 3n * BigInt(inputTokens),
+      outputTokens: 3n,
+      costNanoUsd: 3n * large,
+    });
+    await ledger.append([makeEntry({ workspaceId, costNanoUsd: -3n * large })]); // so that the sum over all stays small
+  });
+
+  it('sums over one workspace, or over all', async () => {
+    const { ledger } = pair().storage;
+    const before = await ledger.readTotals();
+    const [a, b] = [randomUUID(), randomUUID()];
+    await ledger.append([makeEntry({ workspaceId: a }), makeEntry({ workspaceId: a }), makeEntry({ workspaceId: b })]);
+
+    const one = { inputTokens: 12n, outputTokens: 9n, costNanoUsd: 12_345n };
+    expect(await ledger.readTotals(b)).toEqual({ entries: 1, ...one });
+    expect(await ledger.readTotals(randomUUID())).toMatchObject({ entries: 0, costNanoUsd: 0n });
+    expect(await ledger.readTotals()).toEqual({
+      entries: before.entries + 3,
+      inputTokens: before.inputTokens + 3n * one.inputTokens,
+      outputTokens: before.outputTokens + 3n * one.outputTokens,
+      costNanoUsd: before.costNanoUsd + 3n * one.costNanoUsd,
+    });
+  });
+
+  it('books an entry once: a second one with its id changes nothing', async () => {
+    const { ledger } = pair().storage;
+    const entry = makeEntry();
+    const again = { ...entry, costNanoUsd: 1n, outcome: 'failed' as const };
+    await ledger.append([entry, again]);
+    await ledger.append([again, makeEntry({ workspaceId: entry.workspaceId })]);
+
+    expect(await ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
+    expect(await ledger.readTotals(entry.workspaceId)).toMatchObject({ entries: 2, costNanoUsd: 24_690n });
+  });
+
+  it('books each entry once when two processes append overlapping ones at once, in any order', async () => {
+    const { storage, other } = pair();
+    const workspaceId = randomUUID();
+    const entries = Array.from({ length: 300 }, () => makeEntry({ workspaceId }));
+    const appends = Array.from({ length: 8 }, (_, index) => {
+      const some = entries.slice(index * 20, index * 20 + 160);
+      return (index % 2 === 0 ? storage : other).ledger.append(index % 3 === 0 ? some.reverse() : some);
+    });
+    await Promise.all(appends);
+
+    expect(await storage.ledger.readTotals(workspaceId)).toMatchObject({ entries: 300, costNanoUsd: 300n * 12_345n });
+  });
+
+  it.each([0, 1, 999, 1000, 1001, 5000])('appends %i entries', async (count) => {
+    const { ledger } = pair().storage;
+    const workspaceId = randomUUID();
+    await ledger.append(Array.from({ length: count }, () => makeEntry({ workspaceId })));
+
+    expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: count });
+  });
+
+  it('appends none when one cannot be booked, however many there are', async () => {
+    const { ledger } = pair().storage;
+    const workspaceId = randomUUID();
+    const entries = Array.from({ length: 2500 }, () => makeEntry({ workspaceId }));
+    const wrong = makeEntry({ id: 'gen-~', workspaceId, costNanoUsd: 2n ** 63n }); // sorts last, and is too much
+
+    await expect(ledger.append([...entries, wrong])).rejects.toThrow();
+    expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: 0 });
+    await ledger.append(entries);
+    expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: 2500 });
+  });
+}

@@ -1,0 +1,49 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import { createId } from '../../../domain/ids.ts';
+import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
+import { openSqliteStorage } from './open.ts';
+
+/**
+ * A process that `sqlite.test.ts` kills: makes the database of its first argument and appends batches to it. Writes a
+ * line with the ids of each batch as soon as the store said that it is durable. All entries of a batch have a workspace
+ * of their own and say in `inputTokens` how many they are.
+ */
+const storage = await openSqliteStorage(process.argv[2]!);
+await storage.migrate();
+for (;;) {
+  const size = randomInt(4) === 0 ? randomInt(1001, 2500) : randomInt(1, 20); // one transaction, or one statement
+  const workspaceId = randomUUID();
+  const entries = Array.from({ length: size }, () => makeEntry(workspaceId, size));
+  await storage.ledger.append(entries);
+  writeSync(1, `${entries.map((entry) => entry.id).join(' ')}\n`);
+}
+
+function makeEntry(workspaceId: string, batchSize: number): LedgerEntry {
+  return {
+    id: createId('gen-'),
+    createdAtMs: Date.now(),
+    workspaceId,
+    keyHash: 'a'.repeat(64),
+    memberId: null,
+    requestedModel: 'acme/small',
+    model: 'acme/small',
+    provider: 'Acme',
+    outcome: 'completed',
+    status: 200,
+    errorType: null,
+    streamed: false,
+    inputTokens: batchSize,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 1,
+    reasoningTokens: 0,
+    costNanoUsd: 1n,
+    priced: true,
+    estimated: false,
+    firstOutputMs: null,
+    durationMs: 1,
+    sessionId: null,
+    endUser: null,
+  };
+}
