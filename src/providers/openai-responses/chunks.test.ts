@@ -146,6 +146,21 @@ describe('a stream that differs', () => {
     expect(kinds(chunks)).toEqual(['item', 'text', 'item_done', 'finish']);
   });
 
+  it('tells items apart whose ids are the same or none', () => {
+    const chunks = (id: string | null) =>
+      readEvents(
+        { type: 'response.output_item.added', output_index: 0, item: { type: 'reasoning', id, summary: [] } },
+        { type: 'response.output_item.done', output_index: 0, item: { type: 'reasoning', id, summary: [] } },
+        { type: 'response.output_item.added', output_index: 1, item: { ...message, id } },
+        { type: 'response.output_text.delta', output_index: 1, item_id: id, delta: 'A' },
+        { type: 'response.output_item.done', output_index: 1, item: { ...message, id } },
+        completed,
+      );
+    for (const id of ['same', '', null]) {
+      expect(kinds(chunks(id))).toEqual(['item', 'item_done', 'item', 'text', 'item_done', 'finish']);
+    }
+  });
+
   it('goes by order where there are neither', () => {
     const bare = { type: 'message', role: 'assistant', content: [] };
     const chunks = readEvents(

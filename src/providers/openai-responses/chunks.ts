@@ -102,6 +102,8 @@ function createAnswer({ reasoningFormat }: Reading) {
 
   function addItem(event: WireEvent): Chunk[] {
     const item = readItem(event.item);
+    const namesake = item.id === undefined ? undefined : keys.get(item.id);
+    if (namesake !== undefined && seen.get(namesake)?.done) keys.delete(item.id!); // an id that is used again
     const key = keyOfItem(item, event.output_index, (there) => there.id === undefined && !there.done);
     const before = seen.get(key);
     if (before && !before.silent) return []; // told already, or opened by its own deltas

@@ -63,23 +63,23 @@ function writeItem(
     case 'reasoning':
       return writeReasoningItem(item, index, dialect, dropped);
     case 'configuration_update':
-      if (dialect.nativeConfigurationUpdate) return item;
+      if (dialect.native_configuration_update) return item;
       written.effort = item.reasoning.effort;
       return undefined;
     case 'additional_tools': {
       const tools = item.tools.some(isServerTool) ? item.tools.filter((tool) => !isServerTool(tool)) : item.tools;
-      if (dialect.nativeItems) return tools === item.tools ? item : { ...item, tools };
+      if (dialect.native_items) return tools === item.tools ? item : { ...item, tools };
       written.tools.push(...tools);
       return undefined;
     }
     case 'agent_message': {
-      if (!dialect.nativeItems) return writeAgentMessage(item, index, dialect, dropped);
+      if (!dialect.native_items) return writeAgentMessage(item, index, dialect, dropped);
       const content = writeParts(item.content, dialect, dropped);
       return content === item.content ? item : { ...item, content };
     }
     case 'compaction':
     case 'context_compaction':
-      if (dialect.nativeItems) return item;
+      if (dialect.native_items) return item;
       dropped.push(`input[${index}]`); // only the upstream that made it can read it
       return undefined;
     default:
@@ -111,10 +111,10 @@ function writeCall(item: FunctionCallItem): unknown {
  */
 function writeReasoningItem(item: ReasoningItem, index: number, dialect: Dialect, dropped: string[]): unknown {
   const { format, signature, ...rest } = item;
-  const isForeign = format !== undefined && format !== null && format !== dialect.reasoningFormat;
+  const isForeign = format !== undefined && format !== null && format !== dialect.reasoning_format;
   if (!isForeign && item.encrypted_content) return { ...rest, summary: item.summary ?? [] };
   const hasText = (item.summary?.length ?? 0) > 0 || (item.content?.length ?? 0) > 0;
-  if (!dialect.plainReasoning || !hasText) {
+  if (!dialect.plain_reasoning || !hasText) {
     dropped.push(`input[${index}]`);
     return undefined;
   }
@@ -158,9 +158,9 @@ export function writePart<Part extends object>(part: Part, dialect: Dialect, dro
     return { ...part, annotations: part.annotations.map(withoutExcerpt) };
   }
   const isMarked = 'cache_control' in part;
-  if (!isMarked && (dialect.cacheBreakpoints || !('prompt_cache_breakpoint' in part))) return part;
+  if (!isMarked && (dialect.cache_control || !('prompt_cache_breakpoint' in part))) return part;
   const { cache_control: mark, ...rest } = part as Part & Record<string, unknown>;
-  if (!dialect.cacheBreakpoints) {
+  if (!dialect.cache_control) {
     const { prompt_cache_breakpoint: _, ...bare } = rest;
     if (!dropped.includes('cache_control')) dropped.push('cache_control');
     return bare as unknown as Part; // both fields are optional in every part

@@ -45,7 +45,10 @@ describe('the body', () => {
       top_p: 0.9,
       truncation: 'auto',
     };
-    const { body, dropped } = write({ ...carried, reasoning: null, safety_identifier: null });
+    const { body, dropped } = write(
+      { ...carried, reasoning: null, safety_identifier: null },
+      { dialect: { omit: [] } },
+    );
     expect(body).toEqual({ model: 'one', input: [hello], stream: true, store: false, ...carried });
     expect(dropped).toEqual([]);
     expect(Object.keys(write({ temperature: null, prompt: null, metadata: null }).body)).toEqual([
@@ -91,10 +94,11 @@ describe('the body', () => {
   });
 
   it('leaves out and names the fields that this provider refuses', () => {
-    const dialect = { unsupported_fields: ['frequency_penalty', 'presence_penalty'] };
+    expect(write({ frequency_penalty: 1, temperature: 1 }).dropped).toEqual(['frequency_penalty']);
+    const dialect = { omit: ['temperature', 'top_p'] };
     expect(write({ frequency_penalty: 1, temperature: 1 }, { dialect })).toMatchObject({
-      body: { temperature: 1 },
-      dropped: ['frequency_penalty'],
+      body: { frequency_penalty: 1 },
+      dropped: ['temperature'],
     });
   });
 });
@@ -150,7 +154,7 @@ describe('items', () => {
       ],
       dropped: [],
     });
-    expect(writeItems(items, { cache_breakpoints: false })).toMatchObject({
+    expect(writeItems(items, { cache_control: false })).toMatchObject({
       input: [{ content: [{ type: 'input_text', text: 'long' }, plain] }, {}],
       dropped: ['cache_control'],
     });
@@ -303,51 +307,5 @@ describe('tools', () => {
     expect(choose({ type: 'allowed_tools', mode: 'auto', tools: [{ type: 'router:x' }] }).body.tool_choice).toBe(
       'none',
     );
-  });
-});
-
-describe('reasoning', () => {
-  const effortOf = (
-    reasoning: ResponseRequest['reasoning'],
-    dialect: Target['dialect'] = {},
-    max_output_tokens: number | null = 10_000,
-  ) => (write({ reasoning, max_output_tokens }, { dialect }).body.reasoning as { effort?: string } | undefined)?.effort;
-
-  it.each([
-    ['none', 0],
-    ['minimal', 1000],
-    ['low', 3000],
-    ['medium', 5000],
-    ['high', 8000],
-    ['xhigh', 9500],
-    ['xhigh', 20_000],
-  ])('gets effort %s for a budget of %i tokens in 10,000 of output', (effort, max_tokens) => {
-    expect(effortOf({ max_tokens })).toBe(effort);
-  });
-
-  it('measures a budget against 32,768 tokens when no limit is set', () => {
-    expect(effortOf({ max_tokens: 16_000 }, {}, null)).toBe('medium');
-  });
-
-  it('is medium when only enabled, none when disabled, and the level before the budget', () => {
-    expect(effortOf({ enabled: true })).toBe('medium');
-    expect(effortOf({ enabled: false, effort: 'high' })).toBe('none');
-    expect(effortOf({ enabled: true, effort: 'low', max_tokens: 9000 })).toBe('low');
-  });
-
-  it('goes to the nearest level that the provider knows', () => {
-    const dialect = { efforts: ['low', 'medium', 'high'] };
-    expect(effortOf({ effort: 'max' }, dialect)).toBe('high');
-    expect(effortOf({ effort: 'none' }, dialect)).toBe('low');
-    expect(effortOf({ effort: 'medium' }, dialect)).toBe('medium');
-    expect(effortOf({ max_tokens: 1 }, dialect)).toBe('low');
-  });
-
-  it('keeps summary, context and mode, and is left out when nothing is left', () => {
-    expect(write({ reasoning: { summary: 'auto', context: 'auto', mode: 'pro' } }).body.reasoning).toEqual({
-      summary: 'auto',
-      mode: 'pro',
-    });
-    expect(write({ reasoning: { effort: null, context: 'auto' } }).body).not.toHaveProperty('reasoning');
   });
 });

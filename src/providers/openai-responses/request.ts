@@ -65,7 +65,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (choice !== undefined) body.tool_choice = choice;
   }
   if (request.reasoning || effort !== undefined) {
-    const reasoning = writeReasoning(request.reasoning ?? {}, effort, request.max_output_tokens, dialect);
+    const reasoning = writeReasoning(request.reasoning ?? {}, effort, request.max_output_tokens, dialect.efforts);
     if (reasoning) body.reasoning = reasoning;
   }
   if (request.prompt) body.prompt = writePrompt(request.prompt, dialect, dropped);
@@ -74,12 +74,12 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     body.include = [...(request.include ?? []), logprobs];
   }
   if (target.endUser !== undefined) body.safety_identifier = target.endUser; // `user` itself never leaves us
-  for (const field of dialect.unsupportedFields) {
+  for (const field of dialect.omit) {
     if (!(field in body)) continue;
     delete body[field];
     dropped.push(field);
   }
-  return { path: '/responses', body, dropped, reading: { reasoningFormat: dialect.reasoningFormat } };
+  return { path: '/responses', body, dropped, reading: { reasoningFormat: dialect.reasoning_format } };
 }
 
 /** Variables may be content parts, with the marks that parts may have. */

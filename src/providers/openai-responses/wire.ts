@@ -44,10 +44,16 @@ export function readDelta(event: WireEvent): string {
   return event.delta;
 }
 
-/** @throws {GatewayError} `upstream_failed` when it is no item. An item without a type is a message. */
+/**
+ * @returns the item itself; a copy when it has no type (it is a message) or an id that is none (`null`, `""`)
+ * @throws {GatewayError} `upstream_failed` when it is no item
+ */
 export function readItem(item: unknown): OutputItem {
   if (!isRecord(item)) throw strange('an output item that is not an object');
-  return typeof item.type === 'string' ? (item as OutputItem) : { ...item, type: 'message' };
+  const { id, type } = item;
+  const hasId = typeof id === 'string' && id !== '';
+  if (typeof type === 'string' && (hasId || id === undefined)) return item as OutputItem; // both fields are as it says
+  return { ...item, type: typeof type === 'string' ? type : 'message', id: hasId ? id : undefined };
 }
 
 /** undefined when the provider counted nothing. */

@@ -1,0 +1,50 @@
+import type { Static, TObject, TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+
+/**
+ * Makes the function that reads the `dialect` of a provider's configuration, by a schema in which every setting has a
+ * default and a description.
+ *
+ * @param wireId for messages
+ * @returns a function that gives all settings; asked again for the same object, which configuration has frozen, it
+ *   does not check again. It throws an `Error` in words for the operator, who alone writes a dialect.
+ */
+export function dialectReader<Schema extends TObject>(wireId: string, schema: Schema) {
+  const defaults = Value.Create(schema) as object;
+  const known = new WeakMap<object, Static<Schema>>();
+  return function readDialect(settings: Readonly<Record<string, unknown>>): Static<Schema> {
+    let dialect = known.get(settings);
+    if (dialect === undefined) {
+      for (const name in settings) checkSetting(wireId, schema.properties, name, settings[name]);
+      dialect = { ...defaults, ...settings } as Static<Schema>; // each setting has been checked, and none is missing
+      known.set(settings, dialect);
+    }
+    return dialect;
+  };
+}
+
+function checkSetting(wireId: string, properties: Record<string, TSchema>, name: string, value: unknown): void {
+  const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+  if (schema === undefined) {
+    throw new Error(`dialect.${name} is not a setting of ${wireId}; these are: ${Object.keys(properties).join(', ')}.`);
+  }
+  if (!Value.Check(schema, value)) {
+    throw new Error(`dialect.${name} cannot be ${JSON.stringify(value)}. ${describe(schema)}`);
+  }
+}
+
+function describe(schema: TSchema): string {
+  const {
+    description,
+    enum: values,
+    items,
+    type,
+  } = schema as {
+    description: string;
+    enum?: string[];
+    items?: { enum?: string[] };
+    type?: string;
+  };
+  const allowed = values ?? items?.enum ?? (type === 'boolean' ? ['true', 'false'] : undefined);
+  return `${allowed ? `Allowed: ${allowed.join(', ')}. ` : ''}${description}`;
+}
