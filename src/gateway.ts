@@ -42,7 +42,9 @@ export interface Gateway {
   readonly storage: Storage;
 }
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
 
 /** How long an aborted stream has to tell its client so. */
 const LAST_WORDS_MS = 1000;
@@ -66,7 +68,9 @@ export async function createGateway({ config: initial, dataDir }: GatewayOptions
     store: storage.ledger,
     onTrouble: (message, error) => log.error({ err: error }, message),
   });
-  const access = await openAccess(storage.access, (error) => log.error({ err: error }, 'The store does not tell the keys.'));
+  const access = await openAccess(storage.access, (error) =>
+    log.error({ err: error }, 'The store does not tell the keys.'),
+  );
 
   const stages = assembleStages({
     findEndpoints: (slug) => catalog.find(slug),

@@ -107,7 +107,7 @@ async function* readInside(
 ): AsyncGenerator<Chunk[]> {
   for await (const batch of frames) {
     if (signal.aborted) throw signal.reason;
-    yield readBatch(reader, batch);
+    yield* readBatch(reader, batch);
   }
   yield reader.end();
 }
@@ -120,23 +120,25 @@ async function* readStream(
 ): AsyncGenerator<Chunk[]> {
   const cutter = createFrameCutter(limitBytes);
   for (let pieces = first; pieces !== undefined; pieces = await answer.read()) {
-    const piece = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
-    yield readBatch(reader, cutter.push(piece));
+    const frames = cutter.push(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+    if (frames.length > 0) yield* readBatch(reader, frames);
   }
-  yield [...readBatch(reader, cutter.end()), ...reader.end()];
+  yield* readBatch(reader, cutter.end());
+  yield reader.end();
 }
 
-/**
- * Reads the frames of one network read. A frame that breaks ends the batch: what came before it is given first, and
- * the failure is thrown when the reader is asked again.
- */
-function readBatch(reader: Reader, frames: Frame[]): Chunk[] {
-  if (frames.length === 1) return reader.read(frames[0]!);
+/** The chunks of one network read. Of a batch that breaks in the middle, what came before is given first. */
+function* readBatch(reader: Reader, frames: Frame[]): Generator<Chunk[]> {
   const chunks: Chunk[] = [];
-  for (const frame of frames) {
-    for (const chunk of reader.read(frame)) chunks.push(chunk);
+  try {
+    for (const frame of frames) {
+      for (const chunk of reader.read(frame)) chunks.push(chunk);
+    }
+  } catch (error) {
+    yield chunks;
+    throw error;
   }
-  return chunks;
+  yield chunks;
 }
 
 /** By its content type, or by its first byte where a server names it wrongly. */

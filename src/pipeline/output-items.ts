@@ -1,5 +1,4 @@
 import type { ItemKey } from '../domain/chunks.ts';
-import type { ResponseEvent } from '../domain/events.ts';
 import { createId } from '../domain/ids.ts';
 import type { OutputItem } from '../domain/items.ts';
 
@@ -97,34 +96,36 @@ export function emptied(item: OutputItem): OutputItem {
 }
 
 /**
- * The events that tell of a hosted call's progress, for an item that arrived whole.
+ * The events that tell of a hosted call's progress, for an item that arrived whole: type and own fields, without place
+ * and number.
  *
- * @returns events without their number
  * @see responses-stream.md section 4
  */
-export function hostedProgress(item: OutputItem, place: { item_id: string; output_index: number }): ResponseEvent[] {
-  const at = (type: string, more: object = {}): ResponseEvent => ({ type, sequence_number: 0, ...place, ...more });
+export function hostedProgress(item: OutputItem): { type: string; [field: string]: unknown }[] {
   switch (item.type) {
     case 'web_search_call':
-      return ['in_progress', 'searching', 'completed'].map((step) => at(`response.web_search_call.${step}`));
+      return ['in_progress', 'searching', 'completed'].map((step) => ({ type: `response.web_search_call.${step}` }));
     case 'image_generation_call':
-      return ['in_progress', 'generating', 'completed'].map((step) => at(`response.image_generation_call.${step}`));
+      return ['in_progress', 'generating', 'completed'].map((step) => ({
+        type: `response.image_generation_call.${step}`,
+      }));
     case 'code_interpreter_call': {
       const code = typeof item['code'] === 'string' ? item['code'] : '';
       return [
-        at('response.code_interpreter_call.in_progress'),
-        ...(code === '' ? [] : [at('response.code_interpreter_call_code.delta', { delta: code })]),
-        at('response.code_interpreter_call_code.done', { code }),
-        at('response.code_interpreter_call.interpreting'),
-        at('response.code_interpreter_call.completed'),
+        { type: 'response.code_interpreter_call.in_progress' },
+        ...(code === '' ? [] : [{ type: 'response.code_interpreter_call_code.delta', delta: code }]),
+        { type: 'response.code_interpreter_call_code.done', code },
+        { type: 'response.code_interpreter_call.interpreting' },
+        { type: 'response.code_interpreter_call.completed' },
       ];
     }
     case 'apply_patch_call': {
+      // Only a create or update has a diff.
       const diff = (item['operation'] as { diff?: unknown } | undefined)?.diff;
       if (typeof diff !== 'string') return [];
       return [
-        at('response.apply_patch_call_operation_diff.delta', { delta: diff }),
-        at('response.apply_patch_call_operation_diff.done', { diff }),
+        { type: 'response.apply_patch_call_operation_diff.delta', delta: diff },
+        { type: 'response.apply_patch_call_operation_diff.done', diff },
       ];
     }
     default:

@@ -1,3 +1,4 @@
 /** The testing kit, published as `headgate/testing`. */
 export * from './answers.ts';
 export * from './scripted-upstream.ts';
+export * from './test-gateway.ts';

@@ -1,0 +1,210 @@
+import type { ItemKey } from '../domain/chunks.ts';
+import type { ResponseEvent } from '../domain/events.ts';
+import type { OutputItem } from '../domain/items.ts';
+import { type OpenItem, type OpenPart, openItem } from './output-items.ts';
+
+const noLogprobs: unknown[] = [];
+
+/**
+ * The events of items and their parts, numbered: what is added, what grows, what is done. It keeps the order inside an
+ * item right; which item a chunk belongs to is `build-events.ts`'s business.
+ *
+ * @see responses-stream.md sections 3 and 4
+ */
+export class ItemWriter {
+  readonly items: OpenItem[] = [];
+  /** UTF-16 units of text, reasoning and arguments so far. */
+  producedLength = 0;
+  private events: ResponseEvent[] = [];
+  private sequence = 0;
+
+  /** @returns the events since the last call */
+  takeEvents(): ResponseEvent[] {
+    const { events } = this;
+    this.events = [];
+    return events;
+  }
+
+  push(type: string, fields: object): void {
+    this.events.push({ type, sequence_number: this.sequence++, ...fields });
+  }
+
+  addItem(wire: OutputItem, key: ItemKey | undefined, native: boolean): OpenItem {
+    const item = openItem(wire, this.items.length, key, native);
+    this.items.push(item);
+    this.push('response.output_item.added', { output_index: item.index, item: item.wire });
+    return item;
+  }
+
+  /** @param final the provider's own last word on the item, carried as it is; absent: what has been gathered */
+  closeItem(item: OpenItem, status: 'completed' | 'incomplete', final?: OutputItem): void {
+    this.closePart(item);
+    if (isCall(item)) this.tellCallDone(item, final);
+    item.wire = final ? { ...final, id: item.id } : { ...item.wire, ...callFields(item), status };
+    item.open = false;
+    this.push('response.output_item.done', { output_index: item.index, item: item.wire });
+  }
+
+  /** Opens a part, unless one of this type is open; a summary part is always a new one. */
+  openPart(item: OpenItem, type: OpenPart['type']): OpenPart {
+    if (item.part?.type === type && type !== 'summary_text') return item.part;
+    this.closePart(item);
+    const isSummary = type === 'summary_text';
+    const index = isSummary ? item.summaryParts++ : item.contentParts++;
+    const part: OpenPart = { type, index, text: '', annotations: [], logprobs: noLogprobs };
+    item.part = part;
+    this.push(isSummary ? 'response.reasoning_summary_part.added' : 'response.content_part.added', {
+      ...placeOf(item, part),
+      part: wirePart(part),
+    });
+    return part;
+  }
+
+  closePart(item: OpenItem): void {
+    const part = item.part;
+    if (!part) return;
+    item.part = undefined;
+    const finished = wirePart(part);
+    const place = placeOf(item, part);
+    const { text } = part;
+    if (part.type === 'output_text')
+      this.push('response.output_text.done', { ...place, text, logprobs: part.logprobs });
+    else if (part.type === 'refusal') this.push('response.refusal.done', { ...place, refusal: text });
+    else if (part.type === 'reasoning_text') this.push('response.reasoning_text.done', { ...place, text });
+    else this.push('response.reasoning_summary_text.done', { ...place, text });
+    const isSummary = part.type === 'summary_text';
+    this.push(isSummary ? 'response.reasoning_summary_part.done' : 'response.content_part.done', {
+      ...place,
+      part: finished,
+    });
+    item.wire = withPart(item.wire, isSummary ? 'summary' : 'content', finished);
+  }
+
+  /** A part of a kind that has no deltas here: shown as it was sent. */
+  addStrangePart(item: OpenItem, part: object): void {
+    this.closePart(item);
+    this.push('response.content_part.added', {
+      item_id: item.id,
+      output_index: item.index,
+      content_index: item.contentParts++,
+      part,
+    });
+  }
+
+  addText(item: OpenItem, delta: string, logprobs: unknown[] | undefined): void {
+    const part = item.part?.type === 'output_text' ? item.part : this.openPart(item, 'output_text');
+    part.text += delta;
+    this.producedLength += delta.length;
+    if (logprobs) part.logprobs = part.logprobs.concat(logprobs);
+    this.events.push({
+      type: 'response.output_text.delta',
+      sequence_number: this.sequence++,
+      item_id: item.id,
+      output_index: item.index,
+      content_index: part.index,
+      delta,
+      logprobs: logprobs ?? noLogprobs,
+    });
+  }
+
+  addPlain(item: OpenItem, type: 'refusal' | 'reasoning_text', delta: string): void {
+    const part = this.openPart(item, type);
+    part.text += delta;
+    this.producedLength += delta.length;
+    this.events.push({
+      type: type === 'refusal' ? 'response.refusal.delta' : 'response.reasoning_text.delta',
+      sequence_number: this.sequence++,
+      item_id: item.id,
+      output_index: item.index,
+      content_index: part.index,
+      delta,
+    });
+  }
+
+  addSummary(item: OpenItem, delta: string): void {
+    const part = item.part?.type === 'summary_text' ? item.part : this.openPart(item, 'summary_text');
+    part.text += delta;
+    this.producedLength += delta.length;
+    this.events.push({
+      type: 'response.reasoning_summary_text.delta',
+      sequence_number: this.sequence++,
+      item_id: item.id,
+      output_index: item.index,
+      summary_index: part.index,
+      delta,
+    });
+  }
+
+  addAnnotation(item: OpenItem, annotation: Record<string, unknown>): void {
+    const part = this.openPart(item, 'output_text');
+    part.annotations.push(annotation);
+    this.push('response.output_text.annotation.added', {
+      ...placeOf(item, part),
+      annotation_index: part.annotations.length - 1,
+      annotation,
+    });
+  }
+
+  /** Arguments of a function call, or input of a custom tool call. */
+  addCallText(item: OpenItem, delta: string): void {
+    item.callText += delta;
+    this.producedLength += delta.length;
+    const isCustom = item.wire.type === 'custom_tool_call';
+    this.events.push({
+      type: isCustom ? 'response.custom_tool_call_input.delta' : 'response.function_call_arguments.delta',
+      sequence_number: this.sequence++,
+      item_id: item.id,
+      output_index: item.index,
+      delta,
+    });
+  }
+
+  private tellCallDone(item: OpenItem, final: OutputItem | undefined): void {
+    const isCustom = item.wire.type === 'custom_tool_call';
+    const rest = restOf(item.callText, final?.[isCustom ? 'input' : 'arguments']);
+    if (rest !== '') this.addCallText(item, rest);
+    const place = { item_id: item.id, output_index: item.index };
+    if (isCustom) this.push('response.custom_tool_call_input.done', { ...place, input: item.callText });
+    else {
+      const { name } = final ?? item.wire;
+      this.push('response.function_call_arguments.done', { ...place, name, arguments: item.callText });
+    }
+  }
+}
+
+/** An item as far as it came when the run broke. */
+export function cutItem(item: OpenItem): OutputItem {
+  const wire: OutputItem = { ...item.wire, ...callFields(item), status: 'incomplete' };
+  if (!item.part) return wire;
+  return withPart(wire, item.part.type === 'summary_text' ? 'summary' : 'content', wirePart(item.part));
+}
+
+/** What a whole text says beyond what has been told of it; nothing when the provider contradicts itself. */
+export function restOf(told: string, whole: unknown): string {
+  return typeof whole === 'string' && whole.startsWith(told) ? whole.slice(told.length) : '';
+}
+
+const isCall = (item: OpenItem): boolean => item.wire.type === 'function_call' || item.wire.type === 'custom_tool_call';
+
+function callFields(item: OpenItem): object | undefined {
+  if (!isCall(item)) return undefined;
+  return item.wire.type === 'custom_tool_call' ? { input: item.callText } : { arguments: item.callText };
+}
+
+function placeOf(item: OpenItem, part: OpenPart) {
+  return part.type === 'summary_text'
+    ? { item_id: item.id, output_index: item.index, summary_index: part.index }
+    : { item_id: item.id, output_index: item.index, content_index: part.index };
+}
+
+function wirePart({ type, text, annotations, logprobs }: OpenPart): Record<string, unknown> {
+  if (type === 'refusal') return { type, refusal: text };
+  if (type !== 'output_text') return { type, text };
+  const part = { type, text, annotations: [...annotations] };
+  return logprobs.length > 0 ? { ...part, logprobs } : part;
+}
+
+function withPart(wire: OutputItem, field: 'content' | 'summary', part: object): OutputItem {
+  const before = wire[field];
+  return { ...wire, [field]: [...(Array.isArray(before) ? before : []), part] };
+}

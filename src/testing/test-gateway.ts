@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../config/load.ts';
+import type { ResponseEvent } from '../domain/events.ts';
+import { createGateway, type Gateway } from '../gateway.ts';
+
+/** A whole gateway on loopback, with a store and a journal of its own, as a client sees it. */
+export interface TestGateway {
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string;
+  /** What an SDK takes as its base URL: `http://127.0.0.1:PORT/api/v1`. */
+  readonly baseUrl: string;
+  /** An inference key of the member `ada` in the workspace `main`. */
+  readonly key: string;
+  /** A key that acts as the organization. */
+  readonly organizationKey: string;
+  readonly managementKey: string;
+  readonly dataDir: string;
+  readonly gateway: Gateway;
+  /** POSTs JSON (a string or bytes go as they are) under `/api/v1` with the inference key. */
+  post(path: string, body: unknown, options?: RequestOptions): Promise<Response>;
+  get(path: string, options?: RequestOptions): Promise<Response>;
+  /** POSTs to `/responses` with `stream: true` and reads the answer to its end. */
+  stream(body: object, options?: RequestOptions): Promise<StreamedAnswer>;
+  /** Takes another configuration over, as a saved file does. */
+  reload(config: object): Promise<void>;
+  /** Stops it; the data folder goes, unless `keepData`. */
+  close(options?: { keepData?: boolean }): Promise<void>;
+}
+
+export interface RequestOptions {
+  headers?: Record<string, string>;
+  /** Another key; null sends none. */
+  key?: string | null;
+  signal?: AbortSignal;
+}
+
+export interface StreamedAnswer {
+  status: number;
+  headers: Headers;
+  events: ResponseEvent[];
+  /** The stream ended with `[DONE]`. */
+  done: boolean;
+  /** Comment lines, without the colon. */
+  comments: string[];
+  /** The body as it came. */
+  text: string;
+}
+
+export const testKeys = {
+  key: 'test-inference-key-0001',
+  organizationKey: 'test-organization-key-1',
+  managementKey: 'test-management-key-001',
+};
+
+/**
+ * Starts a gateway.
+ *
+ * @param parts of the configuration file; `bootstrap` is added to what a test gateway needs. Without `providers` the
+ *   simulator answers
+ * @param dataDir a folder of an earlier test gateway; absent: a new one
+ */
+export async function testGateway(parts: Record<string, unknown> = {}, dataDir?: string): Promise<TestGateway> {
+  const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'headgate-test-'));
+  const gateway = await createGateway({ config: readParts(parts, folder), dataDir: folder });
+  const { url } = await gateway.start();
+  const baseUrl = `${url}/api/v1`;
+  const send = (method: string, path: string, body: unknown, { headers, key, signal }: RequestOptions = {}) =>
+    fetch(path.startsWith('/api') || path === '/health' || path === '/ready' ? url + path : baseUrl + path, {
+      method,
+      headers: {
+        ...(key === null ? undefined : { authorization: `Bearer ${key ?? testKeys.key}` }),
+        ...(body === undefined ? undefined : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined
+        ? undefined
+        : { body: typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body) }),
+      ...(signal === undefined ? undefined : { signal }),
+    });
+
+  return {
+    url,
+    baseUrl,
+    ...testKeys,
+    dataDir: folder,
+    gateway,
+    post: (path, body, options) => send('POST', path, body, options),
+    get: (path, options) => send('GET', path, undefined, options),
+    async stream(body, options) {
+      const response = await send('POST', '/responses', { ...body, stream: true }, options);
+      return readStream(response);
+    },
+    reload: (next) => gateway.reload(readParts(next as Record<string, unknown>, folder)),
+    async close({ keepData = false } = {}) {
+      await gateway.close();
+      if (!keepData) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function readParts(parts: Record<string, unknown>, folder: string) {
+  const { server, log, bootstrap, ...rest } = parts as Record<string, Record<string, unknown>>;
+  const file = join(folder, 'test.json');
+  const workspace = { id: '00000000-0000-4000-8000-0000000000a1', name: 'main' };
+  const other = { id: '00000000-0000-4000-8000-0000000000a2', name: 'other' };
+  writeFileSync(
+    file,
+    JSON.stringify({
+      ...rest,
+      server: { port: 0, shutdown_grace_ms: 2000, ...server },
+      log: { level: 'silent', ...log },
+      bootstrap: {
+        workspaces: [workspace, other],
+        members: [{ id: 'ada', workspaces: ['main'] }],
+        keys: [
+          { key: testKeys.key, name: 'app', workspace: 'main', member: 'ada' },
+          { key: testKeys.organizationKey, name: 'org', workspace: 'main', acts_as: 'organization' },
+          { key: testKeys.managementKey, name: 'admin', kind: 'management' },
+          ...((bootstrap?.['keys'] as object[] | undefined) ?? []),
+        ],
+      },
+    }),
+  );
+  return loadConfig({ file, env: {}, flags: { data: folder } }).config;
+}
+
+/** Reads a streamed answer to its end; a body that breaks off gives what came. */
+export async function readStream(response: Response): Promise<StreamedAnswer> {
+  const text = await response.text();
+  const answer: StreamedAnswer = {
+    status: response.status,
+    headers: response.headers,
+    events: [],
+    done: false,
+    comments: [],
+    text,
+  };
+  for (const frame of text.split('\n\n')) {
+    if (frame.startsWith(':')) answer.comments.push(frame.slice(1).trim());
+    else if (frame === 'data: [DONE]') answer.done = true;
+    else if (frame.startsWith('data: ')) answer.events.push(JSON.parse(frame.slice(6)) as ResponseEvent);
+  }
+  return answer;
+}
