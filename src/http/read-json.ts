@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type ParseError, parse as findErrors, printParseErrorCode } from 'jsonc-parser';
+import { parse as findErrors, type ParseError, printParseErrorCode } from 'jsonc-parser';
 import sjson from 'secure-json-parse';
 import { GatewayError } from '../domain/errors.ts';
 
@@ -19,7 +19,10 @@ export function readJson(body: Buffer): unknown {
     return sjson.parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
   } catch (error) {
     if (/forbidden prototype/.test(String((error as Error).message))) {
-      throw new GatewayError('invalid_request', 'The body holds the key __proto__ or constructor.prototype; remove it.');
+      throw new GatewayError(
+        'invalid_request',
+        'The body holds the key __proto__ or constructor.prototype; remove it.',
+      );
     }
     throw new GatewayError('invalid_request', `The body is not valid JSON${locate(text)}.`);
   }

@@ -126,7 +126,8 @@ function checkPermission(permission: Permission, caller: Caller): void {
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
   const answer = writeError(readEdgeError(thrown, options.bodyLimit), request.routerMetadata);
   if (answer.status >= 500) {
-    const error = thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
+    const error =
+      thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
     options.onFailure(error, {
       id: request.id,
       generationId: request.generationId,
@@ -136,7 +137,11 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   }
   // The rest of a body that nobody reads would stand in the way of the next request.
   if (answer.status === 413 || answer.status === 401) reply.header('connection', 'close');
-  return reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8').send(JSON.stringify(answer.body));
+  return reply
+    .code(answer.status)
+    .headers(answer.headers)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(answer.body));
 }
 
 /** What Node's HTTP parser refuses before there is a request: answered on the bare socket. */
