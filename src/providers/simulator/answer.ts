@@ -1,0 +1,80 @@
+import type { Frame, UpstreamRequest } from '../provider.ts';
+import { compose } from './compose.ts';
+import { readConversation } from './conversation.ts';
+import { readError, writeError } from './errors.ts';
+import type { Turn } from './language.ts';
+import { models } from './models.ts';
+import type { Message, SimulatorRequest } from './wire.ts';
+
+/** Messages that go out together when nothing slows them down. */
+const BATCH = 32;
+
+/**
+ * Answers in place of a provider behind HTTP.
+ *
+ * @throws {GatewayError} before the first batch: what an HTTP status would have said (an unknown model, `[[fail …]]`)
+ * @throws the reason of the signal, as soon as it fires
+ */
+export async function* answer(request: UpstreamRequest<undefined>, signal: AbortSignal): AsyncGenerator<Frame[]> {
+  signal.throwIfAborted();
+  const asked = request.body as unknown as SimulatorRequest; // written by `writeRequest` beside this file
+  const model = Object.hasOwn(models, asked.model) ? models[asked.model]! : undefined;
+  if (!model) {
+    const known = Object.keys(models).join(', ');
+    throw readError(writeError(404, `The simulator has no model ${JSON.stringify(asked.model)}. It has ${known}.`));
+  }
+  const conversation = readConversation(asked);
+  const { turn } = conversation;
+  if (turn.waitMs) await pause(turn.waitMs, signal);
+  if (turn.failure) {
+    const { status, message, retryAfterSeconds } = turn.failure;
+    throw readError(writeError(status, message, retryAfterSeconds));
+  }
+  yield* pace(compose(model, asked, conversation), turn, signal);
+}
+
+/** Gives the messages out in batches, token by token when told to be slow, and ends them early when told to. */
+async function* pace(messages: Iterable<Message>, turn: Turn, signal: AbortSignal): AsyncGenerator<Frame[]> {
+  let batch: Frame[] = [];
+  let tokens = 0;
+  for (const message of messages) {
+    if (turn.break && (message.type === 'end' || (isToken(message) && tokens >= turn.break.after))) {
+      const { how, status, message: words } = turn.break;
+      if (how === 'break') batch.push(frame({ type: 'error', status, message: words }));
+      if (batch.length > 0) yield batch;
+      if (how === 'stall') await pause(undefined, signal);
+      return;
+    }
+    if (isToken(message)) tokens++;
+    batch.push(frame(message));
+    const isSlow = turn.slowMs !== undefined && isToken(message);
+    if (isSlow || batch.length >= BATCH) {
+      yield batch;
+      batch = [];
+      await pause(isSlow ? turn.slowMs! : 0, signal);
+    }
+  }
+  if (batch.length > 0) yield batch;
+}
+
+const frame = (message: Message): Frame => ({ event: '', data: JSON.stringify(message) });
+
+const isToken = ({ type }: Message): boolean =>
+  type === 'text' || type === 'reasoning' || type === 'summary' || type === 'refusal' || type === 'arguments';
+
+/** Waits; for ever when `ms` is undefined. @throws the reason of the signal, as soon as it fires */
+function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const onTime = () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    };
+    const timer = ms === undefined ? undefined : setTimeout(onTime, ms);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

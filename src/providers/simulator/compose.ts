@@ -1,0 +1,75 @@
+import type { Conversation } from './conversation.ts';
+import type { Turn } from './language.ts';
+import type { SimulatorModel } from './models.ts';
+import { type Output, planOutputs } from './outputs.ts';
+import { drawPicture } from './picture.ts';
+import { seededId } from './seed.ts';
+import { createMeter, cutTokens, guessLogprob, type Meter } from './tokens.ts';
+import type { Counts, Message, SimulatorRequest } from './wire.ts';
+
+const TOKENS_OF_IMAGE = 256;
+
+/** The whole answer, message by message, as far as `max_output_tokens` allows. */
+export function* compose(
+  model: SimulatorModel,
+  request: SimulatorRequest,
+  conversation: Conversation,
+): Generator<Message> {
+  const { turn, seed, inputTokens } = conversation;
+  const meter = createMeter(request.max_output_tokens);
+  let hasCalled = false;
+  yield { type: 'begin', model: request.model };
+  for (const [index, output] of planOutputs(model, request, conversation).entries()) {
+    yield* tell(output, `${seed}|${index}`, meter, turn.logprobs ?? request.logprobs);
+    if (meter.isFull) break;
+    hasCalled ||= output.kind === 'call';
+  }
+  const reason = turn.finish ?? (meter.isFull ? 'length' : hasCalled ? 'tool_calls' : 'stop');
+  yield { type: 'end', reason, usage: countUsage(meter, inputTokens, turn.usage) };
+}
+
+function countUsage(meter: Meter, input: number, told: Turn['usage']): Counts | null {
+  const { outputTokens: output, reasoningTokens: reasoning } = meter;
+  return told === null ? null : { input, output, reasoning, cached: 0, ...told };
+}
+
+function* tell(output: Output, seed: string, meter: Meter, logprobs: number | undefined): Generator<Message> {
+  switch (output.kind) {
+    case 'reasoning':
+      for (const text of cutTokens(meter.take(output.text, 'reasoning'))) yield { type: 'reasoning', text };
+      if (!meter.isFull) for (const text of cutTokens(output.summary ?? '')) yield { type: 'summary', text };
+      return;
+    case 'text': {
+      const said = meter.take(output.text, 'text');
+      for (const text of cutTokens(said)) {
+        yield logprobs === undefined
+          ? { type: 'text', text }
+          : { type: 'text', text, logprobs: [guessLogprob(text, logprobs)] };
+      }
+      for (const { url, title } of output.cites) {
+        const annotation = { type: 'url_citation', url, title, start_index: 0, end_index: said.length };
+        yield { type: 'cite', annotation };
+      }
+      return;
+    }
+    case 'refusal':
+      for (const text of cutTokens(meter.take(output.text, 'text'))) yield { type: 'refusal', text };
+      return;
+    case 'call': {
+      const { name, kind, namespace } = output.tool;
+      const id = seededId('call_', seed);
+      const args = meter.take(output.text, 'text');
+      if (args === '' && meter.isFull) return;
+      yield { type: 'call', id, name, kind, ...(namespace === undefined ? undefined : { namespace }) };
+      for (const text of cutTokens(args)) yield { type: 'arguments', id, text };
+      return;
+    }
+    case 'image': {
+      const { prompt } = output;
+      const id = seededId('ig_', seed);
+      yield { type: 'drawing', id, prompt };
+      yield { type: 'image', id, prompt, png: drawPicture(prompt).toString('base64') };
+      meter.add(TOKENS_OF_IMAGE);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import type { InputItem } from '../../domain/items.ts';
+import { joinTurns, readScript, type Turn } from './language.ts';
+import type { SimulatorRequest } from './wire.ts';
+
+/** Everything that an answer depends on, drawn from the input. */
+export interface Conversation {
+  /** The last user message without its directives. */
+  prompt: string;
+  turn: Turn;
+  /** False once tools have answered the last user message. */
+  isFirstTurn: boolean;
+  /** What tools have said since the last user message, oldest first. */
+  outputs: { name: string; text: string }[];
+  /** Characters divided by four, rounded up; 64 more for whatever is not text. */
+  inputTokens: number;
+  /** Differs between the turns of a conversation; for ids. */
+  seed: string;
+}
+
+const TOKENS_OF_MEDIA = 64;
+
+/** The documented rule: a token is four UTF-16 units of text, and a last token may be shorter. */
+export const countTokens = (characters: number): number => Math.ceil(characters / 4);
+
+/** Reads the input: what was said last, what it asks for, and how far the tool loop has come. */
+export function readConversation(request: SimulatorRequest): Conversation {
+  const { input, instructions = '' } = request;
+  const lastUser = input.findLastIndex(isFromUser);
+  const said = readScript(lastUser === -1 ? '' : readText(input[lastUser]!));
+  const told = readScript([instructions, ...input.filter(isFromOperator).map(readText)].join('\n'));
+  const names = new Map<unknown, string>();
+  const outputs: Conversation['outputs'] = [];
+  let turnIndex = 0;
+  for (const [index, item] of input.entries()) {
+    if ('call_id' in item && 'name' in item) names.set(item.call_id, String(item.name));
+    if (index <= lastUser || !isToolOutput(item)) continue;
+    if (index === 0 || !isToolOutput(input[index - 1]!)) turnIndex++;
+    outputs.push({ name: names.get((item as { call_id?: string }).call_id) ?? 'the tool', text: readText(item) });
+  }
+  return {
+    prompt: said.text,
+    turn: joinTurns(told.turns[turnIndex], said.turns[turnIndex]),
+    isFirstTurn: turnIndex === 0,
+    outputs,
+    inputTokens: countInput(request),
+    seed: `${said.text}|${input.length}|${turnIndex}`,
+  };
+}
+
+const isFromUser = (item: InputItem): boolean =>
+  (item.type === 'message' && item.role === 'user') || item.type === 'agent_message';
+const isFromOperator = (item: InputItem): boolean =>
+  item.type === 'message' && (item.role === 'system' || item.role === 'developer');
+const isToolOutput = (item: InputItem): boolean => item.type.endsWith('_call_output');
+
+/** The text of an item: of its parts, its output, or its call. What is not text is left out. */
+function readText(item: InputItem): string {
+  const { name, arguments: json, input, content, output, summary } = item as Record<string, unknown>; // all checked below
+  return [name, json, input, content, output, summary].flatMap(readTexts).join('\n');
+}
+
+function readTexts(value: unknown): string[] {
+  if (typeof value === 'string') return value === '' ? [] : [value];
+  return Array.isArray(value) ? value.flatMap((part) => readTexts(part?.text ?? part?.refusal ?? part?.stdout)) : [];
+}
+
+function countInput({ input, instructions = '', tools }: SimulatorRequest): number {
+  let characters = instructions.length + (tools ? JSON.stringify(tools).length : 0);
+  let media = 0;
+  for (const item of input) {
+    characters += readText(item).length;
+    const { content, output } = item as Record<string, unknown>; // both checked
+    for (const parts of [content, output]) if (Array.isArray(parts)) media += parts.filter(isMedia).length;
+  }
+  return countTokens(characters) + media * TOKENS_OF_MEDIA;
+}
+
+const isMedia = (part: unknown): boolean =>
+  ['input_image', 'input_file', 'input_audio', 'input_video'].includes((part as { type: string } | null)?.type ?? '');

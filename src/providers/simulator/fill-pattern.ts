@@ -1,0 +1,188 @@
+const MOST_PATTERN = 1000;
+const MOST_TEXT = 10_000;
+const MOST_STEPS = 100_000;
+/** Tried in this order where a class only says what is not allowed. */
+const common = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .'];
+const digits = [...'0123456789'];
+
+/** What this file cannot write: look-around, references, properties of characters. */
+class Unsupported extends Error {}
+
+interface Reading {
+  readonly pattern: string[];
+  at: number;
+  /** What is left of `nth`; each place with several characters takes its share, so that other numbers give other texts. */
+  nth: number;
+  /** How often more than necessary a thing is repeated. */
+  readonly extra: number;
+  /** Characters of the pattern that may still be read, those read again included. */
+  stepsLeft: number;
+}
+
+/**
+ * Writes a text that a regular expression matches. The expression is only read, never run: it comes from the caller.
+ *
+ * @param least characters; reached where the expression can be stretched
+ * @returns undefined when it is no regular expression, or one that is beyond this
+ */
+export function fillPattern(pattern: string, least: number, nth: number): string | undefined {
+  if (pattern.length > MOST_PATTERN) return undefined;
+  try {
+    let text = '';
+    for (let extra = 0; extra <= MOST_TEXT; extra = extra * 2 + 1) {
+      const reading = { pattern: [...pattern], at: 0, nth, extra, stepsLeft: MOST_STEPS };
+      text = writeAlternatives(reading);
+      if (reading.at < reading.pattern.length) return undefined;
+      if (text.length >= least) break;
+    }
+    return text;
+  } catch (error) {
+    if (error instanceof Unsupported) return undefined;
+    throw error;
+  }
+}
+
+function writeAlternatives(reading: Reading): string {
+  const texts = [writeSequence(reading)];
+  while (take(reading, '|')) texts.push(writeSequence(reading));
+  return pick(reading, texts);
+}
+
+function writeSequence(reading: Reading): string {
+  let text = '';
+  while (reading.at < reading.pattern.length && !')|'.includes(reading.pattern[reading.at]!)) {
+    const from = { at: reading.at, nth: reading.nth };
+    let once = writeAtom(reading);
+    const count = readCount(reading);
+    const end = reading.at;
+    for (let times = 0; times < count; times++) {
+      if (times > 0) {
+        reading.at = from.at; // written anew, so that repeated places differ when `nth` asks for it
+        once = writeAtom(reading);
+      }
+      text += once;
+      if (text.length > MOST_TEXT) throw new Unsupported();
+    }
+    if (count === 0) reading.nth = from.nth;
+    reading.at = end;
+  }
+  return text;
+}
+
+/** Reads a quantifier, if there is one, and decides how often to repeat. */
+function readCount(reading: Reading): number {
+  const rest = reading.pattern.slice(reading.at, reading.at + 20).join('');
+  const [all, sign, from, comma, to] = /^(?:([*+?])|\{(\d{1,6})(?:(,)(\d{1,6})?)?\})\??/.exec(rest) ?? [];
+  if (all === undefined) return 1;
+  reading.at += all.length;
+  if (sign === '?') return Math.min(reading.extra, 1);
+  if (sign) return reading.extra + (sign === '+' ? 1 : 0);
+  const least = Number(from);
+  const most = comma === undefined ? least : to === undefined ? Number.POSITIVE_INFINITY : Number(to);
+  return Math.min(least + reading.extra, most);
+}
+
+function writeAtom(reading: Reading): string {
+  const character = next(reading);
+  switch (character) {
+    case '^':
+    case '$':
+      return '';
+    case '.':
+      return pick(reading, common);
+    case '(':
+      return writeGroup(reading);
+    case '[':
+      return writeClass(reading);
+    case '\\': {
+      const { characters, isNegated } = readEscape(reading);
+      return pick(reading, isNegated ? without(characters) : characters);
+    }
+    case '*':
+    case '+':
+    case '?':
+      throw new Unsupported();
+    default:
+      return character;
+  }
+}
+
+function writeGroup(reading: Reading): string {
+  if (take(reading, '?')) {
+    if (take(reading, '<') && !'=!'.includes(reading.pattern[reading.at] ?? '=')) {
+      while (next(reading) !== '>');
+    } else if (!take(reading, ':')) throw new Unsupported();
+  }
+  const text = writeAlternatives(reading);
+  if (!take(reading, ')')) throw new Unsupported();
+  return text;
+}
+
+function writeClass(reading: Reading): string {
+  const isNegated = take(reading, '^');
+  const allowed: string[] = [];
+  for (let isFirst = true; isFirst || reading.pattern[reading.at] !== ']'; isFirst = false) {
+    const character = next(reading);
+    if (isFirst && character === ']') throw new Unsupported();
+    const escaped = character === '\\' ? readEscape(reading) : undefined;
+    if (escaped?.isNegated) allowed.push(...without(escaped.characters));
+    else if (escaped && escaped.characters.length > 1) allowed.push(...escaped.characters);
+    else allowed.push(...readRange(reading, escaped?.characters[0] ?? character));
+  }
+  reading.at++;
+  return pick(reading, isNegated ? without(allowed) : allowed);
+}
+
+/** `a-z` → up to 100 of its characters; a character alone stands for itself. */
+function readRange(reading: Reading, from: string): string[] {
+  if (reading.pattern[reading.at] !== '-' || (reading.pattern[reading.at + 1] ?? ']') === ']') return [from];
+  reading.at++;
+  const character = next(reading);
+  const to = character === '\\' ? readEscape(reading).characters[0]! : character;
+  const first = from.codePointAt(0)!;
+  const count = to.codePointAt(0)! - first + 1;
+  if (count < 1) throw new Unsupported();
+  return Array.from({ length: Math.min(count, 100) }, (_, index) => String.fromCodePoint(first + index));
+}
+
+const controls: Record<string, string> = { n: '\n', r: '\r', t: '\t', f: '\f', v: '\v' };
+const classes: Record<string, string[]> = { d: digits, w: [...common.slice(0, 62), '_'], s: [' '] };
+
+function readEscape(reading: Reading): { characters: string[]; isNegated: boolean } {
+  const letter = next(reading);
+  const known = classes[letter.toLowerCase()];
+  if (known) return { characters: known, isNegated: letter !== letter.toLowerCase() };
+  if (controls[letter]) return { characters: [controls[letter]], isNegated: false };
+  const length = { x: 2, u: 4 }[letter];
+  if (length !== undefined) {
+    const code = reading.pattern.slice(reading.at, reading.at + length).join('');
+    if (!/^[\da-f]+$/i.test(code) || code.length < length) throw new Unsupported();
+    reading.at += length;
+    return { characters: [String.fromCharCode(Number.parseInt(code, 16))], isNegated: false };
+  }
+  if (/[\w]/.test(letter)) throw new Unsupported();
+  return { characters: [letter], isNegated: false };
+}
+
+function without(characters: string[]): string[] {
+  return common.filter((character) => !characters.includes(character));
+}
+
+function pick(reading: Reading, choices: string[]): string {
+  if (choices.length === 0) throw new Unsupported();
+  const choice = choices[reading.nth % choices.length]!;
+  reading.nth = Math.floor(reading.nth / choices.length);
+  return choice;
+}
+
+function take(reading: Reading, character: string): boolean {
+  const isThere = reading.pattern[reading.at] === character;
+  if (isThere) reading.at++;
+  return isThere;
+}
+
+function next(reading: Reading): string {
+  const character = reading.pattern[reading.at++];
+  if (character === undefined || --reading.stepsLeft < 0) throw new Unsupported();
+  return character;
+}

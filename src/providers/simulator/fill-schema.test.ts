@@ -1,0 +1,250 @@
+import fc from 'fast-check';
+import Schema from 'typebox/schema';
+import { expect, it } from 'vitest';
+import { fillPattern } from './fill-pattern.ts';
+import { fillSchema } from './fill-schema.ts';
+
+const fits = (schema: object, value: unknown) => Schema.Check(schema, value);
+
+it.each([
+  ['a text named for its property', { type: 'object', properties: { city: { type: 'string' } } }, { city: 'city' }],
+  ['const before type', { const: 7 }, 7],
+  ['the first of an enum', { enum: ['b', 'a'] }, 'b'],
+  ['a type that is not null', { type: ['null', 'integer'] }, 1],
+  ['null where nothing else is allowed', { type: 'null' }, null],
+  ['the lowest number', { type: 'integer', minimum: 3, maximum: 9 }, 3],
+  ['a number above an open bound', { type: 'integer', exclusiveMinimum: 3, maximum: 9 }, 4],
+  ['a multiple', { type: 'number', minimum: 1, multipleOf: 0.5 }, 1],
+  ['a fraction between open bounds', { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 }, 1 / 128],
+  ['a text of the least length', { type: 'string', minLength: 9 }, 'valuevalu'],
+  ['a text of the most length', { type: 'string', maxLength: 2 }, 'va'],
+  ['one entry', { type: 'array', items: { type: 'boolean' } }, [true]],
+  ['as many entries as are needed', { type: 'array', items: { type: 'string' }, minItems: 2 }, ['value', 'value 2']],
+  ['a tuple', { type: 'array', prefixItems: [{ const: 1 }, { const: 2 }], items: false, minItems: 2 }, [1, 2]],
+  ['an empty list', { type: 'array', maxItems: 0 }, []],
+  ['what a list must contain', { type: 'array', items: { type: 'integer' }, contains: { const: 5 } }, [5]],
+  [
+    'entries that differ',
+    { type: 'array', items: { enum: ['a', 'b', 'c'] }, minItems: 3, uniqueItems: true },
+    ['a', 'b', 'c'],
+  ],
+  ['required names without a schema', { type: 'object', required: ['a'] }, { a: 'a' }],
+  ['a map', { type: 'object', additionalProperties: { type: 'integer' } }, { key_1: 1 }],
+  ['no more properties than allowed', { properties: { a: {}, b: {} }, required: ['b'], maxProperties: 1 }, { b: 'b' }],
+  [
+    'all of several',
+    {
+      allOf: [
+        { type: 'number', minimum: 2 },
+        { type: 'integer', minimum: 1 },
+      ],
+    },
+    2,
+  ],
+  ['any that can be', { anyOf: [false, { type: 'string', enum: [1] }, { const: 'yes' }] }, 'yes'],
+  [
+    'one that no other allows',
+    { oneOf: [{ type: 'integer' }, { type: 'number', minimum: 0.5, multipleOf: 0.5 }] },
+    0.5,
+  ],
+  ['rules beside a choice', { type: 'integer', anyOf: [{ minimum: 5 }, { minimum: 9 }] }, 5],
+  ['true', true, 'value'],
+  ['nothing that can be', false, null],
+])('fills %s', (_, schema, value) => {
+  expect(fillSchema(schema)).toEqual(value);
+});
+
+it.each([
+  'date-time',
+  'date',
+  'time',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uri',
+  'uri-reference',
+  'uuid',
+  'json-pointer',
+  'regex',
+])('fills the format %s, also several times', (format) => {
+  const schema = { type: 'array', items: { type: 'string', format }, minItems: 3, uniqueItems: true };
+  const value = fillSchema(schema);
+  expect(value).toHaveLength(3);
+  expect(fits(schema, value)).toBe(true);
+});
+
+it('follows $ref to definitions, anchors and the root', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      city: { $ref: '#/$defs/a~1b' },
+      town: { $ref: '#town', minLength: 3 },
+      next: { anyOf: [{ $ref: '#' }, { type: 'null' }] },
+    },
+    required: ['city', 'town', 'next'],
+    additionalProperties: false,
+    $defs: { 'a/b': { const: 'Paris' }, b: { $anchor: 'town', type: 'string' } },
+  };
+  expect(fillSchema(schema)).toEqual({ city: 'Paris', town: 'town', next: null });
+});
+
+it.each([
+  [
+    'a list of itself',
+    {
+      $ref: '#/$defs/tree',
+      $defs: {
+        tree: {
+          type: 'object',
+          properties: { children: { type: 'array', items: { $ref: '#/$defs/tree' } } },
+          required: ['children'],
+        },
+      },
+    },
+  ],
+  [
+    'branches that recur',
+    {
+      anyOf: [
+        {
+          type: 'object',
+          properties: { left: { $ref: '#' }, right: { $ref: '#' }, middle: { $ref: '#' } },
+          required: ['left', 'right', 'middle'],
+        },
+        { type: 'integer' },
+      ],
+    },
+  ],
+])('ends %s', (_, schema) => {
+  const value = fillSchema(schema);
+  expect(value).not.toBe(null);
+  expect(fits(schema, value)).toBe(true);
+});
+
+it('gives up where every value would be endless, or the work is', () => {
+  expect(fillSchema({ type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] })).toBe(null);
+  expect(fillSchema({ $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } })).toBe(null);
+  const both = { anyOf: [{ type: 'string' }, { type: 'integer' }] };
+  expect(fillSchema({ allOf: [...Array(30).fill(both), { type: 'boolean' }] })).toBe(null);
+  expect(fillSchema({ type: 'array', minItems: 1e9 })).toBe(null);
+});
+
+it.each([
+  { required: 'a' },
+  { allOf: [{ required: 'a' }, { required: 5, enum: 4 }] },
+  { type: 7 },
+  { properties: null, type: 'object' },
+  { type: 'array', minItems: 'many' },
+  { $ref: '#/no/%E0%A4%A/where' },
+])('survives a schema that is none: %j', (schema) => {
+  expect(() => JSON.stringify(fillSchema(schema))).not.toThrow();
+});
+
+it.each([
+  '^[A-Z]{3}-\\d{4}$',
+  '^(red|green)+\\.[^a-y]x?$',
+  '^(?<year>\\d{4})-(?:0[1-9]|1[0-2])$',
+  '^\\u0041[\\w-]{2,}\\/\\s*$',
+  '^[^\\d]\\D\\S\\W$',
+  '^\\$[\\d.,]+ €$',
+])('fills the pattern %s', (pattern) => {
+  const values = fillSchema({
+    type: 'array',
+    items: { type: 'string', pattern, minLength: 4 },
+    minItems: 4,
+  }) as string[];
+  for (const value of values) expect(value).toMatch(new RegExp(pattern, 'u'));
+});
+
+it.each([
+  '(?=a)b',
+  '(',
+  '[',
+  '*',
+  'a)',
+  '\\1(a)',
+  '[b-a]',
+  '((){999999}){999999}',
+  'a{999999}',
+  'a'.repeat(1001),
+])('leaves the pattern %s alone', (pattern) => {
+  expect(fillPattern(pattern, 0, 0)).toBe(undefined);
+});
+
+const bounds = fc.tuple(fc.integer({ min: -50, max: 50 }), fc.integer({ min: 0, max: 20 }));
+const leaf = fc.oneof(
+  fc.constant({ type: 'boolean' }),
+  fc.constant({ type: 'null' }),
+  fc.constant({}),
+  fc.record({ type: fc.constant('string'), format: fc.constantFrom('date-time', 'email', 'uuid', 'uri', 'ipv4') }),
+  fc
+    .tuple(fc.nat(8), fc.nat(8))
+    .map(([least, more]) => ({ type: 'string', minLength: least, maxLength: least + more })),
+  bounds.map(([low, more]) => ({ type: 'integer', minimum: low, maximum: low + more })),
+  bounds.map(([low, more]) => ({ type: 'integer', exclusiveMinimum: low, exclusiveMaximum: low + more + 2 })),
+  bounds.map(([low, more]) => ({ type: ['null', 'number'], exclusiveMinimum: low / 7, maximum: (low + more + 1) / 7 })),
+  bounds.map(([low]) => ({ type: 'integer', maximum: low, multipleOf: 3 })),
+  fc.uniqueArray(fc.oneof(fc.string(), fc.integer()), { minLength: 1 }).map((values) => ({ enum: values })),
+  fc.jsonValue().map((value) => ({ const: JSON.parse(JSON.stringify(value)) })),
+);
+const { schema } = fc.letrec<{ schema: object }>((tie) => ({
+  schema: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    leaf,
+    fc
+      .tuple(fc.dictionary(fc.string(), tie('schema'), { maxKeys: 4 }), fc.boolean(), fc.boolean())
+      .map(([properties, isRequired, isOpen]) => ({
+        type: 'object',
+        properties,
+        required: isRequired ? Object.keys(properties) : [],
+        additionalProperties: isOpen,
+      })),
+    fc
+      .tuple(tie('schema'), fc.nat(3), fc.nat(3))
+      .map(([items, least, more]) => ({ type: 'array', items, minItems: least, maxItems: least + more })),
+    fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
+    fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((branches) => ({
+      oneOf: branches.map((branch, index) => ({
+        type: 'object',
+        properties: { kind: { const: index }, value: branch },
+        required: ['kind', 'value'],
+      })),
+    })),
+    tie('schema').map((part) => ({ allOf: [part, {}] })),
+  ),
+}));
+
+it('fits whatever it fills, and fills it the same way again', () => {
+  fc.assert(
+    fc.property(schema, (wanted) => {
+      const value = fillSchema(wanted);
+      expect(fits(wanted, value)).toBe(true);
+      expect(fillSchema(wanted)).toEqual(value);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+it('fits recursive schemas', () => {
+  fc.assert(
+    fc.property(schema, fc.boolean(), (part, isRequired) => {
+      const wanted = {
+        $ref: '#/$defs/node',
+        $defs: {
+          node: {
+            type: 'object',
+            properties: {
+              part,
+              next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] },
+              more: { type: 'array', items: { $ref: '#/$defs/node' } },
+            },
+            required: isRequired ? ['part', 'next', 'more'] : [],
+          },
+        },
+      };
+      expect(fits(wanted, fillSchema(wanted))).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,183 @@
+import { fillNumber } from './fill-number.ts';
+import { fillString } from './fill-string.ts';
+import { combineInto, type FlatSchema, flatten, type Root, type Rules } from './flat-schema.ts';
+import { isExclusive } from './one-of.ts';
+
+/** Where a value stands, as far as its making depends on it. */
+interface Place {
+  /** The property name; makes texts that tell what they are. */
+  name: string;
+  /** Another number, another value: for lists whose entries must differ. */
+  nth: number;
+  depth: number;
+  /** `$ref`s on the way here. */
+  refs: readonly string[];
+  /** May be left out, so recursion ends here. */
+  isOptional: boolean;
+}
+
+/** No value can be made: the schema forbids all, or recursion would not end. */
+const impossible = Symbol('impossible');
+
+const MOST_DEPTH = 32;
+const MOST_READINGS = 50_000;
+
+/**
+ * Makes a value that fits a JSON schema: always the same one. Optional properties are filled too, lists get one entry or
+ * as many as they need, and what refers to itself ends as early as the schema allows.
+ *
+ * Not heeded: `not`, `if`, `dependentSchemas`, `patternProperties`, `propertyNames`, look-around in `pattern`.
+ *
+ * @returns null when the schema allows no value of bounded depth
+ */
+export function fillSchema(schema: unknown): unknown {
+  const root: Root = { schema, readingsLeft: MOST_READINGS };
+  const value = fill(root, schema, { name: 'value', nth: 0, depth: 0, refs: ['#'], isOptional: false });
+  return value === impossible ? null : value;
+}
+
+function fill(root: Root, schema: unknown, place: Place): unknown {
+  if (place.depth > MOST_DEPTH) return impossible;
+  const flat = flatten(root, schema, place.refs);
+  if (!flat || (flat.recurs && place.isOptional)) return impossible;
+  return fillFlat(root, flat, place);
+}
+
+function fillFlat(root: Root, flat: FlatSchema, place: Place): unknown {
+  const [choice, ...others] = flat.choices;
+  if (!choice) return fillRules(root, flat, place);
+  const ways = choice.branches
+    .map((branch) => ({ branch, flat: combineInto(root, { ...flat, choices: others }, branch) }))
+    .filter((way) => way.flat !== undefined)
+    .sort((a, b) => rank(a.flat!, flat) - rank(b.flat!, flat));
+  let fallback: unknown = impossible;
+  for (const way of ways) {
+    const value = fillFlat(root, way.flat!, place);
+    if (value === impossible) continue;
+    if (!choice.exclusive || isExclusive(root, value, choice.branches, way.branch)) return value;
+    if (fallback === impossible) fallback = value;
+  }
+  return fallback;
+}
+
+/** Lower goes first: what does not recur, then what is not null, and inside a recursion what is small. */
+function rank(way: FlatSchema, before: FlatSchema): number {
+  const { type, properties, required, items } = way.rules;
+  const isNull = type === 'null' || way.rules.const === null;
+  if (way.recurs && !before.recurs) return 10;
+  if (!way.recurs) return isNull ? 1 : 0;
+  if (type === 'object' || properties || required) return 3;
+  return type === 'array' || items ? 2 : 1;
+}
+
+function fillRules(root: Root, flat: FlatSchema, place: Place): unknown {
+  const { rules } = flat;
+  if (Object.hasOwn(rules, 'const')) return rules.const;
+  const types = listTypes(rules);
+  if (Array.isArray(rules.enum)) {
+    const allowed = rules.enum.filter((value) => types.some((type) => isOfType(value, type)));
+    return allowed.length === 0 ? impossible : allowed[place.nth % allowed.length];
+  }
+  const inside = { ...place, refs: flat.refs };
+  for (const type of types) {
+    const value = fillType(root, type, rules, inside);
+    if (value !== impossible && value !== undefined) return value;
+  }
+  return impossible;
+}
+
+const allTypes = ['string', 'number', 'boolean', 'object', 'array', 'null'];
+
+/** The types to try, null last. A schema that names none is guessed from its rules. */
+function listTypes(rules: Rules): string[] {
+  const { type } = rules;
+  if (typeof type === 'string') return [type];
+  if (Array.isArray(type)) return type.toSorted((a, b) => Number(a === 'null') - Number(b === 'null'));
+  if (rules.properties || rules.required || rules.additionalProperties !== undefined) return ['object', ...allTypes];
+  if (rules.items !== undefined || rules.prefixItems || rules.contains) return ['array', ...allTypes];
+  const numeric = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
+  return numeric.some((rule) => rule in rules) ? ['number', ...allTypes] : allTypes;
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  if (type === 'null') return value === null;
+  if (type === 'array') return Array.isArray(value);
+  if (type === 'integer') return Number.isInteger(value);
+  if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === type;
+}
+
+function fillType(root: Root, type: string, rules: Rules, place: Place): unknown {
+  switch (type) {
+    case 'object':
+      return fillObject(root, rules, place);
+    case 'array':
+      return fillArray(root, rules, place);
+    case 'string':
+      return fillString(rules, place.name, place.nth);
+    case 'number':
+    case 'integer':
+      return fillNumber(rules, type === 'integer', place.nth) ?? impossible;
+    case 'boolean':
+      return place.nth % 2 === 0;
+    case 'null':
+      return null;
+    default:
+      return impossible;
+  }
+}
+
+function fillObject(root: Root, rules: Rules, place: Place): unknown {
+  const properties = (rules.properties ?? {}) as Rules; // a schema that says otherwise is broken, and fills as it can
+  const required = new Set(Array.isArray(rules.required) ? (rules.required as string[]) : []);
+  const most = Number(rules.maxProperties ?? Number.POSITIVE_INFINITY);
+  const least = Number(rules.minProperties ?? 0);
+  const rest = rules.additionalProperties;
+  const entries: [string, unknown][] = [];
+  let optionalRoom = most - required.size;
+  for (const name of new Set([...Object.keys(properties), ...required])) {
+    const isOptional = !required.has(name);
+    if (isOptional && optionalRoom <= 0) continue;
+    const schema = Object.hasOwn(properties, name) ? properties[name] : rest;
+    const value = fill(root, schema, { ...place, name, depth: place.depth + 1, isOptional });
+    if (value === impossible && !isOptional) return impossible;
+    if (value === impossible) continue;
+    if (isOptional) optionalRoom--;
+    entries.push([name, value]);
+  }
+  const isMap = typeof rest === 'object' && Object.keys(properties).length === 0 && most > 0;
+  for (let extra = 1; entries.length < Math.max(least, isMap ? 1 : 0) && rest !== false; extra++) {
+    const name = `key_${extra}`;
+    if (Object.hasOwn(properties, name)) continue;
+    const isOptional = entries.length >= least;
+    const value = fill(root, rest, { ...place, name, depth: place.depth + 1, isOptional });
+    if (value === impossible) break;
+    entries.push([name, value]);
+  }
+  return entries.length < least ? impossible : Object.fromEntries(entries);
+}
+
+function fillArray(root: Root, rules: Rules, place: Place): unknown {
+  const prefix = Array.isArray(rules.prefixItems) ? rules.prefixItems : [];
+  const wanted = Number(rules.contains === undefined ? 0 : (rules.minContains ?? 1));
+  const least = Math.max(Number(rules.minItems ?? 0), wanted);
+  const most = Number(rules.maxItems ?? Number.POSITIVE_INFINITY);
+  const length = Math.min(Math.max(least, prefix.length, rules.items === false ? 0 : 1), most);
+  const values: unknown[] = [];
+  const seen = new Set<string>();
+  for (let index = 0; index < length; index++) {
+    const schema = index < prefix.length ? prefix[index] : (rules.items ?? true);
+    const entry = index < wanted ? { allOf: [schema, rules.contains] } : schema;
+    let value: unknown = impossible;
+    // Entries that must differ are tried with other numbers until one does.
+    for (let nth = index; nth < index + 100; nth++) {
+      value = fill(root, entry, { ...place, nth, depth: place.depth + 1, isOptional: index >= least });
+      if (rules.uniqueItems !== true || value === impossible || !seen.has(JSON.stringify(value))) break;
+      value = impossible;
+    }
+    if (value === impossible) break;
+    seen.add(JSON.stringify(value));
+    values.push(value);
+  }
+  return values.length < least ? impossible : values;
+}

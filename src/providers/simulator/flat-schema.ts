@@ -1,0 +1,126 @@
+/** The keywords of one schema object. Values are as the caller sent them: check before use. */
+export type Rules = Record<string, unknown>;
+
+/** The whole schema, and how much work may still be spent on it. */
+export interface Root {
+  readonly schema: unknown;
+  /** Schemas that may still be read. Bounds the work on a hostile schema; at 0 nothing more is made. */
+  readingsLeft: number;
+}
+
+/** A schema with every `$ref` and `allOf` folded in; what is left to choose stands apart. */
+export interface FlatSchema {
+  rules: Rules;
+  choices: { branches: unknown[]; exclusive: boolean }[];
+  /** Every `$ref` on the way here. */
+  refs: readonly string[];
+  /** One of them was met twice: the schema refers to itself. */
+  recurs: boolean;
+}
+
+const MOST_REFS = 200;
+
+/** @returns undefined when the schema allows nothing */
+export function flatten(root: Root, schema: unknown, refs: readonly string[]): FlatSchema | undefined {
+  return combineInto(root, { rules: {}, choices: [], refs, recurs: new Set(refs).size < refs.length }, schema);
+}
+
+/** What satisfies both. @returns undefined when nothing does, as far as one can tell without trying */
+export function combineInto(root: Root, flat: FlatSchema, schema: unknown): FlatSchema | undefined {
+  if (schema === false || flat.refs.length > MOST_REFS || --root.readingsLeft < 0) return undefined;
+  if (!isRules(schema)) return flat;
+  const { $ref, allOf, anyOf, oneOf, ...rules } = schema;
+  const combined = combineRules(flat.rules, rules);
+  if (!combined) return undefined;
+  let result: FlatSchema | undefined = { ...flat, rules: combined, choices: [...flat.choices] };
+  if (Array.isArray(anyOf)) result.choices.push({ branches: anyOf, exclusive: false });
+  if (Array.isArray(oneOf)) result.choices.push({ branches: oneOf, exclusive: true });
+  if (typeof $ref === 'string') {
+    const recurs = result.recurs || result.refs.includes($ref);
+    result = combineInto(root, { ...result, recurs, refs: [...result.refs, $ref] }, findRef(root.schema, $ref));
+  }
+  for (const part of Array.isArray(allOf) ? allOf : []) if (result) result = combineInto(root, result, part);
+  return result;
+}
+
+const isRules = (value: unknown): value is Rules =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A pointer into the schema, an `$anchor` or an `$id` among its definitions. What is not found allows anything. */
+function findRef(root: unknown, ref: string): unknown {
+  if (ref === '#' || !isRules(root)) return root;
+  if (ref.startsWith('#/')) {
+    let place: unknown = root;
+    for (const step of ref.slice(2).split('/')) {
+      const key = decode(step).replaceAll('~1', '/').replaceAll('~0', '~');
+      place =
+        isRules(place) || Array.isArray(place) ? (Object.hasOwn(place, key) ? (place as Rules)[key] : true) : true;
+    }
+    return place;
+  }
+  const definitions = [root.$defs, root.definitions].filter(isRules).flatMap(Object.values).filter(isRules);
+  return definitions.find(({ $id, $anchor }) => $id === ref || `#${$anchor}` === ref) ?? true;
+}
+
+function decode(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}
+
+type Combine = (a: never, b: never) => unknown;
+const larger = (a: number, b: number) => Math.max(a, b);
+const smaller = (a: number, b: number) => Math.min(a, b);
+const both = (a: unknown, b: unknown) => ({ allOf: [a, b] });
+
+/** How two values of a keyword become one that says both; undefined: nothing satisfies both. Others: the later wins. */
+const combiners: Record<string, Combine> = {
+  minimum: larger,
+  exclusiveMinimum: larger,
+  minLength: larger,
+  minItems: larger,
+  minProperties: larger,
+  maximum: smaller,
+  exclusiveMaximum: smaller,
+  maxLength: smaller,
+  maxItems: smaller,
+  maxProperties: smaller,
+  items: both,
+  additionalProperties: both,
+  required: (a: unknown, b: unknown) => [...new Set([...listOf(a), ...listOf(b)])],
+  enum: (a: unknown, b: unknown) => listOf(a).filter((one) => listOf(b).some((other) => isSame(one, other))),
+  const: (a: unknown, b: unknown) => (isSame(a, b) ? a : undefined),
+  type: combineTypes,
+  properties: (a: unknown, b: unknown) => {
+    if (!isRules(a) || !isRules(b)) return a;
+    const shared = Object.keys(a).filter((name) => Object.hasOwn(b, name));
+    return { ...a, ...b, ...Object.fromEntries(shared.map((name) => [name, both(a[name], b[name])])) };
+  },
+};
+
+function combineRules(a: Rules, b: Rules): Rules | undefined {
+  const result = { ...a, ...b };
+  for (const name of Object.keys(b)) {
+    const combine = Object.hasOwn(a, name) && Object.hasOwn(combiners, name) ? combiners[name] : undefined;
+    if (!combine) continue;
+    const value = combine(a[name] as never, b[name] as never); // each keyword has its own type of value
+    if (value === undefined && a[name] !== undefined) return undefined;
+    result[name] = value;
+  }
+  return result;
+}
+
+function combineTypes(a: unknown, b: unknown): string[] | undefined {
+  const [first, second] = [[a].flat(), [b].flat()] as [string[], string[]];
+  const shared = first.flatMap((type) => {
+    if (second.includes(type)) return [type];
+    if (type === 'number' && second.includes('integer')) return ['integer'];
+    return type === 'integer' && second.includes('number') ? ['integer'] : [];
+  });
+  return shared.length === 0 ? undefined : shared;
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -1,0 +1,21 @@
+import { defineWire } from '../provider.ts';
+import { answer } from './answer.ts';
+import { createReader, readWhole } from './chunks.ts';
+import { readError } from './errors.ts';
+import { writeRequest } from './request.ts';
+
+/**
+ * A provider inside this process: the same request always gets the same answer, and the prompt can ask for anything
+ * that a provider may do, failures included.
+ *
+ * @see docs/reference/simulator.md
+ */
+export const simulator = defineWire<undefined>({
+  id: 'simulator',
+  authorize: () => ({}),
+  writeRequest,
+  createReader,
+  readWhole,
+  readError,
+  answer,
+});

@@ -1,0 +1,59 @@
+import type { ReasoningSetting } from '../../domain/request.ts';
+import type { Conversation } from './conversation.ts';
+import { nameSubject, takeWords, writeSentences } from './prose.ts';
+import type { SimulatorRequest } from './wire.ts';
+
+/** What a model says when no directive says it. */
+export interface SimulatorModel {
+  /** Undefined: this model does not reason of its own accord. */
+  reason?(conversation: Conversation, reasoning: ReasoningSetting): string;
+  answer(conversation: Conversation, request: SimulatorRequest): string;
+  /** Draws in place of writing. */
+  draws?: boolean;
+}
+
+/** The models of the simulator by the name behind `simulator/`. */
+export const models: Readonly<Record<string, SimulatorModel>> = {
+  echo: { answer: ({ prompt }) => prompt || 'There is nothing to echo.' },
+  writer: { answer: write },
+  reasoner: { reason, answer: ({ prompt }) => `After some thought: ${prompt || 'there was no question.'}` },
+  image: { answer: ({ prompt }) => prompt, draws: true },
+};
+
+const WRITER_CHARACTERS = 700;
+const WRITER_MOST_TOKENS = 2000;
+
+/** Whole sentences: as many as `max_output_tokens` has room for, or about 120 words. At least one. */
+function write({ prompt, turn }: Conversation, request: SimulatorRequest): string {
+  const limit = request.max_output_tokens;
+  const room = limit === undefined ? WRITER_CHARACTERS : Math.min(limit, WRITER_MOST_TOKENS) * 4;
+  const wanted = turn.words ?? 0;
+  let text = '';
+  let words = 0;
+  for (const sentence of writeSentences(prompt)) {
+    if (text !== '' && words >= wanted && (wanted > 0 || text.length + sentence.length >= room)) return text;
+    text += text === '' ? sentence : ` ${sentence}`;
+    if (wanted > 0) words += sentence.split(' ').length;
+  }
+  return text;
+}
+
+const stepsByEffort = { none: 0, minimal: 1, low: 2, medium: 3, high: 5, xhigh: 7, max: 9 };
+
+function reason({ prompt }: Conversation, { effort, enabled, max_tokens: maxTokens }: ReasoningSetting): string {
+  const steps = enabled === false ? 0 : stepsByEffort[effort ?? 'medium'];
+  const sentences = writeSentences(`reasoning ${prompt}`);
+  const lines = Array.from({ length: steps }, (_, index) => `${index + 1}. ${sentences.next().value}`);
+  const text = steps === 0 ? '' : [`The question is ${nameSubject(prompt)}.`, ...lines].join('\n');
+  return maxTokens == null ? text : text.slice(0, maxTokens * 4);
+}
+
+/** The text of an answer: of the model, or of what the tools said, cut or stretched to the words asked for. */
+export function speak(model: SimulatorModel, conversation: Conversation, request: SimulatorRequest): string {
+  const { outputs, turn } = conversation;
+  const text =
+    outputs.length > 0
+      ? outputs.map(({ name, text }) => `${name} answered: ${text}`).join('\n')
+      : model.answer(conversation, request);
+  return turn.words === undefined ? text : takeWords(text, turn.words);
+}

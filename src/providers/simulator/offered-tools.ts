@@ -1,0 +1,49 @@
+import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
+import type { SimulatorRequest } from './wire.ts';
+
+/** A tool that the model may call in this turn. */
+export interface OfferedTool {
+  kind: 'function' | 'custom';
+  name: string;
+  namespace?: string;
+  /** Of a function; null when it takes no arguments. */
+  parameters?: Record<string, unknown> | null;
+}
+
+/** The tools of the request and of `additional_tools` items, as far as `tool_choice` allows them. */
+export function listOfferedTools({ tools = [], tool_choice: choice, input }: SimulatorRequest): OfferedTool[] {
+  return [...tools, ...input.flatMap(readAdditionalTools)].flatMap(flatten).filter((tool) => isAllowed(tool, choice));
+}
+
+/** Must the model call a tool, whatever the prompt says? */
+export function mustCall(choice: ToolChoice | undefined): boolean {
+  if (typeof choice !== 'object') return choice === 'required';
+  return choice.type === 'function' || choice.type === 'custom' || ('mode' in choice && choice.mode === 'required');
+}
+
+/** Finds a tool by its name; one in a group also as `group.name`. */
+export function findTool(tools: OfferedTool[], name: string): OfferedTool | undefined {
+  return tools.find((tool) => tool.name === name || `${tool.namespace}.${tool.name}` === name);
+}
+
+const readAdditionalTools = (item: InputItem): Tool[] => (item.type === 'additional_tools' ? item.tools : []);
+
+function flatten(tool: Tool): OfferedTool[] {
+  switch (tool.type) {
+    case 'function':
+      return [{ kind: 'function', name: tool.name, parameters: tool.parameters }];
+    case 'custom':
+      return [{ kind: 'custom', name: tool.name }];
+    case 'namespace':
+      return tool.tools.flatMap((inner) => flatten(inner as Tool).map((flat) => ({ ...flat, namespace: tool.name })));
+    default:
+      return [];
+  }
+}
+
+function isAllowed(tool: OfferedTool, choice: ToolChoice | undefined): boolean {
+  if (choice === 'none') return false;
+  if (typeof choice !== 'object') return true;
+  if (choice.type === 'allowed_tools') return choice.tools.some((allowed) => allowed.name === tool.name);
+  return !('name' in choice) || choice.name === tool.name;
+}

@@ -1,0 +1,96 @@
+import type { Conversation } from './conversation.ts';
+import { fillSchema } from './fill-schema.ts';
+import type { Order } from './language.ts';
+import { type SimulatorModel, speak } from './models.ts';
+import { findTool, listOfferedTools, mustCall, type OfferedTool } from './offered-tools.ts';
+import { nameSubject } from './prose.ts';
+import type { SimulatorRequest } from './wire.ts';
+
+/** One thing that an answer puts out, whole. `answer.ts` cuts it into tokens. */
+export type Output =
+  | { kind: 'reasoning'; text: string; summary?: string }
+  | { kind: 'text'; text: string; cites: { url: string; title: string }[] }
+  | { kind: 'refusal'; text: string }
+  | { kind: 'call'; tool: OfferedTool; text: string }
+  | { kind: 'image'; prompt: string };
+
+/** Decides what to put out: what the directives order, and else what the request and the model call for. */
+export function planOutputs(model: SimulatorModel, request: SimulatorRequest, conversation: Conversation): Output[] {
+  const { orders } = conversation.turn;
+  const outputs: Output[] = [];
+  if (!orders.some((order) => order.kind === 'reason')) {
+    const thought = model.reason?.(conversation, request.reasoning ?? {}) ?? '';
+    if (thought !== '') outputs.push(think(thought, request, conversation));
+  }
+  const isScripted = orders.some((order) => order.kind !== 'reason' && order.kind !== 'cite');
+  const tools = listOfferedTools(request);
+  for (const order of orders) if (order.kind !== 'cite') outputs.push(obey(order, tools, request, conversation));
+  if (!isScripted) outputs.push(...answerFreely(model, tools, request, conversation));
+  addCites(outputs, orders);
+  return request.parallel_tool_calls === false ? keepFirstCall(outputs) : outputs;
+}
+
+function obey(
+  order: Exclude<Order, { kind: 'cite' }>,
+  tools: OfferedTool[],
+  request: SimulatorRequest,
+  conversation: Conversation,
+): Output {
+  switch (order.kind) {
+    case 'say':
+      return { kind: 'text', text: order.text, cites: [] };
+    case 'refuse':
+      return { kind: 'refusal', text: order.text };
+    case 'reason':
+      return think(order.text, request, conversation);
+    case 'call': {
+      const tool = findTool(tools, order.name);
+      if (!tool) return { kind: 'text', text: `I was offered no tool named ${order.name}.`, cites: [] };
+      return { kind: 'call', tool, text: order.rest || makeArguments(tool, conversation) };
+    }
+  }
+}
+
+function think(text: string, { reasoning }: SimulatorRequest, { prompt }: Conversation): Output {
+  return { kind: 'reasoning', text, ...(reasoning?.summary && { summary: `Thought about ${nameSubject(prompt)}.` }) };
+}
+
+function answerFreely(
+  model: SimulatorModel,
+  tools: OfferedTool[],
+  request: SimulatorRequest,
+  conversation: Conversation,
+): Output[] {
+  const { format, tool_choice: choice } = request;
+  const tool = tools[0];
+  if (tool && conversation.isFirstTurn && mustCall(choice)) {
+    return [{ kind: 'call', tool, text: makeArguments(tool, conversation) }];
+  }
+  if (model.draws) return [{ kind: 'image', prompt: conversation.prompt }];
+  if (format?.type === 'json_schema') {
+    return [{ kind: 'text', text: JSON.stringify(fillSchema(format.schema)), cites: [] }];
+  }
+  const text = speak(model, conversation, request);
+  if (format?.type === 'json_object') return [{ kind: 'text', text: JSON.stringify({ answer: text }), cites: [] }];
+  return [{ kind: 'text', text, cites: [] }];
+}
+
+function makeArguments(tool: OfferedTool, { prompt }: Conversation): string {
+  if (tool.kind === 'custom') return prompt || tool.name;
+  return JSON.stringify(fillSchema(tool.parameters ?? { type: 'object', properties: {}, additionalProperties: false }));
+}
+
+/** A citation belongs to the text before it, or to the first text when none came before. */
+function addCites(outputs: Output[], orders: Order[]): void {
+  const texts = outputs.filter((output) => output.kind === 'text');
+  let said = 0;
+  for (const order of orders) {
+    if (order.kind === 'say') said++;
+    if (order.kind === 'cite') texts[Math.max(0, said - 1)]?.cites.push({ url: order.url, title: order.title });
+  }
+}
+
+function keepFirstCall(outputs: Output[]): Output[] {
+  const first = outputs.find((output) => output.kind === 'call');
+  return outputs.filter((output) => output.kind !== 'call' || output === first);
+}

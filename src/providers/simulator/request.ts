@@ -1,0 +1,61 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { Tool } from '../../domain/items.ts';
+import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
+import type { Target, UpstreamRequest } from '../provider.ts';
+import type { SimulatorRequest } from './wire.ts';
+
+/** Fields that change how a model samples, caches or is billed. The simulator does none of these. */
+const harmless = [
+  'cache_control',
+  'frequency_penalty',
+  'image_config',
+  'presence_penalty',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'safety_identifier',
+  'service_tier',
+  'temperature',
+  'top_k',
+  'top_p',
+  'truncation',
+] as const satisfies (keyof ResponseRequest)[];
+
+/** Writes the request for the simulator. @throws {GatewayError} `invalid_request` for what only real providers have */
+export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<undefined> {
+  if (request.prompt) throw refuse('prompt', 'it keeps no prompt templates', target);
+  for (const [index, tool] of (request.tools ?? []).entries()) {
+    if (!isClientTool(tool)) throw refuse(`tools[${index}]`, `it does not run the hosted tool ${tool.type}`, target);
+  }
+  for (const [index, item] of request.input.entries()) {
+    if (item.type === 'item_reference') throw refuse(`input[${index}]`, 'it stores no items', target);
+  }
+  const body: SimulatorRequest = { model: target.upstreamModel, input: request.input };
+  if (request.instructions) body.instructions = request.instructions;
+  if (request.tools) body.tools = request.tools;
+  if (request.tool_choice) body.tool_choice = request.tool_choice;
+  if (request.parallel_tool_calls != null) body.parallel_tool_calls = request.parallel_tool_calls;
+  if (request.text?.format) body.format = request.text.format;
+  const reasoning = readReasoning(request);
+  if (reasoning) body.reasoning = reasoning;
+  if (request.max_output_tokens != null) body.max_output_tokens = request.max_output_tokens;
+  if (request.top_logprobs || request.include?.includes('message.output_text.logprobs')) {
+    body.logprobs = request.top_logprobs ?? 0;
+  }
+  const dropped: string[] = harmless.filter((field) => request[field] != null);
+  if (request.text?.verbosity != null) dropped.push('text.verbosity');
+  return { path: '/answer', body: { ...body }, dropped, reading: undefined };
+}
+
+/** Tools that the simulator can call: the client runs them. */
+const isClientTool = (tool: Tool): boolean => ['function', 'custom', 'namespace'].includes(tool.type);
+
+/** The last update of the configuration in the input counts as the effort of the request. @see responses-items.md 2.6 */
+function readReasoning({ reasoning, input }: ResponseRequest): ReasoningSetting | undefined {
+  const update = input.findLast((item) => item.type === 'configuration_update');
+  return update ? { ...reasoning, effort: update.reasoning.effort } : (reasoning ?? undefined);
+}
+
+function refuse(path: string, reason: string, target: Target): GatewayError {
+  const message = `${path}: ${target.endpoint} cannot take this, since it is the simulator and ${reason}.`;
+  return new GatewayError('invalid_request', message, { metadata: { issues: [{ path, message }] } });
+}
