@@ -13,6 +13,7 @@ import { buildEndpoints } from './build-endpoints.ts';
 import { createCatalog } from './catalog/catalog.ts';
 import type { Config } from './config/schema.ts';
 import { GatewayError } from './domain/errors.ts';
+import type { StageRecord } from './domain/router-metadata.ts';
 import { listRoutes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { openLedger } from './metering/ledger.ts';
@@ -20,6 +21,8 @@ import { assembleStages } from './pipeline/assemble-stages.ts';
 import { describeRun } from './pipeline/router-metadata.ts';
 import { readMasterKey, takeDataFolder } from './platform/data-folder/data-folder.ts';
 import type { Storage } from './platform/storage/storage.ts';
+import { plugins } from './plugins/index.ts';
+import { findSetting } from './plugins/plugin.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -75,7 +78,11 @@ export async function createGateway({ config: initial, dataDir }: GatewayOptions
   const stages = assembleStages({
     findEndpoints: (slug) => catalog.find(slug),
     inspectors: [checkMeaning],
-    preparers: [],
+    preparers: plugins.map((plugin) => (run) => {
+      const setting = findSetting(run.request, plugin.id);
+      const record = (stage: StageRecord) => void run.stages.push(stage);
+      return setting && plugin.prepare({ request: run.request, record }, setting);
+    }),
     book: (entry) => ledger.book(entry),
     hashEndUser: (workspaceId, id) =>
       `hg_${createHmac('sha256', masterKey).update(`end-user\0${workspaceId}\0${id}`).digest('hex').slice(0, 40)}`,

@@ -42,7 +42,7 @@ export function assembleStages(parts: PipelineParts): Stages {
       return run.plan;
     },
     runSteps: (run, plan) => walkPlan(run, plan, parts.upstreamBodyLimit()),
-    revise: (run, prepared, chunks) => reviseChunks(run, prepared.revisers, chunks),
+    revise: (prepared, chunks) => reviseChunks(prepared.revisers, chunks),
     buildEvents: (run, chunks) => buildEvents(run, chunks, builderFor(run, parts.region())),
     closeRun(run) {
       parts.book(writeLedgerEntry(run));

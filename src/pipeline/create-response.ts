@@ -16,7 +16,7 @@ export async function* createResponse(stages: Stages, run: Run): AsyncGenerator<
     const prepared = stages.prepare(run);
     const plan = stages.planRoute(run);
     const chunks = stages.runSteps(run, plan);
-    yield* stages.buildEvents(run, stages.revise(run, prepared, chunks));
+    yield* stages.buildEvents(run, stages.revise(prepared, chunks));
   } catch (error) {
     run.error = asGatewayError(error);
     throw run.error;

@@ -34,7 +34,7 @@ export interface Stages {
   /** @throws {GatewayError} when there is nowhere to go */
   planRoute(run: Run): Plan<Endpoint>;
   runSteps(run: Run, plan: Plan<Endpoint>): AsyncIterable<Chunk[]>;
-  revise(run: Run, prepared: Prepared, chunks: AsyncIterable<Chunk[]>): AsyncIterable<Chunk[]>;
+  revise(prepared: Prepared, chunks: AsyncIterable<Chunk[]>): AsyncIterable<Chunk[]>;
   buildEvents(run: Run, chunks: AsyncIterable<Chunk[]>): AsyncGenerator<ResponseEvent[]>;
   /** Settles and books; whatever happened before. */
   closeRun(run: Run): void;

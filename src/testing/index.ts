@@ -2,3 +2,4 @@
 export * from './answers.ts';
 export * from './scripted-upstream.ts';
 export * from './test-gateway.ts';
+export * from './replay.ts';
