@@ -125,8 +125,8 @@ function readFile(file: string, shownFile: string): FileTree {
   return written;
 }
 
-/** Relative when that is shorter: people read it. */
-function showPath(file: string, cwd: string): string {
+/** For messages: relative to the working directory when it is in there. */
+export function showPath(file: string, cwd: string): string {
   const short = relative(cwd, file);
   return short.startsWith('..') ? file : short;
 }

@@ -8,12 +8,12 @@ import { type Static, Type } from 'typebox';
  * `says` puts a pattern into words, after "must be".
  */
 
-const milliseconds = (description: string, value: number, minimum = 1) =>
-  Type.Integer({ description, default: value, minimum, maximum: 2_147_483_647 });
+const milliseconds = (description: string, value: number, minimum = 1, more: { restart?: true } = {}) =>
+  Type.Integer({ description, default: value, minimum, maximum: 2_147_483_647, ...more });
 const optionalMilliseconds = (description: string) =>
   Type.Optional(Type.Integer({ description, minimum: 1, maximum: 2_147_483_647 }));
-const bytes = (description: string, value: number) =>
-  Type.Integer({ description, default: value, minimum: 1024, maximum: 1_073_741_824, unit: 'bytes' });
+const bytes = (description: string, value: number, more: { restart?: true } = {}) =>
+  Type.Integer({ description, default: value, minimum: 1024, maximum: 1_073_741_824, unit: 'bytes', ...more });
 const price = (description: string) =>
   Type.Optional(
     Type.Union(
@@ -49,13 +49,16 @@ const server = Type.Object({
     default: [],
   }),
   region: Type.String({ description: 'Name of the region this gateway stands in.', default: 'local', minLength: 1 }),
-  body_limit: bytes('Largest request body, in bytes or as `32MiB`. A larger one gets 413.', 33_554_432),
+  body_limit: bytes('Largest request body, in bytes or as `32MiB`. A larger one gets 413.', 33_554_432, {
+    restart: true,
+  }),
   upstream_body_limit: bytes('Largest whole answer read from a provider, in bytes or as `32MiB`.', 33_554_432),
   cors_origins: Type.Array(
     Type.String({ pattern: '^(\\*|https?://[^/?#@\\s]+)$', says: 'an origin like `https://app.example.com`, or `*`' }),
     {
       description: 'Origins whose pages may call the gateway; `*` is any. Empty: CORS is off.',
       default: [],
+      restart: true,
     },
   ),
   keep_alive_comment_ms: milliseconds(
@@ -222,7 +225,7 @@ export const configSchema = Type.Object({
   }),
   timeouts: Type.Object({
     request_ms: milliseconds('Deadline of a client’s whole request; 408 after it.', 600_000),
-    receive_ms: milliseconds('Until a client has sent its whole request; 408 after it.', 120_000),
+    receive_ms: milliseconds('Until a client has sent its whole request; 408 after it.', 120_000, 1, { restart: true }),
     connect_ms: milliseconds('Until a connection to a provider stands.', 5_000),
     first_byte_ms: milliseconds('Until a provider’s answer begins.', 120_000),
     idle_ms: milliseconds('Longest silence within a provider’s answer.', 60_000),
