@@ -1,0 +1,81 @@
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Config } from '../../config/schema.ts';
+import { readMessage } from '../terminal.ts';
+import type { Finding } from './finding.ts';
+
+const oldestNode = 24;
+const mebibyte = 1024 ** 2;
+
+/** @param version as in `process.versions.node` */
+export function checkNode(version: string): Finding {
+  const isOld = Number.parseInt(version, 10) < oldestNode;
+  const finding: Finding = { status: isOld ? 'fail' : 'ok', subject: 'node', says: `v${version}` };
+  if (isOld) finding.mend = `Install Node ${oldestNode} or newer: https://nodejs.org`;
+  return finding;
+}
+
+/** Is it there, or can it be made; may we write into it; is there room? */
+export async function checkDataDir(dataDir: string): Promise<Finding> {
+  const subject = 'data folder';
+  const there = await findThere(dataDir);
+  try {
+    await access(there, constants.W_OK | constants.X_OK);
+  } catch {
+    return {
+      status: 'fail',
+      subject,
+      says: `${there} cannot be written`,
+      mend: 'Give the user who runs Headgate write access, or choose another folder with --data.',
+    };
+  }
+  const { bavail, bsize } = await statfs(there);
+  const free = (bavail * bsize) / mebibyte;
+  const room = `${free >= 1024 ? `${(free / 1024).toFixed(1)} GiB` : `${Math.floor(free)} MiB`} free`;
+  const says = `${dataDir}${there === dataDir ? '' : ', made at the first start'}; ${room}`;
+  if (free >= 1024) return { status: 'ok', subject, says };
+  return { status: free < 64 ? 'fail' : 'warn', subject, says, mend: 'Make room: the ledger grows with each request.' };
+}
+
+/** The folder itself, or the nearest one above it that exists. */
+async function findThere(folder: string): Promise<string> {
+  for (let here = folder; ; here = dirname(here)) {
+    const found = await stat(here).catch(() => undefined);
+    if (found || here === dirname(here)) return here;
+  }
+}
+
+/** Where the gateway keeps a master key that nobody configured. */
+export const masterKeyFile = 'master.key';
+
+/** Is it configured, or kept in a file that nobody else can read? */
+export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataDir: string): Promise<Finding> {
+  const subject = 'master key';
+  if (secrets.master_key !== undefined) {
+    if (secrets.master_key.length >= 32) return { status: 'ok', subject, says: 'configured' };
+    return {
+      status: 'warn',
+      subject,
+      says: 'configured, but short',
+      mend: 'Take 32 or more characters: openssl rand -hex 32',
+    };
+  }
+  const file = join(dataDir, masterKeyFile);
+  let mode: number;
+  try {
+    mode = (await stat(file)).mode & 0o777;
+  } catch (error) {
+    // Node's errors of the file system carry a code.
+    const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    if (isAbsent) return { status: 'ok', subject, says: 'made at the first start' };
+    return {
+      status: 'fail',
+      subject,
+      says: `${file}: ${readMessage(error)}`,
+      mend: 'Give the user who runs Headgate access.',
+    };
+  }
+  const says = `${file}, mode ${mode.toString(8).padStart(4, '0')}`;
+  if (process.platform === 'win32' || (mode & 0o077) === 0) return { status: 'ok', subject, says };
+  return { status: 'fail', subject, says: `${says}: others can read it`, mend: `chmod 600 ${file}` };
+}

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { Config } from '../../config/schema.ts';
+import { readMessage } from '../terminal.ts';
+import type { Finding } from './finding.ts';
+
+const timeoutMs = 2000;
+
+/** Is the port free, or does a Headgate answer there already? */
+export async function checkPort({ host, port }: Pick<Config['server'], 'host' | 'port'>): Promise<Finding> {
+  const subject = 'port';
+  const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  if (port === 0) return { status: 'ok', subject, says: 'any free one' };
+  const error = await tryListen(host, port);
+  if (error === undefined) return { status: 'ok', subject, says: `${place} is free` };
+  if (error.code !== 'EADDRINUSE') {
+    return {
+      status: 'fail',
+      subject,
+      says: `${place}: ${readMessage(error)}`,
+      mend: 'Choose another --host or --port.',
+    };
+  }
+  if (await isHeadgate(host, port)) return { status: 'ok', subject, says: `a Headgate answers at ${place}` };
+  return {
+    status: 'fail',
+    subject,
+    says: `${place} is in use by another program`,
+    mend: 'Stop it, or choose another port with --port or server.port.',
+  };
+}
+
+async function tryListen(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
+  const server = createServer();
+  try {
+    const listening = once(server, 'listening');
+    server.listen({ host, port, exclusive: true });
+    await listening;
+    return undefined;
+  } catch (error) {
+    return error as NodeJS.ErrnoException; // what listen() emits
+  } finally {
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+async function isHeadgate(host: string, port: number): Promise<boolean> {
+  const reachable =
+    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
+  try {
+    const answer = await fetch(`http://${reachable}:${port}/health`, { signal: AbortSignal.timeout(timeoutMs) });
+    const body: unknown = await answer.json();
+    return typeof body === 'object' && body !== null && 'name' in body && body.name === 'headgate';
+  } catch {
+    return false;
+  }
+}

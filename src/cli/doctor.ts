@@ -1,0 +1,67 @@
+import { ConfigError, type LoadedConfig } from '../config/load.ts';
+import type { Finding } from './checks/finding.ts';
+import { checkDataDir, checkMasterKey, checkNode } from './checks/machine.ts';
+import { checkPort } from './checks/port.ts';
+import { checkProvider } from './checks/provider.ts';
+import { checkStorage } from './checks/storage.ts';
+import { type Colour, paint, type Terminal } from './terminal.ts';
+
+export interface DoctorOptions {
+  /** Ask each provider for its models, with each of its keys. */
+  probe?: boolean;
+}
+
+const colours: Record<Finding['status'], Colour> = { ok: 'green', warn: 'yellow', fail: 'red' };
+
+/**
+ * Checks what a start needs and says how to mend what is wrong. Changes nothing.
+ *
+ * @returns the exit code: 1 when something is broken
+ */
+export async function doctor(terminal: Terminal, load: () => LoadedConfig, options: DoctorOptions): Promise<number> {
+  const findings = [checkNode(process.versions.node)];
+  const loaded = tryLoad(load, findings);
+  if (loaded) {
+    const { config, dataDir } = loaded;
+    findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir), await checkStorage(config));
+    findings.push(await checkPort(config.server));
+    const byProvider = await Promise.all(
+      config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
+    );
+    findings.push(...byProvider.flat());
+  }
+  printFindings(terminal, findings);
+  return findings.some(({ status }) => status === 'fail') ? 1 : 0;
+}
+
+function tryLoad(load: () => LoadedConfig, findings: Finding[]): LoadedConfig | undefined {
+  try {
+    const loaded = load();
+    findings.push({ status: 'ok', subject: 'config', says: loaded.file ?? 'no file, so the defaults' });
+    for (const warning of loaded.warnings) findings.push({ status: 'warn', subject: 'config', says: warning });
+    return loaded;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const problem of error.problems) findings.push({ status: 'fail', subject: 'config', says: problem });
+    findings.push({
+      status: 'warn',
+      subject: 'others',
+      says: 'not checked, because they need the configuration',
+      mend: 'Correct the lines above. Every key is in docs/reference/configuration.md.',
+    });
+    return undefined;
+  }
+}
+
+function printFindings(terminal: Terminal, findings: readonly Finding[]): void {
+  const width = Math.max(...findings.map(({ subject }) => subject.length));
+  for (const { status, subject, says, mend } of findings) {
+    const word = paint(terminal, colours[status], status.padEnd(4));
+    terminal.stdout.write(`${word}  ${subject.padEnd(width)}  ${says}\n`);
+    if (mend !== undefined) terminal.stdout.write(`${' '.repeat(width + 8)}${paint(terminal, 'dim', `-> ${mend}`)}\n`);
+  }
+  const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
+  const [broken, warned] = [count('fail'), count('warn')];
+  const verdict = broken > 0 ? `${broken} broken` : warned > 0 ? 'Works' : 'All is well';
+  terminal.stdout.write(`\n${verdict}${warned > 0 ? `, ${warned} to look at` : ''}.\n`);
+}

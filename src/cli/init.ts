@@ -1,0 +1,50 @@
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { showPath } from '../config/load.ts';
+import { knownProviders } from './known-providers.ts';
+import { findLocalServers, localServers } from './local-servers.ts';
+import { CommandError, readMessage, type Terminal } from './terminal.ts';
+import { writeConfig } from './write-config.ts';
+
+export interface InitOptions {
+  /** Overwrites a file that is there. */
+  force?: boolean;
+  /** Default: `headgate.yaml`. */
+  output?: string;
+}
+
+/**
+ * Writes a configuration with the providers whose key is in the environment and the model servers of this machine.
+ *
+ * @throws {CommandError} when the file is there already, or cannot be written
+ */
+export async function init(terminal: Terminal, options: InitOptions, servers = localServers): Promise<void> {
+  const { stdout, env, cwd } = terminal;
+  const file = resolve(cwd, options.output ?? 'headgate.yaml');
+  const shown = showPath(file, cwd);
+  const providers = knownProviders.filter((provider) => env[provider.env]);
+  const found = await findLocalServers(servers);
+
+  try {
+    writeFileSync(file, writeConfig(providers, found), { flag: options.force ? 'w' : 'wx' });
+  } catch (error) {
+    // Node's errors of the file system carry a code.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new CommandError(`${shown} is there already. --force overwrites it, --output writes another one.`);
+    }
+    throw new CommandError(`${shown} cannot be written: ${readMessage(error)}`);
+  }
+
+  stdout.write(`Wrote ${shown}.\n`);
+  for (const { name, env: variable, id } of providers)
+    stdout.write(`  ${name}: key in ${variable}, models as ${id}/…\n`);
+  for (const { name, baseUrl, models, id } of found) {
+    const count = models.length === 1 ? '1 model' : `${models.length} models`;
+    stdout.write(`  ${name}: answers at ${baseUrl} with ${count}, as ${id}/…\n`);
+  }
+  if (providers.length + found.length === 0) {
+    stdout.write('  No provider key in the environment and no model server on this machine: the simulator answers.\n');
+  }
+  const isUsual = shown === 'headgate.yaml';
+  stdout.write(`Next: headgate${isUsual ? '' : ` start --config ${shown}`}\n`);
+}

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { DEFAULT_MEMBER, DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
+import { createKeyText, hashKey, labelKey } from '../access/key-text.ts';
+import type { Config } from '../config/schema.ts';
+import type { AccessStore, KeyRecord } from '../platform/storage/storage.ts';
+import { withStore } from './open-store.ts';
+import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+
+export interface CreateKeyOptions {
+  name?: string;
+  /** Name or id. */
+  workspace?: string;
+  member?: string;
+  organization?: boolean;
+  management?: boolean;
+  /** ISO date, or `90d`, `12h`, `30m` from now. */
+  expires?: string;
+}
+
+/**
+ * Makes a key. Its text goes to stdout, alone and once; what it is goes to stderr.
+ *
+ * @throws {CommandError} when the options contradict each other, or name a workspace that is not there
+ */
+export async function createKey(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  options: CreateKeyOptions,
+): Promise<void> {
+  const kind = readKind(options);
+  const expiresAtMs = options.expires === undefined ? null : readExpiry(options.expires, Date.now());
+  const text = createKeyText(kind === 'management' ? 'management' : 'inference');
+
+  const key = await withStore(config, async ({ access }): Promise<KeyRecord> => {
+    const workspaceId = await settleWorkspace(access, options.workspace);
+    const memberId = kind === 'member' ? (options.member ?? DEFAULT_MEMBER) : null;
+    if (memberId !== null) await admitMember(access, memberId, workspaceId);
+    const record: KeyRecord = {
+      hash: hashKey(text),
+      name: options.name ?? `${kind} key`,
+      label: labelKey(text),
+      kind,
+      workspaceId,
+      memberId,
+      disabled: false,
+      createdAtMs: Date.now(),
+      expiresAtMs,
+    };
+    await access.putKey(record);
+    return record;
+  });
+
+  stdout.write(`${text}\n`);
+  const owner = { member: `of member ${key.memberId}`, organization: 'that acts as the organization', management: '' }[
+    kind
+  ];
+  const until = expiresAtMs === null ? '' : `, until ${new Date(expiresAtMs).toISOString()}`;
+  const what = kind === 'management' ? 'management key' : `inference key ${owner}`;
+  stderr.write(`"${key.name}": ${what}${until}. This is the only time its text is shown.\n`);
+}
+
+function readKind({ member, organization, management }: CreateKeyOptions): KeyRecord['kind'] {
+  if ([member !== undefined, organization, management].filter(Boolean).length > 1) {
+    throw new CommandError('Give one of --member, --organization and --management.');
+  }
+  return management ? 'management' : organization ? 'organization' : 'member';
+}
+
+/** @throws {CommandError} when it is neither a date nor a duration, or has passed */
+export function readExpiry(text: string, nowMs: number): number {
+  const [, count, unit = ''] = /^(\d+)([dhm])$/.exec(text) ?? [];
+  const unitMs = { d: 86_400_000, h: 3_600_000, m: 60_000 }[unit];
+  const isDate = /^\d{4}-\d\d-\d\d/.test(text);
+  const atMs = unitMs !== undefined ? nowMs + Number(count) * unitMs : isDate ? Date.parse(text) : Number.NaN;
+  if (!Number.isSafeInteger(atMs)) {
+    throw new CommandError(
+      `--expires ${text}: give a date like 2027-01-31, a time like 2027-01-31T12:00:00Z, or 90d, 12h, 30m.`,
+    );
+  }
+  if (atMs <= nowMs) throw new CommandError(`--expires ${text}: that is over.`);
+  return atMs;
+}
+
+/** The workspace that was named, or the only one, or the default one; in an empty store it is made. */
+async function settleWorkspace(access: AccessStore, named: string | undefined): Promise<string> {
+  const workspaces = await access.listWorkspaces();
+  if (workspaces.length === 0 && (named === undefined || named === DEFAULT_WORKSPACE)) {
+    const id = randomUUID();
+    await access.putWorkspace({ id, name: DEFAULT_WORKSPACE, createdAtMs: Date.now() });
+    return id;
+  }
+  const wanted = named ?? (workspaces.length === 1 ? workspaces[0]!.id : DEFAULT_WORKSPACE);
+  const found = workspaces.find(({ id, name }) => id === wanted || name === wanted);
+  if (found) return found.id;
+  const known = workspaces.map(({ name }) => name).join(', ') || 'none';
+  throw new CommandError(
+    named === undefined
+      ? `Say in which workspace: --workspace with one of ${known}.`
+      : `There is no workspace "${named}" (there is: ${known}). Workspaces come from bootstrap.workspaces of the configuration.`,
+  );
+}
+
+/** A member is a name: one that is not there is made, and put into the workspace beside those it has. */
+async function admitMember(access: AccessStore, memberId: string, workspaceId: string): Promise<void> {
+  await access.putMember({ id: memberId, createdAtMs: Date.now() });
+  const memberships = await access.listMemberships();
+  const before = memberships.flatMap((one) => (one.memberId === memberId ? [one.workspaceId] : []));
+  if (!before.includes(workspaceId)) await access.setMemberships(memberId, [...before, workspaceId]);
+}
+
+/** Prints all keys, the newest first: as a table, or as a JSON list. */
+export async function listKeys({ stdout }: Terminal, config: Config, options: { json?: boolean }): Promise<void> {
+  const [keys, workspaces] = await withStore(config, ({ access }) =>
+    Promise.all([access.listKeys(), access.listWorkspaces()]),
+  );
+  keys.sort((a, b) => b.createdAtMs - a.createdAtMs);
+  const names = new Map(workspaces.map(({ id, name }) => [id, name]));
+  if (options.json) {
+    stdout.write(
+      `${JSON.stringify(
+        keys.map((key) => writeKey(key, names)),
+        undefined,
+        2,
+      )}\n`,
+    );
+    return;
+  }
+  if (keys.length === 0) {
+    stdout.write('There are no keys. "headgate keys create" makes one.\n');
+    return;
+  }
+  const rows = keys.map((key) => [
+    key.name,
+    key.kind,
+    key.label,
+    names.get(key.workspaceId) ?? '-',
+    key.memberId ?? '-',
+    readState(key, Date.now()),
+    new Date(key.createdAtMs).toISOString().slice(0, 10),
+    key.hash.slice(0, 12),
+  ]);
+  stdout.write(alignColumns([['NAME', 'KIND', 'LABEL', 'WORKSPACE', 'MEMBER', 'STATE', 'CREATED', 'HASH'], ...rows]));
+}
+
+const readState = (key: KeyRecord, nowMs: number): string =>
+  key.disabled ? 'disabled' : key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? 'expired' : 'active';
+
+/** In the words of the management API. */
+function writeKey(key: KeyRecord, workspaceNames: ReadonlyMap<string, string>) {
+  const writeTime = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+  return {
+    hash: key.hash,
+    name: key.name,
+    label: key.label,
+    kind: key.kind,
+    workspace_id: key.workspaceId || null,
+    workspace: workspaceNames.get(key.workspaceId) ?? null,
+    member: key.memberId,
+    disabled: key.disabled,
+    created_at: writeTime(key.createdAtMs),
+    expires_at: writeTime(key.expiresAtMs),
+  };
+}
+
+/**
+ * Disables the one key that is meant: by hash, by the first 4 or more digits of it, or by name.
+ *
+ * @throws {CommandError} when none or several are meant
+ */
+export async function disableKey({ stdout }: Terminal, config: Config, wanted: string): Promise<void> {
+  const key = await withStore(config, async ({ access }) => {
+    const found = findKey(await access.listKeys(), wanted);
+    return access.setKeyDisabled(found.hash, true);
+  });
+  if (!key) throw new CommandError(`The key "${wanted}" is gone.`);
+  stdout.write(`Disabled "${key.name}" (${key.label}). A running gateway refuses it within a second.\n`);
+}
+
+function findKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
+  const byHash = keys.filter(({ hash }) => /^[0-9a-f]{4,64}$/.test(wanted) && hash.startsWith(wanted));
+  const found = [...new Set([...byHash, ...keys.filter(({ name, label }) => name === wanted || label === wanted)])];
+  if (found.length === 1) return found[0]!;
+  if (found.length === 0)
+    throw new CommandError(`No key has the hash, prefix or name "${wanted}"; see "headgate keys list".`);
+  const which = found.map(({ hash, name }) => `${hash.slice(0, 12)} (${name})`).join(', ');
+  throw new CommandError(`"${wanted}" could be one of several keys; give the hash: ${which}.`);
+}

@@ -1,0 +1,33 @@
+import type { Config } from '../config/schema.ts';
+import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
+import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import { CommandError, readMessage } from './terminal.ts';
+
+/** The SQLite file of a loaded configuration; undefined when the store is PostgreSQL. */
+export const findStoreFile = ({ storage }: Pick<Config, 'storage'>): string | undefined =>
+  storage.url.startsWith('file:') ? storage.url.slice('file:'.length) : undefined;
+
+/**
+ * Opens the configured store for a command beside the server, and closes it after.
+ *
+ * @throws {CommandError} when the store cannot be opened, or its schema cannot be brought up to date
+ */
+export async function withStore<Result>(config: Config, use: (storage: Storage) => Promise<Result>): Promise<Result> {
+  let storage: Storage | undefined;
+  try {
+    const file = findStoreFile(config);
+    storage = await (file === undefined
+      ? openPostgresStorage(config.storage.url, { poolSize: 2 })
+      : openSqliteStorage(file));
+    await storage.migrate();
+  } catch (error) {
+    await storage?.close();
+    throw new CommandError(readMessage(error), { cause: error });
+  }
+  try {
+    return await use(storage);
+  } finally {
+    await storage.close();
+  }
+}

@@ -1,0 +1,175 @@
+import { Command, CommanderError, Option } from 'commander';
+import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { findNearest } from '../config/nearest.ts';
+import type { CreateKeyOptions } from './keys.ts';
+import { CommandError, readMessage, type Terminal } from './terminal.ts';
+import { version } from './version.ts';
+
+interface SourceOptions {
+  config?: string;
+  data?: string;
+  port?: string;
+  host?: string;
+}
+
+/** Commands of the operator's contract that this build does not have. */
+const notOffered = ['workspaces', 'credits', 'models', 'guardrails', 'explain'];
+
+/**
+ * Runs one command to its end.
+ *
+ * @param argv without the program's own name
+ * @returns the exit code
+ */
+export async function runCli(argv: readonly string[], terminal: Terminal): Promise<number> {
+  let exitCode = 0;
+  const program = createProgram(terminal, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode; // it has said so already
+    terminal.stderr.write(`headgate: ${explain(error)}\n`);
+    return 1;
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) {
+    return `the configuration cannot be used.\n${error.problems.map((problem) => `  ${problem}`).join('\n')}`;
+  }
+  return error instanceof CommandError ? error.message : readMessage(error);
+}
+
+/** The commands, their options and their help. `docs/reference/cli.md` tells the same; a test compares the names. */
+export function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
+  const { env, cwd, stdout, stderr } = terminal;
+  const load = ({ config: file, data, port, host }: SourceOptions): LoadedConfig =>
+    loadConfig({ file, env, flags: { data, port, host }, cwd });
+  const readConfig = (options: SourceOptions) => load(options).config;
+  const isColoured = Boolean(stdout.isTTY) && !env.NO_COLOR;
+
+  const program = new Command('headgate')
+    .description('A gateway in front of every model provider: one POST /api/v1/responses.')
+    .version(version, '-v, --version')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      getOutHasColors: () => isColoured,
+      getErrHasColors: () => isColoured,
+    })
+    .addHelpText('after', mainExamples);
+  /** New commands take over the settings above. */
+  const command = (parent: Command, name: string, description: string, examples: string) =>
+    withSources(parent.command(name).description(description)).addHelpText('after', examples);
+
+  withSources(program.command('start', { isDefault: true }))
+    .description('serve; what "headgate" alone does')
+    .option('--port <number>', 'port to listen on; 0 takes any free one (8787)')
+    .option('--host <address>', 'address to listen on (127.0.0.1)')
+    .addOption(new Option('--workers <number>').hideHelp())
+    .allowExcessArguments()
+    .addHelpText('after', startExamples)
+    .action(async ({ workers, ...options }: SourceOptions & { workers?: string }, self: Command) => {
+      if (self.args[0] !== undefined) throw new CommandError(refuse(self.args[0], program));
+      if (workers !== undefined)
+        throw new CommandError('This build does not offer --workers; it serves from one process.');
+      const { start: run } = await import('./start.ts');
+      exit(await run(terminal, () => load(options)));
+    });
+
+  program
+    .command('init')
+    .description('write a commented headgate.yaml with the providers and model servers it finds')
+    .option('--force', 'overwrite a file that is there')
+    .option('--output <file>', 'file to write (headgate.yaml)')
+    .allowExcessArguments(false)
+    .addHelpText('after', initExamples)
+    .action(async (options: { force?: boolean; output?: string }) => {
+      const { init } = await import('./init.ts');
+      await init(terminal, options);
+    });
+
+  command(program, 'doctor', 'check configuration, data folder, storage, port and providers', doctorExamples)
+    .option('--probe', 'ask each provider for its models, with each key')
+    .action(async ({ probe, ...options }: SourceOptions & { probe?: boolean }) => {
+      const { doctor } = await import('./doctor.ts');
+      exit(await doctor(terminal, () => load(options), { probe }));
+    });
+
+  const keys = program.command('keys').description('make, list and disable keys; also while the gateway runs');
+  keys.addHelpText('after', keysExamples);
+  command(keys, 'create', 'make a key; its text is printed once, alone on stdout', keysExamples)
+    .option('--name <name>', 'name for people')
+    .option('--workspace <name>', 'name or id of its workspace')
+    .option('--member <id>', 'member who owns it; made when absent (owner)')
+    .option('--organization', 'acts as the organization, for no member')
+    .option('--management', 'administers, and cannot ask models')
+    .option('--expires <when>', 'date, time, or 90d, 12h, 30m from now')
+    .action(async (options: SourceOptions & CreateKeyOptions) => {
+      const { createKey } = await import('./keys.ts');
+      await createKey(terminal, readConfig(options), options);
+    });
+  command(keys, 'list', 'list all keys, the newest first', keysExamples)
+    .option('--json', 'as a JSON list')
+    .action(async (options: SourceOptions & { json?: boolean }) => {
+      const { listKeys } = await import('./keys.ts');
+      await listKeys(terminal, readConfig(options), options);
+    });
+  command(keys, 'disable', 'refuse a key from now on', keysExamples)
+    .argument('<key>', 'its hash, the first 4 or more digits of it, or its name')
+    .action(async (wanted: string, options: SourceOptions) => {
+      const { disableKey } = await import('./keys.ts');
+      await disableKey(terminal, readConfig(options), wanted);
+    });
+  return program;
+}
+
+/** Options of every command that reads the configuration. */
+const withSources = (command: Command): Command =>
+  command
+    .option('--config <file>', 'configuration file (headgate.yaml, when it is there)')
+    .option('--data <folder>', 'data folder (./data)')
+    .allowExcessArguments(false);
+
+function refuse(name: string, program: Command): string {
+  if (notOffered.includes(name))
+    return `This build does not offer "headgate ${name}". "headgate --help" lists what it does.`;
+  const nearest = findNearest(name, [...program.commands.map((command) => command.name()), 'help']);
+  return `There is no command "${name}". Did you mean "headgate ${nearest}"?`;
+}
+
+const mainExamples = `
+Examples:
+  $ npx headgate                      serve with the defaults; the first start prints two keys
+  $ npx headgate init                 write headgate.yaml
+  $ npx headgate start --port 9000
+  $ npx headgate doctor               what is wrong, and how to mend it
+  $ npx headgate keys create --name app`;
+
+const startExamples = `
+Examples:
+  $ headgate start --config /etc/headgate.yaml --data /var/lib/headgate
+  $ HEADGATE_SERVER_PORT=9000 headgate start
+
+SIGHUP, or saving the file, reloads it. SIGTERM lets open requests finish; a second one does not.`;
+
+const initExamples = `
+Examples:
+  $ OPENAI_API_KEY=... headgate init
+  $ headgate init --output staging.yaml`;
+
+const doctorExamples = `
+Examples:
+  $ headgate doctor --probe
+  $ headgate doctor --config staging.yaml && headgate start --config staging.yaml`;
+
+const keysExamples = `
+Examples:
+  $ KEY=$(headgate keys create --name app --expires 90d)
+  $ headgate keys create --management --name admin
+  $ headgate keys list
+  $ headgate keys disable app`;

@@ -1,0 +1,117 @@
+import type { LoadedConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { watchConfig } from '../config/watch.ts';
+import type { Gateway } from '../gateway.ts';
+import { CommandError, paint, readMessage, type Terminal } from './terminal.ts';
+import { version } from './version.ts';
+
+/** `npx` passes Ctrl-C on to us, who have it from the terminal already: within this time it is one and the same. */
+const sameInterruptMs = 100;
+
+/**
+ * Serves until a signal. SIGTERM or SIGINT closes gracefully; a second one ends the process with 130.
+ *
+ * @returns the exit code
+ * @throws {CommandError} when the gateway cannot start
+ */
+export async function start(terminal: Terminal, load: () => LoadedConfig): Promise<number> {
+  const { stderr } = terminal;
+  const loaded = load();
+  for (const warning of loaded.warnings) stderr.write(`headgate: ${warning}\n`);
+  const signals = listenForSignals(loaded.config, stderr);
+  try {
+    const gateway = await open(loaded, terminal);
+    const stopWatching = watchConfig({
+      running: loaded,
+      load,
+      apply: (config) => gateway.reload(config),
+      report: (_, message) => stderr.write(`headgate: ${message}\n`),
+    });
+    await signals.first;
+    await stopWatching();
+    await gateway.close();
+    return 0;
+  } finally {
+    signals.stop();
+  }
+}
+
+async function open({ config, dataDir }: LoadedConfig, terminal: Terminal): Promise<Gateway> {
+  let gateway: Gateway | undefined;
+  try {
+    // Loaded here, so that the other commands do not wait for the server's code.
+    const { createGateway } = await import('../gateway.ts');
+    gateway = await createGateway({ config, dataDir });
+    const { url, firstKeys } = await gateway.start();
+    terminal.stdout.write(`${paint(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n`);
+    if (firstKeys) terminal.stdout.write(writeFirstKeys(config, url, firstKeys));
+    return gateway;
+  } catch (error) {
+    await gateway?.close();
+    throw explain(error, config);
+  }
+}
+
+/** Shown once. What can be pasted stands on lines of its own. */
+function writeFirstKeys(config: Config, url: string, keys: { inference: string; management: string }): string {
+  return `
+This is the first start. Two keys were made; they are shown this once and kept only as hashes.
+
+  inference   ${keys.inference}
+  management  ${keys.management}
+
+Try it:
+
+curl ${url}/api/v1/responses \\
+  -H 'Authorization: Bearer ${keys.inference}' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"model": "${findFirstModel(config)}", "input": "Hello"}'
+
+`;
+}
+
+/** A model that the first request can name. */
+function findFirstModel({ providers }: Config): string {
+  const echo = 'simulator/echo';
+  const models = providers.flatMap((provider) =>
+    provider.models.map(({ model }) => (provider.wire === 'simulator' ? model.replace('simulator/*', echo) : model)),
+  );
+  const named = models.filter((model) => !model.includes('*') && !model.includes("'"));
+  return named.find((model) => model !== echo) ?? named[0] ?? (models[0] ?? '').replace('*', 'NAME-OF-A-MODEL');
+}
+
+function explain(error: unknown, { server: { host, port } }: Config): CommandError {
+  // Node's errors of the network and the file system carry a code.
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    const message = `Port ${port} of ${host} is in use. Stop the program that listens there, or choose another one with --port.`;
+    return new CommandError(message, { cause: error });
+  }
+  if (syscall === 'listen' || syscall === 'getaddrinfo') {
+    const message = `Cannot listen on port ${port} of ${host} (${code}). Choose another --host or --port.`;
+    return new CommandError(message, { cause: error });
+  }
+  return new CommandError(readMessage(error), { cause: error });
+}
+
+function listenForSignals({ server }: Config, stderr: Terminal['stderr']): { first: Promise<void>; stop(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let first: { signal: string; at: number } | undefined;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    const now = performance.now();
+    if (first === undefined) {
+      first = { signal, at: now };
+      const grace = `${server.shutdown_grace_ms / 1000} s`;
+      stderr.write(`headgate: stopping; open requests may take ${grace}. A second signal stops at once.\n`);
+      resolve();
+    } else if (signal !== 'SIGINT' || first.signal !== 'SIGINT' || now - first.at > sameInterruptMs) process.exit(130);
+  };
+  const names: NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
+  for (const name of names) process.on(name, onSignal);
+  return {
+    first: promise,
+    stop() {
+      for (const name of names) process.off(name, onSignal);
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { styleText } from 'node:util';
+
+/** What a command sees of the world. */
+export interface Terminal {
+  stdout: Output;
+  stderr: Output;
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+}
+
+export interface Output {
+  write(text: string): unknown;
+  isTTY?: boolean;
+}
+
+/** A failure that its message explains: shown alone, without a stack, exit code 1. */
+export class CommandError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CommandError';
+  }
+}
+
+export type Colour = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
+
+/** Colours a text on a terminal; elsewhere, and under NO_COLOR, it stays as it is. @see https://no-color.org */
+export function paint({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>, colour: Colour, text: string): string {
+  const isPlain = !stdout.isTTY || Boolean(env.NO_COLOR) || env.TERM === 'dumb';
+  return isPlain ? text : styleText(colour, text, { validateStream: false });
+}
+
+/** Rows as columns, two spaces between them. */
+export function alignColumns(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, at) => cell.padEnd(widths[at]!))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+/** The message of anything thrown, on one line, with the reasons of errors that only wrap others. */
+export function readMessage(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return readMessage(error.errors[0]);
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error && error.message === 'fetch failed' ? `: ${readMessage(error.cause)}` : '';
+  return (error.message || error.name) + cause;
+}
