@@ -28,7 +28,7 @@ export function readOpenAiError(answer: UpstreamErrorAnswer, nowMs = Date.now())
  * @param status of the answer; below 400 it says nothing, and code and type decide
  */
 export function readOpenAiErrorObject(error: unknown, status: number, retryAfterSeconds?: number): GatewayError {
-  const complaint = readComplaint(error);
+  const complaint = readComplaint(typeof error === 'string' ? { error } : error);
   return explain(complaint, status >= 400 ? status : deriveStatus(complaint), retryAfterSeconds, error);
 }
 

@@ -52,6 +52,7 @@ function createAnswerReader(reading: Reading) {
   const message = createMessageReader(reading, dropped);
   let begun = false;
   let seenChoice = false;
+  let streamed = false;
   let reason: FinishReason | undefined;
   let usage: unknown;
   let serviceTier: string | undefined;
@@ -61,13 +62,15 @@ function createAnswerReader(reading: Reading) {
 
   function readChoice(choice: ChatChoice, key: 'delta' | 'message', chunks: Chunk[]): void {
     seenChoice = true;
-    const delta = choice[key] ?? choice.message;
-    if (delta) message.read(delta, choice.logprobs, chunks);
+    if (choice.delta) streamed = true;
+    // Some servers repeat the text so far as `message` beside each delta; others stream one whole message.
+    const said = choice[key] ?? (streamed ? undefined : choice.message);
+    if (said) message.read(said, choice.logprobs, chunks);
     for (const name in choice) {
       switch (name) {
         case 'index':
         case 'delta':
-        case 'message': // some servers repeat the text so far beside each delta
+        case 'message':
         case 'logprobs':
           break;
         case 'finish_reason':
@@ -110,11 +113,12 @@ function createAnswerReader(reading: Reading) {
 
     read(answer: ChatAnswer, key: 'delta' | 'message'): Chunk[] {
       if (ended) return [];
+      if (answer.error) throw readOpenAiErrorObject(answer.error, 200); // says more than the finish reason beside it
       const chunks: Chunk[] = [];
       if (!begun) {
-        if (answer.error) throw readOpenAiErrorObject(answer.error, 200); // before anything has happened
         begun = true;
-        chunks.push(typeof answer.model === 'string' ? { type: 'start', model: answer.model } : { type: 'start' });
+        const { model } = answer;
+        chunks.push(typeof model === 'string' && model !== '' ? { type: 'start', model } : { type: 'start' });
       }
       let counted = false;
       for (const name in answer) {
@@ -123,6 +127,7 @@ function createAnswerReader(reading: Reading) {
           case 'id':
           case 'created':
           case 'model':
+          case 'error':
           case 'obfuscation': // padding against guesses from the length of packets
             break;
           case 'choices':
@@ -131,9 +136,6 @@ function createAnswerReader(reading: Reading) {
             break;
           case 'object':
             if (value === 'error') throw readOpenAiErrorObject(answer, 200); // older vLLM
-            break;
-          case 'error':
-            if (value) throw readOpenAiErrorObject(value, 200);
             break;
           case 'usage':
             if (value) {

@@ -37,7 +37,7 @@ export function createInputReader(): InputReader {
       return '';
     },
     end() {
-      const rest = state === 'opening' || state === 'other' ? readOther(held) : '';
+      const rest = state === 'other' ? readOther(held) : ''; // a mere opening was cut: nothing was said yet
       held = '';
       state = 'closed';
       return rest;
@@ -98,8 +98,9 @@ function readOther(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'string') return value;
-    if (typeof value === 'object' && value !== null && 'input' in value) {
-      return typeof value.input === 'string' ? value.input : JSON.stringify(value.input);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      if (Object.keys(value).length === 0) return '';
+      if ('input' in value) return typeof value.input === 'string' ? value.input : JSON.stringify(value.input);
     }
   } catch {
     // no JSON: the model wrote its input as it is

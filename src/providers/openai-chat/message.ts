@@ -118,10 +118,12 @@ export function createMessageReader(reading: Reading, dropped: Set<string>) {
       }
 
       // A whole message has no order of its own: a model reasons, speaks, then calls.
-      const told = Array.isArray(details) && readReasoningDetails(details as ReasoningDetail[], chunks, dropped);
+      const blocks: Chunk[] = [];
+      const told = Array.isArray(details) && readReasoningDetails(details as ReasoningDetail[], blocks, dropped);
       if (typeof reasoning === 'string') {
-        if (!told) addReasoning(reasoning, chunks);
+        if (!told) addReasoning(reasoning, chunks); // before what seals it
       } else if (reasoning !== undefined) dropped.add('message.reasoning');
+      if (blocks.length > 0) chunks.push(...blocks);
       if (typeof content === 'string') addText(content, chunks);
       else if (Array.isArray(content)) readParts(content, chunks);
       else if (content !== undefined) dropped.add('message.content');

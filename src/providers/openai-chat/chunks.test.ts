@@ -1,0 +1,351 @@
+import { describe, expect, it } from 'vitest';
+import type { Chunk } from '../../domain/chunks.ts';
+import { usage } from '../../domain/usage.ts';
+import { readRecording, replay } from '../../testing/replay.ts';
+import { createReader, readWhole } from './chunks.ts';
+import type { Reading } from './wire.ts';
+
+const recording = (name: string) => new URL(`recordings/${name}`, import.meta.url);
+const stream = (name: string, reading: Reading = {}) => replay(recording(`${name}.stream.http`), createReader(reading));
+const whole = (name: string) =>
+  readWhole(JSON.parse(readRecording(recording(`${name}.whole.http`)).body.toString()), {});
+
+/** The chunks of a stream of these deltas, without its start. */
+function readDeltas(deltas: object[], rest: object = {}, reading: Reading = {}): Chunk[] {
+  const reader = createReader(reading);
+  const frames: unknown[] = deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] }));
+  frames.push({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], ...rest });
+  const chunks = frames.flatMap((frame) => reader.read({ event: '', data: JSON.stringify(frame) }));
+  return [...chunks, ...reader.read({ event: '', data: '[DONE]' }), ...reader.end()].slice(1);
+}
+const call = (index: number | undefined, id?: string, name?: string, text?: unknown) => ({
+  tool_calls: [{ index, id, type: 'function', function: { name, arguments: text } }],
+});
+const finish = (chunks: Chunk[]) => chunks.at(-1);
+
+describe('a streamed answer', () => {
+  it('is text, and a finish with usage and tier', () => {
+    expect(stream('text')).toEqual([
+      { type: 'start', model: 'gpt-5-mini-2025-08-07' },
+      ...['The', ' tide', ' turns', ' at', ' noon', '.'].map((delta) => ({ type: 'text', delta })),
+      { type: 'finish', reason: 'stop', serviceTier: 'default', usage: usage({ inputTokens: 14, outputTokens: 9 }) },
+    ]);
+  });
+
+  it('keeps every character, escaped or not', () => {
+    const text = stream('unicode').map((chunk) => (chunk.type === 'text' ? chunk.delta : ''));
+    expect(text.join('')).toBe('Grüße 👩‍🚀\r\nZeile "zwei"\t שלום \\ \u2028日本語 🇨🇭 𝄞');
+  });
+
+  it.each([
+    ['length', 'length'],
+    ['content-filter', 'content_filter'],
+    ['tool-call', 'tool_calls'],
+    ['same-index-calls', 'tool_calls'],
+  ])('of the recording %s ends for the reason %s', (name, reason) => {
+    expect(finish(stream(name))).toMatchObject({ type: 'finish', reason });
+  });
+
+  it.each([
+    ['eos', 'stop', undefined],
+    ['model_length', 'length', undefined],
+    ['bored', 'stop', ['finish_reason (bored)']],
+  ])('with the finish reason %s ends as %s', (word, reason, dropped) => {
+    const chunks = readWhole({ choices: [{ message: { content: 'x' }, finish_reason: word }] }, {});
+    expect(finish(chunks)).toEqual({ type: 'finish', reason, dropped });
+  });
+
+  it('carries log probabilities with the text they belong to', () => {
+    const [, first] = stream('logprobs');
+    expect(first).toEqual({
+      type: 'text',
+      delta: 'Yes',
+      logprobs: [
+        {
+          token: 'Yes',
+          logprob: -0.0123,
+          bytes: [89, 101, 115],
+          top_logprobs: [
+            { token: 'Yes', logprob: -0.0123, bytes: [89, 101, 115] },
+            { token: 'No', logprob: -4.75, bytes: [78, 111] },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('has no finish when it ends without a finish reason, even behind [DONE]', () => {
+    const reader = createReader({});
+    const data = JSON.stringify({ choices: [{ index: 0, delta: { content: 'cut' } }] });
+    expect(reader.read({ event: '', data })).toHaveLength(2);
+    expect(reader.read({ event: '', data: '[DONE]' })).toEqual([]);
+    expect(reader.end()).toEqual([]);
+  });
+
+  it('ends without usage or [DONE] where a server sends neither', () => {
+    expect(stream('bare').slice(1)).toEqual([
+      { type: 'text', delta: 'pong' },
+      { type: 'finish', reason: 'stop' },
+    ]);
+  });
+
+  it('names what has no place: other choices, audio, unknown fields', () => {
+    const reader = createReader({});
+    const data = JSON.stringify({
+      provider: 'Acme',
+      choices: [
+        { index: 0, delta: { content: 'a', audio: { data: 'UklG' }, mood: 'calm' }, finish_reason: 'stop', score: 1 },
+        { index: 1, delta: { content: 'b' } },
+      ],
+    });
+    expect([...reader.read({ event: '', data }), ...reader.end()]).toEqual([
+      { type: 'start' },
+      { type: 'text', delta: 'a' },
+      {
+        type: 'finish',
+        reason: 'stop',
+        dropped: ['provider', 'message.audio', 'message.mood', 'choices[].score', 'choices[1]'],
+      },
+    ]);
+  });
+});
+
+describe('reasoning', () => {
+  it('is read from reasoning_content', () => {
+    const chunks = stream('reasoning');
+    expect(chunks.slice(1, 7).map((chunk) => chunk.type)).toEqual([...Array(4).fill('reasoning'), 'text', 'text']);
+    expect(finish(chunks)).toMatchObject({ usage: { reasoningTokens: 16 } });
+  });
+
+  it('said twice is taken once', () => {
+    expect(readDeltas([{ reasoning: 'hm', reasoning_content: 'hm' }]).slice(0, 1)).toEqual([
+      { type: 'reasoning', delta: 'hm' },
+    ]);
+  });
+
+  it('in blocks keeps its signature', () => {
+    expect(stream('reasoning-details').slice(1, 4)).toEqual([
+      { type: 'reasoning', delta: 'Primes below ten:' },
+      { type: 'reasoning', delta: ' 2, 3, 5, 7.' },
+      { type: 'reasoning_seal', format: 'anthropic-claude-v1', signature: expect.stringMatching(/^EqoBCkgI/) },
+    ]);
+  });
+
+  it('in summaries keeps what is encrypted', () => {
+    expect(stream('reasoning-encrypted').slice(1, 4)).toEqual([
+      { type: 'reasoning_summary', delta: '**Counting**', part: 0 },
+      { type: 'reasoning_summary', delta: '\n\nI count the days.', part: 0 },
+      {
+        type: 'reasoning_seal',
+        format: 'openai-responses-v1',
+        encryptedContent: expect.stringMatching(/^gAAAAAB/),
+        id: expect.stringMatching(/^rs_/),
+      },
+    ]);
+  });
+
+  it('comes before the seal that follows it in the same message', () => {
+    const details = [{ type: 'reasoning.encrypted', data: 'x', format: 'acme-v9' }];
+    expect(readDeltas([{ reasoning: 'hm', reasoning_details: details }])).toEqual([
+      { type: 'reasoning', delta: 'hm' },
+      { type: 'reasoning_seal', format: 'unknown', encryptedContent: 'x' },
+      { type: 'finish', reason: 'stop', dropped: ['message.reasoning_details[].format (acme-v9)'] },
+    ]);
+  });
+
+  it('is read from the thinking parts of Mistral', () => {
+    expect(stream('content-parts').slice(1, -1)).toEqual([
+      { type: 'reasoning', delta: 'Seven eights' },
+      { type: 'reasoning', delta: ' are 56.' },
+      { type: 'text', delta: 'It is' },
+      { type: 'text', delta: ' 56.' },
+    ]);
+  });
+});
+
+describe('tool calls', () => {
+  it('arrive in pieces', () => {
+    const [, first, ...rest] = stream('tool-call');
+    expect(first).toEqual({ type: 'tool_call', callId: expect.stringMatching(/^call_/), name: 'get_weather' });
+    const text = rest.map((chunk) => (chunk.type === 'tool_call_arguments' ? chunk.delta : ''));
+    expect(text.join('')).toBe('{"city":"Zürich","days":3}');
+  });
+
+  it('arrive interleaved', () => {
+    const texts: Record<string, string> = {};
+    for (const chunk of stream('parallel-tool-calls')) {
+      if (chunk.type === 'tool_call_arguments') texts[chunk.callId] = (texts[chunk.callId] ?? '') + chunk.delta;
+    }
+    expect(Object.values(texts)).toEqual(['{"city":"Bern"}', '{"city":"Olten"}', '{}']);
+  });
+
+  it.each([
+    ['whole, all in one frame', 'whole-calls', 2],
+    ['whole, all with index 0', 'same-index-calls', 2],
+  ])('arrive %s', (_, name, count) => {
+    expect(stream(name).filter((chunk) => chunk.type === 'tool_call')).toHaveLength(count);
+    expect(whole(name).filter((chunk) => chunk.type === 'tool_call')).toHaveLength(count);
+  });
+
+  it('may be given their id and name late, and again', () => {
+    const deltas = [
+      call(0, undefined, undefined, '{"a"'),
+      call(0, 'c1', ''),
+      call(0, 'c1', 'f', ':1'),
+      call(0, 'c1', 'f', '}'),
+    ];
+    expect(readDeltas(deltas).slice(0, -1)).toEqual([
+      { type: 'tool_call', callId: 'c1', name: 'f' },
+      { type: 'tool_call_arguments', callId: 'c1', delta: '{"a"' },
+      { type: 'tool_call_arguments', callId: 'c1', delta: ':1' },
+      { type: 'tool_call_arguments', callId: 'c1', delta: '}' },
+    ]);
+  });
+
+  it('without index and id are told apart by their names, and given ids', () => {
+    const chunks = readDeltas([call(undefined, undefined, 'f', '{}'), call(undefined, undefined, 'g', { x: 1 })]);
+    expect(chunks).toEqual([
+      { type: 'tool_call', callId: expect.stringMatching(/^call_\w{24}$/), name: 'f' },
+      { type: 'tool_call_arguments', callId: expect.any(String), delta: '{}' },
+      { type: 'tool_call', callId: expect.stringMatching(/^call_\w{24}$/), name: 'g' },
+      { type: 'tool_call_arguments', callId: expect.any(String), delta: '{"x":1}' },
+      { type: 'finish', reason: 'tool_calls' },
+    ]);
+  });
+
+  it('without arguments have an empty object', () => {
+    expect(readDeltas([call(0, 'c1', 'now', '')])).toEqual([
+      { type: 'tool_call', callId: 'c1', name: 'now' },
+      { type: 'tool_call_arguments', callId: 'c1', delta: '{}' },
+      { type: 'finish', reason: 'tool_calls' },
+    ]);
+  });
+
+  it('are read in their first form, function_call', () => {
+    const pieces = [{ function_call: { name: 'f', arguments: '{"a":' } }, { function_call: { arguments: '1}' } }];
+    expect(readDeltas(pieces).slice(0, 2)).toEqual([
+      { type: 'tool_call', callId: expect.stringMatching(/^call_/), name: 'f' },
+      { type: 'tool_call_arguments', callId: expect.any(String), delta: '{"a":1}' },
+    ]);
+  });
+
+  it('of custom tools are free text, of grouped ones carry their namespace', () => {
+    const tools = new Map([
+      ['run_python', { name: 'run_python', kind: 'custom' as const }],
+      ['crm__find_customer', { name: 'find_customer', kind: 'function' as const, namespace: 'crm' }],
+      ['crm__run_query', { name: 'run_query', kind: 'custom' as const, namespace: 'crm' }],
+    ]);
+    const custom = stream('custom-tool', { tools });
+    expect(custom[1]).toMatchObject({ type: 'tool_call', name: 'run_python', kind: 'custom' });
+    const input = custom.map((chunk) => (chunk.type === 'tool_call_arguments' ? chunk.delta : ''));
+    expect(input.join('')).toBe('print("Grüezi 🏔")\n# \\d+ rows\tdone');
+    expect(stream('namespace-tool', { tools }).filter((chunk) => chunk.type === 'tool_call')).toMatchObject([
+      { name: 'find_customer', namespace: 'crm' },
+      { name: 'run_query', namespace: 'crm', kind: 'custom' },
+    ]);
+  });
+});
+
+describe('what comes beside the text', () => {
+  it('a refusal', () => {
+    expect(stream('refusal').filter((chunk) => chunk.type === 'refusal')).toHaveLength(4);
+  });
+
+  it('citations, flat', () => {
+    expect(stream('annotations').filter((chunk) => chunk.type === 'annotation')).toMatchObject([
+      { annotation: { type: 'url_citation', url: 'https://tides.example/noon', start_index: 0, end_index: 14 } },
+      { annotation: { type: 'url_citation', url: 'https://sea.example/', title: 'The sea' } },
+    ]);
+  });
+
+  it('sources named for the whole answer, as citations of no certain place', () => {
+    expect(stream('citations').filter((chunk) => chunk.type === 'annotation')).toEqual([
+      {
+        type: 'annotation',
+        annotation: {
+          type: 'url_citation',
+          url: 'https://tides.example/noon',
+          title: 'Tides at noon',
+          start_index: 0,
+          end_index: 0,
+        },
+      },
+      {
+        type: 'annotation',
+        annotation: {
+          type: 'url_citation',
+          url: 'https://sea.example/',
+          title: 'The sea',
+          start_index: 0,
+          end_index: 0,
+        },
+      },
+    ]);
+  });
+
+  it('images, as base64', () => {
+    expect(stream('image')[3]).toEqual({
+      type: 'item_done',
+      key: 'image-0',
+      item: { type: 'image_generation_call', status: 'completed', result: expect.stringMatching(/^iVBORw0KGgo/) },
+    });
+  });
+});
+
+describe('usage', () => {
+  it.each([
+    ['text', { inputTokens: 14, outputTokens: 9, totalTokens: 23 }],
+    ['usage-cache-hit', { inputTokens: 2112, cachedTokens: 2048, outputTokens: 3 }],
+    ['usage-x-groq', { inputTokens: 72, outputTokens: 21, reasoningTokens: 7 }],
+    ['reasoning-details', { inputTokens: 44, cacheWriteTokens: 32, reasoningTokens: 12 }],
+    ['citations', { inputTokens: 6, outputTokens: 12 }],
+  ])('of the recording %s is the same streamed or not', (name, counts) => {
+    expect(finish(stream(name))).toMatchObject({ usage: counts });
+    expect(finish(whole(name))).toMatchObject({ usage: counts });
+  });
+
+  it('counts reasoning as output where a server counts it beside the output', () => {
+    const counts = {
+      prompt_tokens: 32,
+      completion_tokens: 9,
+      total_tokens: 151,
+      completion_tokens_details: { reasoning_tokens: 110 },
+    };
+    expect(finish(readDeltas([{ content: 'a' }], { usage: counts }))).toMatchObject({
+      usage: { inputTokens: 32, outputTokens: 119, totalTokens: 151, reasoningTokens: 110 },
+    });
+  });
+
+  it('that is not reported is not invented', () => {
+    expect(finish(stream('bare'))).not.toHaveProperty('usage');
+  });
+
+  it('reports the base tier in the words of the interface', () => {
+    expect(finish(stream('usage-x-groq'))).toMatchObject({ serviceTier: 'default' });
+    expect(finish(readDeltas([], { service_tier: 'standard' }))).toMatchObject({ serviceTier: 'default' });
+  });
+});
+
+describe('an answer that makes no sense', () => {
+  const failed = expect.objectContaining({ kind: 'upstream_failed', retryable: true });
+
+  it.each([null, 'hello', {}, { choices: [] }, { choices: 'none' }])('%j is a failure of the provider', (body) => {
+    expect(() => readWhole(body, {})).toThrow(failed);
+  });
+
+  it('a frame that is not JSON is a failure of the provider', () => {
+    expect(() => createReader({}).read({ event: '', data: '{"choices":[' })).toThrow(failed);
+    expect(() => createReader({}).read({ event: '', data: '7' })).toThrow(failed);
+  });
+
+  it('a finish reason that says error is a failure of the provider', () => {
+    const body = { choices: [{ message: { content: '' }, finish_reason: 'error' }] };
+    expect(() => readWhole(body, {})).toThrow(failed);
+  });
+
+  it('an error beside it says more than the finish reason', () => {
+    const body = { choices: [{ message: {}, finish_reason: 'error' }], error: { code: 429, message: 'slow down' } };
+    expect(() => readWhole(body, {})).toThrow(expect.objectContaining({ kind: 'rate_limited' }));
+    expect(() => readWhole({ error: 'model runner crashed' }, {})).toThrow(/model runner crashed/);
+  });
+});
