@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest';
+import type { InputItem, Tool } from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import type { Target } from '../provider.ts';
+import { writeRequest } from './request.ts';
+
+const hello: InputItem = { type: 'message', role: 'user', content: 'hello' };
+
+/** Translates; `dialect` and the rest of `target` may be set. */
+function write(request: Partial<ResponseRequest>, target: Partial<Target> = {}) {
+  return writeRequest(
+    { input: [hello], ...request },
+    { endpoint: 'acme/one at Acme', upstreamModel: 'one', stream: false, dialect: {}, ...target },
+  );
+}
+const refused = (path: string) =>
+  expect.objectContaining({
+    kind: 'invalid_request',
+    retryable: true, // another endpoint may take it
+    message: expect.stringMatching(`^${path.replace(/[[\]]/g, '\\$&')}: .*acme/one at Acme`),
+  });
+
+describe('settings', () => {
+  it('keep their meaning under other names', () => {
+    const { body, dropped } = write({
+      max_output_tokens: 9,
+      temperature: 0,
+      top_p: 0.5,
+      frequency_penalty: 1,
+      presence_penalty: -1,
+      top_logprobs: 2,
+      prompt_cache_key: 'k',
+      service_tier: 'flex',
+      text: {
+        format: { type: 'json_schema', name: 'city', schema: { type: 'object' }, strict: true },
+        verbosity: 'low',
+      },
+    });
+    expect(body).toMatchObject({
+      max_completion_tokens: 9,
+      temperature: 0,
+      top_p: 0.5,
+      frequency_penalty: 1,
+      presence_penalty: -1,
+      logprobs: true,
+      top_logprobs: 2,
+      prompt_cache_key: 'k',
+      service_tier: 'flex',
+      verbosity: 'low',
+      response_format: { type: 'json_schema', json_schema: { name: 'city', schema: { type: 'object' }, strict: true } },
+    });
+    expect(dropped).toEqual([]);
+  });
+
+  it('ask for usage at the end of a stream, where the server can', () => {
+    expect(write({}, { stream: true }).body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+    const { body } = write({}, { stream: true, dialect: { stream_usage: false, max_tokens_field: 'max_tokens' } });
+    expect(body).not.toHaveProperty('stream_options');
+  });
+
+  it('name the end user only as the target does', () => {
+    expect(write({ user: 'ada@example.com', safety_identifier: 'ada' }).body).not.toHaveProperty('user');
+    expect(write({ user: 'ada@example.com' }, { endUser: 'h4sh' }).body).toMatchObject({ user: 'h4sh' });
+  });
+
+  it('that do no harm when they are missing are left out and named', () => {
+    const { body, dropped } = write({
+      metadata: { a: 'b' },
+      include: ['reasoning.encrypted_content'],
+      prompt_cache_options: { mode: 'explicit' },
+      cache_control: { type: 'ephemeral' },
+      truncation: 'disabled',
+      modalities: ['text'],
+      top_k: 40,
+      input: [
+        {
+          type: 'message',
+          role: 'user',
+          content: [{ type: 'input_text', text: 'x', cache_control: { type: 'ephemeral' } }],
+        },
+      ],
+    });
+    expect(Object.keys(body)).toEqual(['model', 'messages']);
+    expect(dropped.sort()).toEqual([
+      'cache_control',
+      'include',
+      'input[0].content[0].cache_control',
+      'metadata',
+      'modalities',
+      'prompt_cache_options',
+      'top_k',
+      'truncation',
+    ]);
+  });
+
+  it('are passed on where the dialect says so, and held back where it says so', () => {
+    const dialect = {
+      metadata: true,
+      top_k: true,
+      cache_control: true,
+      omit: ['verbosity'],
+      max_tokens_field: 'max_tokens',
+    };
+    const { body, dropped } = write(
+      {
+        metadata: { a: 'b' },
+        top_k: 40,
+        max_output_tokens: 5,
+        text: { verbosity: 'low' },
+        input: [
+          {
+            type: 'message',
+            role: 'user',
+            content: [{ type: 'input_text', text: 'x', cache_control: { type: 'ephemeral' } }],
+          },
+        ],
+      },
+      { dialect },
+    );
+    expect(body).toEqual({
+      model: 'one',
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }],
+      max_tokens: 5,
+      top_k: 40,
+      metadata: { a: 'b' },
+    });
+    expect(dropped).toEqual(['text.verbosity']);
+  });
+
+  it('of the gateway go nowhere and need no name', () => {
+    const { body, dropped } = write({
+      model: 'a/b',
+      plugins: [],
+      provider: {},
+      session_id: 's',
+      trace: {},
+      background: false,
+    });
+    expect(Object.keys(body)).toEqual(['model', 'messages']);
+    expect(dropped).toEqual([]);
+  });
+
+  it('of the dialect must be known', () => {
+    expect(() => write({}, { dialect: { max_token_field: 'max_tokens' } })).toThrow(
+      /dialect\.max_token_field is not a setting/,
+    );
+    expect(() => write({}, { dialect: { reasoning: 'loud' } })).toThrow(/dialect\.reasoning cannot be "loud"/);
+  });
+});
+
+describe('reasoning', () => {
+  it.each([
+    [{ effort: 'high' }, 'high'],
+    [{ effort: 'none' }, 'none'],
+    [{ enabled: false, effort: 'high' }, 'none'],
+    [{ enabled: true }, 'medium'],
+    [{ max_tokens: 0 }, 'none'],
+    [{ max_tokens: 100 }, 'minimal'],
+    [{ max_tokens: 400 }, 'medium'],
+    [{ max_tokens: 1000 }, 'xhigh'],
+    [{ effort: null }, undefined],
+  ] as const)('%j is the effort %s', (reasoning, effort) => {
+    expect(write({ reasoning, max_output_tokens: 1000 }).body.reasoning_effort).toBe(effort);
+  });
+
+  it('is what the last configuration_update says', () => {
+    const update = (effort: 'low' | 'max'): InputItem => ({ type: 'configuration_update', reasoning: { effort } });
+    const { body } = write({ reasoning: { effort: 'none' }, input: [update('max'), hello, update('low'), hello] });
+    expect(body.reasoning_effort).toBe('low');
+    expect(body.messages).toHaveLength(2);
+  });
+
+  it('is the nearest effort that the server knows, and says so', () => {
+    const { body, dropped } = write({ reasoning: { effort: 'max' } }, { dialect: { efforts: ['low', 'high'] } });
+    expect(body.reasoning_effort).toBe('high');
+    expect(dropped).toEqual(['reasoning.effort (max → high)']);
+  });
+
+  it.each([
+    [{ effort: 'high', summary: 'auto' }, { effort: 'high' }, ['reasoning.summary']],
+    [{ max_tokens: 2000 }, { max_tokens: 2000 }, []],
+    [{ effort: 'low', max_tokens: 2000 }, { effort: 'low' }, ['reasoning.max_tokens']],
+    [{ enabled: false }, { enabled: false }, []],
+  ] as const)('%j is the object %j, where the server takes one', (reasoning, written, left) => {
+    const { body, dropped } = write({ reasoning }, { dialect: { reasoning: 'reasoning' } });
+    expect(body.reasoning).toEqual(written);
+    expect(dropped).toEqual(left);
+  });
+
+  it('is left out and named, where the server takes nothing', () => {
+    const { body, dropped } = write(
+      { reasoning: { effort: 'low', max_tokens: 9 } },
+      { dialect: { reasoning: 'none' } },
+    );
+    expect(Object.keys(body)).toEqual(['model', 'messages']);
+    expect(dropped).toEqual(['reasoning.effort', 'reasoning.max_tokens']);
+  });
+});
+
+describe('what would change the meaning is refused, with field and endpoint', () => {
+  it.each([
+    'web_search',
+    'file_search',
+    'mcp',
+    'code_interpreter',
+    'computer_use_preview',
+    'image_generation',
+    'local_shell',
+    'shell',
+    'apply_patch',
+    'router:web_search',
+  ])('the tool %s', (type) => {
+    expect(() => write({ tools: [{ type } as Tool] })).toThrow(refused('tools[0]'));
+  });
+
+  it.each([
+    'item_reference',
+    'web_search_call',
+    'mcp_call',
+    'shell_call_output',
+    'computer_call',
+  ])('the item %s', (type) => {
+    expect(() => write({ input: [hello, { type, id: 'x' } as InputItem] })).toThrow(refused('input[1]'));
+  });
+
+  it('a prompt template, an image by file id, the choice of a hosted tool', () => {
+    expect(() => write({ prompt: { id: 'p' } })).toThrow(refused('prompt'));
+    expect(() =>
+      write({ input: [{ type: 'message', role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] }),
+    ).toThrow(refused('input[0].content[0].file_id'));
+    expect(() => write({ tool_choice: { type: 'shell' } })).toThrow(refused('tool_choice'));
+  });
+
+  it('but compactions and the traces of server tools are left out, and named', () => {
+    const items = [
+      { type: 'compaction', encrypted_content: 'x' },
+      { type: 'router:datetime', id: 'dt_1' },
+    ] as InputItem[];
+    expect(write({ input: [...items, hello] }).dropped).toEqual([
+      'input[0] (compaction)',
+      'input[1] (router:datetime)',
+    ]);
+  });
+});
