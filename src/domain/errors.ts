@@ -7,8 +7,16 @@
 export const errorKinds = {
   invalid_request: { status: 400, errorType: 'invalid_request', says: 'The request breaks a rule of the interface.' },
   model_not_found: { status: 400, errorType: 'invalid_request', says: 'No endpoint carries the model that was named.' },
-  not_offered: { status: 400, errorType: 'invalid_request', says: 'The interface knows the field; this build does not offer it.' },
-  context_length_exceeded: { status: 400, errorType: 'context_length_exceeded', says: 'The input does not fit into the context of the model.' },
+  not_offered: {
+    status: 400,
+    errorType: 'invalid_request',
+    says: 'The interface knows the field; this build does not offer it.',
+  },
+  context_length_exceeded: {
+    status: 400,
+    errorType: 'context_length_exceeded',
+    says: 'The input does not fit into the context of the model.',
+  },
   content_policy: { status: 400, errorType: 'content_policy_violation', says: 'The provider refused the content.' },
   upstream_rejected: { status: 400, errorType: 'invalid_request', says: 'The provider blamed the request.' },
   authentication: { status: 401, errorType: 'authentication', says: 'The key is missing or not valid.' },
@@ -19,13 +27,29 @@ export const errorKinds = {
   request_timeout: { status: 408, errorType: 'timeout', says: 'The deadline of the gateway passed.' },
   payload_too_large: { status: 413, errorType: 'payload_too_large', says: 'The body is larger than the limit.' },
   unprocessable: { status: 422, errorType: 'unprocessable', says: 'The body has the right shape but cannot be meant.' },
-  rate_limited: { status: 429, errorType: 'rate_limit_exceeded', says: 'Too many requests: ours or the provider’s limit.' },
+  rate_limited: {
+    status: 429,
+    errorType: 'rate_limit_exceeded',
+    says: 'Too many requests: ours or the provider’s limit.',
+  },
   client_closed: { status: 499, errorType: 'server', says: 'The client left; nobody reads this.' },
   internal: { status: 500, errorType: 'server', says: 'A fault of the gateway.' },
-  upstream_failed: { status: 502, errorType: 'provider_unavailable', says: 'The provider failed or its answer made no sense.' },
-  unavailable: { status: 503, errorType: 'provider_overloaded', says: 'The gateway cannot serve now: draining, or its store is gone.' },
+  upstream_failed: {
+    status: 502,
+    errorType: 'provider_unavailable',
+    says: 'The provider failed or its answer made no sense.',
+  },
+  unavailable: {
+    status: 503,
+    errorType: 'provider_overloaded',
+    says: 'The gateway cannot serve now: draining, or its store is gone.',
+  },
   upstream_timeout: { status: 524, errorType: 'timeout', says: 'The provider was too slow.' },
-  upstream_overloaded: { status: 529, errorType: 'provider_overloaded', says: 'The provider says that it is overloaded.' },
+  upstream_overloaded: {
+    status: 529,
+    errorType: 'provider_overloaded',
+    says: 'The provider says that it is overloaded.',
+  },
 } as const satisfies Record<string, { status: number; errorType: string; says: string }>;
 
 export type ErrorKind = keyof typeof errorKinds;

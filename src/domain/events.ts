@@ -8,12 +8,7 @@ import type { ResponseObject } from './response.ts';
 export type ResponseEvent = LifecycleEvent | DeltaEvent | OtherEvent;
 
 export interface LifecycleEvent {
-  type:
-    | 'response.created'
-    | 'response.in_progress'
-    | 'response.completed'
-    | 'response.incomplete'
-    | 'response.failed';
+  type: 'response.created' | 'response.in_progress' | 'response.completed' | 'response.incomplete' | 'response.failed';
   sequence_number: number;
   response: ResponseObject;
 }

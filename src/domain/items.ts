@@ -218,7 +218,7 @@ export interface NamespaceTool {
   type: 'namespace';
   name: string;
   description: string;
-  tools: (Omit<FunctionTool, 'parameters'> & { parameters?: Record<string, unknown> | null } | CustomTool)[];
+  tools: ((Omit<FunctionTool, 'parameters'> & { parameters?: Record<string, unknown> | null }) | CustomTool)[];
 }
 /** Kinds that run at the provider. */
 export interface HostedTool {
@@ -249,5 +249,9 @@ export type ToolChoice =
   | 'none'
   | 'required'
   | { type: 'function' | 'custom'; name: string }
-  | { type: 'allowed_tools'; mode: 'auto' | 'required'; tools: { type: string; name?: string; [field: string]: unknown }[] }
+  | {
+      type: 'allowed_tools';
+      mode: 'auto' | 'required';
+      tools: { type: string; name?: string; [field: string]: unknown }[];
+    }
   | { type: 'web_search_preview' | 'web_search_preview_2025_03_11' | 'apply_patch' | 'shell' | `router:${string}` };

@@ -64,6 +64,12 @@ export interface TextSetting {
   format?:
     | { type: 'text' }
     | { type: 'json_object' }
-    | { type: 'json_schema'; name: string; schema: Record<string, unknown>; description?: string; strict?: boolean | null };
+    | {
+        type: 'json_schema';
+        name: string;
+        schema: Record<string, unknown>;
+        description?: string;
+        strict?: boolean | null;
+      };
   verbosity?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null;
 }

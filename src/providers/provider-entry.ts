@@ -39,8 +39,10 @@ export interface ProviderEntry {
   dialect: Readonly<Record<string, unknown>>;
 }
 
+/** @throws {Error} when a dialect setting is not one of the wire, for the operator */
 export function createProvider(entry: ProviderEntry): Provider {
   const { wire } = entry;
+  wire.checkDialect?.(entry.dialect);
   const headersFor = (key: string | undefined, stream: boolean) =>
     Object.entries({
       'content-type': 'application/json',

@@ -11,6 +11,8 @@ import type { ResponseRequest } from '../domain/request.ts';
 export interface Wire<Reading = unknown> {
   /** The name in the configuration: `openai-chat`. */
   readonly id: string;
+  /** Checks the `dialect` of a provider when it is configured. @throws {Error} naming the setting, for the operator */
+  checkDialect?(settings: Readonly<Record<string, unknown>>): void;
   /** Headers that carry the operator's key. Not called when the provider has none. */
   authorize(apiKey: string): Record<string, string>;
   /**

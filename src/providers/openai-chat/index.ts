@@ -1,11 +1,13 @@
 import { defineWire } from '../provider.ts';
 import { createReader, readWhole } from './chunks.ts';
+import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
 import { writeRequest } from './request.ts';
 
 /** Any server of `/chat/completions`: OpenAI, Groq, DeepSeek, Mistral, Together, vLLM, Ollama, llama.cpp and many more. */
 export const openaiChat = defineWire({
   id: 'openai-chat',
+  checkDialect: readDialect,
   authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
   writeRequest,
   createReader,

@@ -1,11 +1,13 @@
 import { defineWire } from '../provider.ts';
 import { createReader, readWhole } from './chunks.ts';
+import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
 import { writeRequest } from './request.ts';
 
 /** `POST {base_url}/responses`: the format of the interface itself, at OpenAI, Azure, xAI, LM Studio, vLLM and others. */
 export const openaiResponses = defineWire({
   id: 'openai-responses',
+  checkDialect: readDialect,
   authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
   writeRequest,
   createReader,

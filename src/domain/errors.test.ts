@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { asGatewayError, errorKinds, GatewayError, invalidRequest, responseErrorCode } from './errors.ts';
+
+const page = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8');
+
+it('is the table of docs/reference/errors.md, row by row', () => {
+  const rows = Object.entries(errorKinds).map(
+    ([kind, { status, errorType, says }]) => `| ${status} | \`${errorType}\` | ${kind} | ${says} |`,
+  );
+  expect(page.split('\n').filter((line) => /^\| \d/.test(line))).toEqual(rows);
+});
+
+it('names the first problem in the message and all of them in the metadata', () => {
+  const error = invalidRequest([
+    { path: 'user', message: 'too long' },
+    { path: 'input[0]', message: 'no type' },
+  ]);
+  expect(error).toMatchObject({ status: 400, errorType: 'invalid_request' });
+  expect(error.message).toBe('user: too long (and 1 more: see error.metadata.issues)');
+  expect(error.metadata['issues']).toHaveLength(2);
+});
+
+it('turns anything thrown into a 500 that leaks nothing', () => {
+  const error = asGatewayError(new TypeError('secret sk-123 is not iterable'));
+  expect(error).toMatchObject({ kind: 'internal', status: 500, errorType: 'server' });
+  expect(error.message).not.toContain('sk-123');
+  expect(error.cause).toBeInstanceOf(TypeError);
+});
+
+it('leaves a GatewayError as it is', () => {
+  const error = new GatewayError('not_found', 'gone');
+  expect(asGatewayError(error)).toBe(error);
+});
+
+it.each([
+  ['rate_limit_exceeded', 'rate_limit_exceeded'],
+  ['context_length_exceeded', 'invalid_prompt'],
+  ['invalid_request', 'invalid_prompt'],
+  ['content_policy_violation', 'image_content_policy_violation'],
+  ['provider_unavailable', 'server_error'],
+])('says of %s in a failed response object: %s', (errorType, code) => {
+  expect(responseErrorCode(errorType)).toBe(code);
+});
