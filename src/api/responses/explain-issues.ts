@@ -88,6 +88,11 @@ function hintAt(typed: unknown, names: string[]): string | undefined {
 }
 
 function explainUnion(members: TSchema[], value: unknown, path: string, report: Report): void {
+  const words = members.map(wordsOf);
+  if (words.every((each) => each !== undefined)) {
+    explainWords({ enum: words.flat() }, value, path, report);
+    return;
+  }
   const candidates = members.filter((member) => isOfType(member, value));
   if (candidates.length === 0) {
     report.add(path, `must be ${[...new Set(members.map(describe))].join(' or ')}, got ${show(value)}`);
@@ -201,8 +206,18 @@ function describe(schema: TSchema): string {
   return describeType(rules);
 }
 
-const describeWords = (words: unknown[]): string =>
-  words.length === 1 ? `\`${words[0]}\`` : `one of ${listWords(words)}`;
+function describeWords(words: unknown[]): string {
+  const named = words.filter((word) => word !== null);
+  const list = named.length === 1 ? `\`${named[0]}\`` : `one of ${listWords(named)}`;
+  return named.length === words.length ? list : `${list} or null`;
+}
+
+/** The closed list that a schema is, null among them; `undefined` for every other schema. */
+function wordsOf(schema: TSchema): unknown[] | undefined {
+  const rules = keywordsOf(schema);
+  if (rules.type === 'null' && rules.says === undefined) return [null];
+  return rules.enum ?? (rules.const === undefined ? undefined : [rules.const]);
+}
 
 function describeType({ type, minimum, maximum, items }: Keywords): string {
   switch (type) {

@@ -1,6 +1,6 @@
 /**
- * The name that the caller probably meant: at most 3 edits away and at most a third of its length; `undefined` when no
- * name is that near.
+ * The name that the caller probably meant: at most 3 edits away and at most 40 percent of its length;
+ * `undefined` when no name is that near.
  */
 export function findNearestName(typed: string, names: Iterable<string>): string | undefined {
   let nearest: string | undefined;
@@ -8,7 +8,7 @@ export function findNearestName(typed: string, names: Iterable<string>): string 
   for (const name of names) {
     if (Math.abs(name.length - typed.length) >= fewestEdits) continue;
     const edits = editDistance(typed, name);
-    if (edits < fewestEdits && edits * 3 <= name.length) {
+    if (edits < fewestEdits && edits <= name.length * 0.4) {
       nearest = name;
       fewestEdits = edits;
     }

@@ -33,13 +33,22 @@ export class Report {
   }
 }
 
-const fieldName = (path: string): string => (path === '' ? 'The body' : `\`${shorten(lastSegment(path))}\``);
+const fieldName = (path: string): string => (path === '' ? 'The body' : `\`${lastSegment(path)}\``);
 
-const lastSegment = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
+/** What a path ends in: `content[0]` of `input[3].content[0]`, `["a.b"]` of `metadata["a.b"]`. */
+function lastSegment(path: string): string {
+  const afterQuotes = path.lastIndexOf('"]') + 1; // a quote inside a key is escaped, so the last one closes the last key
+  const dot = path.indexOf('.', afterQuotes) === -1 ? -1 : path.lastIndexOf('.');
+  if (dot !== -1 || afterQuotes === 0) return path.slice(dot + 1);
+  return path.slice(path.lastIndexOf('["'));
+}
 
-/** The path of a field: `input[3]` and `content` give `input[3].content`. */
-export const fieldPath = (path: string, field: string): string =>
-  path === '' ? shorten(field) : `${path}.${shorten(field)}`;
+/** The path of a field: `input[3]` and `content` give `input[3].content`; an odd name is quoted: `metadata["a.b"]`. */
+export function fieldPath(path: string, field: string): string {
+  const name = shorten(field);
+  if (!/^[\w$…-]+$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path === '' ? name : `${path}.${name}`;
+}
 
 /** A value as a message shows it: its JSON, at most 60 characters of it; objects and lists only in outline. */
 export function show(value: unknown): string {

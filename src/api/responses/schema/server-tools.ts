@@ -139,6 +139,8 @@ const advisor = tool(
   }),
 );
 
+const noParameters = Type.Unsafe<Record<string, never>>({ type: 'object', properties: {}, ...closed });
+
 /** What a subagent may use in turn: every server tool but another subagent. */
 const workerTools = {
   'router:web_search': webSearch,
@@ -150,7 +152,7 @@ const workerTools = {
     parameters({ max_results: integer() }),
   ),
   'router:tool_search': tool('router:tool_search', parameters({ max_results: integer() })),
-  'router:files': tool('router:files', parameters({})),
+  'router:files': tool('router:files', noParameters),
   'router:fusion': fusion,
   'router:advisor': advisor,
   'router:apply_patch': tool(

@@ -7,7 +7,8 @@ export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([
 export const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
 
 /** One of a closed list of words. */
-export const oneOf = <const Words extends string[]>(...words: Words) => Type.Enum(words);
+export const oneOf = <const Words extends string[]>(...words: Words): TUnsafe<Words[number]> =>
+  Type.Unsafe<Words[number]>({ enum: words });
 
 /** A list of strings. */
 export const strings = () => Type.Array(Type.String());
