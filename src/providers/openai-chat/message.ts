@@ -25,7 +25,9 @@ export function createMessageReader(reading: Reading, dropped: Set<string>) {
   }
 
   function addReasoning(delta: string, chunks: Chunk[]): void {
-    if (delta !== '') chunks.push({ type: 'reasoning', delta });
+    if (delta === '') return;
+    textIsLast = false;
+    chunks.push({ type: 'reasoning', delta });
   }
 
   /** Mistral sends text, thinking and references as parts. */
@@ -33,7 +35,10 @@ export function createMessageReader(reading: Reading, dropped: Set<string>) {
     for (const part of parts as Record<string, unknown>[]) {
       if (typeof part?.text === 'string' && part.type === 'text') addText(part.text, chunks);
       else if (part?.type === 'thinking' && Array.isArray(part.thinking)) {
-        for (const thought of part.thinking) if (typeof thought?.text === 'string') addReasoning(thought.text, chunks);
+        for (const thought of part.thinking) {
+          if (typeof thought?.text === 'string') addReasoning(thought.text, chunks);
+          else dropped.add(`message.content[].thinking[] (${thought?.type})`);
+        }
       } else if (part?.type === 'image_url') addImage(part, chunks);
       else dropped.add(`message.content[] (${part?.type})`);
     }
@@ -52,6 +57,12 @@ export function createMessageReader(reading: Reading, dropped: Set<string>) {
     const whole = data === null ? { ...item, result: null, url } : { ...item, result: url.slice(data[0].length) };
     textIsLast = false;
     chunks.push({ type: 'item_done', key: `image-${images++}`, item: whole });
+  }
+
+  function readList(key: string, value: unknown): unknown[] | undefined {
+    if (Array.isArray(value)) return value;
+    dropped.add(`message.${key}`);
+    return undefined;
   }
 
   function readLogprobs(logprobs: object, chunks: Chunk[]): void {
@@ -74,12 +85,12 @@ export function createMessageReader(reading: Reading, dropped: Set<string>) {
     /** @param logprobs of the choice, which belong to the text */
     read(delta: ChatDelta, logprobs: unknown, chunks: Chunk[]): void {
       let content: unknown;
-      let refusal: unknown;
+      let refusal = '';
       let reasoning: unknown;
-      let details: unknown;
-      let annotations: unknown;
-      let pictures: unknown;
-      let pieces: unknown;
+      let details: unknown[] | undefined;
+      let annotations: unknown[] | undefined;
+      let pictures: unknown[] | undefined;
+      let pieces: unknown[] | undefined;
       for (const key in delta) {
         const value = delta[key];
         if (value === null || value === '') continue;
@@ -90,7 +101,8 @@ export function createMessageReader(reading: Reading, dropped: Set<string>) {
             content = value;
             break;
           case 'refusal':
-            refusal = value;
+            if (typeof value === 'string') refusal = value;
+            else dropped.add('message.refusal');
             break;
           case 'reasoning_content':
           case 'reasoning': // servers that send both say the same in both
@@ -98,16 +110,16 @@ export function createMessageReader(reading: Reading, dropped: Set<string>) {
             else reasoning = value;
             break;
           case 'reasoning_details':
-            details = value;
+            details = readList(key, value);
             break;
           case 'annotations':
-            annotations = value;
+            annotations = readList(key, value);
             break;
           case 'images':
-            pictures = value;
+            pictures = readList(key, value);
             break;
           case 'tool_calls':
-            pieces = value;
+            pieces = readList(key, value);
             break;
           case 'function_call': // the form before `tool_calls`, which has neither index nor id
             pieces = [{ index: -1, function: value }];
@@ -119,21 +131,28 @@ export function createMessageReader(reading: Reading, dropped: Set<string>) {
 
       // A whole message has no order of its own: a model reasons, speaks, then calls.
       const blocks: Chunk[] = [];
-      const told = Array.isArray(details) && readReasoningDetails(details as ReasoningDetail[], blocks, dropped);
+      const told = details !== undefined && readReasoningDetails(details as ReasoningDetail[], blocks, dropped);
       if (typeof reasoning === 'string') {
         if (!told) addReasoning(reasoning, chunks); // before what seals it
       } else if (reasoning !== undefined) dropped.add('message.reasoning');
-      if (blocks.length > 0) chunks.push(...blocks);
+      if (blocks.length > 0) {
+        textIsLast = false;
+        chunks.push(...blocks);
+      }
       if (typeof content === 'string') addText(content, chunks);
       else if (Array.isArray(content)) readParts(content, chunks);
       else if (content !== undefined) dropped.add('message.content');
-      if (logprobs) readLogprobs(logprobs, chunks);
-      if (Array.isArray(annotations)) {
+      if (typeof logprobs === 'object' && logprobs !== null) readLogprobs(logprobs, chunks);
+      else if (logprobs) dropped.add('logprobs');
+      if (annotations) {
         for (const annotation of annotations) annotated = readAnnotation(annotation, chunks, dropped) || annotated;
       }
-      if (typeof refusal === 'string') chunks.push({ type: 'refusal', delta: refusal });
-      if (Array.isArray(pictures)) for (const picture of pictures) addImage(picture, chunks);
-      if (Array.isArray(pieces)) {
+      if (refusal !== '') {
+        textIsLast = false;
+        chunks.push({ type: 'refusal', delta: refusal });
+      }
+      if (pictures) for (const picture of pictures) addImage(picture, chunks);
+      if (pieces) {
         for (const piece of pieces as ChatToolCallPiece[]) {
           textIsLast = false;
           calls.read(piece ?? {}, chunks);
