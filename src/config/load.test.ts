@@ -49,6 +49,7 @@ describe('defaults', () => {
     expect(config.storage.url).toBe(`file:${folder}/data/headgate.db`);
     expect(config.timeouts).toEqual({
       request_ms: 600000,
+      receive_ms: 120000,
       connect_ms: 5000,
       first_byte_ms: 120000,
       idle_ms: 60000,
