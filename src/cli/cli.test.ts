@@ -1,0 +1,328 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createKeyText, hashKey } from '../access/key-text.ts';
+import { loadConfig } from '../config/load.ts';
+import { runCli } from './program.ts';
+
+const entry = fileURLToPath(new URL('../cli.ts', import.meta.url));
+const children = new Set<ChildProcess>();
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'headgate-cli-'));
+});
+afterEach(async () => {
+  for (const child of children) {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+  }
+  children.clear();
+  rmSync(cwd, { recursive: true });
+});
+
+interface Running {
+  child: ChildProcess;
+  stdout: string;
+  stderr: string;
+  exit: Promise<number | null>;
+}
+function run(args: string[], env: Record<string, string> = {}): Running {
+  const child = spawn(process.execPath, [entry, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  children.add(child);
+  const closed = once(child, 'close');
+  const running: Running = { child, stdout: '', stderr: '', exit: closed.then(([code]) => code as number | null) };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    running.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    running.stderr += text;
+  });
+  return running;
+}
+async function finish(args: string[], env: Record<string, string> = {}) {
+  const running = run(args, env);
+  const code = await running.exit;
+  return { code, stdout: running.stdout, stderr: running.stderr };
+}
+/** The same without a process of its own, which costs half a second. */
+async function call(args: string[], env: Record<string, string> = {}) {
+  const told = { stdout: '', stderr: '' };
+  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const code = await runCli(args, { stdout: write('stdout'), stderr: write('stderr'), env, cwd });
+  return { code, ...told };
+}
+async function startUp(args: string[] = [], env: Record<string, string> = {}) {
+  const running = run(['start', '--port', '0', ...args], env);
+  await expect.poll(() => running.stdout + running.stderr, { timeout: 15_000 }).toContain('is up: ');
+  const url = /is up: (\S+)\n/.exec(running.stdout)![1]!;
+  return { running, url };
+}
+const write = (name: string, text: string) => writeFileSync(join(cwd, name), text);
+const ask = (url: string, key: string, body: object) =>
+  fetch(`${url}/api/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+describe('headgate', () => {
+  it('tells version and help', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    expect(await finish(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+    const help = await finish(['--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toContain('Examples:');
+  });
+
+  it.each([
+    [['strat'], 'There is no command "strat". Did you mean "headgate start"?'],
+    [['keys', 'lst'], 'Did you mean list?'],
+    [['start', '--prot', '1'], 'Did you mean --port?'],
+    [['explain'], 'This build does not offer "headgate explain"'],
+    [['start', '--workers', '4'], 'This build does not offer --workers'],
+  ])('refuses %j and names the nearest', async (args, message) => {
+    const { code, stdout, stderr } = await call(args);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+
+  it.each(['start', 'doctor', 'keys list'])('%s tells all problems of a bad configuration at once', async (command) => {
+    write(
+      'headgate.yaml',
+      'server:\n  prot: 1\nproviders: [{ id: a, wire: openai-chat, api_key: "${GONE}", models: [] }]\n',
+    );
+    const { code, stdout, stderr } = await finish(command.split(' '));
+    expect(code).toBe(1);
+    const told = stdout + stderr;
+    expect(told).toContain('headgate.yaml:2: server.prot: there is no such key; the nearest known key is "port"');
+    expect(told).toContain('headgate.yaml:3: providers[0].api_key: the environment has no GONE');
+    expect(told).not.toMatch(/^ +at /m);
+  });
+});
+
+describe('headgate start', () => {
+  it('prints the URL, and the two keys on the very first start alone', async () => {
+    const { running, url } = await startUp();
+    const inference = /sk-rt-v1-[0-9a-f]{64}/.exec(running.stdout)![0];
+    expect(running.stdout).toMatch(/sk-rt-mgmt-v1-[0-9a-f]{64}/);
+    expect(running.stdout).toContain(`curl ${url}/api/v1/responses`);
+    const body = /-d '(.*)'/.exec(running.stdout)![1]!;
+    expect((await ask(url, inference, JSON.parse(body))).status).toBe(200);
+    running.child.kill('SIGTERM');
+    expect(await running.exit).toBe(0);
+
+    const again = await startUp();
+    expect(again.running.stdout).not.toContain('sk-rt');
+    expect((await ask(again.url, inference, { model: 'simulator/echo', input: 'hi' })).status).toBe(200);
+    again.running.child.kill('SIGINT');
+    expect(await again.running.exit).toBe(0);
+  });
+
+  it('says in one message that the port is in use, or the data folder', async () => {
+    const { url } = await startUp();
+    const port = new URL(url).port;
+    const samePort = await finish(['start', '--port', port, '--data', 'other']);
+    expect(samePort).toMatchObject({ code: 1, stdout: '' });
+    expect(samePort.stderr).toBe(
+      `headgate: Port ${port} of 127.0.0.1 is in use. Stop the program that listens there, or choose another one with --port.\n`,
+    );
+    const sameData = await finish(['start', '--port', '0']);
+    expect(sameData.code).toBe(1);
+    expect(sameData.stderr).toMatch(/^headgate: The data folder .* is in use .*\n$/);
+  });
+
+  it('ends at once with 130 on a second signal', async () => {
+    const { running, url } = await startUp();
+    const key = /sk-rt-v1-[0-9a-f]{64}/.exec(running.stdout)![0];
+    const answer = await ask(url, key, { model: 'simulator/echo', input: '[[slow 5000]] a b c d', stream: true });
+    expect(answer.status).toBe(200);
+    running.child.kill('SIGTERM');
+    await expect.poll(() => running.stderr).toContain('A second signal stops at once');
+    running.child.kill('SIGTERM');
+    expect(await running.exit).toBe(130);
+    await answer.body?.cancel().catch(() => undefined);
+  });
+
+  it('reloads a saved file, and keeps the old one when the new one is bad', async () => {
+    const withKey = (key: string) => `
+bootstrap:
+  workspaces: [{ name: main }]
+  keys: [{ key: ${key}, name: app, workspace: main, acts_as: organization }]
+`;
+    write('headgate.yaml', withKey('first-key'));
+    const { running, url } = await startUp();
+    expect(running.stdout).not.toContain('sk-rt'); // there is a key already
+    write('headgate.yaml', 'serverr: {}');
+    await expect.poll(() => running.stderr).toContain('headgate.yaml:1: serverr: there is no such key');
+    expect((await ask(url, 'first-key', { model: 'simulator/echo', input: 'hi' })).status).toBe(200);
+    write('headgate.yaml', withKey('second-key'));
+    await expect.poll(() => running.stderr).toContain('Reloaded: bootstrap.keys.');
+    expect((await ask(url, 'second-key', { model: 'simulator/echo', input: 'hi' })).status).toBe(200);
+    running.child.kill('SIGHUP');
+    await expect.poll(() => running.stderr).toContain('Reloaded: nothing changed.');
+  });
+});
+
+describe('headgate keys', () => {
+  it('makes, lists and disables keys that a running gateway knows within a second', async () => {
+    const { url } = await startUp();
+    const made = await finish(['keys', 'create', '--name', 'app', '--member', 'ada', '--expires', '90d']);
+    expect(made.stdout).toMatch(/^sk-rt-v1-[0-9a-f]{64}\n$/);
+    expect(made.stderr).toMatch(/^"app": inference key of member ada, until 2\d{3}-/);
+    const key = made.stdout.trim();
+    const status = async () => (await ask(url, key, { model: 'simulator/echo', input: 'hi' })).status;
+    await expect.poll(status, { timeout: 2000 }).toBe(200);
+
+    const { stdout } = await finish(['keys', 'list', '--json']);
+    const listed: unknown = JSON.parse(stdout);
+    expect(listed).toHaveLength(3);
+    expect(listed).toContainEqual(
+      expect.objectContaining({ hash: hashKey(key), name: 'app', kind: 'member', member: 'ada', disabled: false }),
+    );
+    expect(stdout).not.toContain(key);
+
+    expect(await finish(['keys', 'disable', 'app'])).toMatchObject({ code: 0 });
+    await expect.poll(status, { timeout: 2000 }).toBe(401);
+    expect((await finish(['keys', 'list'])).stdout).toMatch(/^app +member +sk-rt-v1-\S+ +default +ada +disabled/m);
+  });
+
+  it('finds a key by hash, by its first digits and by name, and says when it cannot tell', async () => {
+    const names = ['one', 'two', 'two'];
+    for (const name of names) expect(await call(['keys', 'create', '--name', name])).toMatchObject({ code: 0 });
+    const keys = JSON.parse((await call(['keys', 'list', '--json'])).stdout) as { hash: string; name: string }[];
+    const one = keys.find(({ name }) => name === 'one')!;
+    expect(await call(['keys', 'disable', one.hash.slice(0, 12)])).toMatchObject({ code: 0 });
+    expect(await call(['keys', 'disable', one.hash])).toMatchObject({ code: 0 });
+    expect((await call(['keys', 'disable', 'two'])).stderr).toContain('could be one of several keys; give the hash: ');
+    expect((await call(['keys', 'disable', 'three'])).stderr).toContain('No key has the hash, prefix or name "three"');
+  });
+
+  it.each([
+    [['--organization'], /inference key that acts as the organization/, /^sk-rt-v1-/],
+    [['--management'], /"management key": management key/, /^sk-rt-mgmt-v1-/],
+  ])('makes one with %j', async (args, what, text) => {
+    const { stdout, stderr } = await call(['keys', 'create', ...args]);
+    expect(stderr).toMatch(what);
+    expect(stdout).toMatch(text);
+  });
+
+  it.each([
+    [['--organization', '--management'], 'Give one of'],
+    [['--workspace', 'nowhere'], 'There is no workspace "nowhere" (there is: none)'],
+    [['--expires', 'soon'], 'give a date like'],
+    [['--expires', '2001-01-01'], 'that is over'],
+  ])('refuses %j', async (args, message) => {
+    const { code, stdout, stderr } = await call(['keys', 'create', ...args]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+});
+
+describe('headgate init', () => {
+  it('writes a file that loads, with the names of the keys it found and never their values', async () => {
+    const env = { GROQ_API_KEY: createKeyText('inference'), OPENAI_API_KEY: createKeyText('inference') };
+    const { code, stdout } = await finish(['init'], env);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Groq: key in GROQ_API_KEY, models as groq/…');
+    const text = readFileSync(join(cwd, 'headgate.yaml'), 'utf8');
+    expect(text).toContain('api_key: ${OPENAI_API_KEY}');
+    for (const secret of Object.values(env)) expect(text + stdout).not.toContain(secret);
+    const { config } = loadConfig({ env, cwd });
+    expect(config.providers.map(({ id }) => id)).toEqual(expect.arrayContaining(['openai', 'groq', 'simulator']));
+  });
+
+  it('overwrites a file only by force', async () => {
+    write('mine.yaml', 'server: {}\n');
+    const refused = await call(['init', '--output', 'mine.yaml']);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('mine.yaml is there already. --force overwrites it');
+    expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('server: {}\n');
+    expect(await call(['init', '--output', 'mine.yaml', '--force'])).toMatchObject({ code: 0 });
+    expect(loadConfig({ file: 'mine.yaml', env: {}, cwd }).config.providers.length).toBeGreaterThan(0);
+  });
+});
+
+describe('headgate doctor', () => {
+  it('finds nothing wrong with nothing, makes nothing, and does not colour a pipe', async () => {
+    const { code, stdout } = await finish(['doctor'], { HEADGATE_SERVER_PORT: '0', FORCE_COLOR: '1' });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ok {4}node {9}v\d+/);
+    expect(stdout).toMatch(/All is well\.\n$/);
+    expect(stdout).not.toContain('\u001b');
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('knows a Headgate at its port from another program', async () => {
+    const { url } = await startUp();
+    const withGateway = await finish(['doctor'], { HEADGATE_SERVER_PORT: new URL(url).port });
+    expect(withGateway.code).toBe(0);
+    expect(withGateway.stdout).toMatch(/^ok +port +a Headgate answers at 127\.0\.0\.1:/m);
+    expect(withGateway.stdout).toMatch(/^ok +storage +SQLite .*; 2 keys$/m);
+
+    const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const port = String((other.address() as AddressInfo).port);
+    const withOther = await finish(['doctor', '--data', 'other'], { HEADGATE_SERVER_PORT: port });
+    other.close();
+    expect(withOther.code).toBe(1);
+    expect(withOther.stdout).toMatch(/^fail +port +.* is in use by another program\n +-> Stop it/m);
+  });
+
+  it('says how to mend a master key that others can read, and a file that is no database', async () => {
+    await call(['keys', 'create']);
+    write('data/master.key', 'x');
+    chmodSync(join(cwd, 'data/master.key'), 0o644);
+    write(
+      'data/other.db',
+      'this is no database, this is a text that is longer than one hundred bytes, so that SQLite looks at it.',
+    );
+    const { code, stdout } = await call(['doctor'], {
+      HEADGATE_SERVER_PORT: '0',
+      HEADGATE_STORAGE_URL: 'file:data/other.db',
+    });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^fail +master key .*mode 0644: others can read it\n +-> chmod 600 /m);
+    expect(stdout).toMatch(/^fail +storage .*is no SQLite database/m);
+    expect(stdout).toMatch(/2 broken\.\n$/);
+  });
+
+  it('asks each provider with each key when told to, and shows no key', async () => {
+    const [good, bad] = [createKeyText('inference'), createKeyText('inference')];
+    const upstream = createServer((request, response) => {
+      response.statusCode =
+        request.url !== '/v1/models' ? 404 : request.headers.authorization === `Bearer ${good}` ? 200 : 401;
+      response.end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    const { port } = upstream.address() as AddressInfo;
+    write(
+      'headgate.yaml',
+      `server: { port: 0 }
+providers:
+  - { id: up, wire: openai-chat, base_url: "http://127.0.0.1:${port}/v1", api_key: ["${good}", "${bad}"], models: [{ model: "up/*" }] }
+  - { id: bare, wire: openai-chat, base_url: "http://127.0.0.1:${port}", models: [{ model: "bare/*" }] }
+  - { id: down, wire: openai-chat, base_url: "http://127.0.0.1:1/v1", models: [{ model: "down/*" }] }
+`,
+    );
+    const unasked = await call(['doctor']);
+    const asked = await call(['doctor', '--probe']);
+    upstream.close();
+    expect(unasked.code).toBe(0);
+    expect(unasked.stdout).toMatch(/^ok +up +127\.0\.0\.1:\d+ has an address; 2 keys; not asked without --probe$/m);
+    expect(asked.code).toBe(1);
+    expect(asked.stdout).toMatch(/^ok +up +key 1 of 2: answers in \d+ ms$/m);
+    expect(asked.stdout).toMatch(/^fail +up +key 2 of 2: refuses the key \(401\)\n +-> Put a valid key/m);
+    expect(asked.stdout).toMatch(/^ok +bare +answers in \d+ ms, and has no list of models \(404\)/m);
+    expect(asked.stdout).toMatch(/^fail +down +does not answer \(.*\)$/m);
+    expect(asked.stdout).not.toContain('sk-rt');
+  });
+});

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { createProgram } from './program.ts';
+import { alignColumns, paint, type Terminal } from './terminal.ts';
+
+const terminal: Terminal = { stdout: { write: () => true }, stderr: { write: () => true }, env: {}, cwd: '/' };
+
+/** `keys create` → its options. */
+function* listCommands(command: Command, name = ''): Generator<[string, string[]]> {
+  for (const child of command.commands) {
+    const path = `${name} ${child.name()}`.trim();
+    if (child.commands.length > 0) yield* listCommands(child, path);
+    else yield [path, child.options.filter((option) => !option.hidden).map((option) => option.long ?? '')];
+  }
+}
+
+describe('docs/reference/cli.md', () => {
+  const page = readFileSync(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8');
+  const commands = [...listCommands(createProgram(terminal, () => {}))];
+
+  it.each(commands)('tells of headgate %s and its options', (name, options) => {
+    const section = page.split(/^#+ /m).find((part) => part.startsWith(`headgate ${name}\n`));
+    expect(section).toBeDefined();
+    const common = ['--config', '--data'];
+    const told = [...(section ?? '').matchAll(/^\| `(--[a-z]+)/gm)].map(([, option]) => option!);
+    expect(told.toSorted()).toEqual(options.filter((option) => !common.includes(option)).toSorted());
+  });
+});
+
+describe('what a terminal shows', () => {
+  it('has colours on a terminal only, and not under NO_COLOR', () => {
+    const stdout = { write: () => true, isTTY: true };
+    expect(paint({ stdout, env: {} }, 'red', 'x')).toBe('\u001b[31mx\u001b[39m');
+    expect(paint({ stdout, env: { NO_COLOR: '1' } }, 'red', 'x')).toBe('x');
+    expect(paint({ stdout: { write: () => true }, env: {} }, 'red', 'x')).toBe('x');
+  });
+
+  it('stands in columns', () => {
+    expect(
+      alignColumns([
+        ['a', 'bb', ''],
+        ['ccc', 'd', 'e'],
+      ]),
+    ).toBe('a    bb\nccc  d   e\n');
+  });
+});
