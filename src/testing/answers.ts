@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
+import { readRecording } from './replay.ts';
 
 /**
  * What a scripted upstream sends for one request. A plain value: build one with `json`, `sse`, `recording` or `bytes`,
@@ -76,25 +76,15 @@ export function sse(frames: string | Iterable<SseFrame> | AsyncIterable<SseFrame
 }
 
 /**
- * A recorded answer: status line, headers, empty line, body. The body is served as it stands in the file; the headers
- * that described its framing on the recorded connection are left out, since it is framed anew.
+ * A recorded answer, see `readRecording`. The headers that described its framing on the recorded connection are left
+ * out, since it is framed anew.
  *
- * @param url of the file: `new URL('recordings/text.http', import.meta.url)`
- * @throws when the file does not begin with a status line
+ * @param url of the file: `new URL('recordings/text.stream.http', import.meta.url)`
  */
 export function recording(url: URL): Answer {
-  const file = readFileSync(url);
-  const headEnd = /\r?\n\r?\n/.exec(file.toString('latin1'));
-  const head = file.toString('latin1', 0, headEnd?.index).split(/\r?\n/);
-  const status = /^HTTP\/[\d.]+ (\d{3})/.exec(head[0]!);
-  if (!headEnd || !status)
-    throw new Error(`${url.pathname} is no recording: it needs a status line and an empty line.`);
-  const headers: Record<string, string> = {};
-  for (const line of head.slice(1)) {
-    const name = line.slice(0, line.indexOf(':')).trim().toLowerCase();
-    if (!framingHeaders.has(name)) headers[name] = line.slice(line.indexOf(':') + 1).trim();
-  }
-  return bytes(file.subarray(headEnd.index + headEnd[0].length), { status: Number(status[1]), headers });
+  const { status, headers, body } = readRecording(url);
+  const kept = Object.entries(headers).filter(([name]) => !framingHeaders.has(name));
+  return bytes(body, { status, headers: Object.fromEntries(kept) });
 }
 
 const framingHeaders = new Set(['transfer-encoding', 'content-length', 'connection', 'keep-alive']);
