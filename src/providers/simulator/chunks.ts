@@ -10,7 +10,7 @@ export function createReader(): Reader {
   let finished = false;
   return {
     read(frame: Frame): Chunk[] {
-      const chunks = readMessage(JSON.parse(frame.data));
+      const chunks = readMessage(parse(frame.data));
       finished ||= chunks.some((chunk) => chunk.type === 'finish');
       return chunks;
     },
@@ -33,6 +33,14 @@ function cut(): GatewayError {
   return new GatewayError('upstream_failed', 'The simulator stopped before its answer was complete.', {
     retryable: true,
   });
+}
+
+function parse(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    throw cut();
+  }
 }
 
 function readMessage(data: unknown): Chunk[] {

@@ -36,8 +36,8 @@ function countUsage(meter: Meter, input: number, told: Turn['usage']): Counts | 
 function* tell(output: Output, seed: string, meter: Meter, logprobs: number | undefined): Generator<Message> {
   switch (output.kind) {
     case 'reasoning':
+      for (const text of cutTokens(output.summary ?? '')) yield { type: 'summary', text };
       for (const text of cutTokens(meter.take(output.text, 'reasoning'))) yield { type: 'reasoning', text };
-      if (!meter.isFull) for (const text of cutTokens(output.summary ?? '')) yield { type: 'summary', text };
       return;
     case 'text': {
       const said = meter.take(output.text, 'text');

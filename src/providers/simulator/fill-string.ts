@@ -39,7 +39,7 @@ export function fillString(rules: Rules, name: string, nth: number): string {
   const patterned = typeof rules.pattern === 'string' ? fillPattern(rules.pattern, least, nth) : undefined;
   if (patterned !== undefined) return patterned;
   const ending = nth === 0 ? '' : ` ${nth + 1}`;
-  if (most <= ending.length) return most < 1 ? '' : String(nth).slice(-most);
+  if (most <= ending.length) return most < 1 ? '' : String(nth).padStart(least, '0').slice(-most);
   const text = [...(name || 'text')];
   const length = Math.max(least - ending.length, Math.min(text.length, most - ending.length));
   return Array.from({ length }, (_, index) => text[index % text.length]).join('') + ending;

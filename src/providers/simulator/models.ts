@@ -30,7 +30,7 @@ function write({ prompt, turn }: Conversation, request: SimulatorRequest): strin
   const wanted = turn.words ?? 0;
   let text = '';
   let words = 0;
-  for (const sentence of writeSentences(prompt)) {
+  for (const sentence of writeSentences(prompt, 'prose')) {
     if (text !== '' && words >= wanted && (wanted > 0 || text.length + sentence.length >= room)) return text;
     text += text === '' ? sentence : ` ${sentence}`;
     if (wanted > 0) words += sentence.split(' ').length;
@@ -42,7 +42,7 @@ const stepsByEffort = { none: 0, minimal: 1, low: 2, medium: 3, high: 5, xhigh: 
 
 function reason({ prompt }: Conversation, { effort, enabled, max_tokens: maxTokens }: ReasoningSetting): string {
   const steps = enabled === false ? 0 : stepsByEffort[effort ?? 'medium'];
-  const sentences = writeSentences(`reasoning ${prompt}`);
+  const sentences = writeSentences(prompt, 'reasoning');
   const lines = Array.from({ length: steps }, (_, index) => `${index + 1}. ${sentences.next().value}`);
   const text = steps === 0 ? '' : [`The question is ${nameSubject(prompt)}.`, ...lines].join('\n');
   return maxTokens == null ? text : text.slice(0, maxTokens * 4);

@@ -26,12 +26,12 @@ const endings = [
 ];
 
 /**
- * Writes sentences about a subject: always the same ones for the same prompt.
+ * Writes sentences about a subject: always the same ones for the same prompt and purpose.
  *
  * @yields sentences without end, each with its full stop and no space around
  */
-export function* writeSentences(prompt: string): Generator<string, never> {
-  const next = createNumbers(`prose ${prompt}`);
+export function* writeSentences(prompt: string, purpose: string): Generator<string, never> {
+  const next = createNumbers(`${purpose} ${prompt}`);
   const pick = (words: string[]) => words[next() % words.length]!;
   const subject = nameSubject(prompt);
   for (;;) yield `${pick(openings)}, ${subject} ${pick(verbs)} ${pick(matters)}, ${pick(endings)}.`;

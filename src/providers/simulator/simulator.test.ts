@@ -1,0 +1,390 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import type { Chunk, FinishChunk } from '../../domain/chunks.ts';
+import type { InputItem, Tool } from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import type { Target } from '../provider.ts';
+import { simulator } from './index.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const target: Target = { endpoint: 'simulator/echo at Simulator', upstreamModel: 'echo', stream: true, dialect: {} };
+const user = (content: string): InputItem => ({ type: 'message', role: 'user', content });
+const answered = (callId: string, output: string): InputItem => ({
+  type: 'function_call_output',
+  call_id: callId,
+  output,
+});
+const called = (callId: string, name: string): InputItem => ({
+  type: 'function_call',
+  call_id: callId,
+  name,
+  arguments: '{}',
+});
+
+type Asked = Omit<Partial<ResponseRequest>, 'input'> & { input?: string | InputItem[]; model?: string };
+
+function write({ model = 'echo', input = 'Hello there, world', ...rest }: Asked) {
+  const items = typeof input === 'string' ? [user(input)] : input;
+  return simulator.writeRequest({ ...rest, input: items }, { ...target, upstreamModel: model });
+}
+
+async function* batches(asked: Asked, signal = new AbortController().signal): AsyncGenerator<Chunk[]> {
+  const written = write(asked);
+  const reader = simulator.createReader(written.reading);
+  for await (const frames of simulator.answer!(written, signal)) yield frames.flatMap((frame) => reader.read(frame));
+  yield reader.end();
+}
+
+async function collect<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for await (const entry of entries) all.push(entry);
+  return all;
+}
+
+async function ask(asked: Asked): Promise<Chunk[]> {
+  return (await collect(batches(asked))).flat();
+}
+
+const ofType = <Type extends Chunk['type']>(chunks: Chunk[], type: Type) =>
+  chunks.filter((chunk): chunk is Extract<Chunk, { type: Type }> => chunk.type === type);
+const joined = (
+  chunks: Chunk[],
+  type: 'text' | 'reasoning' | 'reasoning_summary' | 'refusal' | 'tool_call_arguments',
+) =>
+  ofType(chunks, type)
+    .map((chunk) => chunk.delta)
+    .join('');
+const text = (chunks: Chunk[]) => joined(chunks, 'text');
+const finish = (chunks: Chunk[]): FinishChunk => ofType(chunks, 'finish')[0]!;
+const calls = (chunks: Chunk[]) =>
+  ofType(chunks, 'tool_call').map(({ callId, name }) => [
+    name,
+    ofType(chunks, 'tool_call_arguments')
+      .filter((chunk) => chunk.callId === callId)
+      .map((chunk) => chunk.delta)
+      .join(''),
+  ]);
+
+const weather: Tool = {
+  type: 'function',
+  name: 'get_weather',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+};
+const patch: Tool = { type: 'custom', name: 'patch' };
+const tools = [weather, patch];
+
+it('echoes the last user message, word by word, and counts a token per four characters', async () => {
+  expect(await ask({ input: [user('Before'), user('Hello there, world')] })).toEqual([
+    { type: 'start', model: 'echo' },
+    { type: 'text', delta: 'Hello' },
+    { type: 'text', delta: ' there,' },
+    { type: 'text', delta: ' world' },
+    {
+      type: 'finish',
+      reason: 'stop',
+      usage: { inputTokens: 6, outputTokens: 5, totalTokens: 11, cachedTokens: 0, reasoningTokens: 0 },
+    },
+  ]);
+});
+
+it('reads the parts of a message, and counts media by the piece', async () => {
+  const content = [
+    { type: 'input_text' as const, text: 'What is this?' },
+    { type: 'input_image' as const, image_url: 'data:image/png;base64,AAAA' },
+  ];
+  const chunks = await ask({ input: [{ type: 'message', role: 'user', content }] });
+  expect(text(chunks)).toBe('What is this?');
+  expect(finish(chunks).usage?.inputTokens).toBe(4 + 64);
+});
+
+it.each(['echo', 'writer', 'reasoner', 'image'])('answers the same request the same way: %s', async (model) => {
+  const asked: Asked = { model, input: 'Why is the sky blue?', tools };
+  expect(await ask(asked)).toEqual(await ask(asked));
+});
+
+it('ends as incomplete where max_output_tokens is reached, and counts no more than that', async () => {
+  const chunks = await ask({ max_output_tokens: 3 });
+  expect(text(chunks)).toBe('Hello there,');
+  expect(finish(chunks)).toMatchObject({ reason: 'length', usage: { outputTokens: 3 } });
+});
+
+it('never cuts a character in two', async () => {
+  expect(text(await ask({ input: '123😀', max_output_tokens: 1 }))).toBe('123');
+});
+
+it('does not call it cut when the answer just fits', async () => {
+  expect(finish(await ask({ input: '12345678', max_output_tokens: 2 })).reason).toBe('stop');
+});
+
+it('writes prose: as much as there is room for, or as many words as asked for', async () => {
+  const free = await ask({ model: 'writer', input: 'On cats' });
+  expect(text(free).split(' ').length).toBeGreaterThan(80);
+  const short = await ask({ model: 'writer', input: 'On cats', max_output_tokens: 60 });
+  expect(finish(short)).toMatchObject({ reason: 'stop' });
+  expect(text(short)).toMatch(/\.$/);
+  expect(text(short)).toContain('“On cats”');
+  expect(text(await ask({ model: 'writer', input: 'On cats [[words 500]]' })).split(' ')).toHaveLength(500);
+});
+
+it('reasons first, with a summary when one is asked for', async () => {
+  const chunks = await ask({ model: 'reasoner', input: 'Why?', reasoning: { effort: 'low', summary: 'auto' } });
+  const kinds = [...new Set(chunks.map((chunk) => chunk.type))];
+  expect(kinds).toEqual(['start', 'reasoning_summary', 'reasoning', 'text', 'finish']);
+  expect(joined(chunks, 'reasoning').split('\n')).toHaveLength(3);
+  expect(joined(chunks, 'reasoning_summary')).toBe('Thought about “Why?”.');
+  expect(text(chunks)).toBe('After some thought: Why?');
+  const { reasoningTokens, outputTokens } = finish(chunks).usage!;
+  expect(reasoningTokens).toBe(Math.ceil(joined(chunks, 'reasoning').length / 4));
+  expect(outputTokens).toBe(reasoningTokens + 6);
+});
+
+it('reasons less or not at all when told so', async () => {
+  const reasoned = async (reasoning: ResponseRequest['reasoning']) =>
+    joined(await ask({ model: 'reasoner', input: 'Why?', reasoning }), 'reasoning');
+  expect(await reasoned({ effort: 'none' })).toBe('');
+  expect(await reasoned({ enabled: false })).toBe('');
+  expect(await reasoned({ max_tokens: 2 })).toBe('The ques');
+  expect(await reasoned({ effort: 'max' })).toContain('\n9. ');
+});
+
+it('takes its effort from the last update in the input', async () => {
+  const input: InputItem[] = [{ type: 'configuration_update', reasoning: { effort: 'none' } }, user('Why?')];
+  expect(joined(await ask({ model: 'reasoner', input, reasoning: { effort: 'high' } }), 'reasoning')).toBe('');
+});
+
+it('draws a picture that is a PNG', async () => {
+  const [item] = ofType(await ask({ model: 'image', input: 'A cat' }), 'item_done');
+  expect(item?.item).toMatchObject({ type: 'image_generation_call', status: 'completed', prompt: 'A cat' });
+  const png = Buffer.from(String(item?.item['result']), 'base64');
+  expect(png.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
+  expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([256, 256]);
+});
+
+it('fills a schema when the format asks for one', async () => {
+  const format = { type: 'json_schema' as const, name: 'city', schema: { properties: { city: { type: 'string' } } } };
+  expect(text(await ask({ text: { format } }))).toBe('{"city":"city"}');
+  expect(text(await ask({ text: { format: { type: 'json_object' } } }))).toBe('{"answer":"Hello there, world"}');
+});
+
+it('calls the tools that the prompt names, in parallel', async () => {
+  const chunks = await ask({
+    input: '[[say Looking.]] [[call get_weather {"city":"Paris"}]] [[call patch +a]]',
+    tools,
+  });
+  expect(text(chunks)).toBe('Looking.');
+  expect(calls(chunks)).toEqual([
+    ['get_weather', '{"city":"Paris"}'],
+    ['patch', '+a'],
+  ]);
+  const [first, second] = ofType(chunks, 'tool_call');
+  expect([first?.kind, second?.kind]).toEqual(['function', 'custom']);
+  expect(first?.callId).not.toBe(second?.callId);
+  expect(finish(chunks).reason).toBe('tool_calls');
+});
+
+it('makes up arguments, and sends broken ones as they stand', async () => {
+  expect(calls(await ask({ input: '[[call get_weather]]', tools }))).toEqual([['get_weather', '{"city":"city"}']]);
+  expect(calls(await ask({ input: '[[call get_weather {"city":]]', tools }))).toEqual([['get_weather', '{"city":']]);
+});
+
+it('calls a tool of a group, or one that was offered later', async () => {
+  const group: Tool = { type: 'namespace', name: 'crm', description: 'x', tools: [{ type: 'function', name: 'find' }] };
+  const later: InputItem = { type: 'additional_tools', role: 'developer', tools: [patch] };
+  const chunks = await ask({ input: [later, user('[[call crm.find {}]] [[call patch p]]')], tools: [group] });
+  expect(ofType(chunks, 'tool_call')).toMatchObject([{ name: 'find', namespace: 'crm' }, { name: 'patch' }]);
+});
+
+it('calls one tool at a time when parallel calls are off', async () => {
+  const asked: Asked = { input: '[[call patch a]] [[call patch b]]', tools, parallel_tool_calls: false };
+  expect(calls(await ask(asked))).toEqual([['patch', 'a']]);
+});
+
+it.each([
+  ['a tool that nobody offered', { input: '[[call other {}]]', tools }],
+  ['a tool when none may be called', { input: '[[call other {}]]', tools, tool_choice: 'none' as const }],
+])('says so when told to call %s', async (_, asked) => {
+  const chunks = await ask(asked);
+  expect(calls(chunks)).toEqual([]);
+  expect(text(chunks)).toBe('I was offered no tool named other.');
+});
+
+it.each([
+  ['required', 'required' as const, 'get_weather'],
+  ['a function', { type: 'function' as const, name: 'get_weather' }, 'get_weather'],
+  ['a custom tool', { type: 'custom' as const, name: 'patch' }, 'patch'],
+  [
+    'one of several',
+    { type: 'allowed_tools' as const, mode: 'required' as const, tools: [{ type: 'custom', name: 'patch' }] },
+    'patch',
+  ],
+])('calls a tool when tool_choice says %s, until a tool has answered', async (_, choice, name) => {
+  const chunks = await ask({ tools, tool_choice: choice });
+  expect(calls(chunks).map(([called]) => called)).toEqual([name]);
+  expect(text(chunks)).toBe('');
+  const input = [user('Hello'), called('c1', name), answered('c1', 'done')];
+  expect(text(await ask({ input, tools, tool_choice: choice }))).toBe(`${name} answered: done`);
+});
+
+it('quotes what the tools said and does not call them again', async () => {
+  const input = [
+    user('[[call get_weather]] [[call patch a]]'),
+    called('c1', 'get_weather'),
+    called('c2', 'patch'),
+    answered('c1', '21 °C'),
+    { type: 'custom_tool_call_output' as const, call_id: 'c2', output: [{ type: 'input_text' as const, text: 'ok' }] },
+  ];
+  const chunks = await ask({ input, tools });
+  expect(calls(chunks)).toEqual([]);
+  expect(text(chunks)).toBe('get_weather answered: 21 °C\npatch answered: ok');
+});
+
+it('goes through turns, one for each time that tools have answered', async () => {
+  const prompt = user('[[call patch a]] [[then]] [[call patch b]] [[then]] [[say done]]');
+  const first = [called('c1', 'patch'), answered('c1', '1')];
+  const second = [called('c2', 'patch'), answered('c2', '2')];
+  const told = async (input: InputItem[]) => ask({ input, tools });
+  expect(calls(await told([prompt]))).toEqual([['patch', 'a']]);
+  expect(calls(await told([prompt, ...first]))).toEqual([['patch', 'b']]);
+  expect(text(await told([prompt, ...first, ...second]))).toBe('done');
+  expect(text(await told([prompt, ...first, ...second, user('And now?')]))).toBe('And now?');
+});
+
+it('gives each call of a conversation an id of its own', async () => {
+  const prompt = user('[[call patch a]] [[then]] [[call patch a]]');
+  const ids = await Promise.all(
+    [[prompt], [prompt, called('c1', 'patch'), answered('c1', '1')]].map(
+      async (input) => ofType(await ask({ input, tools }), 'tool_call')[0]?.callId,
+    ),
+  );
+  expect(new Set(ids).size).toBe(2);
+});
+
+it('obeys the instructions too, and the user where both say something', async () => {
+  const chunks = await ask({ instructions: '[[say A]] [[finish length]]', input: '[[say B]] [[finish stop]]' });
+  expect(text(chunks)).toBe('AB');
+  expect(finish(chunks).reason).toBe('stop');
+});
+
+it('refuses, reasons and cites when told to', async () => {
+  const chunks = await ask({
+    input: '[[reason Hm.]] [[say See here.]] [[cite https://example.com/a A]] [[refuse No.]]',
+  });
+  expect(joined(chunks, 'reasoning')).toBe('Hm.');
+  expect(joined(chunks, 'refusal')).toBe('No.');
+  expect(ofType(chunks, 'annotation')).toEqual([
+    {
+      type: 'annotation',
+      annotation: { type: 'url_citation', url: 'https://example.com/a', title: 'A', start_index: 0, end_index: 9 },
+    },
+  ]);
+});
+
+it('tells log probabilities when asked by the request or the prompt', async () => {
+  for (const asked of [{ input: 'Hé', top_logprobs: 2 }, { input: 'Hé [[logprobs 2]]' }]) {
+    const [chunk] = ofType(await ask(asked), 'text');
+    expect(chunk?.logprobs).toMatchObject([
+      { token: 'Hé', bytes: [72, 195, 169], top_logprobs: [{ token: 'Hé' }, { token: ' maybe' }] },
+    ]);
+  }
+  const [chunk] = ofType(await ask({ include: ['message.output_text.logprobs'] }), 'text');
+  expect(chunk?.logprobs).toMatchObject([{ top_logprobs: [] }]);
+});
+
+it('reports the usage it is told to report, or none', async () => {
+  const told = finish(await ask({ input: 'Hi [[usage {"input":100,"cached":80}]]' }));
+  expect(told.usage).toMatchObject({ inputTokens: 100, cachedTokens: 80, outputTokens: 1, totalTokens: 101 });
+  expect(finish(await ask({ input: 'Hi [[usage none]]' })).usage).toBe(undefined);
+});
+
+it.each([
+  ['a limit', '[[fail 429 7s Slow down]]', { kind: 'rate_limited', retryable: true, retryAfterSeconds: 7 }],
+  ['an overload', '[[fail 503]]', { kind: 'upstream_overloaded', retryable: true }],
+  ['a bad request', '[[fail 400 No good]]', { kind: 'upstream_rejected', retryable: false }],
+])('fails before the first frame with %s', async (_, input, error) => {
+  await expect(batches({ input }).next()).rejects.toMatchObject(error);
+});
+
+it('answers an unknown model as a provider would: with a 404', async () => {
+  const answer = batches({ model: 'constructor' }).next();
+  await expect(answer).rejects.toMatchObject({ kind: 'upstream_failed', message: expect.stringContaining('404') });
+  await expect(answer).rejects.toThrow('It has echo, writer, reasoner, image.');
+});
+
+it.each([
+  ['cuts', '[[cut 2]]', 'upstream_failed'],
+  ['breaks', '[[break 2 503 Too busy]]', 'upstream_overloaded'],
+])('%s the stream after some tokens, without a finish', async (_, directive, kind) => {
+  const written = write({ input: `Hello there, world ${directive}` });
+  const frames = (await collect(simulator.answer!(written, new AbortController().signal))).flat();
+  const reader = simulator.createReader(written.reading);
+  const chunks: Chunk[] = [];
+  const read = () => {
+    for (const frame of frames) chunks.push(...reader.read(frame));
+    reader.end();
+  };
+  expect(read).toThrow(expect.objectContaining({ kind }));
+  expect(text(chunks)).toBe('Hello there,');
+});
+
+it('falls silent after some tokens, until it is aborted', async () => {
+  const client = new AbortController();
+  const answer = batches({ input: 'Hello there, world [[stall 2]]' }, client.signal);
+  expect(text((await answer.next()).value)).toBe('Hello there,');
+  const silence = answer.next();
+  client.abort(new Error('gone'));
+  await expect(silence).rejects.toThrow('gone');
+});
+
+it('waits before the first frame and between tokens', async () => {
+  vi.useFakeTimers();
+  const answer = batches({ input: 'Hello there [[wait 500]] [[slow 40]]' });
+  const first = answer.next();
+  await vi.advanceTimersByTimeAsync(499);
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(text((await first).value)).toBe('Hello');
+  const second = answer.next();
+  await vi.advanceTimersByTimeAsync(40);
+  expect(text((await second).value)).toBe(' there');
+});
+
+it.each(['[[wait 600000]]', '[[slow 600000]]'])('stops at once when it is aborted during %s', async (directive) => {
+  const client = new AbortController();
+  const answer = batches({ input: `Hello there ${directive}` }, client.signal);
+  const all = collect(answer);
+  client.abort(new Error('gone'));
+  await expect(all).rejects.toThrow('gone');
+});
+
+it('sends long answers in batches and gives way between them', async () => {
+  const seen = await collect(batches({ input: '[[words 200]] word' }));
+  expect(seen.length).toBeGreaterThan(3);
+  expect(text(seen.flat()).split(' ')).toHaveLength(200);
+});
+
+it('reads a whole answer into what its stream says', async () => {
+  const written = write({ input: '[[reason Hm]] [[say Hi]] [[call patch a]]', tools });
+  const frames = (await collect(simulator.answer!(written, new AbortController().signal))).flat();
+  const whole = simulator.readWhole(
+    frames.map((frame) => JSON.parse(frame.data)),
+    written.reading,
+  );
+  expect(whole).toEqual(await ask({ input: '[[reason Hm]] [[say Hi]] [[call patch a]]', tools }));
+  expect(() => simulator.readWhole([], written.reading)).toThrow('before its answer was complete');
+  expect(() => simulator.readWhole({}, written.reading)).toThrow('before its answer was complete');
+});
+
+it('names what it leaves out, and refuses what only real providers have', () => {
+  expect(write({ temperature: 1, top_p: null, text: { verbosity: 'low' } }).dropped).toEqual([
+    'temperature',
+    'text.verbosity',
+  ]);
+  const refused = (asked: Asked) => () => write(asked);
+  expect(refused({ tools: [{ type: 'web_search' }] })).toThrow(
+    'tools[0]: simulator/echo at Simulator cannot take this',
+  );
+  expect(refused({ prompt: { id: 'p' } })).toThrow('prompt:');
+  expect(refused({ input: [{ type: 'item_reference', id: 'x' }] })).toThrow('input[0]:');
+});
