@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readMemoryKb } from './processes.ts';
+import { type Gateway, type Load, type Mock, type Pace, runLoad, startGateway, startMock, stopGateway } from './rig.ts';
+import { measureRounds, shapes } from './rounds.ts';
+import { findMedian, Samples } from './samples.ts';
+import { nginx, type Variant } from './variants.ts';
+
+/** What can be measured; `--phases` picks. `soak` only when it is named: it sends a million requests. */
+export const phases = ['json', 'json50', 'sse', 'paced', 'half', 'open', 'start', 'soak'] as const;
+export type Phase = (typeof phases)[number];
+
+/** How much to measure. */
+export interface Plan {
+  /** Beside nginx, which is always there. */
+  variants: readonly Variant[];
+  phases: readonly Phase[];
+  rounds: number;
+  /** Shorter windows and warm-ups: about right, in a third of the time. */
+  quick: boolean;
+}
+
+const streamsOpen = 1_000;
+const soakRequests = 1_000_000;
+const soakMarkRequests = 100_000;
+
+/**
+ * Takes the plan's measurements, one after the other.
+ *
+ * @param report tells the user what has just been measured
+ */
+export async function measure(plan: Plan, report: (line: string) => void): Promise<Samples> {
+  const mock = await startMock();
+  const samples = new Samples(report);
+  await measureRounds(plan, mock, samples);
+  if (plan.phases.includes('open')) await measureOpenStreams(plan, mock, samples);
+  if (plan.phases.includes('start')) await measureStarts(plan, mock, samples);
+  if (plan.phases.includes('soak')) await measureSoak(plan, mock, samples);
+  return samples;
+}
+
+/** Memory of a gateway that holds a thousand streams open, less what it used before. */
+async function measureOpenStreams(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
+  // A stream lasts 10 s: after `spreadMs` all are open, in all ages.
+  const spreadMs = plan.quick ? 4_000 : 8_000;
+  const load: Load = {
+    size: '2k',
+    stream: true,
+    connections: streamsOpen,
+    spreadMs,
+    warmUpSeconds: spreadMs / 1_000 + 1,
+    seconds: plan.quick ? 2 : 4,
+  };
+  for (const variant of [nginx, ...plan.variants]) {
+    await samples.attempt('open', variant, async () => {
+      await withGateway(variant, mock, 50, async (gateway) => {
+        await runLoad(gateway, { ...shapes.json, connections: 32, warmUpSeconds: 0.5, seconds: 2 }, mock);
+        await sleep(500);
+        const beforeKb = readMemoryKb(gateway.pids);
+        const seenKb: number[] = [];
+        const watch = setInterval(() => seenKb.push(readMemoryKb(gateway.pids)), 100);
+        await runLoad(gateway, load, mock).finally(() => clearInterval(watch));
+        // Collections make it go up and down: the middle of what was seen while all were open.
+        const kb = (findMedian(seenKb.slice(-load.seconds * 10)) - beforeKb) / streamsOpen;
+        samples.take('openStreamKb', variant, kb);
+        samples.tell('open', variant, `${kb.toFixed(1)} KB per stream`);
+      });
+    });
+  }
+}
+
+/** First start in an empty data folder: time to the first answer, and memory a moment later. */
+async function measureStarts(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
+  const times = plan.quick ? 3 : 5;
+  for (const variant of [nginx, ...plan.variants]) {
+    await samples.attempt('start', variant, async () => {
+      for (let time = 0; time < times; time++) {
+        await withGateway(variant, mock, 0, async ({ pids, firstAnswerMs }) => {
+          await sleep(1_000);
+          const idleMb = readMemoryKb(pids) / 1_024;
+          samples.take('startMs', variant, firstAnswerMs);
+          samples.take('idleMb', variant, idleMb);
+          samples.tell('start', variant, `${firstAnswerMs.toFixed(0)} ms, ${idleMb.toFixed(1)} MB`);
+        });
+      }
+    });
+  }
+}
+
+/** Memory after a million requests, and how far it has moved since a tenth of them. */
+async function measureSoak(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
+  for (const variant of plan.variants.filter((each) => each.budgeted)) {
+    await samples.attempt('soak', variant, async () => {
+      await withGateway(variant, mock, 0, async (gateway) => {
+        let earlyMb: number | undefined;
+        let mb = 0;
+        for (let sent = 0; sent < soakRequests; ) {
+          sent += (await runLoad(gateway, { ...shapes.json, warmUpSeconds: 0, seconds: 10 }, mock)).reqs;
+          mb = readMemoryKb(gateway.pids) / 1_024;
+          if (sent >= soakMarkRequests) earlyMb ??= mb;
+          samples.tell('soak', variant, `${sent} requests, ${mb.toFixed(1)} MB`);
+        }
+        samples.take('soakMb', variant, mb);
+        samples.take('soakPercent', variant, (mb / (earlyMb ?? mb) - 1) * 100);
+      });
+    });
+  }
+}
+
+/** A gateway of its own for one piece of work. */
+async function withGateway(
+  variant: Variant,
+  mock: Mock,
+  pace: Pace,
+  work: (gateway: Gateway) => Promise<void>,
+): Promise<void> {
+  const gateway = await startGateway(variant, mock.ports[pace]);
+  await work(gateway).finally(() => stopGateway(gateway));
+}

@@ -1,0 +1,191 @@
+import type { Plan } from './measure.ts';
+import {
+  type Gateway,
+  type Load,
+  type LoadResult,
+  type Mock,
+  type Pace,
+  runDirectLoad,
+  runLoad,
+  startGateway,
+  stopGateway,
+} from './rig.ts';
+import { findMedian, type Samples, writeMicroseconds } from './samples.ts';
+import { nginx } from './variants.ts';
+
+/** The phases whose figure is a ratio to nginx. */
+export type RatioPhase = 'json' | 'json50' | 'sse' | 'paced';
+
+interface Shape extends Omit<Load, 'warmUpSeconds' | 'seconds'> {
+  pace: Pace;
+  /** Before a window, so that paced streams are under way and idle processes awake. */
+  settleSeconds: number;
+}
+
+/** What is sent in each of them. */
+export const shapes: Record<RatioPhase, Shape> = {
+  json: { size: '2k', stream: false, connections: 64, pace: 0, settleSeconds: 0.4 },
+  json50: { size: '50k', stream: false, connections: 64, pace: 0, settleSeconds: 0.4 },
+  sse: { size: '2k', stream: true, connections: 16, pace: 0, settleSeconds: 0.4 },
+  paced: { size: '2k', stream: true, connections: 50, pace: 5, settleSeconds: 1.2, spreadMs: 1_000 },
+};
+const ratioPhases = Object.keys(shapes) as RatioPhase[]; // the type of `shapes` names its keys
+
+/** Beyond this, in percent of one CPU, a window is measured again: others on the machine are in its way. */
+const tolerableNoise = 20;
+
+/** CPU ratios, rates and latencies: all gateways stay up, and short windows go round among them. */
+export async function measureRounds(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
+  const rounds = new Rounds(plan, mock, samples);
+  const ratios = ratioPhases.filter((phase) => plan.phases.includes(phase));
+  const half = plan.phases.includes('half');
+  if (ratios.length === 0 && !half) return;
+  const warmed = new Set<RatioPhase>(half ? ['json', ...ratios] : ratios);
+  for (const pace of new Set([...warmed].map((phase) => shapes[phase].pace))) await rounds.startFleet(pace);
+  for (const phase of warmed) await rounds.warmUp(phase);
+  for (let round = 0; round < plan.rounds; round++) {
+    for (const phase of ratios) await rounds.measureRatios(phase, round);
+    if (half) await rounds.measureHalfRate(round);
+  }
+  await rounds.stopFleets();
+}
+
+class Rounds {
+  /** Gateways by the pace of their upstream. nginx stands apart. */
+  readonly #fleets = new Map<Pace, { baseline: Gateway; gateways: Gateway[] }>();
+  readonly #plan: Plan;
+  readonly #mock: Mock;
+  readonly #samples: Samples;
+
+  constructor(plan: Plan, mock: Mock, samples: Samples) {
+    this.#plan = plan;
+    this.#mock = mock;
+    this.#samples = samples;
+  }
+
+  async startFleet(pace: Pace): Promise<void> {
+    const gateways: Gateway[] = [];
+    this.#fleets.set(pace, { baseline: await startGateway(nginx, this.#mock.ports[pace]), gateways });
+    for (const variant of this.#plan.variants) {
+      await this.#samples.attempt('start', variant, async () => {
+        gateways.push(await startGateway(variant, this.#mock.ports[pace]));
+      });
+    }
+  }
+
+  async stopFleets(): Promise<void> {
+    for (const { baseline, gateways } of this.#fleets.values()) {
+      for (const gateway of [baseline, ...gateways]) await stopGateway(gateway);
+    }
+  }
+
+  /** Long enough for V8 to have compiled what is hot. */
+  async warmUp(phase: RatioPhase): Promise<void> {
+    const seconds = (phase === 'json' ? 3.5 : 2) * (this.#plan.quick ? 0.6 : 1);
+    for (const gateway of this.#fleets.get(shapes[phase].pace)!.gateways) {
+      await this.#samples.attempt(phase, gateway.variant, async () => {
+        await runLoad(gateway, { ...shapes[phase], warmUpSeconds: 0, seconds }, this.#mock);
+      });
+    }
+  }
+
+  /** Each gateway's window stands between two of nginx; its ratio is to their mean. */
+  async measureRatios(phase: RatioPhase, round: number): Promise<void> {
+    const { baseline } = this.#fleets.get(shapes[phase].pace)!;
+    let last = await this.#measureBaseline(phase, baseline);
+    for (const gateway of this.#listGateways(phase, round)) {
+      await this.#samples.attempt(phase, gateway.variant, async () => {
+        let known: LoadResult | undefined = last; // after a disturbed window the next takes a baseline of its own
+        const [before, own, after] = await this.#measureQuietly(async () => {
+          const first = known ?? (await this.#measureBaseline(phase, baseline));
+          known = undefined;
+          const second = await this.#measureWindow(phase, gateway, this.#plan.quick ? 1.6 : 2.2);
+          return [first, second, await this.#measureBaseline(phase, baseline)] as const;
+        });
+        last = after;
+        this.#keepRatio(phase, gateway, round, own, [before, after]);
+      });
+    }
+  }
+
+  /** Latency at half of what the gateway can do at most, less that of the mock alone at the same rate. */
+  async measureHalfRate(round: number): Promise<void> {
+    for (const gateway of this.#listGateways('json', round)) {
+      const { variant } = gateway;
+      await this.#samples.attempt('half', variant, async () => {
+        const known = this.#samples.list('requestsPerSecond', variant);
+        const maximum = known.length > 0 ? findMedian(known) : (await this.#measureWindow('json', gateway, 1.5)).rps;
+        const load = { ...shapes.json, connections: 256, rate: maximum / 2, warmUpSeconds: 0.5 };
+        const windows = await this.#measureQuietly(async () => {
+          const direct = await runDirectLoad(0, { ...load, seconds: 1 }, this.#mock);
+          return [direct, await runLoad(gateway, { ...load, seconds: 2.5 }, this.#mock)] as const;
+        });
+        const [direct, through] = windows;
+        const addedP50Ms = (through.p50_us - direct.p50_us) / 1_000;
+        const addedP99Ms = (through.p99_us - direct.p99_us) / 1_000;
+        this.#samples.take('halfP50Ms', variant, addedP50Ms);
+        this.#samples.take('halfP99Ms', variant, addedP99Ms);
+        const added = `p50 ${addedP50Ms.toFixed(2)} ms, p99 ${addedP99Ms.toFixed(2)} ms added`;
+        const conditions = `at ${(maximum / 2).toFixed(0)} requests/s, others ${readNoise(windows).toFixed(0)}%`;
+        this.#samples.tell('half', variant, `round ${round + 1}: ${added} (${conditions})`);
+      });
+    }
+  }
+
+  #listGateways(phase: RatioPhase, round: number): Gateway[] {
+    const { gateways } = this.#fleets.get(shapes[phase].pace)!;
+    return gateways.filter(({ variant }) => round < (variant.rounds ?? Number.POSITIVE_INFINITY));
+  }
+
+  #measureBaseline(phase: RatioPhase, baseline: Gateway): Promise<LoadResult> {
+    return this.#measureWindow(phase, baseline, phase === 'paced' ? 1.6 : 0.9);
+  }
+
+  #measureWindow(phase: RatioPhase, gateway: Gateway, seconds: number): Promise<LoadResult> {
+    const { settleSeconds, ...shape } = shapes[phase];
+    return runLoad(gateway, { ...shape, warmUpSeconds: settleSeconds, seconds }, this.#mock);
+  }
+
+  /** Measures again while others on the machine are in the way, a bounded number of times, and keeps the quietest. */
+  async #measureQuietly<Windows extends readonly LoadResult[]>(take: () => Promise<Windows>): Promise<Windows> {
+    let best = await take();
+    for (let again = 0; readNoise(best) > tolerableNoise && again < (this.#plan.quick ? 1 : 2); again++) {
+      const next = await take();
+      if (readNoise(next) < readNoise(best)) best = next;
+    }
+    return best;
+  }
+
+  #keepRatio(
+    phase: RatioPhase,
+    { variant }: Gateway,
+    round: number,
+    own: LoadResult,
+    [before, after]: readonly [LoadResult, LoadResult],
+  ): void {
+    const samples = this.#samples;
+    const baselineCost = (readCost(phase, before) + readCost(phase, after)) / 2;
+    const ratio = readCost(phase, own) / baselineCost;
+    const noise = readNoise([before, own, after]);
+    samples.foreignCpuPercent.push(noise);
+    samples.take(phase, variant, ratio);
+    samples.take(phase, nginx, baselineCost);
+    if (phase === 'json') samples.take('requestsPerSecond', variant, own.rps);
+    if (phase === 'json') samples.take('requestsPerSecond', nginx, after.rps);
+    if (phase === 'paced') samples.take('deltaP50Ms', variant, own.delta_p50_us / 1_000);
+    if (phase === 'paced') samples.take('deltaP50Ms', nginx, after.delta_p50_us / 1_000);
+    const [cost, ...baselines] = [own, before, after].map((result) => writeMicroseconds(readCost(phase, result)));
+    const costs = `${cost}, nginx ${baselines.join(' and ')}, others ${noise.toFixed(0)}%`;
+    samples.tell(phase, variant, `round ${round + 1}: ${ratio.toFixed(2)} × nginx (${costs})`);
+  }
+}
+
+/** CPU time of the gateway per request, or per event of a stream, in µs. */
+function readCost(phase: RatioPhase, result: LoadResult): number {
+  return shapes[phase].stream ? result.cpu_us_event : result.cpu_us_req;
+}
+
+/** The most that neither gateway nor rig used, or the host took away, in any of the windows; percent of one CPU. */
+function readNoise(windows: readonly LoadResult[]): number {
+  return Math.max(...windows.map((window) => window.foreign_cpu_pct + window.steal_pct));
+}

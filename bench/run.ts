@@ -1,0 +1,109 @@
+/**
+ * Measures Headgate against nginx, a bare Node proxy and a TypeScript peer, and prints one table.
+ *
+ *     npm run bench                                   about 6 minutes
+ *     npm run bench -- --quick                        about 2
+ *     npm run bench -- --phases json,sse --only headgate --rounds 10
+ *     npm run bench -- --out bench/results.md         writes the table as well
+ */
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { measure, type Phase, phases } from './measure.ts';
+import { killEverything, stopEverything } from './processes.ts';
+import { cleanRig, prepareRig, RigError } from './rig.ts';
+import { writeTable } from './table.ts';
+import { nginx, type Variant, variants } from './variants.ts';
+
+/** A run that takes longer has gone wrong; a soak needs its million requests. */
+const limitMs = { usual: 20 * 60_000, soak: 90 * 60_000 };
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string' },
+    phases: { type: 'string' },
+    only: { type: 'string' },
+    out: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+  },
+});
+
+let ending: Promise<never> | undefined;
+
+process.on('exit', killEverything);
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(name, () => void end(130, `Ended by ${name}.`));
+}
+
+try {
+  await main();
+  await end(0);
+} catch (error) {
+  await end(1, error instanceof RigError ? error.message : error);
+}
+
+async function main(): Promise<void> {
+  const chosenPhases = choose('phases', options.phases, phases) ?? phases.filter((phase) => phase !== 'soak');
+  const rounds = Number(options.rounds ?? (options.quick ? 1 : 3));
+  if (!Number.isInteger(rounds) || rounds < 1)
+    throw new RigError(`--rounds is a whole number from 1, not ${options.rounds}.`);
+  limitTime(chosenPhases);
+  const names = variants.map((variant) => variant.name);
+  const quickNames = ['headgate', 'bare-proxy'];
+  const chosenNames = choose('only', options.only, names) ?? (options.quick ? quickNames : names);
+  await prepareRig();
+  await nginx.prepare();
+  const { ready, skipped } = await prepareVariants(variants.filter((variant) => chosenNames.includes(variant.name)));
+  const plan = { variants: ready, phases: chosenPhases, rounds, quick: options.quick };
+  const samples = await measure(plan, (line) => {
+    if (!ending) console.log(line);
+  });
+  samples.failures.unshift(...skipped);
+  const table = writeTable(samples, ready);
+  console.log(`\n${table}`);
+  if (options.out !== undefined) writeFileSync(options.out, `${table}\n`);
+}
+
+async function prepareVariants(wanted: readonly Variant[]): Promise<{ ready: Variant[]; skipped: string[] }> {
+  const ready: Variant[] = [];
+  const skipped: string[] = [];
+  for (const variant of wanted) {
+    try {
+      await variant.prepare();
+      ready.push(variant);
+    } catch (error) {
+      if (!(error instanceof RigError)) throw error;
+      console.log(`Skipping ${variant.name}: ${error.message}`);
+      skipped.push(`${variant.name}: ${error.message}`);
+    }
+  }
+  return { ready, skipped };
+}
+
+/** Reads a comma-separated option. Undefined when it was not given. */
+function choose<Name extends string>(
+  option: string,
+  value: string | undefined,
+  known: readonly Name[],
+): Name[] | undefined {
+  if (value === undefined) return undefined;
+  const chosen = known.filter((name) => value.split(',').includes(name));
+  const unknown = value.split(',').filter((name) => !known.some((each) => each === name));
+  if (unknown.length > 0) throw new RigError(`--${option} knows ${known.join(', ')}; not ${unknown.join(', ')}.`);
+  return chosen;
+}
+
+function limitTime(chosen: readonly Phase[]): void {
+  const ms = chosen.includes('soak') ? limitMs.soak : limitMs.usual;
+  setTimeout(() => void end(1, `Not done after ${ms / 60_000} minutes: ended.`), ms).unref();
+}
+
+/** Ends what was started, removes what was made, and exits; the first call decides how. */
+function end(code: number, message?: unknown): Promise<never> {
+  ending ??= (async () => {
+    if (message !== undefined) console.error(message);
+    await stopEverything();
+    cleanRig();
+    process.exit(code);
+  })();
+  return ending;
+}

@@ -1,0 +1,80 @@
+import { cpuCount } from './rig.ts';
+import { type Figure, findMedian, type Samples, writeMicroseconds } from './samples.ts';
+import { nginx, type Variant } from './variants.ts';
+
+/** One line of the table; budgets and aims from the design, "Flow and speed". */
+interface Row {
+  figure: Figure;
+  label: string;
+  unit: '×' | 'ms' | 'KB' | 'MB' | '%' | '/s';
+  digits: number;
+  /** At most this; absent: for information. */
+  budget?: number;
+  /** Better still. */
+  aim?: number;
+}
+
+const rows: readonly Row[] = [
+  { figure: 'json', label: 'CPU per buffered request, 2 KB', unit: '×', digits: 1, budget: 7, aim: 5 },
+  { figure: 'json50', label: 'CPU per buffered request, 50 KB', unit: '×', digits: 1, budget: 14, aim: 9 },
+  { figure: 'sse', label: 'CPU per streamed event, burst', unit: '×', digits: 1, budget: 5, aim: 3 },
+  { figure: 'paced', label: 'CPU per streamed event, every 5 ms', unit: '×', digits: 1, budget: 2.5, aim: 2 },
+  { figure: 'halfP50Ms', label: 'added p50 at half the maximum rate', unit: 'ms', digits: 2, budget: 1 },
+  { figure: 'halfP99Ms', label: 'added p99 at half the maximum rate', unit: 'ms', digits: 2, budget: 5 },
+  { figure: 'openStreamKb', label: 'memory per open stream, 1,000 open', unit: 'KB', digits: 1, budget: 60, aim: 40 },
+  { figure: 'idleMb', label: 'memory, idle', unit: 'MB', digits: 0, budget: 110 },
+  { figure: 'soakMb', label: 'memory after a million requests', unit: 'MB', digits: 0 },
+  { figure: 'soakPercent', label: 'its change since the first 100,000', unit: '%', digits: 1, budget: 10 },
+  { figure: 'startMs', label: 'first start to first answer', unit: 'ms', digits: 0, budget: 1_000, aim: 500 },
+  { figure: 'requestsPerSecond', label: 'requests per second, 2 KB, one CPU', unit: '/s', digits: 0 },
+  { figure: 'deltaP50Ms', label: 'delta to client, every 5 ms, p50', unit: 'ms', digits: 2 },
+];
+
+/** The result as a Markdown table: a row per figure that was measured, a column per gateway, and what to know of them. */
+export function writeTable(samples: Samples, variants: readonly Variant[]): string {
+  const columns = [...variants, nginx];
+  const lines = [
+    `| Figure | Budget | Aim | ${columns.map((variant) => variant.title).join(' | ')} |`,
+    `|---|---|---|${columns.map(() => '---').join('|')}|`,
+  ];
+  for (const row of rows) {
+    const cells = columns.map((variant) => writeCell(row, samples.list(row.figure, variant), variant));
+    if (cells.every((cell) => cell === '–')) continue;
+    lines.push(
+      `| ${row.label} | ${writeLimit(row, row.budget)} | ${writeLimit(row, row.aim)} | ${cells.join(' | ')} |`,
+    );
+  }
+  return [...lines, '', ...writeNotes(samples)].join('\n');
+}
+
+function writeCell(row: Row, samples: readonly number[], variant: Variant): string {
+  if (samples.length === 0) return '–';
+  const median = findMedian(samples);
+  // nginx is the measure itself: its cell shows what one request or event costs it.
+  if (row.unit === '×' && variant === nginx) return writeMicroseconds(median);
+  const spread = `${Math.min(...samples).toFixed(row.digits)}–${Math.max(...samples).toFixed(row.digits)}`;
+  const value = `${median.toFixed(row.digits)} ${row.unit}${samples.length > 1 ? ` (${spread})` : ''}`;
+  return variant.budgeted && row.budget !== undefined ? `${judge(row, row.budget, median)} ${value}` : value;
+}
+
+function judge({ aim, figure }: Row, budget: number, median: number): string {
+  const value = figure === 'soakPercent' ? Math.abs(median) : median;
+  if (value > budget) return '**miss**';
+  return aim !== undefined && value <= aim ? 'aim' : 'pass';
+}
+
+function writeLimit(row: Row, limit: number | undefined): string {
+  if (limit === undefined) return '';
+  return row.figure === 'soakPercent' ? `± ${limit} %` : `≤ ${limit} ${row.unit}`;
+}
+
+function writeNotes(samples: Samples): string[] {
+  const { foreignCpuPercent, failures } = samples;
+  const notes = [`Node ${process.versions.node}, ${cpuCount} CPUs, ${new Date().toISOString().slice(0, 10)}.`];
+  if (foreignCpuPercent.length > 0) {
+    const noise = findMedian(foreignCpuPercent).toFixed(0);
+    const worst = Math.max(...foreignCpuPercent).toFixed(0);
+    notes.push(`Other programs used ${noise}% of a CPU around the median ratio, ${worst}% around the worst.`);
+  }
+  return [notes.join(' '), ...failures.map((failure) => `\nNot measured: ${failure.replaceAll('\n', ' ')}`)];
+}

@@ -1,0 +1,228 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BodyModel } from './bodies.ts';
+import { projectFolder, RigError, run } from './rig.ts';
+
+/** Where a gateway is to run. */
+export interface Place {
+  port: number;
+  upstreamPort: number;
+  /** Empty, its own. */
+  folder: string;
+  /** For Node, before the script. */
+  nodeArguments: readonly string[];
+}
+
+/** A gateway to measure, or something to compare with. */
+export interface Variant {
+  /** For `--only`. */
+  name: string;
+  /** Head of its column. */
+  title: string;
+  path: string;
+  bodyModel: BodyModel;
+  /** Whether the budgets are about it. */
+  budgeted: boolean;
+  /** Rounds it takes part in; absent: all. */
+  rounds?: number;
+  /** Makes it ready to be started; throws a `RigError` when it cannot be. */
+  prepare(): Promise<void>;
+  /** Header lines of every request. */
+  headers(upstreamPort: number): string[];
+  /** Writes what it needs into the folder; returns the command that serves. */
+  command(place: Place): string[];
+}
+
+const nginxProgram = '/usr/sbin/nginx';
+
+/** nginx as a bare reverse proxy: what every ratio is a ratio to. */
+export const nginx: Variant = {
+  name: 'nginx',
+  title: 'nginx',
+  path: '/v1/responses',
+  bodyModel: 'upstream',
+  budgeted: false,
+  async prepare() {
+    if (!existsSync(nginxProgram)) {
+      throw new RigError(
+        'No nginx: every figure is a ratio to it. Debian: apt-get install --no-install-recommends nginx',
+      );
+    }
+  },
+  headers: () => [],
+  command(place) {
+    const file = join(place.folder, 'nginx.conf');
+    writeFileSync(file, writeNginxConfig(place));
+    return [nginxProgram, '-c', file, '-e', join(place.folder, 'error.log')];
+  },
+};
+
+/**
+ * A plain reverse proxy with keep-alive on both sides. `proxy_buffering off`, since a gateway owes its client every
+ * event at once; a body buffer that holds 50 KB, so that nginx does not write bodies to disk.
+ */
+function writeNginxConfig({ port, upstreamPort, folder }: Place): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return `
+daemon off;
+worker_processes 1;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+pid ${folder}/nginx.pid;
+events { worker_connections 8192; }
+http {
+  access_log off;
+  ${temporary.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n  ')}
+  upstream mock { server 127.0.0.1:${upstreamPort}; keepalive 1024; keepalive_requests 100000000; }
+  server {
+    listen 127.0.0.1:${port};
+    keepalive_requests 100000000;
+    client_max_body_size 64m;
+    client_body_buffer_size 256k;
+    location / {
+      proxy_pass http://mock;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+    }
+  }
+}
+`;
+}
+
+/** `node:http` and undici with nothing between them: the floor for anything on Node. */
+const bareProxy: Variant = {
+  name: 'bare-proxy',
+  title: 'bare Node proxy',
+  path: '/v1/responses',
+  bodyModel: 'upstream',
+  budgeted: false,
+  async prepare() {},
+  headers: () => ['authorization: Bearer bench-key'],
+  command: ({ port, upstreamPort, nodeArguments }) => [
+    process.execPath,
+    ...nodeArguments,
+    join(projectFolder, 'bench/references/bare-proxy.ts'),
+    String(port),
+    String(upstreamPort),
+  ],
+};
+
+const peerFolder = join(projectFolder, 'bench/peer');
+const peerScript = join(peerFolder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
+
+/** The TypeScript peer. It is far from every budget, so one round tells enough. */
+const peer: Variant = {
+  name: 'peer',
+  title: '@portkey-ai/gateway',
+  path: '/v1/responses',
+  bodyModel: 'upstream',
+  budgeted: false,
+  rounds: 1,
+  async prepare() {
+    if (existsSync(peerScript)) return;
+    console.log('Installing the peer into bench/peer (first run only) …');
+    const { code, output } = await run(
+      ['npm', 'ci', '--prefix', peerFolder, '--ignore-scripts', '--no-audit', '--no-fund'],
+      { limitMs: 180_000 },
+    );
+    if (code !== 0) throw new RigError(`npm ci --prefix bench/peer failed: ${output.slice(-300)}`);
+  },
+  headers: (upstreamPort) => [
+    'x-portkey-provider: openai',
+    `x-portkey-custom-host: http://127.0.0.1:${upstreamPort}/v1`,
+    'authorization: Bearer bench-key',
+  ],
+  command: ({ port, nodeArguments }) => [
+    process.execPath,
+    ...nodeArguments,
+    peerScript,
+    `--port=${port}`,
+    '--headless',
+  ],
+};
+
+const headgateKey = 'bench-key-0123456789';
+
+/** Headgate over one wire, with everything on that a request meets: key, validation, translation, ledger. */
+function defineHeadgate(name: string, title: string, wire: 'openai-chat' | 'openai-responses'): Variant {
+  return {
+    name,
+    title,
+    path: '/api/v1/responses',
+    bodyModel: 'slug',
+    budgeted: true,
+    prepare: buildHeadgate,
+    headers: () => [`authorization: Bearer ${headgateKey}`],
+    command({ port, upstreamPort, folder, nodeArguments }) {
+      const config = join(folder, 'headgate.yaml');
+      const data = join(folder, 'data');
+      mkdirSync(data);
+      writeFileSync(config, JSON.stringify(writeHeadgateConfig(wire, upstreamPort))); // JSON is YAML
+      const cli = findHeadgateCli();
+      return [
+        process.execPath,
+        ...nodeArguments,
+        cli,
+        'start',
+        '--config',
+        config,
+        '--port',
+        String(port),
+        '--data',
+        data,
+      ];
+    },
+  };
+}
+
+function writeHeadgateConfig(wire: string, upstreamPort: number) {
+  return {
+    providers: [
+      {
+        id: 'mock',
+        wire,
+        base_url: `http://127.0.0.1:${upstreamPort}/v1`,
+        api_key: 'upstream-key',
+        models: [
+          {
+            model: 'acme/mock-model',
+            upstream_model: 'mock-model',
+            pricing: { prompt: 0.00000025, completion: 0.000002 },
+          },
+        ],
+      },
+    ],
+    bootstrap: {
+      workspaces: [{ name: 'bench' }],
+      members: [{ id: 'ada', workspaces: ['bench'] }],
+      keys: [{ key: headgateKey, name: 'bench', workspace: 'bench', member: 'ada' }],
+    },
+  };
+}
+
+/** The compiled program, as users run it; the source where it has not been compiled. */
+function findHeadgateCli(): string {
+  const compiled = join(projectFolder, 'dist/cli.js');
+  return existsSync(compiled) ? compiled : join(projectFolder, 'src/cli.ts');
+}
+
+let headgateBuild: Promise<void> | undefined;
+
+/** Compiles Headgate, once per run. */
+async function buildHeadgate(): Promise<void> {
+  headgateBuild ??= (async () => {
+    if (!existsSync(join(projectFolder, 'src/cli.ts'))) throw new RigError('There is no src/cli.ts to start.');
+    if (!existsSync(join(projectFolder, 'scripts/build.ts'))) return;
+    const { code, output } = await run(['npm', 'run', 'build'], { cwd: projectFolder, limitMs: 180_000 });
+    if (code !== 0) throw new RigError(`npm run build failed:\n${output}`);
+  })();
+  await headgateBuild;
+}
+
+/** Everything that can be measured beside nginx; `--only` picks among the names. */
+export const variants: readonly Variant[] = [
+  defineHeadgate('headgate', 'Headgate (chat)', 'openai-chat'),
+  defineHeadgate('headgate-responses', 'Headgate (responses)', 'openai-responses'),
+  bareProxy,
+  peer,
+];
