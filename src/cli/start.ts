@@ -43,8 +43,9 @@ async function open({ config, dataDir }: LoadedConfig, terminal: Terminal): Prom
     const { createGateway } = await import('../gateway.ts');
     gateway = await createGateway({ config, dataDir });
     const { url, firstKeys } = await gateway.start();
-    terminal.stdout.write(`${paint(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n`);
-    if (firstKeys) terminal.stdout.write(writeFirstKeys(config, url, firstKeys));
+    const welcome = `${paint(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n`;
+    // One write: who waits for the URL has the keys with it.
+    terminal.stdout.write(welcome + (firstKeys ? writeFirstKeys(config, url, firstKeys) : ''));
     return gateway;
   } catch (error) {
     await gateway?.close();
