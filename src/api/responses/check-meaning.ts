@@ -1,7 +1,7 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { show } from './report.ts';
+import { maxIssues, show } from './report.ts';
 
 /**
  * Refuses a request whose body has the right shape but cannot be meant. Where the pages say 400 for the same case,
@@ -11,7 +11,8 @@ import { show } from './report.ts';
  * @see README.md ruling 10
  */
 export function checkMeaning(request: ResponseRequest): void {
-  const issues = [...checkChoice(request), ...checkOutputs(request.input), ...checkDeferral(request.tools)];
+  const found = [checkChoice(request), checkOutputs(request.input), checkDeferral(request.tools)];
+  const issues = found.flat().slice(0, maxIssues);
   const [first] = issues;
   if (first === undefined) return;
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
@@ -23,10 +24,10 @@ type ChosenTool = { type: string; name?: string };
 function checkChoice(request: ResponseRequest): Issue[] {
   const choice = request.tool_choice;
   if (choice === undefined || typeof choice === 'string') return [];
-  const offered = findOfferedTools(request);
+  const offered = new Set(findOfferedTools(request).map(keyOf));
   const issues: Issue[] = [];
   const look = (chosen: ChosenTool, path: string) => {
-    if (offered.some((tool) => isMeant(chosen, tool))) return;
+    if (offered.has(keyOf(chosen))) return;
     const isNamed = chosen.type === 'function' || chosen.type === 'custom';
     const what = isNamed ? `the ${chosen.type} tool ${show(chosen.name)}` : `a tool of type ${show(chosen.type)}`;
     const message = `\`tool_choice\` names ${what}, which is not in \`tools\`; add it there or choose another.`;
@@ -86,10 +87,10 @@ const families = new Map([
 
 const familyOf = (type: string): string => families.get(type) ?? type;
 
-function isMeant(chosen: ChosenTool, tool: ChosenTool): boolean {
-  if (familyOf(chosen.type) !== familyOf(tool.type)) return false;
-  const isNamed = tool.type === 'function' || tool.type === 'custom' || tool.type === 'namespace';
-  return !isNamed || chosen.name === tool.name;
+/** What must be equal for a choice to mean a tool: its family, and the name of a client's tool. */
+function keyOf({ type, name }: ChosenTool): string {
+  const isNamed = type === 'function' || type === 'custom' || type === 'namespace';
+  return isNamed ? `${type} ${name}` : familyOf(type);
 }
 
 const isOfType = <Kind extends InputItem['type']>(

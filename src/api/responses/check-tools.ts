@@ -62,8 +62,7 @@ function checkInheritedFunctions(tools: FoundTool[], announced: FoundTool[], rep
     const { parameters } = tool;
     if (tool.type !== 'router:subagent' || !isObject(parameters) || parameters.inherit_functions === true) continue;
     if (!Array.isArray(parameters.inherited_function_names)) continue;
-    const functions = flatten([...tools, ...announced]).filter((each) => each.tool.type === 'function');
-    functionNames ??= new Set(functions.map((each) => each.tool.name));
+    functionNames ??= findFunctionNames([...tools, ...announced]);
     for (const [index, name] of parameters.inherited_function_names.entries()) {
       if (typeof name !== 'string' || name.trim() === '' || functionNames.has(name)) continue;
       const says = `names no function of \`tools\`, got ${show(name)}`;
@@ -71,6 +70,9 @@ function checkInheritedFunctions(tools: FoundTool[], announced: FoundTool[], rep
     }
   }
 }
+
+const findFunctionNames = (tools: FoundTool[]): Set<unknown> =>
+  new Set(flatten(tools).flatMap(({ tool }) => (tool.type === 'function' ? [tool.name] : [])));
 
 /** With tool search the model must stay free to search (responses-request.md section 10). */
 function checkSearchChoice(choice: unknown, report: Report): void {

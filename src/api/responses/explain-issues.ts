@@ -120,12 +120,11 @@ function mustBe(rules: Keywords, value: unknown, path: string, report: Report): 
 }
 
 function explainString(rules: Keywords, value: string, path: string, report: Report): void {
-  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = rules;
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = rules;
   if (value.length < minLength) report.add(path, 'must not be empty, got ""');
-  const isLong = value.length > maxLength && characterCount(value) > maxLength;
-  if (isLong)
-    report.add(path, `has ${characterCount(value)} characters; at most ${maxLength} are allowed: ${show(value)}`);
-  else if (rules.pattern !== undefined && !new RegExp(rules.pattern).test(value)) mustBe(rules, value, path, report);
+  const count = value.length > maxLength ? characterCount(value) : 0;
+  if (count > maxLength) report.add(path, `has ${count} characters; at most ${maxLength} are allowed: ${show(value)}`);
+  else if (pattern !== undefined && !new RegExp(pattern).test(value)) mustBe(rules, value, path, report);
 }
 
 function explainArray(rules: Keywords, value: unknown[], path: string, report: Report): void {
@@ -133,7 +132,8 @@ function explainArray(rules: Keywords, value: unknown[], path: string, report: R
   if (value.length < minItems) report.add(path, `has ${value.length} entries; at least ${minItems} is needed`);
   if (value.length > maxItems) report.add(path, `has ${value.length} entries; at most ${maxItems} are allowed`);
   if (items === undefined) return;
-  for (let index = 0; index < value.length && !report.isFull; index++) {
+  const last = Math.min(value.length, maxItems); // what is too much needs no second complaint
+  for (let index = 0; index < last && !report.isFull; index++) {
     explainIssues(items, value[index], `${path}[${index}]`, report);
   }
 }

@@ -1,7 +1,7 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { show } from './report.ts';
+import { maxIssues, show } from './report.ts';
 import type { RequestBody } from './schema.ts';
 
 /** A checked request with the fields that no stage reads yet, which is why the domain type has no word for them. */
@@ -138,12 +138,13 @@ export const notOffered: readonly NotOffered[] = [
  * @see docs/reference/not-offered.md
  */
 export function refuseNotOffered(request: CheckedRequest): void {
-  const issues: Issue[] = notOffered.flatMap(({ find, instead }) =>
+  const hits: Issue[] = notOffered.flatMap(({ find, instead }) =>
     find(request).map(({ path, value }) => ({
       path,
       message: `\`${path}\` with the value ${show(value)} is not offered by this build. ${instead}`,
     })),
   );
+  const issues = hits.slice(0, maxIssues);
   const [first] = issues;
   if (first === undefined) return;
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
@@ -156,13 +157,13 @@ type FoundTool = { path: string; tool: Tool | { type: string; defer_loading?: bo
 
 /** The tools of `tools` and of the `additional_tools` items; a namespace with its members. */
 function findTools({ tools = [], input }: ResponseRequest): FoundTool[] {
-  const found = tools.map((tool, index) => ({ path: `tools[${index}]`, tool }));
-  for (const [index, item] of input.entries()) {
-    if (item.type !== 'additional_tools') continue;
-    const announced = item.tools as Tool[]; // the carried kinds hide that this type has one shape
-    found.push(...announced.map((tool, at) => ({ path: `input[${index}].tools[${at}]`, tool })));
-  }
-  return found.flatMap(({ path, tool }): FoundTool[] => {
+  const own = tools.map((tool, index) => ({ path: `tools[${index}]`, tool }));
+  const announced = input.flatMap((item, index) => {
+    if (item.type !== 'additional_tools') return [];
+    const list = item.tools as Tool[]; // the carried kinds hide that this type has one shape
+    return list.map((tool, at) => ({ path: `input[${index}].tools[${at}]`, tool }));
+  });
+  return [...own, ...announced].flatMap(({ path, tool }): FoundTool[] => {
     if (tool.type !== 'namespace') return [{ path, tool }];
     const members = tool.tools as { type: string; defer_loading?: boolean }[]; // as above
     return members.map((member, at) => ({ path: `${path}.tools[${at}]`, tool: member }));

@@ -1,7 +1,7 @@
 import type { Issue } from '../../domain/errors.ts';
 
 /** As many problems as one answer names; a body with more is hopeless anyway. */
-const maxIssues = 100;
+export const maxIssues = 100;
 const maxShownCharacters = 60;
 
 /** The problems found so far, in the order in which they were found; at most 100. */

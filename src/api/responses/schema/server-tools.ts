@@ -1,4 +1,5 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import { show } from '../report.ts';
 import { byKind } from './by-kind.ts';
 import { searchContextSize, searchEngine, searchMode, userLocation, xSearch } from './search.ts';
 import { anyObject, cacheControl, oneOf, reasoningEffort, strings } from './shapes.ts';
@@ -26,7 +27,7 @@ const isTimeZone = (name: string): boolean => {
 const timeZone = Type.Refine(
   Type.String(),
   isTimeZone,
-  () => 'must be a time zone of the IANA database, as `Europe/Zurich`',
+  (name) => `must be a time zone of the IANA database such as \`Europe/Zurich\`, got ${show(name)}`,
 );
 
 const networkPolicy = byKind('a network policy', 'type', {
@@ -60,12 +61,13 @@ const innerReasoning = Type.Optional(
   Type.Object({ effort: Type.Optional(reasoningEffort), max_tokens: Type.Optional(Type.Integer()) }),
 );
 
-/** 1 to 64 characters once trimmed; unique names are a rule of `check-rules.ts`. */
+/** Measured once trimmed; that names are unique is a rule of `check-tools.ts`. */
 const instanceName = Type.Optional(
-  Type.String({
-    pattern: '^ *[A-Za-z0-9_-](?:[A-Za-z0-9 _-]{0,62}[A-Za-z0-9_-])? *$',
-    says: 'must be 1 to 64 letters, digits, spaces, `_` or `-`',
-  }),
+  Type.Refine(
+    Type.String(),
+    (name) => /^[A-Za-z0-9 _-]{1,64}$/.test(name.trim()),
+    (name) => `must be 1 to 64 letters, digits, spaces, \`_\` or \`-\`, got ${show(name)}`,
+  ),
 );
 
 /** The analysis models, budget and tools of a fusion run, for the plugin and the tool. */

@@ -33,7 +33,10 @@ export const anyObject = () => Type.Unsafe<Record<string, unknown>>({ type: 'obj
 /** How long a text is to the limits of the interface: in Unicode code points, as JSON Schema counts them. */
 export function characterCount(text: string): number {
   let count = 0;
-  for (const _ of text) count++;
+  for (let index = 0; index < text.length; index++) {
+    if (text.codePointAt(index)! > 0xffff) index++; // a surrogate pair
+    count++;
+  }
   return count;
 }
 
