@@ -32,8 +32,12 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     logger: false,
     bodyLimit: options.bodyLimit,
     requestTimeout: options.receiveMs,
-    // Node looks for requests that take too long at this interval.
-    http: { connectionsCheckingInterval: Math.min(1000, Math.max(50, options.receiveMs / 4)) },
+    http: {
+      requestTimeout: options.receiveMs,
+      headersTimeout: Math.min(60_000, options.receiveMs),
+      // How often Node looks for requests that take too long.
+      connectionsCheckingInterval: Math.min(1000, Math.max(50, options.receiveMs / 4)),
+    },
     keepAliveTimeout: 72_000, // longer than load balancers keep theirs, so that they close first
     return503OnClosing: false, // `isDraining` answers with our envelope
     forceCloseConnections: 'idle',
@@ -49,6 +53,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.decorateRequest('caller', undefined);
   app.decorateRequest('routerMetadata', undefined);
 
+  const known = new Set(options.routes.map((route) => route.path));
   app.addHook('onRequest', (request, reply, done) => {
     request.generationId = createId('gen-');
     reply.header('x-generation-id', request.generationId);
@@ -65,6 +70,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
           });
         }
       }
+      if (request.is404) throw notFound(request, known); // now, before a body is read that nobody wants
       done();
     } catch (error) {
       done(error as Error);
@@ -88,15 +94,6 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   });
 
   app.setErrorHandler((thrown, request, reply) => sendError(thrown, request, reply, options));
-  const known = new Set(options.routes.map((route) => route.path));
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0]!.slice(0, 200);
-    const error = known.has(path)
-      ? new GatewayError('method_not_allowed', `${path} does not take ${request.method}.`)
-      : new GatewayError('not_found', `There is no ${request.method} ${path} here.`);
-    return sendError(error, request, reply, options);
-  });
-
   for (const route of options.routes) {
     app.route({
       method: route.method,
@@ -113,6 +110,13 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
 function permissionOf(request: FastifyRequest): Permission {
   if (request.is404) return request.method === 'OPTIONS' || !request.url.startsWith('/api/') ? 'nobody' : 'inference';
   return (request.routeOptions.config as { permission?: Permission }).permission ?? 'nobody';
+}
+
+function notFound(request: FastifyRequest, known: ReadonlySet<string>): GatewayError {
+  const path = request.url.split('?', 1)[0]!.slice(0, 200);
+  return known.has(path)
+    ? new GatewayError('method_not_allowed', `${path} does not take ${request.method}.`)
+    : new GatewayError('not_found', `There is no ${request.method} ${path} here.`);
 }
 
 function checkPermission(permission: Permission, caller: Caller): void {

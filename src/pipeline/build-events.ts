@@ -65,7 +65,7 @@ export function createEventBuilder(context: BuilderContext): EventBuilder {
   function itemFor(key: ItemKey | undefined, type: 'message' | 'reasoning'): OpenItem {
     if (key !== undefined) return byKey.get(key) ?? addNative(key, freshItem(type));
     if (current?.wire.type === type && !current.sealed) return current;
-    closeImplicit();
+    closeCurrent();
     current = writer.addItem(freshItem(type), undefined, false);
     return current;
   }
@@ -76,10 +76,13 @@ export function createEventBuilder(context: BuilderContext): EventBuilder {
     return item;
   }
 
-  /** A change of kind closes what a simple wire had open. */
-  function closeImplicit(): void {
+  /**
+   * A change of kind closes the message or reasoning that a simple wire had open. Calls stay open to the end: their
+   * pieces may interleave with one another, and with text.
+   */
+  function closeCurrent(): void {
+    if (current?.open) writer.closeItem(current, 'completed');
     current = undefined;
-    for (const item of writer.items) if (item.open && !item.native) writer.closeItem(item, 'completed');
   }
 
   function addSummary(chunk: ReasoningSummaryChunk): void {
@@ -92,7 +95,7 @@ export function createEventBuilder(context: BuilderContext): EventBuilder {
   }
 
   function seal(chunk: ReasoningSealChunk): void {
-    const item = itemFor(chunk.key, 'reasoning');
+    const item = sealedItem(chunk);
     const { encryptedContent, signature } = chunk;
     item.wire = {
       ...item.wire,
@@ -101,10 +104,18 @@ export function createEventBuilder(context: BuilderContext): EventBuilder {
       format: chunk.format,
     };
     item.sealed = true;
+    if (chunk.key === undefined && item !== current) writer.closeItem(item, 'completed');
+  }
+
+  /** The reasoning in progress; a seal that comes after it had to be closed is an item of its own. */
+  function sealedItem({ key }: ReasoningSealChunk): OpenItem {
+    if (key !== undefined || current === undefined || current.wire.type === 'reasoning')
+      return itemFor(key, 'reasoning');
+    return writer.addItem(freshItem('reasoning'), undefined, false);
   }
 
   function startCall(chunk: ToolCallChunk): void {
-    if (current) closeImplicit(); // calls, on the other hand, stay open beside each other: their pieces may interleave
+    closeCurrent();
     const isCustom = chunk.kind === 'custom';
     const wire: OutputItem = {
       id: undefined,
@@ -236,7 +247,7 @@ export function createEventBuilder(context: BuilderContext): EventBuilder {
         startCall(chunk);
         break;
       case 'item':
-        closeImplicit();
+        closeCurrent();
         addNative(chunk.key, chunk.item);
         break;
       case 'part':

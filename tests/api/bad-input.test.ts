@@ -1,0 +1,228 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type TestGateway, testGateway, testKeys } from '../../src/testing/index.ts';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway({ timeouts: { receive_ms: 1000 } });
+});
+afterAll(() => gateway.close());
+
+const good = { model: 'simulator/echo', input: 'hello' };
+
+async function refusal(body: unknown, headers?: Record<string, string>) {
+  const response = await gateway.post('/responses', body, headers ? { headers } : {});
+  const answer = (await response.json()) as { error: { code: number; message: string; metadata: object } };
+  expect(answer.error.code).toBe(response.status);
+  return { status: response.status, message: answer.error.message, metadata: answer.error.metadata };
+}
+
+describe('a body that cannot be read', () => {
+  it.each([
+    ['', 'The body is empty; send a JSON object.'],
+    ['{"model": }', 'The body is not valid JSON at line 1, column 11: value expected.'],
+    ['{"model":\n "a",\n "input" "b"}', 'The body is not valid JSON at line 3, column 10: colon expected.'],
+    ['{"model":"a"', 'The body is not valid JSON at line 1, column 13: close brace expected.'],
+    ['{"__proto__": {"x": 1}}', 'The body holds the key __proto__ or constructor.prototype; remove it.'],
+    ['{"input": [{"constructor": {"prototype": 1}}]}', 'The body holds the key __proto__ or constructor.prototype'],
+  ])('is a 400 that names the place: %j', async (body, message) => {
+    const answer = await refusal(body);
+    expect(answer.status).toBe(400);
+    expect(answer.message).toContain(message);
+    expect(answer.metadata).toMatchObject({ error_type: 'invalid_request' });
+  });
+
+  it('is a 400 when it is not UTF-8', async () => {
+    const answer = await refusal(
+      Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
+    );
+    expect(answer).toMatchObject({ status: 400, message: 'The body is not valid UTF-8.' });
+  });
+
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+  ])('is a 400 that names the Content-Type %s', async (type) => {
+    const answer = await refusal(JSON.stringify(good), { 'content-type': type });
+    expect(answer.status).toBe(400);
+    expect(answer.message).toContain(type);
+    expect(answer.message).toContain('application/json');
+  });
+
+  it.each([[[]], [null], ['"text"'], [42], ['true']])('is a 400 when it is no object: %j', async (body) => {
+    expect((await refusal(typeof body === 'string' ? body : JSON.stringify(body))).status).toBe(400);
+  });
+
+  it('takes JSON with a charset and a byte order mark-free body', async () => {
+    const response = await gateway.post('/responses', good, {
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+    });
+    expect(response.status).toBe(200);
+  });
+});
+
+describe('a body that is too much', () => {
+  it('is a 413 at one byte over 32 MiB, and a 400 of its own accord at 32 MiB', async () => {
+    const size = 32 * 1024 * 1024;
+    const frame = JSON.stringify({ ...good, input: '' });
+    const body = (bytes: number) => frame.replace('""', `"${'a'.repeat(bytes - frame.length)}"`);
+    const over = await refusal(body(size + 1));
+    expect(over.status).toBe(413);
+    expect(over.message).toContain('33554432');
+    expect(over.metadata).toMatchObject({ error_type: 'payload_too_large' });
+    const fits = await refusal(body(size).replace('simulator/echo', 'nobodys/model1'));
+    expect(fits).toMatchObject({ status: 400, message: expect.stringContaining('nobodys/model1') });
+  });
+
+  it('is a 413 also when it does not tell its length before', async () => {
+    const piece = new Uint8Array(1024 * 1024).fill(32);
+    let sent = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (sent++ < 34) controller.enqueue(piece);
+        else controller.close();
+      },
+    });
+    const response = await fetch(`${gateway.baseUrl}/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${testKeys.key}`, 'content-type': 'application/json' },
+      body,
+      duplex: 'half',
+    } as RequestInit);
+    expect(response.status).toBe(413);
+  });
+
+  it.each([
+    ['arrays', `{"model":"a","input":${'['.repeat(10_000)}${']'.repeat(10_000)}}`],
+    ['objects', `{"model":"a","input":"b","trace":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}`],
+    [
+      'a tool’s schema',
+      `{"model":"a","input":"b","tools":[{"type":"function","name":"f","parameters":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}]}`,
+    ],
+  ])('is a 400 that names the limit when %s are nested 10,000 levels deep', async (_what, body) => {
+    const answer = await refusal(body);
+    expect(answer.status).toBe(400);
+    expect(answer.message).toMatch(/100/);
+  });
+
+  it('is answered with 408 when it comes a byte at a time', async () => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write(
+      `POST /api/v1/responses HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${testKeys.key}\r\n` +
+        'content-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
+    );
+    const drip = setInterval(() => socket.write(' '), 100);
+    let text = '';
+    socket.on('data', (piece) => {
+      text += piece;
+    });
+    socket.on('error', () => {});
+    await once(socket, 'close');
+    clearInterval(drip);
+    expect(text).toMatch(/^HTTP\/1\.1 408 /);
+    expect(text).toContain('"code":408');
+    expect(text).toMatch(/x-generation-id: gen-/i);
+  });
+});
+
+describe('a body that is odd but harmless', () => {
+  it('counts the last of two equal keys', async () => {
+    const response = await gateway.post(
+      '/responses',
+      '{"model":"nobody/none","model":"simulator/echo","input":"hello"}',
+    );
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ model: 'simulator/echo' });
+  });
+
+  it.each([
+    ['temperature', '1e999'],
+    ['max_output_tokens', '1e999'],
+    ['max_output_tokens', '1.5'],
+    ['max_output_tokens', '-1'],
+    ['top_logprobs', '99999999999999999999999'],
+  ])('refuses a number out of range with 400: %s = %s', async (field, value) => {
+    const answer = await refusal(`{"model":"simulator/echo","input":"hi","${field}":${value}}`);
+    expect(answer.status).toBe(400);
+    expect(answer.message).toContain(field);
+  });
+});
+
+describe('a request that breaks a rule', () => {
+  it('lists all its problems, each with its path', async () => {
+    const { status, metadata } = await refusal({
+      ...good,
+      previous_response_id: 'resp_1',
+      store: true,
+      user: 'u'.repeat(257),
+      metadata: { 'a[b]': 'x' },
+    });
+    expect(status).toBe(400);
+    const paths = (metadata as { issues: { path: string }[] }).issues.map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining(['previous_response_id', 'store', 'user']));
+    expect(paths.some((path) => path.startsWith('metadata'))).toBe(true);
+  });
+
+  it.each([
+    [{ ...good, tool_choice: { type: 'function', name: 'nope' } }, 'tool_choice'],
+    [{ ...good, input: [{ type: 'function_call_output', call_id: 'call_9', output: 'x' }] }, 'call_9'],
+  ])('answers 422 to what has the right shape but cannot be meant', async (body, named) => {
+    const answer = await refusal(body);
+    expect(answer.status).toBe(422);
+    expect(answer.message).toContain(named);
+    expect(answer.metadata).toMatchObject({ error_type: 'unprocessable' });
+  });
+
+  it.each([
+    [{ ...good, tools: [{ type: 'router:web_search' }] }, 'router:web_search'],
+    [{ ...good, plugins: [{ id: 'web' }] }, 'web'],
+    [{ ...good, provider: { sort: 'price' } }, 'provider'],
+    [{ ...good, model: 'router/auto' }, 'router/auto'],
+    [{ ...good, model: 'simulator/echo:nitro' }, ':nitro'],
+    [{ ...good, truncation: 'auto' }, 'truncation'],
+  ])('says of what this build does not offer that it does not: %j', async (body, named) => {
+    const answer = await refusal(body);
+    expect(answer.status).toBe(400);
+    expect(answer.message).toContain(named);
+    expect(answer.message).toContain('not offered by this build');
+  });
+
+  it('answers 400 to a model that nobody carries, and says so in error.availability', async () => {
+    const response = await gateway.post('/responses', { ...good, model: 'nobody/none' });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: {
+        code: 400,
+        availability: { code: 'model_not_found', retryable: false, requested_models: ['nobody/none'] },
+      },
+    });
+  });
+});
+
+it('never answers 500, whatever the body', async () => {
+  const field = fc.constantFrom(
+    'model',
+    'input',
+    'tools',
+    'text',
+    'stream',
+    'metadata',
+    'reasoning',
+    'plugins',
+    'include',
+  );
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom('simulator/echo', 'hi', true));
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(field, value, { maxKeys: 6 }), async (body) => {
+      const response = await gateway.post('/responses', body);
+      const text = await response.text();
+      expect(response.status, text).toBeLessThan(500);
+      expect(response.headers.get('x-generation-id')).toMatch(/^gen-/);
+    }),
+    { numRuns: 200 },
+  );
+}, 60_000);

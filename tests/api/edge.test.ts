@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type TestGateway, testGateway } from '../../src/testing/index.ts';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway({
+    server: { cors_origins: ['https://app.example.com'] },
+    bootstrap: {
+      keys: [{ key: 'test-disabled-key-0001', name: 'old', workspace: 'main', member: 'ada', disabled: true }],
+    },
+  });
+});
+afterAll(() => gateway.close());
+
+const good = { model: 'simulator/echo', input: 'hello' };
+
+describe('the key', () => {
+  it.each([
+    [null, {}, 'Missing authentication header'],
+    ['wrong-key-wrong-key', {}, 'Invalid or missing API key'],
+    ['test-disabled-key-0001', {}, 'Invalid or missing API key'],
+    [null, { authorization: 'Basic abc' }, 'Invalid or missing API key'],
+    [null, { authorization: 'Bearer' }, 'Invalid or missing API key'],
+  ])('answers 401 to %j %j', async (key, headers, message) => {
+    const response = await gateway.post('/responses', good, { key, headers: headers as Record<string, string> });
+    expect(response.status).toBe(401);
+    const { error, ...rest } = (await response.json()) as { error: { message: string } };
+    expect(error).toMatchObject({ code: 401, metadata: { error_type: 'authentication' } });
+    expect(error.message).toContain(message);
+    expect(rest).toEqual({});
+  });
+
+  it('may be written with any case of Bearer', async () => {
+    const response = await gateway.post('/responses', good, {
+      key: null,
+      headers: { authorization: `bearer ${gateway.key}` },
+    });
+    expect(response.status).toBe(200);
+  });
+
+  it('answers 403 to a management key on inference', async () => {
+    const response = await gateway.post('/responses', good, { key: gateway.managementKey });
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({
+      error: { code: 403, metadata: { error_type: 'permission_denied' } },
+    });
+  });
+
+  it('may act as the organization', async () => {
+    expect((await gateway.post('/responses', good, { key: gateway.organizationKey })).status).toBe(200);
+  });
+
+  it('is asked for before the body is read: a large body without a key is a 401', async () => {
+    const response = await gateway.post('/responses', 'x'.repeat(100_000), { key: null });
+    expect(response.status).toBe(401);
+  });
+
+  it('that is disabled in the store is refused within a second', async () => {
+    const { access } = gateway.gateway.storage;
+    const extra = (await access.listKeys()).find(({ name }) => name === 'org')!;
+    await access.setKeyDisabled(extra.hash, true);
+    await expect
+      .poll(async () => (await gateway.post('/responses', good, { key: gateway.organizationKey })).status, {
+        timeout: 1500,
+        interval: 50,
+      })
+      .toBe(401);
+    await access.setKeyDisabled(extra.hash, false);
+  });
+});
+
+describe('every answer', () => {
+  it.each([
+    ['POST', '/api/v1/responses', 200],
+    ['GET', '/api/v1/nothing', 404],
+    ['DELETE', '/api/v1/responses', 405],
+    ['GET', '/health', 200],
+  ])('carries X-Generation-Id and X-Request-Id: %s %s → %i', async (method, path, status) => {
+    const response = await fetch(gateway.url + path, {
+      method,
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      ...(method === 'POST' ? { body: JSON.stringify(good) } : undefined),
+    });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('x-generation-id')).toMatch(/^gen-[0-9A-Za-z]{24}$/);
+    expect(response.headers.get('x-request-id')).toMatch(/^req_/);
+    if (status >= 400) expect(await response.json()).toMatchObject({ error: { code: status } });
+  });
+
+  it('echoes a proper X-Request-Id and replaces an improper one', async () => {
+    const echo = async (id: string) =>
+      (await gateway.get('/health', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
+    expect(await echo('abc-123')).toBe('abc-123');
+    expect(await echo('a b;c')).toMatch(/^req_/);
+  });
+});
+
+describe('health', () => {
+  it('needs no key', async () => {
+    const response = await gateway.get('/health', { key: null });
+    expect(await response.json()).toMatchObject({ status: 'ok', name: 'headgate' });
+    expect((await gateway.get('/ready', { key: null })).status).toBe(200);
+  });
+});
+
+describe('CORS', () => {
+  it('lets the configured origin in, and no other', async () => {
+    const preflight = (origin: string) =>
+      fetch(`${gateway.baseUrl}/responses`, {
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+      });
+    const ours = await preflight('https://app.example.com');
+    expect(ours.status).toBe(204);
+    expect(ours.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
+    expect(ours.headers.get('access-control-allow-headers')).toContain('x-router-metadata');
+    expect((await preflight('https://evil.example.com')).headers.get('access-control-allow-origin')).toBeNull();
+    const streamed = await gateway.stream(good, { headers: { origin: 'https://app.example.com' } });
+    expect(streamed.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
+    expect(streamed.headers.get('access-control-expose-headers')).toContain('x-generation-id');
+  });
+
+  it('is off unless configured', async () => {
+    const plain = await testGateway();
+    const response = await plain.post('/responses', good, { headers: { origin: 'https://app.example.com' } });
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+    await plain.close();
+  });
+});
+
+describe('a generation', () => {
+  it('is told to keys of its workspace, and 404 for what is not there', async () => {
+    const made = await gateway.post('/responses', good);
+    const id = made.headers.get('x-generation-id')!;
+    const found = await gateway.get(`/generation?id=${id}`);
+    expect(await found.json()).toMatchObject({
+      data: { id, model: 'simulator/echo', provider_name: 'Simulator', streamed: false, cancelled: false, status: 200 },
+    });
+    expect((await gateway.get('/generation?id=gen-none')).status).toBe(404);
+    expect((await gateway.get('/generation')).status).toBe(400);
+  });
+});
