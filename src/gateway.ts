@@ -9,6 +9,7 @@ import { createGenerationHandler } from './api/generation/handler.ts';
 import { createHealthHandler, createReadyHandler } from './api/health/handler.ts';
 import { checkMeaning } from './api/responses/check-meaning.ts';
 import { createResponsesHandler } from './api/responses/handler.ts';
+import { refuseNotOffered } from './api/responses/not-offered.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 import { createCatalog } from './catalog/catalog.ts';
 import type { Config } from './config/schema.ts';
@@ -77,7 +78,7 @@ export async function createGateway({ config: initial, dataDir }: GatewayOptions
 
   const stages = assembleStages({
     findEndpoints: (slug) => catalog.find(slug),
-    inspectors: [checkMeaning],
+    inspectors: [checkMeaning, refuseNotOffered],
     preparers: plugins.map((plugin) => (run) => {
       const setting = findSetting(run.request, plugin.id);
       const record = (stage: StageRecord) => void run.stages.push(stage);
@@ -120,9 +121,9 @@ export async function createGateway({ config: initial, dataDir }: GatewayOptions
   return {
     storage,
     async start() {
-      const firstKeys = await createFirstKeys(storage.access);
-      if (firstKeys) await access.refresh();
       await app.listen({ host: config.server.host, port: config.server.port });
+      const firstKeys = await createFirstKeys(storage.access); // once it listens: a port in use must not swallow them
+      if (firstKeys) await access.refresh();
       const { port } = app.server.address() as AddressInfo;
       const host = config.server.host.includes(':') ? `[${config.server.host}]` : config.server.host;
       const url = `http://${host}:${port}`;

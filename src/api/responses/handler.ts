@@ -8,7 +8,6 @@ import { createResponse } from '../../pipeline/create-response.ts';
 import { foldEvents } from '../../pipeline/fold-events.ts';
 import type { Run } from '../../pipeline/run.ts';
 import type { Stages } from '../../pipeline/stages.ts';
-import { refuseNotOffered } from './not-offered.ts';
 import { readRequest } from './request.ts';
 
 export interface ResponsesParts {
@@ -30,7 +29,6 @@ export function createResponsesHandler(parts: ResponsesParts) {
     const { headers } = request;
     const sessionId = headers['x-session-id'];
     const read = readRequest(request.body, typeof sessionId === 'string' ? { sessionId } : {});
-    refuseNotOffered(read.request);
     if (!parts.canBook()) {
       throw new GatewayError(
         'unavailable',

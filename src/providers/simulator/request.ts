@@ -39,7 +39,9 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (reasoning) body.reasoning = reasoning;
   if (request.max_output_tokens != null) body.max_output_tokens = request.max_output_tokens;
   if (request.top_logprobs || request.include?.includes('message.output_text.logprobs')) {
-    body.logprobs = request.top_logprobs ?? 0;
+    const count = request.top_logprobs ?? 0;
+    if (count < 0 || count > 20) throw refuse('top_logprobs', `tells 0 to 20 of them, not ${count}`, target);
+    body.logprobs = count;
   }
   const dropped: string[] = harmless.filter((field) => request[field] != null);
   if (request.text?.verbosity != null) dropped.push('text.verbosity');
