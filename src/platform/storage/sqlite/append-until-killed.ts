@@ -12,7 +12,7 @@ import { openSqliteStorage } from './open.ts';
 const storage = await openSqliteStorage(process.argv[2]!);
 await storage.migrate();
 for (;;) {
-  const size = randomInt(4) === 0 ? randomInt(1001, 2500) : randomInt(1, 20); // one transaction, or one statement
+  const size = randomInt(8) === 0 ? randomInt(1001, 2500) : randomInt(1, 20); // one transaction, or one statement
   const workspaceId = randomUUID();
   const entries = Array.from({ length: size }, () => makeEntry(workspaceId, size));
   await storage.ledger.append(entries);

@@ -1,16 +1,14 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { setTimeout } from 'node:timers/promises';
 import {
   CompiledQuery,
   type DatabaseConnection,
-  type QueryResult,
   SqliteAdapter,
   type SqliteDatabase,
   SqliteDialect,
   SqliteDriver,
   type SqliteStatement,
 } from 'kysely';
-import { busyTimeoutMs, readResultCode, resultCodes } from './result-codes.ts';
+import { waitWhileBusy } from './wait-while-busy.ts';
 
 /** Longer texts are inserts of many rows, a new text for each number of rows: they would only fill the cache. */
 const maxCachedTextLength = 4000;
@@ -49,28 +47,16 @@ class TransactionalDdlAdapter extends SqliteAdapter {
 /** All our transactions write. One that starts by reading cannot wait for another's lock; SQLite fails it at once. */
 class ImmediateDriver extends SqliteDriver {
   override async acquireConnection() {
-    return waitWhileBusy(await super.acquireConnection());
+    return makePatient(await super.acquireConnection());
   }
   override async beginTransaction(connection: DatabaseConnection) {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
   }
 }
 
-/**
- * Waits for the locks of other processes between tries. SQLite's own wait (`busy_timeout`) holds up the event loop: four
- * writers stalled each other's for up to 236 ms.
- */
-function waitWhileBusy(connection: DatabaseConnection): DatabaseConnection {
+function makePatient(connection: DatabaseConnection): DatabaseConnection {
   return {
-    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-      for (const deadline = Date.now() + busyTimeoutMs; ; await setTimeout(1)) {
-        try {
-          return await connection.executeQuery<R>(query);
-        } catch (error) {
-          if (readResultCode(error) !== resultCodes.busy || Date.now() >= deadline) throw error;
-        }
-      }
-    },
+    executeQuery: <R>(query: CompiledQuery) => waitWhileBusy(() => connection.executeQuery<R>(query)),
     streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
   };
 }

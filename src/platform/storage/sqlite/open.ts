@@ -6,7 +6,8 @@ import { createSqlStorage } from '../sql-storage.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
 import { createSqliteDialect } from './dialect.ts';
-import { busyTimeoutMs, readResultCode, resultCodes } from './result-codes.ts';
+import { readResultCode, resultCodes } from './result-codes.ts';
+import { busyTimeoutMs, waitWhileBusy } from './wait-while-busy.ts';
 
 /**
  * Opens, or makes, the database in one file: durable on return of each write, at a power cut too. Its schema comes with
@@ -19,12 +20,13 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
   if (path !== ':memory:') await prepareFile(path);
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(path, { timeout: busyTimeoutMs, readBigInts: true, enableForeignKeyConstraints: true });
-    database.exec('pragma journal_mode = wal');
-    database.exec('pragma synchronous = full');
-    database.exec('pragma fullfsync = on'); // macOS: fsync alone leaves data in the disk's cache
-    database.exec('begin immediate; rollback'); // a file that can only be read says so here, not at the first request
-    database.exec('pragma busy_timeout = 0'); // from here on the dialect waits, and the event loop does not
+    const opened = new DatabaseSync(path, { timeout: 0, readBigInts: true, enableForeignKeyConstraints: true });
+    database = opened;
+    await waitWhileBusy(() => opened.exec('pragma journal_mode = wal'));
+    opened.exec('pragma synchronous = full');
+    opened.exec('pragma fullfsync = on'); // macOS: fsync alone leaves data in the disk's cache
+    // A file that can only be read says so here, not at the first request.
+    await waitWhileBusy(() => opened.exec('begin immediate; rollback'));
   } catch (error) {
     database?.close();
     throw explain(path, error);

@@ -1,6 +1,3 @@
-/** How long a statement waits for the locks of other processes. */
-export const busyTimeoutMs = 5000;
-
 /** Those of SQLite's primary result codes that we know what to do about. @see https://sqlite.org/rescode.html */
 export const resultCodes = { busy: 5, readOnly: 8, corrupt: 11, cannotOpen: 14, notADatabase: 26 } as const;
 

@@ -134,27 +134,34 @@ describe('storage: sqlite alone', () => {
     });
   });
 
-  it('loses and doubles nothing that was acknowledged, over ten kill -9 of two writers that start at once', async () => {
-    const path = join(folder, 'killed.db');
-    const acknowledged: string[] = [];
-    for (let round = 0; round < 10; round++) {
-      const lines = await Promise.all([runUntilKilled(path, randomInt(1, 12)), runUntilKilled(path, randomInt(1, 12))]);
-      acknowledged.push(...lines.flat().flatMap((line) => line.split(' ')));
+  it(
+    'loses and doubles nothing that was acknowledged, over ten kill -9 of two writers that start at once',
+    { timeout: 120_000 },
+    async () => {
+      const path = join(folder, 'killed.db');
+      const acknowledged: string[] = [];
+      for (let round = 0; round < 10; round++) {
+        const lines = await Promise.all([
+          runUntilKilled(path, randomInt(1, 10)),
+          runUntilKilled(path, randomInt(1, 10)),
+        ]);
+        acknowledged.push(...lines.flat().flatMap((line) => line.split(' ')));
 
-      const storage = await openSqliteStorage(path);
-      const { entries } = await storage.ledger.readTotals();
-      expect(entries).toBeGreaterThanOrEqual(acknowledged.length);
-      await storage.close();
-    }
+        const storage = await openSqliteStorage(path);
+        const { entries } = await storage.ledger.readTotals();
+        expect(entries).toBeGreaterThanOrEqual(acknowledged.length);
+        await storage.close();
+      }
 
-    const booked = ask(path, 'select id from ledger').map((row) => String(row.id));
-    const known = new Set(booked);
-    expect(known.size).toBe(booked.length);
-    expect(acknowledged.filter((id) => !known.has(id))).toEqual([]);
-    const torn = 'select workspace_id from ledger group by workspace_id having count(*) <> max(input_tokens)';
-    expect(ask(path, torn)).toEqual([]);
-    expect(ask(path, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-  });
+      const booked = ask(path, 'select id from ledger').map((row) => String(row.id));
+      const known = new Set(booked);
+      expect(known.size).toBe(booked.length);
+      expect(acknowledged.filter((id) => !known.has(id))).toEqual([]);
+      const torn = 'select workspace_id from ledger group by workspace_id having count(*) <> max(input_tokens)';
+      expect(ask(path, torn)).toEqual([]);
+      expect(ask(path, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    },
+  );
 });
 
 /** @returns the whole lines that the process wrote, at least `count` of them unless it failed */

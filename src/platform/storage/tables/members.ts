@@ -39,16 +39,15 @@ export async function listMemberships(db: Database): Promise<{ memberId: string;
 
 /** Rejects, and changes nothing, when the member or one of the workspaces does not exist. */
 export async function setMemberships(db: Database, memberId: string, workspaceIds: readonly string[]): Promise<void> {
-  const wanted = [...new Set(workspaceIds)];
   await changeAccess(db, async (trx) => {
     let left = trx.deleteFrom('memberships').where('member_id', '=', memberId);
-    if (wanted.length > 0) left = left.where('workspace_id', 'not in', wanted);
+    if (workspaceIds.length > 0) left = left.where('workspace_id', 'not in', workspaceIds);
     const { numDeletedRows } = await left.executeTakeFirst();
-    if (wanted.length === 0) return numDeletedRows !== 0n;
+    if (workspaceIds.length === 0) return numDeletedRows !== 0n;
 
     const joined = await trx
       .insertInto('memberships')
-      .values(wanted.map((workspaceId) => ({ member_id: memberId, workspace_id: workspaceId })))
+      .values(workspaceIds.map((workspaceId) => ({ member_id: memberId, workspace_id: workspaceId })))
       .onConflict((oc) => oc.columns(['member_id', 'workspace_id']).doNothing())
       .executeTakeFirst();
     return numDeletedRows !== 0n || joined.numInsertedOrUpdatedRows !== 0n;
