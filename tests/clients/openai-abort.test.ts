@@ -1,0 +1,130 @@
+import OpenAI from 'openai';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { type BackEnd, startBackEnds } from './back-end.ts';
+import { openaiClient } from './openai-client.ts';
+
+const backEnds = await startBackEnds();
+const hasty = await startBackEnds({ timeouts: { request_ms: 150 } });
+const chatty = await startBackEnds({ server: { keep_alive_comment_ms: 10 } });
+afterAll(async () => {
+  await backEnds.close();
+  await hasty.close();
+  await chatty.close();
+});
+
+const held = { text: 'One two three four five.', after: 'silence' } as const;
+
+describe.each(backEnds.all)('leaving with the openai client, answered by $kind', (backEnd) => {
+  const client = openaiClient(backEnd);
+  const { model } = backEnd;
+  const isHttp = backEnd.kind !== 'simulator';
+
+  it('ends the work at the provider when a stream is aborted midway', async () => {
+    backEnd.takeUpstreamBodies();
+    const input = backEnd.script('Count', held);
+    const { data: stream, response } = await client.responses.create({ model, input, stream: true }).withResponse();
+
+    for await (const event of stream) if (event.type === 'response.output_text.delta') stream.controller.abort();
+
+    if (isHttp) expect(await (await backEnd.nextUpstreamRequest()).closed).toBe('aborted');
+    await expectCancelled(backEnd, response.headers.get('x-generation-id'));
+  });
+
+  it('ends the work at the provider when the stream helper is aborted midway', async () => {
+    backEnd.takeUpstreamBodies();
+    const stream = client.responses.stream({ model, input: backEnd.script('Count', held) });
+    stream.on('response.output_text.delta', () => stream.abort());
+
+    await expect(stream.finalResponse()).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
+
+    if (isHttp) expect(await (await backEnd.nextUpstreamRequest()).closed).toBe('aborted');
+  });
+
+  it('ends the work at the provider when the loop over the events is left', async () => {
+    backEnd.takeUpstreamBodies();
+    const stream = await client.responses.create({ model, input: backEnd.script('Count', held), stream: true });
+
+    for await (const event of stream) if (event.type === 'response.output_text.delta') break;
+
+    if (isHttp) expect(await (await backEnd.nextUpstreamRequest()).closed).toBe('aborted');
+  });
+
+  it.runIf(isHttp)('ends the work at the provider when a buffered request is aborted', async () => {
+    backEnd.takeUpstreamBodies();
+    const controller = new AbortController();
+    const input = backEnd.script('Count', held);
+    const answer = expect(
+      client.responses.create({ model, input }, { signal: controller.signal }),
+    ).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
+    const request = await backEnd.nextUpstreamRequest();
+
+    controller.abort();
+
+    await answer;
+    expect(await request.closed).toBe('aborted');
+  });
+
+  it('ends the work at the provider when the client waits no longer', async () => {
+    backEnd.takeUpstreamBodies();
+    const input = backEnd.script('Count', held);
+
+    await expect(client.responses.create({ model, input }, { timeout: 150 })).rejects.toBeInstanceOf(
+      OpenAI.APIConnectionTimeoutError,
+    );
+
+    if (isHttp) expect(await (await backEnd.nextUpstreamRequest()).closed).toBe('aborted');
+  });
+});
+
+describe.each(hasty.all)('the deadline of the gateway at the openai client, answered by $kind', (backEnd) => {
+  const client = openaiClient(backEnd);
+  const { model } = backEnd;
+
+  it('answers 408 when nothing has been said', async () => {
+    const answer = client.responses.create({ model, input: backEnd.script('Count', held) });
+
+    await expect(answer).rejects.toMatchObject({ status: 408, error: { metadata: { error_type: 'timeout' } } });
+  });
+
+  it('ends a stream with response.failed', async () => {
+    const final = await client.responses.stream({ model, input: backEnd.script('Count', held) }).finalResponse();
+
+    expect(final).toMatchObject({ status: 'failed', error_type: 'timeout' });
+    expect(final.output_text).toMatch(/^One two/);
+  });
+});
+
+describe.each(chatty.all)('comments that keep a stream open, at the openai client, answered by $kind', (backEnd) => {
+  const client = openaiClient(backEnd);
+  const { model } = backEnd;
+
+  it('are skipped before the first event and between events', async () => {
+    const turn = { waitMs: 50, slowMs: 40, text: 'One two.' };
+
+    const final = await client.responses.stream({ model, input: backEnd.script('Count', turn) }).finalResponse();
+    const raw = await backEnd.gateway.stream({ model, input: backEnd.script('Count', turn) });
+
+    expect(final.output_text).toBe('One two.');
+    expect(raw.text).toMatch(/^: ROUTER PROCESSING\n\n/);
+    expect(raw.text.slice(raw.text.indexOf('response.created'))).toContain(': ROUTER PROCESSING');
+  });
+
+  it('are followed by a whole failed response when the provider fails after all', async () => {
+    const input = backEnd.script('Count', { waitMs: 50, fail: { status: 500, message: 'Too bad.' } });
+    const types: string[] = [];
+
+    const stream = client.responses.stream({ model, input }).on('event', ({ type }) => types.push(type));
+    const final = await stream.finalResponse();
+
+    expect(types).toEqual(['response.created', 'response.in_progress', 'response.failed']);
+    expect(final).toMatchObject({ status: 'failed', error: { code: 'server_error' }, output: [] });
+  });
+});
+
+/** The gateway books a run that its client left as cancelled. */
+async function expectCancelled({ gateway }: BackEnd, generationId: string | null): Promise<void> {
+  await vi.waitFor(async () => {
+    const response = await gateway.get(`/generation?id=${generationId}`);
+    expect(await response.json()).toMatchObject({ data: { cancelled: true } });
+  });
+}

@@ -1,0 +1,155 @@
+import OpenAI, { APIError } from 'openai';
+import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startBackEnds } from './back-end.ts';
+import { openaiClient } from './openai-client.ts';
+
+const backEnds = await startBackEnds();
+afterAll(() => backEnds.close());
+
+describe.each(backEnds.all)('errors at the openai client, answered by $kind', (backEnd) => {
+  const client = openaiClient(backEnd);
+  const { model, gateway } = backEnd;
+  const isHttp = backEnd.kind !== 'simulator';
+
+  it('throws AuthenticationError for a wrong key', async () => {
+    const stranger = openaiClient(backEnd, { apiKey: 'nobody-knows-this-key' });
+
+    const error = await failureOf(stranger.responses.create({ model, input: 'Hello' }));
+
+    expect(error).toBeInstanceOf(OpenAI.AuthenticationError);
+    expect(error).toMatchObject({ status: 401, code: 401, error: { metadata: { error_type: 'authentication' } } });
+    expect(error.requestID).toMatch(/^req_/);
+  });
+
+  it('throws PermissionDeniedError for a management key', async () => {
+    const admin = openaiClient(backEnd, { apiKey: gateway.managementKey });
+
+    const error = await failureOf(admin.responses.create({ model, input: 'Hello' }));
+
+    expect(error).toBeInstanceOf(OpenAI.PermissionDeniedError);
+    expect(error.error).toMatchObject({ code: 403, metadata: { error_type: 'permission_denied' } });
+  });
+
+  it('throws BadRequestError that names each wrong field', async () => {
+    const input = [{ role: 'user' as const, content: [{ type: 'input_image' as const, detail: 'auto' as const }] }];
+
+    const error = await failureOf(client.responses.create({ model, input, temperature: 'hot' as unknown as number }));
+
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    const { metadata } = error.error as { metadata: { error_type: string; issues: { path: string }[] } };
+    expect(metadata.error_type).toBe('invalid_request');
+    expect(metadata.issues.map(({ path }) => path).sort()).toEqual(['input[0].content[0]', 'temperature']);
+  });
+
+  it('throws BadRequestError for a model that no provider carries', async () => {
+    const error = await failureOf(client.responses.create({ model: 'nobody/nothing', input: 'Hello' }));
+
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(error.error).toMatchObject({ code: 400, availability: { code: 'model_not_found', retryable: false } });
+    expect(error.message).toContain('nobody/nothing');
+  });
+
+  it.each([
+    { previous_response_id: 'resp_earlier' },
+    { store: true },
+  ])('refuses %j, since nothing is stored', async (field) => {
+    const error = await failureOf(client.responses.create({ model, input: 'Hello', ...field }));
+
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+  });
+
+  it('throws UnprocessableEntityError for the output of a call that was never made', async () => {
+    const input = [{ type: 'function_call_output' as const, call_id: 'call_x', output: 'sunny' }];
+
+    const error = await failureOf(client.responses.create({ model, input }));
+
+    expect(error).toBeInstanceOf(OpenAI.UnprocessableEntityError);
+    expect(error.message).toContain('call_x');
+  });
+
+  it('throws NotFoundError for a resource that the gateway does not have', async () => {
+    expect(await failureOf(client.responses.retrieve('resp_earlier'))).toBeInstanceOf(OpenAI.NotFoundError);
+  });
+
+  it.each([
+    { status: 400, shown: 400, type: OpenAI.BadRequestError, errorType: 'invalid_request' },
+    { status: 401, shown: 502, type: OpenAI.InternalServerError, errorType: 'provider_unavailable' },
+    { status: 422, shown: 422, type: OpenAI.UnprocessableEntityError, errorType: 'unprocessable' },
+    { status: 429, shown: 429, type: OpenAI.RateLimitError, errorType: 'rate_limit_exceeded' },
+    { status: 500, shown: 502, type: OpenAI.InternalServerError, errorType: 'provider_unavailable' },
+    { status: 503, shown: 529, type: OpenAI.InternalServerError, errorType: 'provider_overloaded' },
+    { status: 504, shown: 524, type: OpenAI.InternalServerError, errorType: 'timeout' },
+  ])('answers $shown, streamed and buffered, when the provider says $status', async ({
+    status,
+    shown,
+    type,
+    errorType,
+  }) => {
+    const fail = { status, message: 'Something is wrong here.' };
+
+    const buffered = await failureOf(client.responses.create({ model, input: backEnd.script('Hello', { fail }) }));
+    const streamed = await failureOf(
+      client.responses.create({ model, input: backEnd.script('Hello', { fail }), stream: true }),
+    );
+    const helped = await failureOf(
+      client.responses.stream({ model, input: backEnd.script('Hello', { fail }) }).finalResponse(),
+    );
+
+    for (const error of [buffered, streamed, helped]) {
+      expect(error).toBeInstanceOf(type);
+      expect(error).toMatchObject({ status: shown, error: { code: shown, metadata: { error_type: errorType } } });
+      expect(error.message).toContain('Something is wrong here.');
+    }
+  });
+
+  it('passes on how long to wait', async () => {
+    const fail = { status: 429, message: 'Slow down.', retryAfterSeconds: 7 };
+
+    const error = await failureOf(client.responses.create({ model, input: backEnd.script('Hello', { fail }) }));
+
+    expect(error.headers?.get('retry-after')).toBe('7');
+  });
+
+  it('ends the stream with response.failed when the provider fails midway', async () => {
+    const input = backEnd.script('Hello', { text: 'One two three four.', after: 'failure' });
+
+    const stream = await client.responses.create({ model, input, stream: true });
+    const events: ResponseStreamEvent[] = [];
+    for await (const event of stream) events.push(event);
+
+    expect(events.at(-1)).toMatchObject({
+      type: 'response.failed',
+      response: { status: 'failed', error: { code: 'server_error' }, error_type: 'provider_unavailable' },
+    });
+  });
+
+  it('gives the stream helper a failed response with all that came before', async () => {
+    const input = backEnd.script('Hello', { text: 'One two three four.', after: 'failure' });
+
+    const final = await client.responses.stream({ model, input }).finalResponse();
+
+    expect(final).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+    expect(final.output_text).toMatch(/^One two/);
+    expect(final.output[0]).toMatchObject({ status: 'incomplete' });
+  });
+
+  it.runIf(isHttp)('lets the client retry by itself', async () => {
+    const fail = { status: 500, message: 'Once.' };
+    const input = backEnd.script('Hello', { fail }, { text: 'Hello again.' });
+
+    const response = await openaiClient(backEnd, { maxRetries: 1 }).responses.create({ model, input });
+
+    expect(response.output_text).toBe('Hello again.');
+  });
+});
+
+async function failureOf(answer: PromiseLike<unknown>): Promise<APIError> {
+  try {
+    await answer;
+  } catch (error) {
+    if (error instanceof APIError) return error;
+    throw error;
+  }
+  throw new Error('It was answered.');
+}

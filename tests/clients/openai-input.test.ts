@@ -1,0 +1,151 @@
+import { BadRequestError } from 'openai';
+import type { ResponseInput, ResponseInputItem } from 'openai/resources/responses/responses';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startBackEnds } from './back-end.ts';
+import { openaiClient } from './openai-client.ts';
+
+const backEnds = await startBackEnds();
+afterAll(() => backEnds.close());
+
+const png = `data:image/png;base64,${Buffer.from('not really a picture').toString('base64')}`;
+const pdf = `data:application/pdf;base64,${Buffer.from('%PDF-1.7 not really').toString('base64')}`;
+
+describe.each(backEnds.all)('input from the openai client, answered by $kind', (backEnd) => {
+  const client = openaiClient(backEnd);
+  const { model, kind } = backEnd;
+
+  it('carries an image and a file, given as data URLs, to the provider', async () => {
+    const text = backEnd.script('What is this?', { text: 'A cat.' });
+    backEnd.takeUpstreamBodies();
+
+    const response = await client.responses.create({
+      model,
+      input: [
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text },
+            { type: 'input_image', image_url: png, detail: 'low' },
+            { type: 'input_file', filename: 'note.pdf', file_data: pdf },
+          ],
+        },
+      ],
+    });
+
+    expect(response.output_text).toBe('A cat.');
+    const [body] = backEnd.takeUpstreamBodies();
+    if (kind === 'openai-chat') {
+      const content = [
+        { type: 'text', text },
+        { type: 'image_url', image_url: { url: png, detail: 'low' } },
+        { type: 'file', file: { filename: 'note.pdf', file_data: pdf } },
+      ];
+      expect(body?.messages).toEqual([{ role: 'user', content }]);
+    }
+    if (kind === 'openai-responses') {
+      const content = [
+        { type: 'input_text', text },
+        { type: 'input_image', image_url: png, detail: 'low' },
+        { type: 'input_file', filename: 'note.pdf', file_data: pdf },
+      ];
+      expect(body?.input).toMatchObject([{ role: 'user', content }]);
+    }
+  });
+
+  it('takes a long conversation with messages of every role', async () => {
+    const input: ResponseInput = [
+      { role: 'system', content: 'You are a poet.' },
+      { role: 'developer', content: [{ type: 'input_text', text: 'Rhyme.' }] },
+      { role: 'user', content: 'A line, please.' },
+      { role: 'assistant', content: 'The gate stood wide.' },
+      { role: 'user', content: [{ type: 'input_text', text: backEnd.script('Next', { text: 'We went inside.' }) }] },
+    ];
+
+    const response = await client.responses.create({ model, input, instructions: 'In English.' });
+
+    expect(response.output_text).toBe('We went inside.');
+  });
+
+  it('takes the whole output of an answer back as input, reasoning included', async () => {
+    const secret = 'gAAAAABpHyQo-encrypted-reasoning';
+    const turn = { reasoning: 'Seven times six.', encrypted: secret, text: 'It is 42.' };
+    const first = await client.responses
+      .stream({ model, input: backEnd.script('7 x 6?', turn), include: ['reasoning.encrypted_content'] })
+      .finalResponse();
+    expect(first.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
+
+    const input: ResponseInput = [
+      { role: 'user', content: '7 x 6?' },
+      ...(first.output as ResponseInputItem[]),
+      { role: 'user', content: backEnd.script('Sure?', { text: 'Yes.' }) },
+    ];
+    backEnd.takeUpstreamBodies();
+    const second = await client.responses.create({ model, input, include: ['reasoning.encrypted_content'] });
+
+    expect(second.output_text).toBe('Yes.');
+    const [body] = backEnd.takeUpstreamBodies();
+    if (kind === 'openai-responses') {
+      expect(body?.input).toMatchObject([
+        { role: 'user' },
+        { type: 'reasoning', encrypted_content: secret, summary: [{ type: 'summary_text', text: 'Seven times six.' }] },
+        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'It is 42.' }] },
+        { role: 'user', content: 'Sure?' },
+      ]);
+    }
+    if (kind === 'openai-chat') {
+      expect(body?.messages).toMatchObject([
+        { role: 'user', content: '7 x 6?' },
+        { role: 'assistant', content: 'It is 42.' },
+        { role: 'user', content: 'Sure?' },
+      ]);
+    }
+  });
+
+  it('takes null wherever the types of the client have it, but for two fields', async () => {
+    const nulls = {
+      background: null,
+      include: null,
+      instructions: null,
+      max_output_tokens: null,
+      max_tool_calls: null,
+      metadata: null,
+      parallel_tool_calls: null,
+      previous_response_id: null,
+      prompt: null,
+      reasoning: null,
+      service_tier: null,
+      stream_options: null,
+      temperature: null,
+      top_logprobs: null,
+      top_p: null,
+      truncation: null,
+    };
+    const text = backEnd.script('Hello', { text: 'Hello.' });
+
+    const response = await client.responses.create({
+      ...nulls,
+      model,
+      input: [
+        {
+          role: 'user',
+          phase: null,
+          content: [{ type: 'input_image', image_url: png, file_id: null, detail: 'auto' }],
+        },
+        { type: 'function_call', call_id: 'call_1', name: 'now', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'call_1', output: '12:00', id: null, status: null },
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: null },
+        { role: 'user', content: text },
+      ],
+      tools: [{ type: 'function', name: 'now', description: null, parameters: null, strict: null }],
+      text: { verbosity: null },
+    });
+
+    expect(response.output_text).toBe('Hello.');
+  });
+
+  it.each([{ store: null }, { stream: null }])('refuses %j, which the interface does not have', async (field) => {
+    const answer = client.responses.create({ model, input: 'Hello', ...field });
+
+    await expect(answer).rejects.toBeInstanceOf(BadRequestError);
+  });
+});

@@ -1,0 +1,61 @@
+import { globSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { cutInPieces, recording } from '../../src/testing/answers.ts';
+import { startBackEnds } from './back-end.ts';
+import { openaiClient } from './openai-client.ts';
+
+const backEnds = await startBackEnds();
+afterAll(() => backEnds.close());
+
+/** Events that the client's own types lack: its helper throws on them, whoever sends them. Its plain stream does not. */
+const strangeToTheHelper = 'unknown-kinds';
+/** Failures before any output, inside a stream that began with 200. */
+const failing = { 'error-event': 502, 'failed-rate-limit': 429 };
+
+describe.each(backEnds.all.filter(({ upstream }) => upstream))('recorded streams of $kind', (backEnd) => {
+  const { kind, model, upstream } = backEnd;
+  const client = openaiClient(backEnd);
+  const folder = new URL(`../../src/providers/${kind}/recordings/`, import.meta.url);
+  const names = globSync('*.stream.http', { cwd: fileURLToPath(folder) }).map((file) => basename(file, '.stream.http'));
+  const answer = (name: string) => cutInPieces(recording(new URL(`${name}.stream.http`, folder)), 700);
+
+  it.each(
+    names.filter((name) => name !== strangeToTheHelper && !(name in failing)).sort(),
+  )('pass through the stream helper of the openai client: %s', async (name) => {
+    upstream!.respond(answer(name));
+    const types: string[] = [];
+
+    const stream = client.responses.stream({ model, input: 'Hello' }).on('event', ({ type }) => types.push(type));
+    const final = await stream.finalResponse();
+
+    expect(types.slice(0, 2)).toEqual(['response.created', 'response.in_progress']);
+    expect(types.at(-1)).toBe(`response.${final.status}`);
+    expect(final.status).not.toBe('in_progress');
+  });
+
+  it.each(
+    Object.entries(failing).filter(([name]) => names.includes(name)),
+  )('keep the status of a failure before any output: %s is %i', async (name, status) => {
+    upstream!.respond(answer(name));
+
+    const final = client.responses.stream({ model, input: 'Hello' }).finalResponse();
+
+    await expect(final).rejects.toMatchObject({ status });
+  });
+
+  it.runIf(names.includes(strangeToTheHelper))(
+    'pass through the plain stream with kinds of events that nobody knows',
+    async () => {
+      upstream!.respond(answer(strangeToTheHelper));
+      const numbers: number[] = [];
+
+      const stream = await client.responses.create({ model, input: 'Hello', stream: true });
+      for await (const { sequence_number } of stream) numbers.push(sequence_number);
+
+      expect(numbers).toEqual(numbers.map((_, index) => index));
+      expect(numbers.length).toBeGreaterThan(5);
+    },
+  );
+});

@@ -1,0 +1,97 @@
+import { APIError } from 'openai';
+import type { ResponseCreateParamsNonStreaming } from 'openai/resources/responses/responses';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { htmlPage, json, resetAfter } from '../../src/testing/answers.ts';
+import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { testGateway } from '../../src/testing/test-gateway.ts';
+import { chatAnswer } from './chat-answers.ts';
+import { openaiClient } from './openai-client.ts';
+import { responsesAnswer } from './responses-answers.ts';
+
+const first = await startUpstream();
+const second = await startUpstream();
+const gateway = await testGateway({
+  providers: [
+    { id: 'first', wire: 'openai-chat', base_url: first.url, models: [{ model: 'test/a' }, { model: 'test/b' }] },
+    { id: 'second', wire: 'openai-responses', base_url: second.url, models: [{ model: 'test/a' }] },
+  ],
+});
+afterAll(() => Promise.all([gateway.close(), first.close(), second.close()]));
+
+const overloaded = json({ error: { message: 'Too busy.', type: 'server_error', code: null } }, { status: 503 });
+const hello = { text: 'Hello from the other side.' };
+const chat = (request: ScriptedRequest) => chatAnswer(hello, request);
+const responses = (request: ScriptedRequest) => responsesAnswer(hello, request);
+const client = openaiClient({ gateway });
+const ask = { model: 'test/a', input: 'Hello' };
+
+beforeEach(() => {
+  first.always(chat);
+  second.always(responses);
+});
+
+describe('the openai client before two providers', () => {
+  it.each([
+    ['is overloaded', () => first.always(overloaded)],
+    ['shows a page', () => first.always(htmlPage())],
+    ['breaks off before it has said a thing', () => first.always((request) => resetAfter(10, chat(request)))],
+  ])('is answered by the second, streamed and buffered, when the first %s', async (_, arrange) => {
+    arrange();
+
+    const buffered = await client.responses.create(ask);
+    const streamed = await client.responses.stream(ask).finalResponse();
+
+    expect(buffered.output_text).toBe('Hello from the other side.');
+    expect(streamed.output_text).toBe('Hello from the other side.');
+  });
+
+  it('is told by the metadata who answered, when it asks', async () => {
+    first.always(overloaded);
+    const headers = { 'x-router-metadata': 'enabled' };
+
+    const buffered = await client.responses.create(ask, { headers });
+    const streamed = await client.responses.stream(ask, { headers }).finalResponse();
+    const unasked = await client.responses.create(ask);
+
+    for (const response of [buffered, streamed]) {
+      expect(response).toMatchObject({
+        router_metadata: {
+          requested: 'test/a',
+          attempt: 2,
+          attempts: [
+            { provider: 'first', model: 'test/a', status: 529 },
+            { provider: 'second', model: 'test/a', status: 200 },
+          ],
+        },
+      });
+    }
+    expect(unasked).not.toHaveProperty('router_metadata');
+  });
+
+  it('learns from the error what each of them said when all fail', async () => {
+    fail(first, 503);
+    fail(second, 429);
+
+    const error = await client.responses.create(ask).catch((thrown: unknown) => thrown);
+
+    if (!(error instanceof APIError)) throw new Error(`It did not fail: ${error}`);
+    expect(error.error).toMatchObject({ metadata: { previous_errors: [{ provider: 'first', status: 529 }] } });
+  });
+
+  it('goes on to the fallback models, which its own types do not know', async () => {
+    fail(first, 500);
+    const params: ResponseCreateParamsNonStreaming & { models: string[] } = {
+      model: 'test/b',
+      models: ['test/a'],
+      input: 'Hello',
+    };
+
+    const response = await client.responses.create(params);
+
+    expect(response.model).toBe('test/a');
+  });
+});
+
+function fail(upstream: ScriptedUpstream, status: number): void {
+  upstream.always(json({ error: { message: 'No.', type: 'server_error', code: null } }, { status }));
+}
