@@ -1,6 +1,6 @@
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { type Dispatcher, Pool } from 'undici';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { GatewayError } from '../domain/errors.ts';
+import { type AnswerBody, createAnswerBody } from './answer-body.ts';
 
 /** Time limits of one attempt, in milliseconds. */
 export interface UpstreamTimeouts {
@@ -47,8 +47,6 @@ export interface UpstreamAnswer {
   release(): void;
 }
 
-/** Unread bytes of one answer at which the connection is paused. */
-const HIGH_WATER_BYTES = 256 * 1024;
 /** What `release` reads past to keep a connection; more than that and a new connection is cheaper. */
 const RELEASE_BYTES = 64 * 1024;
 const RELEASE_MS = 2000;
@@ -58,205 +56,162 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const url = new URL(options.baseUrl);
   const prefix = url.pathname.replace(/\/+$/, '');
   const query = url.search;
+  const stale = createStaleCheck(timeouts.connectMs);
   const pool = new Pool(url.origin, {
     allowH2: false,
     pipelining: 1,
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: timeouts.firstByteMs,
-    bodyTimeout: timeouts.idleMs,
+    connect: stale.connect,
+    // Its own limits are up to a second late; `dispatch` keeps ours.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     keepAliveTimeout: 30_000,
   });
 
   return {
     async send(path, headers, body, signal) {
       const request = { path: prefix + path + query, method: 'POST' as const, headers: headers as string[], body };
-      try {
-        return await dispatch(pool, request, signal, timeouts, name);
-      } catch (error) {
-        // A kept-alive connection that the provider had just closed: nothing was answered, so once more on a new one.
-        if (!signal.aborted && wasStale(error)) return dispatch(pool, request, signal, timeouts, name);
-        throw error;
-      }
+      const once = () => dispatch(pool, request, signal, timeouts, name);
+      // A kept-alive connection that the provider had just closed: nothing was answered, so once more on a new one.
+      return dispatch(pool, request, signal, timeouts, name, (error) => (stale.wasStale(error) ? once() : undefined));
     },
     close: (now) => (now ? pool.destroy() : pool.close()),
   };
 }
 
+/** @param tryAgain asked when the network failed before the first byte of the answer */
 function dispatch(
   pool: Pool,
   request: Dispatcher.DispatchOptions,
   signal: AbortSignal,
   timeouts: UpstreamTimeouts,
   name: string,
+  tryAgain?: (error: Error) => Promise<UpstreamAnswer> | undefined,
 ): Promise<UpstreamAnswer> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const body = createBody();
-    let sink: Sink = body;
+    let body: AnswerBody | undefined;
     let controller: Dispatcher.DispatchController | undefined;
-    let released = false;
-    let passed = 0;
+    let stopped: Error | undefined;
+    let isAnswered = false;
+    let isOver = false;
+    let released: { bytes: number } | undefined;
+    let silence: NodeJS.Timeout | undefined;
 
     const stop = (reason: Error): void => {
-      body.fail(reason);
+      stopped ??= reason;
+      body?.fail(reason);
       if (controller) controller.abort(reason);
-      else reject(reason);
+      reject(reason);
     };
+    const slow = (text: string) => () => stop(new GatewayError('upstream_timeout', text, { retryable: true }));
+    const awaitHeaders = slow(`${name} sent no answer within ${timeouts.firstByteMs} ms.`);
+    const awaitMore = slow(`${name} fell silent for ${timeouts.idleMs} ms in the middle of its answer.`);
+    const total = setTimeout(slow(`${name} took longer than ${timeouts.totalMs} ms in all.`), timeouts.totalMs);
     const onAbort = (): void => stop(signal.reason as Error);
-    const total = setTimeout(
-      () =>
-        stop(
-          new GatewayError('upstream_timeout', `${name} took longer than ${timeouts.totalMs} ms in all.`, {
-            retryable: true,
-          }),
-        ),
-      timeouts.totalMs,
-    );
     const settle = (): void => {
+      isOver = true;
       clearTimeout(total);
+      clearTimeout(silence);
       signal.removeEventListener('abort', onAbort);
     };
     signal.addEventListener('abort', onAbort);
 
-    pool.dispatch(request, {
+    const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         controller = started;
-        if (signal.aborted) started.abort(signal.reason as Error);
+        if (stopped) return started.abort(stopped);
+        silence = setTimeout(awaitHeaders, timeouts.firstByteMs);
+      },
+      onResponseStarted() {
+        isAnswered = true;
       },
       onResponseStart(started, status, headers) {
         if (status < 200) return;
-        sink = decode(body, headers['content-encoding'], name);
-        body.onFull = () => {
-          started.pause();
-          sink.pause?.();
-        };
-        body.onDrain = () => {
-          sink.resume?.();
-          started.resume();
-        };
+        clearTimeout(silence);
+        silence = setTimeout(awaitMore, timeouts.idleMs);
+        body = createAnswerBody(headers['content-encoding'], name, {
+          pause() {
+            clearTimeout(silence); // it is we who are slow
+            started.pause();
+          },
+          resume() {
+            if (isOver || released) return;
+            silence = setTimeout(awaitMore, timeouts.idleMs);
+            started.resume();
+          },
+        });
+        const { read, discard } = body;
         resolve({
           status,
           headers,
-          read: () => body.read(),
-          release: () => {
-            released = true;
-            body.discard();
+          read,
+          release() {
+            discard();
+            if (isOver) return;
+            clearTimeout(silence);
+            released = { bytes: 0 };
             started.resume();
-            setTimeout(() => started.abort(new Error('released')), RELEASE_MS).unref();
+            silence = setTimeout(() => started.abort(new Error('released')), RELEASE_MS);
           },
         });
       },
       onResponseData(started, piece) {
-        if (!released) return sink.push(piece);
-        passed += piece.length;
-        if (passed > RELEASE_BYTES) started.abort(new Error('released'));
+        if (!released) {
+          if (!started.paused) silence?.refresh();
+          body?.push(piece);
+          return;
+        }
+        released.bytes += piece.length;
+        if (released.bytes > RELEASE_BYTES) started.abort(new Error('released'));
       },
       onResponseEnd() {
         settle();
-        sink.end();
+        body?.end();
       },
       onResponseError(_started, error) {
         settle();
-        const reason = signal.aborted ? (signal.reason as Error) : readNetworkError(error, name, timeouts);
-        body.fail(reason);
+        const second = stopped || isAnswered ? undefined : tryAgain?.(error);
+        if (second) return resolve(second);
+        const reason = stopped ?? readNetworkError(error, name, timeouts);
+        body?.fail(reason);
         reject(reason);
       },
-    });
+    };
+    try {
+      pool.dispatch(request, handler);
+    } catch (error) {
+      settle();
+      reject(error);
+    }
   });
 }
 
-interface Sink {
-  push(piece: Buffer): void;
-  end(): void;
-  pause?(): void;
-  resume?(): void;
-}
-
-/** A queue between the connection, which pushes, and the pipeline, which pulls whole batches. */
-function createBody() {
-  let pieces: Buffer[] = [];
-  let bytes = 0;
-  let ended = false;
-  let discarding = false;
-  let failure: Error | undefined;
-  let wake: (() => void) | undefined;
+/**
+ * Tells failures of a kept-alive connection that had been closed meanwhile from other failures. The system's errors do
+ * not say what their connection had carried, so each connection is watched for it.
+ */
+function createStaleCheck(connectMs: number) {
+  const connect = buildConnector({ allowH2: false, timeout: connectMs });
+  const carried = new WeakMap<object, number>(); // error → bytes that its connection had read
 
   return {
-    onFull: (): void => {},
-    onDrain: (): void => {},
-    push(piece: Buffer): void {
-      if (discarding) return;
-      pieces.push(piece);
-      bytes += piece.length;
-      if (bytes > HIGH_WATER_BYTES) this.onFull();
-      wake?.();
+    connect(options: buildConnector.Options, callback: buildConnector.Callback): void {
+      connect(options, (...result) => {
+        const socket = result[1];
+        socket?.prependListener('error', (error) => carried.set(error, socket.bytesRead));
+        callback(...result);
+      });
     },
-    end(): void {
-      ended = true;
-      wake?.();
-    },
-    fail(reason: Error): void {
-      if (ended) return;
-      failure ??= reason;
-      wake?.();
-    },
-    discard(): void {
-      discarding = true;
-      pieces = [];
-      bytes = 0;
-    },
-    async read(): Promise<Buffer[] | undefined> {
-      while (pieces.length === 0) {
-        if (failure) throw failure;
-        if (ended) return undefined;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        wake = undefined;
-      }
-      const batch = pieces;
-      const wasFull = bytes > HIGH_WATER_BYTES;
-      pieces = [];
-      bytes = 0;
-      if (wasFull) this.onDrain();
-      return batch;
+    /** Was the connection reset or closed, and had it carried an answer before? */
+    wasStale(error: Error): boolean {
+      if (!staleCodes.has((error as NodeJS.ErrnoException).code)) return false;
+      const { socket } = error as { socket?: { bytesRead?: number } }; // undici's own errors have it
+      return (carried.get(error) ?? socket?.bytesRead ?? 0) > 0;
     },
   };
 }
 
-/** We ask for no encoding; some servers compress all the same. */
-function decode(body: ReturnType<typeof createBody>, encoding: string | string[] | undefined, name: string): Sink {
-  const word = String(encoding ?? 'identity').toLowerCase();
-  if (word === 'identity' || word === '') return body;
-  const decoder =
-    word === 'gzip' || word === 'x-gzip'
-      ? createGunzip()
-      : word === 'br'
-        ? createBrotliDecompress()
-        : word === 'deflate'
-          ? createInflate()
-          : undefined;
-  const broken = (cause?: unknown) =>
-    body.fail(
-      new GatewayError('upstream_failed', `${name} sent a body whose content-encoding (${word}) cannot be read.`, {
-        retryable: true,
-        cause,
-      }),
-    );
-  if (!decoder) {
-    broken();
-    return { push: () => {}, end: () => {} };
-  }
-  decoder.on('data', (piece: Buffer) => body.push(piece));
-  decoder.on('end', () => body.end());
-  decoder.on('error', broken);
-  return {
-    push: (piece) => decoder.write(piece),
-    end: () => decoder.end(),
-    pause: () => decoder.pause(),
-    resume: () => decoder.resume(),
-  };
-}
+const staleCodes = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 /** Codes of undici and of the system → what they mean to the caller. */
 function readNetworkError(error: Error, name: string, timeouts: UpstreamTimeouts): Error {
@@ -268,10 +223,6 @@ function readNetworkError(error: Error, name: string, timeouts: UpstreamTimeouts
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'ETIMEDOUT':
       return slow(`${name} did not accept a connection within ${timeouts.connectMs} ms.`);
-    case 'UND_ERR_HEADERS_TIMEOUT':
-      return slow(`${name} sent no answer within ${timeouts.firstByteMs} ms.`);
-    case 'UND_ERR_BODY_TIMEOUT':
-      return slow(`${name} fell silent for ${timeouts.idleMs} ms in the middle of its answer.`);
     case 'ECONNREFUSED':
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
@@ -286,11 +237,4 @@ function readNetworkError(error: Error, name: string, timeouts: UpstreamTimeouts
     default:
       return failed(`${name} gave an answer that is not proper HTTP${code === '' ? '' : ` (${code})`}.`);
   }
-}
-
-function wasStale(error: unknown): boolean {
-  const cause =
-    error instanceof GatewayError ? (error.cause as { code?: string; socket?: { bytesRead?: number } }) : undefined;
-  // bytesRead counts what the connection had carried before: a fresh one that was reset is no stale one.
-  return (cause?.code === 'UND_ERR_SOCKET' || cause?.code === 'ECONNRESET') && (cause.socket?.bytesRead ?? 0) > 0;
 }
