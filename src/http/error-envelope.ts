@@ -22,7 +22,8 @@ export function writeError(thrown: unknown, routerMetadata?: RouterMetadata): Er
   if (error.availability) body.error['availability'] = error.availability;
   if (!isOurs && routerMetadata) body.router_metadata = routerMetadata;
   const headers: Record<string, string> = {};
-  if ((error.status === 429 || error.status === 503) && error.retryAfterSeconds !== undefined) {
+  // 529 is what a provider's 503 becomes.
+  if ([429, 503, 529].includes(error.status) && error.retryAfterSeconds !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
   return { status: error.status, headers, body };

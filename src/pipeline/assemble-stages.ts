@@ -45,6 +45,8 @@ export function assembleStages(parts: PipelineParts): Stages {
     revise: (prepared, chunks) => reviseChunks(prepared.revisers, chunks),
     buildEvents: (run, chunks) => buildEvents(run, chunks, builderFor(run, parts.region())),
     closeRun(run) {
+      if (run.closed) return;
+      run.closed = true;
       parts.book(writeLedgerEntry(run));
     },
   };

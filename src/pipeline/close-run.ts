@@ -1,5 +1,5 @@
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { usage as emptyUsage, type Usage } from '../domain/usage.ts';
+import { type Cost, usage as emptyUsage, type Usage } from '../domain/usage.ts';
 import { costOf, estimateUsage } from '../metering/cost.ts';
 import type { Run } from './run.ts';
 
@@ -10,14 +10,18 @@ import type { Run } from './run.ts';
 export function settleRun(run: Run): void {
   if (run.cost) return;
   run.usage = run.finish?.usage ?? estimate(run);
-  run.cost = costOf(run.selected?.pricing, run.usage);
+  run.cost = run.selected ? costOf(run.selected.pricing, run.usage) : free;
 }
 
+/** Nobody answered, so there is nothing to price. */
+const free: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
+
+/** What was made and not counted; nothing after a failure, a guess of nothing for one who left before the first word. */
 function estimate(run: Run): Usage {
   const produced = run.builder?.producedLength ?? 0;
-  return produced > 0
-    ? estimateUsage(run.upstreamBodyLength, produced)
-    : emptyUsage({ inputTokens: 0, outputTokens: 0 });
+  if (produced > 0) return estimateUsage(run.upstreamBodyLength, produced);
+  const left = run.error?.kind === 'client_closed' && run.dispatchedAt !== undefined;
+  return emptyUsage({ inputTokens: 0, outputTokens: 0, estimated: left });
 }
 
 /** The ledger's entry of a run that has ended, however it ended. */

@@ -16,7 +16,10 @@ export async function* createResponse(stages: Stages, run: Run): AsyncGenerator<
     const prepared = stages.prepare(run);
     const plan = stages.planRoute(run);
     const chunks = stages.runSteps(run, plan);
-    yield* stages.buildEvents(run, stages.revise(prepared, chunks));
+    for await (const events of stages.buildEvents(run, stages.revise(prepared, chunks))) {
+      if (run.builder?.ended) stages.closeRun(run); // booked before the client can have all of it
+      yield events;
+    }
   } catch (error) {
     run.error = asGatewayError(error);
     throw run.error;

@@ -8,8 +8,9 @@ import type { Run } from './run.ts';
  * @see router-metadata.md
  */
 export function describeRun(run: Run, region: string): RouterMetadata | undefined {
-  const { plan, selected, attempts } = run;
+  const { plan, attempts } = run;
   if (!run.metadata || !plan) return undefined;
+  const selected = run.error ? undefined : run.selected; // who broke off did not serve
   const available = plan.endpoints.map((endpoint) => ({
     provider: endpoint.provider.name,
     model: endpoint.model,

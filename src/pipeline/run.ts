@@ -27,7 +27,7 @@ export interface RunInput {
 /** One try on an endpoint, as `router_metadata.attempts` shows it. */
 export interface AttemptRecord {
   endpoint: Endpoint;
-  /** HTTP number; 200 when it answered. */
+  /** HTTP number; 200 when it answered, or is about to. */
   status: number;
   error?: GatewayError;
 }
@@ -60,4 +60,6 @@ export interface Run extends RunInput {
   usage: Usage | undefined;
   cost: Cost | undefined;
   error: GatewayError | undefined;
+  /** It is in the ledger. */
+  closed: boolean;
 }

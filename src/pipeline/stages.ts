@@ -36,6 +36,6 @@ export interface Stages {
   runSteps(run: Run, plan: Plan<Endpoint>): AsyncIterable<Chunk[]>;
   revise(prepared: Prepared, chunks: AsyncIterable<Chunk[]>): AsyncIterable<Chunk[]>;
   buildEvents(run: Run, chunks: AsyncIterable<Chunk[]>): AsyncGenerator<ResponseEvent[]>;
-  /** Settles and books; whatever happened before. */
+  /** Settles and books, whatever happened before; once, however often it is called. */
   closeRun(run: Run): void;
 }

@@ -36,5 +36,6 @@ export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id:
     usage: undefined,
     cost: undefined,
     error: undefined,
+    closed: false,
   };
 }

@@ -1,9 +1,10 @@
 import { type Chunk, isVisible } from '../domain/chunks.ts';
-import { asGatewayError, GatewayError } from '../domain/errors.ts';
+import { asGatewayError, type GatewayError } from '../domain/errors.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import { attempt } from './attempt.ts';
-import type { Run } from './run.ts';
+import { copyError } from './copy-error.ts';
+import type { AttemptRecord, Run } from './run.ts';
 
 /**
  * Walks the plan until an endpoint answers. What an endpoint says is held back until it is visible output (for a
@@ -13,41 +14,46 @@ import type { Run } from './run.ts';
  * @see routing.md section 7, interface "Events"
  */
 export async function* walkPlan(run: Run, plan: Plan<Endpoint>, limitBytes: number): AsyncGenerator<Chunk[]> {
-  const buffered = run.request.stream !== true;
-  let held: Chunk[] = [];
+  const shown = run.request.stream === true ? isVisible : isFinish;
   let lostModel: string | undefined; // a model that blamed the request is not asked again elsewhere
   let failure: GatewayError | undefined;
+  const held: Chunk[] = [];
 
   for (const endpoint of plan.endpoints) {
     if (endpoint.model === lostModel) continue;
-    let visible = false;
+    const record: AttemptRecord = { endpoint, status: 200 };
+    run.attempts.push(record);
     try {
       for await (const chunks of attempt(run, endpoint, limitBytes)) {
-        if (!visible) {
-          held = held.length === 0 ? chunks : held.concat(chunks);
-          if (!chunks.some(buffered ? isFinish : isVisible)) continue;
-          visible = true;
-          run.selected = endpoint;
-          run.firstOutputAt = performance.now();
-          run.attempts.push({ endpoint, status: 200 });
-          yield held;
-        } else {
+        if (run.selected) {
           yield chunks;
+          continue;
         }
+        for (const chunk of chunks) held.push(chunk);
+        if (!chunks.some(shown)) continue;
+        run.selected = endpoint;
+        run.firstOutputAt = performance.now();
+        yield held;
       }
       return;
     } catch (error) {
       failure = asGatewayError(error);
-      if (visible || run.signal.aborted) throw failure;
-      run.attempts.push({ endpoint, status: failure.status, error: failure });
-      held = held.filter((chunk) => chunk.type === 'debug');
+      record.status = failure.status;
+      record.error = failure;
+      if (run.selected) throw failure; // the client has seen some of it
+      keepDebug(held);
       run.finish = undefined;
-      const next = whereNext(failure);
-      if (next === 'nowhere') throw failure;
+      const next = run.signal.aborted ? 'nowhere' : whereNext(failure);
+      if (next === 'nowhere') break;
       if (next === 'model') lostModel = endpoint.model;
     }
   }
   throw withHistory(run, failure!);
+}
+
+/** Of what a failed endpoint said only the debug chunk of its attempt stays. */
+function keepDebug(held: Chunk[]): void {
+  held.splice(0, held.length, ...held.filter((chunk) => chunk.type === 'debug'));
 }
 
 const isFinish = (chunk: Chunk): boolean => chunk.type === 'finish';
@@ -72,8 +78,7 @@ function withHistory(run: Run, last: GatewayError): GatewayError {
   const tried = run.attempts.filter((record) => record.error !== undefined);
   if (tried.length < 2) return last;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
-  const kinds = new Set(tried.map(({ error }) => error?.kind));
-  return new GatewayError(last.kind, last.message, {
+  return copyError(last, last.message, {
     metadata: {
       ...last.metadata,
       previous_errors: tried.slice(0, -1).map(({ endpoint, status, error }) => ({
@@ -82,11 +87,6 @@ function withHistory(run: Run, last: GatewayError): GatewayError {
         status,
       })),
     },
-    errorType: last.errorType,
-    retryable: last.retryable,
-    cause: last.cause,
-    ...(last.availability === undefined ? undefined : { availability: last.availability }),
-    ...(last.providerCode === undefined ? undefined : { providerCode: last.providerCode }),
-    ...(waits.length === 0 || kinds.size > 1 ? undefined : { retryAfterSeconds: Math.min(...waits) }),
+    ...(waits.length === 0 ? undefined : { retryAfterSeconds: Math.min(...waits) }),
   });
 }

@@ -13,6 +13,8 @@ export interface Provider {
   readonly upstream: Upstream | undefined;
   /** @returns the headers of the next request as a flat list; several keys take turns */
   nextHeaders(stream: boolean): string[];
+  /** Takes the operator's keys out of what the provider said. */
+  maskKeys(text: string): string;
   /** Lets the requests that are under way finish; `now` cuts them. */
   close(now: boolean): Promise<void>;
 }
@@ -54,6 +56,8 @@ export function createProvider(entry: ProviderEntry): Provider {
   const keys = entry.apiKeys.length === 0 ? [undefined] : entry.apiKeys;
   const whole = keys.map((key) => headersFor(key, false));
   const streamed = keys.map((key) => headersFor(key, true));
+  // A short header is a name or a version, and may well be a word of a message.
+  const secrets = [...entry.apiKeys, ...Object.values(entry.headers).filter(({ length }) => length >= 16)];
   let turn = 0;
   const upstream =
     wire.answer || entry.baseUrl === undefined
@@ -70,6 +74,7 @@ export function createProvider(entry: ProviderEntry): Provider {
       turn = (turn + 1) % keys.length;
       return (stream ? streamed : whole)[turn]!;
     },
+    maskKeys: (text) => secrets.reduce((masked, secret) => masked.replaceAll(secret, '[masked]'), text),
     close: async (now) => upstream?.close(now),
   };
 }
