@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { openJournal } from './journal.ts';
 
@@ -30,6 +31,8 @@ export interface LedgerOptions {
 
 /** How long entries gather before they go to the store in one transaction. */
 const GATHER_MS = 100;
+/** Entries to a transaction: about a millisecond of the embedded store. */
+const GROUP = 100;
 const RETRY_MS = 1000;
 /** Entries in memory at which a store that does not answer stops new work. About 100 MB. */
 const MAX_WAITING = 200_000;
@@ -61,10 +64,14 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
     const mark = journal.mark();
     waiting = [];
     const safe = unjournalled;
+    let stored = 0;
     try {
-      await store.append(batch);
+      for (; stored < batch.length; stored += GROUP) {
+        if (stored > 0) await nextTurn(); // an embedded store works on our thread: let requests pass in between
+        await store.append(batch.slice(stored, stored + GROUP));
+      }
     } catch (error) {
-      waiting = batch.concat(waiting);
+      waiting = batch.slice(stored).concat(waiting);
       trouble('The store does not take ledger entries; they wait in the journal.', error);
       throw error;
     }

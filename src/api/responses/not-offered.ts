@@ -1,5 +1,5 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
-import type { Tool } from '../../domain/items.ts';
+import type { NamespaceTool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from './report.ts';
 import type { RequestBody } from './schema.ts';
@@ -36,9 +36,11 @@ export const notOffered: readonly NotOffered[] = [
     refused: 'every preference that is not null',
     instead: 'Leave it out.',
     find: ({ provider }) =>
-      Object.entries(provider ?? {})
-        .filter(([, value]) => value !== null && value !== undefined)
-        .map(([key, value]) => ({ path: `provider.${key}`, value })),
+      provider
+        ? Object.entries(provider)
+            .filter(([, value]) => value !== null && value !== undefined)
+            .map(([key, value]) => ({ path: `provider.${key}`, value }))
+        : [],
   },
   {
     field: 'plugins[].id',
@@ -54,18 +56,20 @@ export const notOffered: readonly NotOffered[] = [
     refused: 'the server tools: every `router:…` type, and `tool_search`',
     instead: 'Use a tool of your own, or one that runs at the provider.',
     find: (request) =>
-      findTools(request).flatMap(({ path, tool }) =>
-        isServerTool(tool.type) ? [{ path: `${path}.type`, value: tool.type }] : [],
-      ),
+      findTools(request, (tool) => isServerTool(tool.type)).map(({ path, tool }) => ({
+        path: `${path}.type`,
+        value: tool.type,
+      })),
   },
   {
     field: 'tools[].defer_loading',
     refused: '`true`, since it needs tool search',
     instead: 'Leave it out.',
     find: (request) =>
-      findTools(request).flatMap(({ path, tool }) =>
-        'defer_loading' in tool && tool.defer_loading === true ? [{ path: `${path}.defer_loading`, value: true }] : [],
-      ),
+      findTools(request, (tool) => tool.defer_loading === true).map(({ path }) => ({
+        path: `${path}.defer_loading`,
+        value: true,
+      })),
   },
   {
     field: 'stop_server_tools_when',
@@ -138,12 +142,13 @@ export const notOffered: readonly NotOffered[] = [
  * @see docs/reference/not-offered.md
  */
 export function refuseNotOffered(request: CheckedRequest): void {
-  const hits: Issue[] = notOffered.flatMap(({ find, instead }) =>
-    find(request).map(({ path, value }) => ({
-      path,
-      message: `\`${path}\` with the value ${show(value)} is not offered by this build. ${instead}`,
-    })),
-  );
+  const hits: Issue[] = [];
+  for (const { find, instead } of notOffered) {
+    for (const { path, value } of find(request)) {
+      const message = `\`${path}\` with the value ${show(value)} is not offered by this build. ${instead}`;
+      hits.push({ path, message });
+    }
+  }
   const issues = hits.slice(0, maxIssues);
   const [first] = issues;
   if (first === undefined) return;
@@ -153,25 +158,32 @@ export function refuseNotOffered(request: CheckedRequest): void {
 
 const isServerTool = (type: string): boolean => type.startsWith('router:') || type === 'tool_search';
 
-type FoundTool = { path: string; tool: Tool | { type: string; defer_loading?: boolean } };
+type AnyTool = { type: string; defer_loading?: boolean };
 
-/** The tools of `tools` and of the `additional_tools` items; a namespace with its members. */
-function findTools({ tools = [], input }: ResponseRequest): FoundTool[] {
-  const own = tools.map((tool, index) => ({ path: `tools[${index}]`, tool }));
-  const announced = input.flatMap((item, index) => {
-    if (item.type !== 'additional_tools') return [];
-    const list = item.tools as Tool[]; // the carried kinds hide that this type has one shape
-    return list.map((tool, at) => ({ path: `input[${index}].tools[${at}]`, tool }));
-  });
-  return [...own, ...announced].flatMap(({ path, tool }): FoundTool[] => {
-    if (tool.type !== 'namespace') return [{ path, tool }];
-    const members = tool.tools as { type: string; defer_loading?: boolean }[]; // as above
-    return members.map((member, at) => ({ path: `${path}.tools[${at}]`, tool: member }));
-  });
+/** The tools of `tools` and of the `additional_tools` items that are meant; a namespace with its members. */
+function findTools(
+  { tools, input }: ResponseRequest,
+  isMeant: (tool: AnyTool) => boolean,
+): { path: string; tool: AnyTool }[] {
+  const found: { path: string; tool: AnyTool }[] = [];
+  const look = (list: readonly AnyTool[], path: string): void => {
+    for (const [index, tool] of list.entries()) {
+      if (tool.type === 'namespace') look((tool as NamespaceTool).tools, `${path}[${index}].tools`);
+      else if (isMeant(tool)) found.push({ path: `${path}[${index}]`, tool });
+    }
+  };
+  if (tools) look(tools as AnyTool[], 'tools');
+  for (const [index, item] of input.entries()) {
+    if (item.type === 'additional_tools') look(item.tools as AnyTool[], `input[${index}].tools`);
+  }
+  return found;
 }
 
-function findSlugs({ model, models = [] }: ResponseRequest, isMeant: (slug: string) => boolean): Hit[] {
-  const named = model === undefined ? [] : [{ path: 'model', value: model }];
-  const slugs = [...named, ...models.map((value, index) => ({ path: `models[${index}]`, value }))];
-  return slugs.filter(({ value }) => isMeant(value));
+function findSlugs({ model, models }: ResponseRequest, isMeant: (slug: string) => boolean): Hit[] {
+  const found: Hit[] = [];
+  if (model !== undefined && isMeant(model)) found.push({ path: 'model', value: model });
+  for (const [index, slug] of models?.entries() ?? []) {
+    if (isMeant(slug)) found.push({ path: `models[${index}]`, value: slug });
+  }
+  return found;
 }

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { createId, randomText } from './ids.ts';
+
+it('makes ids of prefix and 24 base62 characters, all different', () => {
+  const ids = Array.from({ length: 5000 }, () => createId('msg_'));
+  for (const id of ids) expect(id).toMatch(/^msg_[0-9A-Za-z]{24}$/);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+it('uses every letter about equally often', () => {
+  const counts = new Map<string, number>();
+  const texts = Array.from({ length: 100 }, () => randomText(6200)).join('');
+  for (const letter of texts) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  expect(counts.size).toBe(62);
+  for (const count of counts.values()) {
+    expect(count).toBeGreaterThan(9400); // 10,000 expected; six standard deviations
+    expect(count).toBeLessThan(10600);
+  }
+});
