@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+import { Compile } from 'typebox/schema';
+import { expect } from 'vitest';
+import type { OtherEvent, ResponseEvent } from '../../src/domain/events.ts';
+
+const file = new URL('../interface/responses.schema.json', import.meta.url);
+const { $defs } = JSON.parse(readFileSync(file, 'utf8')) as { $defs: Record<string, object> };
+const names = new Map<string, string>(); // type of event → name of its shape
+for (const { $ref } of ($defs['StreamEvent'] as { anyOf: { $ref: string }[] }).anyOf) {
+  const name = $ref.replace('#/$defs/', '');
+  const { type } = ($defs[name] as { properties: { type: { enum: string[] } } }).properties;
+  names.set(type.enum[0]!, name);
+}
+const compiled = new Map<string, ReturnType<typeof compile>>();
+
+function compile(name: string) {
+  return Compile({ $defs, $ref: `#/$defs/${name}` } as object);
+}
+
+/** @returns undefined for a type that the union lacks */
+function shapeOf(type: string): ReturnType<typeof compile> | undefined {
+  const name = names.get(type);
+  if (name !== undefined && !compiled.has(type)) compiled.set(type, compile(name));
+  return compiled.get(type);
+}
+
+const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+/** Kinds of events that a native provider has and the union lacks: passed on with fresh numbering, in no shape of ours. */
+const relayed = /^response\.(queued|file_search_call|mcp_|audio|computer_call|local_shell|image_edit|unheard_of)/;
+
+/**
+ * Holds a whole stream to what is true of every stream: shapes, numbers, indexes, who may come when, and that deltas,
+ * `done` events and the last snapshot say the same.
+ *
+ * @see responses-stream.md sections 2 and 3
+ */
+export function checkEvents(events: ResponseEvent[]): void {
+  for (const event of events) checkShape(event);
+  expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+  const types = events.map(({ type }) => type);
+  const first = types.findIndex((type) => type !== 'response.debug');
+  expect(types.slice(first, first + 2)).toEqual(['response.created', 'response.in_progress']);
+  expect(types.filter((type) => type === 'response.created' || type === 'response.in_progress')).toHaveLength(2);
+  expect(types.filter((type) => terminal.has(type))).toEqual([types.at(-1)]);
+  checkItems(events as OtherEvent[]);
+}
+
+function checkShape(event: ResponseEvent): void {
+  const shape = shapeOf(event.type);
+  expect('error' in event, 'no event has a key `error` of its own').toBe(false);
+  if (!shape) {
+    expect(event.type).toMatch(relayed);
+    return;
+  }
+  const fits: boolean = shape.Check(event);
+  if (!fits) {
+    const [, errors] = shape.Errors(event);
+    expect.fail(`${event.type}: ${JSON.stringify(errors.slice(0, 5))} in ${JSON.stringify(event).slice(0, 1000)}`);
+  }
+}
+
+interface Seen {
+  id: unknown;
+  open: boolean;
+  parts: number;
+  summaries: number;
+  /** Concatenated deltas, by kind and part. */
+  deltas: Record<string, string>;
+}
+
+interface Item {
+  id?: string;
+  status?: string;
+  [field: string]: unknown;
+}
+
+function checkItems(events: OtherEvent[]): void {
+  const items: Seen[] = [];
+  for (const event of events) {
+    const { type } = event;
+    const item = event['item'] as Item | undefined;
+    if (type === 'response.output_item.added') {
+      expect(event['output_index'], 'items are numbered as they are added').toBe(items.length);
+      if ('status' in item!) expect(item.status).toMatch(/in_progress|searching|interpreting|generating/);
+      items.push({ id: item!.id, open: true, parts: 0, summaries: 0, deltas: {} });
+      continue;
+    }
+    if (typeof event['output_index'] !== 'number') continue;
+    const seen = items[event['output_index']]!;
+    expect(seen?.open, `${type} belongs to an item that is open`).toBe(true);
+    if ('item_id' in event) expect(event['item_id']).toBe(seen.id);
+    if (type === 'response.output_item.done') {
+      expect(item!.id).toBe(seen.id);
+      expect(item!.status).not.toBe('in_progress');
+      seen.open = false;
+    } else checkPart(event, seen);
+  }
+  const { response } = events.at(-1) as unknown as { response: { status: string; output: Item[] } };
+  expect(response.output.map(({ id }) => id)).toEqual(items.map(({ id }) => id));
+  if (response.status !== 'failed') expect(items.filter(({ open }) => open)).toEqual([]);
+  for (const [index, item] of response.output.entries()) {
+    if (items[index]!.open) expect(item.status).toBe('incomplete');
+    const done = events.findLast((event) => event.type.endsWith('item.done') && event['output_index'] === index);
+    if (done) expect(item).toEqual(done['item']);
+  }
+}
+
+function checkPart(event: OtherEvent, seen: Seen): void {
+  const { type } = event;
+  if (type === 'response.content_part.added') expect(event['content_index']).toBe(seen.parts++);
+  if (type === 'response.reasoning_summary_part.added') expect(event['summary_index']).toBe(seen.summaries++);
+  const index = (event['content_index'] ?? event['summary_index'] ?? '') as string | number;
+  const key = `${type.replace(/\.(delta|done)$/, '')}#${index}`;
+  if (type.endsWith('.delta')) {
+    if (typeof index === 'number' && !type.includes('summary')) expect(index).toBe(seen.parts - 1);
+    seen.deltas[key] = (seen.deltas[key] ?? '') + (event['delta'] as string);
+    return;
+  }
+  const whole = event['text'] ?? event['refusal'] ?? event['arguments'] ?? event['input'] ?? event['code'];
+  if (type.endsWith('.done') && typeof whole === 'string') expect(whole, type).toBe(seen.deltas[key] ?? '');
+}

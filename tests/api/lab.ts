@@ -1,0 +1,201 @@
+import { type Answer, json, type SseFrame, type SseOptions, sse } from '../../src/testing/answers.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type RequestOptions, readStream, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { type Outcome, readOutcome } from './outcome.ts';
+
+export type WireName = 'openai-chat' | 'openai-responses';
+export type Mode = 'buffered' | 'streamed';
+
+/** How a test asks: through which wire, and whether for a stream. */
+export interface Case {
+  wire: WireName;
+  mode: Mode;
+}
+
+export const wires: WireName[] = ['openai-chat', 'openai-responses'];
+export const cases: Case[] = wires.flatMap((wire) => [
+  { wire, mode: 'buffered' as const },
+  { wire, mode: 'streamed' as const },
+]);
+
+/** A provider key that must never be seen by a client. */
+export const providerKey = 'sk-upstream-secret-1234567890';
+
+/** Time limits of the providers that are named hasty; long enough for a busy machine to answer in between. */
+export const hastyTimeouts = { first_byte_ms: 300, idle_ms: 300, total_ms: 900 };
+
+export interface Lab {
+  gateway: TestGateway;
+  /** The one server behind all providers of the lab. */
+  upstream: ScriptedUpstream;
+  ask(how: Case, options?: AskOptions): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+export interface AskOptions extends RequestOptions {
+  /** Further fields of the request. */
+  body?: object;
+  /** Absent: `<wire>/patient`. */
+  model?: string;
+}
+
+/** A gateway and the upstream behind it: for each wire the models `<wire>/patient` and `<wire>/hasty`. */
+export async function openLab(parts: Record<string, unknown> = {}): Promise<Lab> {
+  const upstream = await startUpstream();
+  const pricing = { prompt: '0.000001', completion: '0.000002', cache_read: '0.0000001' };
+  const providers = wires.flatMap((wire) => [
+    provider(wire, 'patient', upstream, { models: [{ model: `${wire}/patient`, upstream_model: 'm', pricing }] }),
+    provider(wire, 'hasty', upstream, { timeouts: hastyTimeouts }),
+  ]);
+  const gateway = await testGateway({ providers, ...parts });
+  return {
+    gateway,
+    upstream,
+    ask: (how, { body, model, ...options } = {}) =>
+      ask(gateway, how.mode, { model: model ?? `${how.wire}/patient`, ...body }, options),
+    async close() {
+      await gateway.close();
+      await upstream.close();
+    },
+  };
+}
+
+/** An entry of `providers`: id `<wire>-<name>`, with one model, `<wire>/<name>`. */
+export function provider(wire: WireName, name: string, upstream: ScriptedUpstream, more: object = {}): object {
+  return {
+    id: `${wire}-${name}`,
+    wire,
+    base_url: upstream.url,
+    api_key: providerKey,
+    models: [{ model: `${wire}/${name}`, upstream_model: 'm' }],
+    ...more,
+  };
+}
+
+/** Asks, and reads whatever comes to its end. */
+export async function ask(gateway: TestGateway, mode: Mode, body: object, options?: RequestOptions): Promise<Outcome> {
+  const full = { input: 'Say hello.', ...body, ...(mode === 'streamed' ? { stream: true } : undefined) };
+  return readOutcome(await readStream(await gateway.post('/responses', full, options)));
+}
+
+/** What a server counts: 20 tokens in, 5 of them cached, 10 out. */
+const counts = { in: 20, cached: 5, out: 10 };
+
+/** A whole answer that says the text. */
+export function wholeBody(wire: WireName, text = 'Hello there.'): Record<string, unknown> {
+  if (wire === 'openai-responses') return responseObject('completed', [message('completed', text)]);
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+    usage: chatUsage,
+  };
+}
+
+/** The frames of a streamed answer that says the pieces, its end included. */
+export function streamFrames(wire: WireName, pieces: string[] = ['Hello', ' there.']): object[] {
+  return [...openFrames(wire, pieces), ...endFrames(wire, pieces.join(''))];
+}
+
+/** The frames of a stream up to and with its text; the end is missing. */
+export function openFrames(wire: WireName, pieces: string[]): object[] {
+  if (wire === 'openai-chat') {
+    return [chatChunk({ role: 'assistant', content: '' }), ...pieces.map((content) => chatChunk({ content }))];
+  }
+  return [
+    { type: 'response.created', sequence_number: 0, response: responseObject('in_progress', []) },
+    { type: 'response.in_progress', sequence_number: 1, response: responseObject('in_progress', []) },
+    { type: 'response.output_item.added', output_index: 0, item: { ...message('in_progress', ''), content: [] } },
+    { type: 'response.content_part.added', ...textPlace, part: textPart('') },
+    ...pieces.map((delta) => ({ type: 'response.output_text.delta', ...textPlace, delta, logprobs: [] })),
+  ];
+}
+
+function endFrames(wire: WireName, text: string): object[] {
+  if (wire === 'openai-chat') return [chatChunk({}, 'stop'), { ...chatChunk({}), choices: [], usage: chatUsage }];
+  return [
+    { type: 'response.output_text.done', ...textPlace, text, logprobs: [] },
+    { type: 'response.content_part.done', ...textPlace, part: textPart(text) },
+    { type: 'response.output_item.done', output_index: 0, item: message('completed', text) },
+    { type: 'response.completed', response: responseObject('completed', [message('completed', text)]) },
+  ];
+}
+
+/** An answer that says the text, whole or streamed as the mode wants it. */
+export function answer({ wire, mode }: Case, text = 'Hello there.'): Answer {
+  return mode === 'buffered' ? json(wholeBody(wire, text)) : stream(wire, streamFrames(wire, [text]));
+}
+
+/** A stream in the manner of the wire. */
+export function stream(
+  wire: WireName,
+  frames: Iterable<SseFrame> | AsyncIterable<SseFrame>,
+  options?: SseOptions,
+): Answer {
+  return sse(frames, { done: wire === 'openai-chat', named: wire === 'openai-responses', ...options });
+}
+
+/** The frames as text, to be spoilt. */
+export function streamText(wire: WireName, frames: object[] = streamFrames(wire)): string {
+  return frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('') + (wire === 'openai-chat' ? done : '');
+}
+const done = 'data: [DONE]\n\n';
+
+/** Bytes of the text up to a place inside its first words, so that some of the answer has been seen by then. */
+export function bytesUntil(text: string, mark: string): number {
+  return Buffer.byteLength(text.slice(0, text.indexOf(mark)));
+}
+
+/** An error object, in a body or a frame. */
+export const complaint = (message: string, more: object = {}) => ({ error: { message, ...more } });
+
+const chatUsage = {
+  prompt_tokens: counts.in,
+  completion_tokens: counts.out,
+  total_tokens: counts.in + counts.out,
+  prompt_tokens_details: { cached_tokens: counts.cached },
+};
+
+export function chatChunk(delta: object, finish_reason: string | null = null): object {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1_700_000_000,
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason }],
+  };
+}
+
+const textPlace = { item_id: 'msg_up', output_index: 0, content_index: 0 };
+const textPart = (text: string) => ({ type: 'output_text', text, annotations: [] });
+const message = (status: string, text: string) => ({
+  id: 'msg_up',
+  type: 'message',
+  role: 'assistant',
+  status,
+  content: [textPart(text)],
+});
+
+export function responseObject(status: string, output: object[]): Record<string, unknown> {
+  return {
+    id: 'resp_up',
+    object: 'response',
+    created_at: 1_700_000_000,
+    status,
+    error: null,
+    incomplete_details: null,
+    model: 'm',
+    output,
+    usage: status === 'in_progress' ? null : responsesUsage,
+  };
+}
+
+const responsesUsage = {
+  input_tokens: counts.in,
+  input_tokens_details: { cached_tokens: counts.cached },
+  output_tokens: counts.out,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: counts.in + counts.out,
+};

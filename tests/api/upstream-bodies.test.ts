@@ -1,0 +1,226 @@
+import { Readable } from 'node:stream';
+import { brotliCompressSync, constants, createBrotliCompress, deflateSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  bytes,
+  cutInPieces,
+  emptyBody,
+  gzip,
+  htmlPage,
+  hugeBody,
+  json,
+  sse,
+} from '../../src/testing/answers.ts';
+import { type Case, cases, type Lab, openFrames, openLab, streamFrames, streamText, wholeBody } from './lab.ts';
+import { expectBroken, expectFailure, expectText } from './outcome.ts';
+
+const limit = 1024 * 1024;
+const said = 'Grüße, 世界 👋🏽!';
+
+let lab: Lab;
+beforeAll(async () => {
+  lab = await openLab({ server: { upstream_body_limit: limit } });
+});
+afterAll(() => lab.close());
+
+/** The body of a good answer, whole or streamed as it was asked for. */
+const good = ({ wire, mode }: Case): string =>
+  mode === 'buffered'
+    ? JSON.stringify(wholeBody(wire, said))
+    : streamText(wire, streamFrames(wire, ['Grüße, ', '世界 👋🏽!']));
+const typeOf = ({ mode }: Case): string => (mode === 'buffered' ? 'application/json' : 'text/event-stream');
+const send = (how: Case, body: string | Buffer, type = typeOf(how)): Answer =>
+  bytes(body, { headers: { 'content-type': type } });
+const other = ({ wire, mode }: Case): Case => ({ wire, mode: mode === 'buffered' ? 'streamed' : 'buffered' });
+
+describe.each(cases)('$wire, $mode, a body in an odd dress', (how) => {
+  const { wire, mode } = how;
+
+  it.each([
+    'text/plain',
+    'text/html; charset=utf-8',
+    'application/octet-stream',
+    'application/json',
+    'text/event-stream',
+    'APPLICATION/JSON',
+    'application/x-ndjson',
+    '',
+  ])('is read for what it is when its content type is "%s"', async (type) => {
+    lab.upstream.always(send(how, good(how), type));
+    expectText(await lab.ask(how), said);
+  });
+
+  it.each([
+    'text/plain',
+    'text/event-stream',
+    'application/json',
+  ])('is read when it is the other kind, as %s', async (type) => {
+    lab.upstream.always(send(other(how), good(other(how)), type));
+    expectText(await lab.ask(how), said);
+  });
+
+  it.each([
+    1, 2, 3, 7, 64,
+  ])('is read when the network cuts it every %i bytes, through characters and all', async (size) => {
+    lab.upstream.always(cutInPieces(send(how, good(how), 'text/plain'), size));
+    expectText(await lab.ask(how), said);
+  });
+
+  it('is read behind a byte order mark and white space', async () => {
+    lab.upstream.always(cutInPieces(send(how, `\ufeff\r\n\n${good(how)}`, 'text/plain'), 1));
+    if (mode === 'buffered') expectText(await lab.ask(how), said);
+    lab.upstream.always(send(how, `\ufeff${good(how)}`));
+    expectText(await lab.ask(how), said);
+  });
+
+  it.each([
+    ['gzip', () => gzip(send(how, good(how)))],
+    ['brotli', () => encoded('br', send(how, brotliCompressSync(good(how))))],
+    ['deflate', () => encoded('deflate', send(how, deflateSync(good(how))))],
+    ['gzip, cut in pieces', () => cutInPieces(gzip(send(how, good(how))), 3)],
+    ['brotli, frame by frame', () => brotli(sse(streamFrames(wire, ['Grüße, ', '世界 👋🏽!'])))],
+    ['gzip, frame by frame', () => gzip(sse(streamFrames(wire, ['Grüße, ', '世界 👋🏽!'])))],
+  ])('is read when it is compressed: %s', async (_name, make) => {
+    lab.upstream.always(make());
+    expectText(await lab.ask(how), said);
+  });
+
+  it('is a failure when its compression is unknown, broken or cut off', async () => {
+    for (const make of [
+      () => encoded('zstd', send(how, good(how))),
+      () => encoded('gzip', send(how, good(how))),
+      () => encoded('br', send(how, brotliCompressSync(good(how)).subarray(0, 40))),
+    ]) {
+      lab.upstream.always(make());
+      expectFailure(await lab.ask(how), 502, 'provider_unavailable', /content-encoding/);
+    }
+  });
+});
+
+describe.each(cases)('$wire, $mode, a streamed body', (how) => {
+  const { wire, mode } = how;
+  const text = streamText(wire, streamFrames(wire, ['Grüße, ', '世界 👋🏽!']));
+  const rewritten: [string, string][] = [
+    ['CRLF line ends', text.replaceAll('\n', '\r\n')],
+    ['bare CR line ends', text.replaceAll('\n', '\r')],
+    ['mixed line ends', text.replace('\n\n', '\r\n\r').replace('\n\n', '\r\r\n')],
+    ['no space behind the colon', text.replaceAll('data: ', 'data:')],
+    ['comments between', text.replaceAll('\n\n', '\n\n: ping\n\n:\n\n')],
+    ['ids and retries', text.replaceAll('data: {', 'id: 7\nretry: 10\nunknown: x\ndata: {')],
+    ['data on several lines', text.replaceAll(/data: \{"(\w+)":/g, 'data: {\ndata: "$1":\ndata:')],
+    ['empty frames', text.replaceAll('\n\n', '\n\n\n\nevent: ping\n\n')],
+    ['no last line end', text.trimEnd()],
+    ['event names', text.replaceAll(/data: \{"type":"([\w.]+)"/g, 'event: $1\ndata: {"type":"$1"')],
+  ];
+
+  it.each(rewritten)('is read with %s', async (_name, body) => {
+    lab.upstream.always(sse(body));
+    expectText(await lab.ask(how), said);
+    lab.upstream.always(cutInPieces(sse(body), 5));
+    expectText(await lab.ask(how), said);
+  });
+
+  const nonsense: [string, string, RegExp][] = [
+    ['no JSON', 'data: {"type": oops}\n\n', /./],
+    ['half a frame', 'data: {"type":"response.cre', /./],
+    ['a list', 'data: [1,2]\n\n', /./],
+    ['a number', 'data: 7\n\n', /./],
+    ['null', 'data: null\n\n', /./],
+    ['lines that are no fields', 'Hello there!\nHow are you?\n\n', /ended its answer in the middle/],
+    ['nothing but [DONE]', 'data: [DONE]\n\n', /ended its answer in the middle/],
+    ['nothing', '', /ended its answer in the middle/],
+    ['nothing but comments', ': hello\n\n: there\n\n', /ended its answer in the middle/],
+    ['zero bytes', '\0\0\0\0\n\n\0\n\n', /ended its answer in the middle/],
+  ];
+
+  it.each(nonsense)('is a failure when it holds %s', async (_name, body, message) => {
+    lab.upstream.always(sse(body));
+    expectFailure(await lab.ask(how), 502, 'provider_unavailable', message);
+  });
+
+  it.each(nonsense)('is a failure when %s follows the first words', async (_name, body) => {
+    lab.upstream.always(sse(streamText('openai-responses', openFrames(wire, ['Hel', 'lo'])) + body));
+    const outcome = await lab.ask(how);
+    if (mode === 'buffered') expectFailure(outcome, 502, 'provider_unavailable');
+    else expectBroken(outcome, 'provider_unavailable', 'Hello');
+  });
+});
+
+describe.each(cases)('$wire, $mode, a body that is no answer', (how) => {
+  const { wire, mode } = how;
+  const bodies: [string, Answer, RegExp][] = [
+    ['empty', emptyBody(), /an empty body/],
+    ['an HTML page', htmlPage(200), /an HTML page/],
+    ['an HTML page named JSON', send({ wire, mode: 'buffered' }, '<html>'), /an HTML page/],
+    ['broken JSON', send({ wire, mode: 'buffered' }, '{"output": ['), /not JSON/],
+    ['half an answer', send({ wire, mode: 'buffered' }, JSON.stringify(wholeBody(wire)).slice(0, 90)), /not JSON/],
+    ['plain text', bytes('Hello!', { headers: { 'content-type': 'text/plain' } }), /not JSON/],
+    ['text like an error', bytes('error: no', { headers: { 'content-type': 'text/plain' } }), /in the middle/],
+    ['of status 204', bytes('', { status: 204 }), /an empty body/],
+    ['null', json(null), /./],
+    ['a list', json([]), /./],
+    ['a number', json(7), /./],
+    ['an empty object', json({}), /./],
+    ['an object of another kind', json({ object: 'list', data: [] }), /./],
+  ];
+
+  it.each(bodies)('is a failure: %s', async (_name, body, message) => {
+    lab.upstream.always(body);
+    const outcome = await lab.ask(how);
+    expectFailure(outcome, 502, 'provider_unavailable', message);
+    expect(outcome.text).not.toContain('<');
+  });
+
+  it('is not read past upstream_body_limit', async () => {
+    lab.upstream.always(hugeBody(50 * 1024 * 1024));
+    const before = process.memoryUsage().arrayBuffers;
+    const outcome = await lab.ask(how);
+    const grown = process.memoryUsage().arrayBuffers - before;
+    expectFailure(outcome, 502, 'provider_unavailable', /more than 1048576 bytes \(upstream_body_limit\)/);
+    expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
+    expect(grown).toBeLessThan(10 * limit);
+  });
+
+  it('is not read past upstream_body_limit when it is one endless frame', async () => {
+    lab.upstream.always(endless('data: {"type":"', 'x'.repeat(65_536)));
+    expectFailure(await lab.ask(how), 502, 'provider_unavailable', /larger than 1048576|more than 1048576/);
+    expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
+  });
+
+  it('is not unpacked past upstream_body_limit', async () => {
+    lab.upstream.always(gzip(hugeBody(50 * 1024 * 1024)));
+    expectFailure(await lab.ask(how), 502, 'provider_unavailable', /upstream_body_limit/);
+  });
+
+  if (mode === 'buffered') {
+    it('is not held past upstream_body_limit when it is a stream of small frames without end', async () => {
+      const delta = openFrames(wire, ['word '.repeat(1000)]).at(-1)!;
+      const start = streamText('openai-responses', openFrames(wire, []));
+      lab.upstream.always(endless(start, `data: ${JSON.stringify(delta)}\n\n`));
+      expectFailure(await lab.ask(how), 502, 'provider_unavailable', /more than 1048576 bytes \(upstream_body_limit\)/);
+      expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
+    });
+  }
+});
+
+const encoded = (encoding: string, body: Answer): Answer => ({
+  ...body,
+  headers: { ...body.headers, 'content-encoding': encoding },
+});
+
+function brotli(body: Answer): Answer {
+  const flush = constants.BROTLI_OPERATION_FLUSH;
+  const pieces = () => Readable.from(body.pieces()).pipe(createBrotliCompress({ flush }));
+  return { ...encoded('br', body), pieces };
+}
+
+/** A stream that never stops saying the text. */
+function endless(start: string, text: string): Answer {
+  async function* pieces(): AsyncGenerator<Buffer> {
+    yield Buffer.from(start);
+    const piece = Buffer.from(text);
+    for (;;) yield piece;
+  }
+  return { ...sse(''), pieces };
+}
