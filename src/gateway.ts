@@ -15,6 +15,7 @@ import { createCatalog } from './catalog/catalog.ts';
 import type { Config } from './config/schema.ts';
 import { GatewayError } from './domain/errors.ts';
 import type { StageRecord } from './domain/router-metadata.ts';
+import { createOpenRequests } from './http/open-requests.ts';
 import { listRoutes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { openLedger } from './metering/ledger.ts';
@@ -52,18 +53,37 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 
 /** How long an aborted stream has to tell its client so. */
 const LAST_WORDS_MS = 1000;
+/** How long the store has to show that it is there. */
+const PING_MS = 2000;
+/** How long a store that does not answer holds up the end. What it has not taken by then stays in the journal. */
+const STORE_CLOSE_MS = 5000;
 
 /** The composition root: configuration → adapters → gateway. The only file that names concrete adapters. */
-export async function createGateway({ config: initial, dataDir }: GatewayOptions): Promise<Gateway> {
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const held = new AsyncDisposableStack(); // what must be given back, the last first
+  try {
+    return await assemble(options, held);
+  } catch (error) {
+    await held.disposeAsync();
+    throw error;
+  }
+}
+
+async function assemble({ config: initial, dataDir }: GatewayOptions, held: AsyncDisposableStack): Promise<Gateway> {
   let config = initial;
   const log = pino({ level: config.log.level }, pino.destination(2));
-  const giveBack = takeDataFolder(dataDir);
+  held.defer(takeDataFolder(dataDir));
   const masterKey = readMasterKey(dataDir, config.secrets.master_key);
   const storage = await openStorage(config.storage.url, dataDir);
+  held.defer(() =>
+    within(STORE_CLOSE_MS, storage.close()).catch((error) =>
+      log.error({ err: error }, 'The store was left without a good-bye.'),
+    ),
+  );
   let { providers, endpoints } = buildEndpoints(config);
   let catalog = createCatalog(endpoints);
   let draining = false;
-  const open = new Set<(reason: GatewayError) => void>();
+  const open = createOpenRequests();
 
   await storage.migrate();
   await applyBootstrap(storage.access, config.bootstrap);
@@ -72,9 +92,15 @@ export async function createGateway({ config: initial, dataDir }: GatewayOptions
     store: storage.ledger,
     onTrouble: (message, error) => log.error({ err: error }, message),
   });
+  held.defer(() =>
+    within(STORE_CLOSE_MS, ledger.close()).catch((error) =>
+      log.error({ err: error }, 'Ledger entries stay in the journal.'),
+    ),
+  );
   const access = await openAccess(storage.access, (error) =>
     log.error({ err: error }, 'The store does not tell the keys.'),
   );
+  held.defer(access.close);
 
   const stages = assembleStages({
     findEndpoints: (slug) => catalog.find(slug),
@@ -105,10 +131,11 @@ export async function createGateway({ config: initial, dataDir }: GatewayOptions
       }),
       findGeneration: createGenerationHandler((workspaceId, id) => ledger.find(workspaceId, id)),
       health: createHealthHandler(version),
-      ready: createReadyHandler({ isDraining, canBook, ping: () => storage.ping() }),
+      ready: createReadyHandler({ isDraining, canBook, ping: () => within(PING_MS, storage.ping()) }),
     }),
     authenticate: (authorization) => access.authenticate(authorization),
     isDraining,
+    open,
     bodyLimit: config.server.body_limit,
     receiveMs: config.timeouts.receive_ms,
     corsOrigins: config.server.cors_origins,
@@ -134,26 +161,25 @@ export async function createGateway({ config: initial, dataDir }: GatewayOptions
       await applyBootstrap(storage.access, next.bootstrap);
       await access.refresh();
       const before = providers;
+      const underWay = open.settled(config.timeouts.request_ms);
       ({ providers, endpoints } = built);
       catalog = createCatalog(endpoints);
       config = next;
       log.level = next.log.level;
-      for (const provider of before) void provider.close(false);
+      // Not before: the next endpoint of a request under way may be one of these.
+      void underWay.then(() => Promise.all(before.map((provider) => provider.close(false))));
     },
     async close() {
-      draining = true;
+      draining = true; // the port stays open for a while: whoever comes is told to go elsewhere
+      await open.settled(config.server.shutdown_grace_ms);
+      open.abort(new GatewayError('unavailable', 'The gateway was shut down before the answer was complete.'));
+      await open.settled(LAST_WORDS_MS);
       const closed = app.close();
-      await waitUntilEmpty(open, config.server.shutdown_grace_ms);
-      const reason = new GatewayError('unavailable', 'The gateway was shut down before the answer was complete.');
-      for (const abort of open) abort(reason);
-      await waitUntilEmpty(open, LAST_WORDS_MS);
       app.server.closeAllConnections(); // clients that do not take their last words
       await closed;
+      await open.settled(LAST_WORDS_MS); // what these were told is booked, too
       await Promise.all(providers.map((provider) => provider.close(true)));
-      access.close();
-      await ledger.close().catch((error) => log.error({ err: error }, 'Ledger entries stay in the journal.'));
-      await storage.close();
-      giveBack();
+      await held.disposeAsync();
     },
   };
 }
@@ -168,7 +194,12 @@ async function openStorage(url: string, dataDir: string): Promise<Storage> {
   return openSqliteStorage(url.replace(/^file:/, '').replace('<data>', dataDir));
 }
 
-async function waitUntilEmpty(set: ReadonlySet<unknown>, limitMs: number): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (set.size > 0 && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+async function within(limitMs: number, work: Promise<void>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const limit = setTimeout(() => reject(new Error(`The store did not answer within ${limitMs} ms.`)), limitMs);
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(limit);
+  }
 }

@@ -5,6 +5,7 @@ import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { createId } from '../domain/ids.ts';
 import { readEdgeError, writeError } from './error-envelope.ts';
+import type { OpenRequests } from './open-requests.ts';
 import { readJson } from './read-json.ts';
 import { admitted, type Permission, type Route } from './routes.ts';
 
@@ -14,6 +15,8 @@ export interface EdgeOptions {
   authenticate: (authorization: string | undefined) => Caller;
   /** True while the gateway shuts down: new work gets 503. */
   isDraining: () => boolean;
+  /** Where requests are entered that have a key, until their answer is handed to the system or the client is gone. */
+  open: OpenRequests;
   /** Bytes. */
   bodyLimit: number;
   /** Milliseconds a client has to send its whole request. */
@@ -69,6 +72,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
             retryAfterSeconds: 1,
           });
         }
+        reply.raw.once('close', options.open.begin());
       }
       if (request.is404) throw notFound(request, known); // now, before a body is read that nobody wants
       done();

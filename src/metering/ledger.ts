@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { GatewayError } from '../domain/errors.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { openJournal } from './journal.ts';
 
@@ -13,7 +14,11 @@ export interface Ledger {
   book(entry: LedgerEntry): void;
   /** False while entries cannot be kept safely (a full disk): the gateway then takes no new work. */
   readonly accepting: boolean;
-  /** Looks an entry up, those that are still on their way included. */
+  /**
+   * Looks an entry up, those that are still on their way included.
+   *
+   * @throws {GatewayError} `unavailable` when it is not on its way and the store does not answer
+   */
   find(workspaceId: string, id: string): Promise<LedgerEntry | undefined>;
   /** Resolves when all that was booked before is in the store. @throws the store's error */
   flush(): Promise<void>;
@@ -48,7 +53,8 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
   forgetLeft();
 
   let waiting: LedgerEntry[] = [];
-  let unjournalled = 0;
+  let unjournalled: LedgerEntry[] = []; // those of them that are in memory alone
+  let underway: readonly LedgerEntry[] = [];
   let troubled = false;
   let timer: NodeJS.Timeout | undefined;
   let draining: Promise<void> | undefined;
@@ -63,7 +69,7 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
     if (batch.length === 0) return;
     const mark = journal.mark();
     waiting = [];
-    const safe = unjournalled;
+    underway = batch;
     let stored = 0;
     try {
       for (; stored < batch.length; stored += GROUP) {
@@ -73,15 +79,35 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
     } catch (error) {
       waiting = batch.slice(stored).concat(waiting);
       trouble('The store does not take ledger entries; they wait in the journal.', error);
+      forgetStored();
+      journalLate();
       throw error;
+    } finally {
+      underway = [];
     }
-    unjournalled -= safe;
+    forgetStored();
     troubled = false;
     try {
       journal.forget(mark);
     } catch (error) {
       trouble('The journal of the ledger cannot be shortened.', error);
     }
+  }
+
+  function forgetStored(): void {
+    if (unjournalled.length === 0) return;
+    const left = new Set(waiting);
+    unjournalled = unjournalled.filter((entry) => left.has(entry));
+  }
+
+  /** There may be room by now, though the store is still gone. */
+  function journalLate(): void {
+    try {
+      for (let entry = unjournalled[0]; entry; entry = unjournalled[0]) {
+        journal.append(entry);
+        unjournalled.shift();
+      }
+    } catch {} // told when it began
   }
 
   /** One drain at a time; a caller during one waits for the next, which holds its entries. */
@@ -110,18 +136,27 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
       try {
         journal.append(entry);
       } catch (error) {
-        unjournalled++;
+        unjournalled.push(entry);
         trouble('The journal of the ledger cannot be written; no new work is taken until it can.', error);
       }
       waiting.push(entry);
       schedule(GATHER_MS);
     },
     get accepting() {
-      return unjournalled === 0 && waiting.length < MAX_WAITING;
+      return unjournalled.length === 0 && waiting.length < MAX_WAITING;
     },
     async find(workspaceId, id) {
-      await flush().catch(() => {}); // the entry may be in the store already
-      return store.find(workspaceId, id);
+      const isMeant = (entry: LedgerEntry) => entry.id === id && entry.workspaceId === workspaceId;
+      const onItsWay = waiting.findLast(isMeant) ?? underway.find(isMeant);
+      if (onItsWay) return onItsWay;
+      try {
+        return await store.find(workspaceId, id);
+      } catch (cause) {
+        throw new GatewayError('unavailable', 'The store does not answer; try again later.', {
+          cause,
+          retryAfterSeconds: 5,
+        });
+      }
     },
     flush,
     async close() {

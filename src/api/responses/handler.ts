@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { asGatewayError, GatewayError } from '../../domain/errors.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
+import type { OpenRequests } from '../../http/open-requests.ts';
 import { sendEventStream } from '../../http/sse.ts';
 import { watchClient } from '../../http/watch-client.ts';
 import { tellFailure } from '../../pipeline/assemble-stages.ts';
@@ -13,8 +14,8 @@ import { readRequest } from './request.ts';
 export interface ResponsesParts {
   stages: Stages;
   describeRun: (run: Run) => RouterMetadata | undefined;
-  /** Requests that are being served; `shutdown` ends them. */
-  open: Set<(reason: GatewayError) => void>;
+  /** Where runs are entered, so that a shutdown can end them. */
+  open: OpenRequests;
   requestMs: () => number;
   keepAliveMs: () => number;
   /** False when the ledger cannot keep what is booked. */
@@ -39,7 +40,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
       );
     }
     const client = watchClient(reply.raw, parts.requestMs());
-    parts.open.add(client.abort);
+    const end = parts.open.begin(client.abort);
     const run = stages.startRun({
       request: read.request,
       caller: request.caller!,
@@ -72,7 +73,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
       throw asGatewayError(error);
     } finally {
       client.stop();
-      parts.open.delete(client.abort);
+      end();
     }
   };
 }

@@ -1,54 +1,108 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** What SQLite answers when another process has the lock. @see https://sqlite.org/rescode.html */
+const SQLITE_BUSY = 5;
 
 /**
  * Makes the data folder (0700) and takes it for this process, so that two gateways never share a journal.
  *
+ * The lock is one of the system's, which goes with its process however that ends: Node has no call for it, and SQLite
+ * does. The process id in `gateway.pid` is for people; alone it would not do, since in a container, and after a reboot,
+ * another process may soon have the same.
+ *
  * @returns a function that gives the folder back
- * @throws when another living process has it, with that process's id
+ * @throws when another gateway has it, with its process id, or when it cannot be written; with what to do
  */
 export function takeDataFolder(folder: string): () => void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, 'gateway.pid');
-  for (;;) {
-    try {
-      writeFileSync(path, String(process.pid), { flag: 'wx', mode: 0o600 });
-      return () => unlinkSync(path);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    const pid = Number(readFileSync(path, 'utf8'));
-    if (pid !== process.pid && isAlive(pid)) {
+  const pidFile = join(folder, 'gateway.pid');
+  let lock: DatabaseSync | undefined;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const file = join(folder, 'gateway.lock');
+    writeFileSync(file, '', { flag: 'a', mode: 0o600 });
+    lock = new DatabaseSync(file, { timeout: 0 });
+    lock.exec('pragma journal_mode = memory');
+    lock.exec('begin immediate'); // never committed: the file stays empty
+    rmSync(pidFile, { force: true });
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+  } catch (error) {
+    lock?.close();
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) {
       throw new Error(
-        `The data folder ${folder} is in use by the process ${pid}. Stop that gateway, or give this one a folder of its own with --data.`,
+        `The data folder ${folder} is in use by ${readHolder(pidFile)}. Stop that gateway, or give this one a folder of its own with --data.`,
       );
     }
-    unlinkSync(path); // left behind by a process that was killed
+    throw explain(folder, error);
+  }
+  const held = lock;
+  return () => {
+    rmSync(pidFile, { force: true });
+    held.close();
+  };
+}
+
+function readHolder(pidFile: string): string {
+  try {
+    return `the process ${Number.parseInt(readFileSync(pidFile, 'utf8'), 10)}`;
+  } catch {
+    return 'another process';
   }
 }
 
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+function explain(folder: string, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
+  const advice = isFull
+    ? 'Make room on its disk'
+    : 'Give the user who runs Headgate read and write access to it, or choose another one with --data';
+  return new Error(`The data folder ${folder} cannot be written (${reason}). ${advice}.`, { cause: error });
 }
 
 /**
  * The key under which secrets are kept and identities are hashed: the configured one, or one made at the first start
  * and kept in the data folder (0600).
+ *
+ * @throws when the one that is kept is empty or cannot be read, with what to do: another key would change every hash
  */
 export function readMasterKey(folder: string, configured: string | undefined): Buffer {
   if (configured !== undefined) return Buffer.from(configured, 'utf8');
   const path = join(folder, 'master.key');
-  try {
-    writeFileSync(path, `${randomBytes(32).toString('hex')}\n`, { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  const text = readIfThere(path) ?? makeKeyFile(folder, path);
+  if (text === '') {
+    throw new Error(`The master key ${path} is empty. Restore it from a backup; remove it only when there is none.`);
   }
-  return Buffer.from(readFileSync(path, 'utf8').trim(), 'utf8');
+  return Buffer.from(text, 'utf8');
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `The master key ${path} cannot be read (${reason}). Give the user who runs Headgate access to it.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Under its name only once it is whole: a full disk, or a kill, must not leave half a key. */
+function makeKeyFile(folder: string, path: string): string {
+  const text = randomBytes(32).toString('hex');
+  const draft = `${path}.${process.pid}`;
+  try {
+    writeFileSync(draft, `${text}\n`, { mode: 0o600, flush: true });
+    renameSync(draft, path);
+    return text;
+  } catch (error) {
+    throw explain(folder, error);
+  } finally {
+    rmSync(draft, { force: true });
+  }
 }

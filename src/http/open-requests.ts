@@ -1,0 +1,52 @@
+import type { GatewayError } from '../domain/errors.ts';
+
+/** What is being served: who shuts down, or closes what it uses, waits for it. */
+export interface OpenRequests {
+  /**
+   * Something is under way from now on.
+   *
+   * @param abort ends it from our side, where that can be done
+   * @returns marks its end; to call it again does nothing
+   */
+  begin(abort?: (reason: GatewayError) => void): () => void;
+  /** Ends all that can be ended. It stays open until it has said its last words. */
+  abort(reason: GatewayError): void;
+  /** Resolves when all that is under way now has ended, or after `limitMs`. */
+  settled(limitMs: number): Promise<void>;
+}
+
+export function createOpenRequests(): OpenRequests {
+  const open = new Set<{ abort: ((reason: GatewayError) => void) | undefined }>();
+  const waiters = new Set<(ended: object) => void>();
+
+  return {
+    begin(abort) {
+      const request = { abort };
+      open.add(request);
+      return () => {
+        open.delete(request);
+        for (const tell of waiters) tell(request);
+      };
+    },
+    abort(reason) {
+      for (const request of [...open]) request.abort?.(reason);
+    },
+    settled(limitMs) {
+      const left = new Set<object>(open);
+      if (left.size === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        const stop = (): void => {
+          clearTimeout(limit);
+          waiters.delete(tell);
+          resolve();
+        };
+        const tell = (ended: object): void => {
+          left.delete(ended);
+          if (left.size === 0) stop();
+        };
+        const limit = setTimeout(stop, limitMs);
+        waiters.add(tell);
+      });
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import { testKeys } from '../../src/testing/index.ts';
+
+const entry = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const children = new Set<ChildProcess>();
+const folders: string[] = [];
+
+/** Ends every process and removes every folder of this file's tests. For `afterEach`. */
+export async function cleanUp(): Promise<void> {
+  for (const child of children) {
+    if (isRunning(child)) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+  }
+  children.clear();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+}
+
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-lifecycle-'));
+  folders.push(folder);
+  return folder;
+}
+
+const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
+
+/** The bootstrap of a test gateway: workspace `main`, member `ada`, and the keys of `testKeys`. */
+export const bootstrap = {
+  workspaces: [{ id: '00000000-0000-4000-8000-0000000000a1', name: 'main' }],
+  members: [{ id: 'ada', workspaces: ['main'] }],
+  keys: [
+    { key: testKeys.key, name: 'app', workspace: 'main', member: 'ada' },
+    { key: testKeys.managementKey, name: 'admin', kind: 'management' },
+  ],
+};
+
+/** A `headgate` of its own, whatever became of it. */
+export interface Running {
+  readonly child: ChildProcess;
+  stdout: string;
+  stderr: string;
+  /** Exit code, or the signal that ended it. Resolves when all output is read. */
+  readonly ended: Promise<number | string>;
+}
+
+export interface StartOptions {
+  /** Temporary, and removed at the end, unless it is given. Holds `headgate.json` and the data folder `data`. */
+  folder?: string;
+  /** What the file says. Without `bootstrap` that of the test gateway; null: there is no file. */
+  config?: Record<string, unknown> | null;
+  args?: string[];
+  env?: Record<string, string>;
+  /** As another user. */
+  uid?: number;
+}
+
+/** Writes the file as editors do: a new one takes the place of the old. */
+export function writeConfig(folder: string, config: Record<string, unknown>): void {
+  const next = join(folder, 'next');
+  writeFileSync(next, JSON.stringify({ bootstrap, ...config }));
+  renameSync(next, join(folder, 'headgate.json'));
+}
+
+/** Runs `headgate start` on a free port. */
+export function run({ folder = makeFolder(), config = {}, args = [], env = {}, uid }: StartOptions = {}): Running & {
+  folder: string;
+} {
+  if (config) writeConfig(folder, config);
+  const options: SpawnOptions = {
+    cwd: folder,
+    env: { HEADGATE_LOG_LEVEL: 'warn', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid === undefined ? undefined : { uid, gid: uid }),
+  };
+  const source = config ? ['--config', join(folder, 'headgate.json')] : [];
+  const child = spawn(
+    process.execPath,
+    [entry, 'start', '--port', '0', '--data', join(folder, 'data'), ...source, ...args],
+    options,
+  );
+  children.add(child);
+  const running = {
+    folder,
+    child,
+    stdout: '',
+    stderr: '',
+    ended: once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string),
+  };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    running.stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    running.stderr += text;
+  });
+  return running;
+}
+
+export interface GatewayProcess {
+  readonly running: Running;
+  readonly folder: string;
+  readonly url: string;
+  post(body: object, key?: string): Promise<Response>;
+  get(path: string, key?: string): Promise<Response>;
+  /** Sends a signal and waits for the end. */
+  end(signal?: NodeJS.Signals): Promise<number | string>;
+}
+
+/** Runs `headgate start` and waits until it serves. @throws with its output when it ends instead */
+export async function startGateway(options: StartOptions = {}): Promise<GatewayProcess> {
+  const running = run(options);
+  const { child, folder } = running;
+  await expect
+    .poll(() => running.stdout.includes('is up: ') || !isRunning(child), { timeout: 15_000, interval: 5 })
+    .toBe(true);
+  const url = /is up: (\S+)\n/.exec(running.stdout)?.[1];
+  if (url === undefined) throw new Error(`headgate start ended with ${await running.ended}: ${running.stderr}`);
+  const authorize = (key: string) => ({ authorization: `Bearer ${key}` });
+  return {
+    running,
+    folder,
+    url,
+    post: (body, key = testKeys.key) =>
+      fetch(`${url}/api/v1/responses`, {
+        method: 'POST',
+        headers: { ...authorize(key), 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'simulator/echo', ...body }),
+      }),
+    get: (path, key = testKeys.key) => fetch(url + path, { headers: authorize(key) }),
+    async end(signal = 'SIGTERM') {
+      child.kill(signal);
+      return running.ended;
+    },
+  };
+}
+
+/** A streamed answer that is read piece by piece. */
+export async function openStream(answer: Promise<Response>) {
+  const response = await answer;
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  return {
+    response,
+    id: response.headers.get('x-generation-id')!,
+    /** Reads until the text is there, or the end. @returns all that was read so far */
+    async readUntil(wanted: string): Promise<string> {
+      while (!text.includes(wanted)) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        text += value;
+      }
+      return text;
+    },
+    /** Reads to the end. */
+    async readAll(): Promise<string> {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return text;
+        text += value;
+      }
+    },
+    cancel: () => reader.cancel(),
+  };
+}

@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { json, startUpstream, testKeys } from '../../src/testing/index.ts';
+import { cleanUp, openStream, startGateway } from './gateway-process.ts';
+
+afterEach(cleanUp);
+
+const slow = (ms: number, words: number) => ({ input: `[[slow ${ms}]] [[words ${words}]]`, stream: true });
+
+describe('SIGTERM', () => {
+  it('lets the open stream finish, answers new work with 503, and exits with 0; the ledger is complete', async () => {
+    const gateway = await startGateway();
+    const before = await gateway.post({ input: 'before' });
+    await before.text();
+    const stream = await openStream(gateway.post(slow(20, 60)));
+    await stream.readUntil('response.output_text.delta');
+
+    gateway.running.child.kill('SIGTERM');
+    await expect.poll(async () => (await gateway.get('/ready')).status).toBe(503);
+
+    const refused = await gateway.post({ input: 'too late' });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(refused.headers.get('connection')).toBe('close');
+    expect(await refused.json()).toMatchObject({
+      error: { code: 503, message: expect.stringContaining('shutting down') },
+    });
+    expect((await gateway.get('/health')).status).toBe(200);
+    const ready = await gateway.get('/ready');
+    expect(ready.status).toBe(503);
+
+    const events = await stream.readAll();
+    expect(events).toContain('response.completed');
+    expect(events.endsWith('data: [DONE]\n\n')).toBe(true);
+    expect(await gateway.running.ended).toBe(0);
+    expect(existsSync(join(gateway.folder, 'data', 'gateway.pid'))).toBe(false);
+
+    const again = await startGateway({ folder: gateway.folder });
+    for (const id of [before.headers.get('x-generation-id'), stream.id]) {
+      const entry = await again.get(`/api/v1/generation?id=${id}`);
+      expect(await entry.json()).toMatchObject({ data: { id, status: 200, finish_reason: 'stop' } });
+    }
+  });
+
+  it('ends a stream that outlasts the grace with response.failed and [DONE], and books it', async () => {
+    const gateway = await startGateway({ config: { server: { shutdown_grace_ms: 100 } } });
+    const stream = await openStream(gateway.post(slow(100, 1000)));
+    await stream.readUntil('response.output_text.delta');
+    expect(await gateway.end()).toBe(0);
+
+    const events = await stream.readAll();
+    expect(events).toMatch(/"type":"response.failed".*shut down/);
+    expect(events.endsWith('data: [DONE]\n\n')).toBe(true);
+    const again = await startGateway({ folder: gateway.folder });
+    const entry = await again.get(`/api/v1/generation?id=${stream.id}`);
+    expect(await entry.json()).toMatchObject({ data: { id: stream.id, finish_reason: 'failed', status: 503 } });
+  });
+
+  it('ends a buffered request that outlasts the grace with 503', async () => {
+    const gateway = await startGateway({ config: { server: { shutdown_grace_ms: 100 } } });
+    const stream = await openStream(gateway.post(slow(100, 1000)));
+    const answer = gateway.post({ ...slow(100, 1000), stream: false });
+    await stream.readUntil('response.output_text.delta');
+    await expect.poll(async () => (await gateway.get('/ready')).status).toBe(200);
+    expect(await gateway.end()).toBe(0);
+    expect((await answer).status).toBe(503);
+  });
+
+  it('gives a slow reader its whole buffered answer', async () => {
+    const upstream = await startUpstream();
+    const whole = 'word '.repeat(2_000_000);
+    upstream.always(
+      json({
+        id: 'x',
+        object: 'chat.completion',
+        model: 'm',
+        choices: [{ index: 0, message: { role: 'assistant', content: whole }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+      }),
+    );
+    const gateway = await startGateway({
+      config: { providers: [{ id: 'up', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'up/m' }] }] },
+    });
+    const sent = request(`${gateway.url}/api/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${testKeys.key}`, 'content-type': 'application/json' },
+    });
+    sent.end(JSON.stringify({ model: 'up/m', input: 'hi' }));
+    const [answer] = await once(sent, 'response');
+    gateway.running.child.kill('SIGTERM');
+    await expect.poll(async () => (await gateway.get('/ready')).status).toBe(503);
+    let bytes = 0;
+    for await (const piece of answer) bytes += piece.length;
+    expect(answer.complete).toBe(true);
+    expect(bytes).toBeGreaterThan(whole.length);
+    expect(await gateway.running.ended).toBe(0);
+    await upstream.close();
+  });
+
+  it('does not wait for connections without a request, nor for a client that reads nothing', async () => {
+    const gateway = await startGateway({ config: { server: { shutdown_grace_ms: 100 } } });
+    const { hostname, port } = new URL(gateway.url);
+    const idle = connect(Number(port), hostname);
+    const half = connect(Number(port), hostname, () => half.write('POST /api/v1/responses HTTP/1.1\r\nHost: a\r\n'));
+    const deaf = connect(Number(port), hostname);
+    const body = JSON.stringify({ model: 'simulator/echo', input: '[[words 100000]]', stream: true });
+    deaf.write(
+      `POST /api/v1/responses HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${testKeys.key}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await once(deaf, 'readable'); // paused: nothing is read
+    const ends = [idle, half, deaf].map((socket) =>
+      once(
+        socket.on('error', () => {}),
+        'close',
+      ),
+    );
+    expect(await gateway.end()).toBe(0);
+    deaf.resume();
+    await Promise.all(ends);
+  });
+
+  it('exits at once, with 130, on a second signal; what was answered is in the ledger of the next start', async () => {
+    const gateway = await startGateway();
+    const stream = await openStream(gateway.post(slow(1000, 1000)));
+    await stream.readUntil('response.output_text.delta');
+    const answered = await gateway.post({ input: 'hi' });
+    await answered.text();
+    gateway.running.child.kill('SIGTERM');
+    await expect.poll(() => gateway.running.stderr).toContain('A second signal');
+    expect(await gateway.end()).toBe(130);
+    await stream.readAll().catch(() => {});
+
+    const again = await startGateway({ folder: gateway.folder });
+    expect((await again.get(`/api/v1/generation?id=${answered.headers.get('x-generation-id')}`)).status).toBe(200);
+  });
+});
