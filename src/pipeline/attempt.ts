@@ -78,8 +78,6 @@ async function* exchange(
   const { wire, upstream, name } = provider;
   const { signal } = run;
   const stream = run.request.stream === true;
-  const body = JSON.stringify(written.body);
-  run.upstreamBodyLength = body.length;
   if (wire.answer) {
     yield* readInside(wire.createReader(written.reading), wire.answer(written, signal), name, signal);
     return;
@@ -87,7 +85,7 @@ async function* exchange(
   if (!upstream) throw new GatewayError('internal', `The provider ${provider.id} has no address.`);
   const headers = provider.nextHeaders(stream);
   const all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
-  const answer = await upstream.send(written.path, all, body, signal);
+  const answer = await upstream.send(written.path, all, JSON.stringify(written.body), signal);
   try {
     if (answer.status < 200 || answer.status > 299) {
       throw wire.readError({ status: answer.status, headers: answer.headers, body: await readErrorBody(answer) });

@@ -19,7 +19,10 @@ const free: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
 /** What was made and not counted; nothing after a failure, a guess of nothing for one who left before the first word. */
 function estimate(run: Run): Usage {
   const produced = run.builder?.producedLength ?? 0;
-  if (produced > 0) return estimateUsage(run.upstreamBodyLength, produced);
+  if (produced > 0) {
+    const { instructions, input, tools } = run.request;
+    return estimateUsage(JSON.stringify([instructions, input, tools]).length, produced);
+  }
   const left = run.error?.kind === 'client_closed' && run.dispatchedAt !== undefined;
   return emptyUsage({ inputTokens: 0, outputTokens: 0, estimated: left });
 }

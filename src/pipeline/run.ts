@@ -50,8 +50,6 @@ export interface Run extends RunInput {
   /** Request fields and upstream fields that went no further. */
   droppedFields: string[];
   droppedUpstreamFields: string[];
-  /** Length of the body that went upstream last, in UTF-16 units: what an estimate counts. */
-  upstreamBodyLength: number;
   /** performance.now() of dispatch, first visible output and end of the last attempt. */
   dispatchedAt: number | undefined;
   firstOutputAt: number | undefined;

@@ -28,7 +28,6 @@ export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id:
     upstreamModel: undefined,
     droppedFields: [],
     droppedUpstreamFields: [],
-    upstreamBodyLength: 0,
     dispatchedAt: undefined,
     firstOutputAt: undefined,
     upstreamEndedAt: undefined,
