@@ -1,3 +1,4 @@
+import { ResponsesToolRunner, runnerFunction } from 'openai/helpers/responses-tool-runner';
 import { zodResponsesFunction } from 'openai/helpers/zod';
 import type {
   FunctionTool,
@@ -133,6 +134,22 @@ describe.each(backEnds.all)('tools with the openai client, answered by $kind', (
       expect(output).toHaveLength(1);
       expect(output[0]).toMatchObject({ type: 'function_call', parsed_arguments: { city: 'Bern', days: null } });
     }
+  });
+
+  it.each([{ stream: false }, { stream: true }])("runs the client's own loop over tools, %j", async (options) => {
+    const tool = runnerFunction(
+      zodResponsesFunction({
+        name: 'get_weather',
+        parameters: z.object({ city: z.string() }),
+        function: async ({ city }) => `It is sunny in ${city}.`,
+      }),
+    );
+    const runner = new ResponsesToolRunner({ functions: [tool] });
+    const turns = [{ reasoning: 'I need both.', encrypted: 'gAAAAABpHyQo', calls: [bern, olten] }, answer];
+
+    const final = await runner.run(client, { model, input: backEnd.script('Weather?', ...turns) }, options);
+
+    expect(final.output_text).toBe('Bern is sunny.');
   });
 
   it('lets the model call a custom tool with free text, and answer with its output', async () => {
