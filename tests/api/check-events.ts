@@ -51,10 +51,11 @@ function checkShape(event: ResponseEvent): void {
   const { item, response } = event as { item?: Item; response?: { output: Item[] } };
   if (!shape || (item && !isKnown(item))) return;
   if (response && !response.output.every(isKnown)) {
-    return checkShape({
+    checkShape({
       ...event,
       response: { ...response, output: response.output.filter(isKnown) },
     } as ResponseEvent);
+    return;
   }
   const fits: boolean = shape.Check(event);
   if (!fits) {

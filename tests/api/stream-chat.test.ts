@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { around, field, order, streamed, text, whole } from './event-order.ts';
+import { chatChunk, type Lab, openLab, stream } from './lab.ts';
+
+let lab: Lab;
+beforeAll(async () => {
+  lab = await openLab();
+});
+afterAll(() => lab.close());
+
+const call = (index: number, more: object) => chatChunk({ tool_calls: [{ index, ...more }] });
+const begin = (index: number, name: string, args = '') =>
+  call(index, { id: `call_${index}`, type: 'function', function: { name, arguments: args } });
+const more = (index: number, args: string) => call(index, { function: { arguments: args } });
+
+describe('openai-chat', () => {
+  const wire = 'openai-chat' as const;
+  const stop = (reason = 'stop') => chatChunk({}, reason);
+
+  it('streams reasoning, then text: the reasoning is closed before', async () => {
+    const outcome = await streamed(lab, wire, [
+      chatChunk({ reasoning_content: 'Let me ' }),
+      chatChunk({ reasoning_content: 'think.' }),
+      chatChunk({ content: 'Four.' }),
+      stop(),
+    ]);
+    const thought = ['reasoning_text.delta', 'reasoning_text.delta', 'reasoning_text.done'];
+    expect(order(outcome)).toEqual(
+      whole(around(0, 'content_part.added', ...thought, 'content_part.done'), around(1, ...text('Four.'))),
+    );
+    expect(outcome.response?.output[0]).toMatchObject({
+      type: 'reasoning',
+      summary: [],
+      content: [{ type: 'reasoning_text', text: 'Let me think.' }],
+    });
+  });
+
+  it('streams a refusal as a part of its own kind', async () => {
+    const outcome = await streamed(lab, wire, [
+      chatChunk({ refusal: 'I will ' }),
+      chatChunk({ refusal: 'not.' }),
+      stop(),
+    ]);
+    const refused = ['refusal.delta', 'refusal.delta', 'refusal.done'];
+    expect(order(outcome)).toEqual(whole(around(0, 'content_part.added', ...refused, 'content_part.done')));
+    expect(outcome.response?.output[0]).toMatchObject({ content: [{ type: 'refusal', refusal: 'I will not.' }] });
+  });
+
+  it('streams a function call, with its name in the last word on its arguments', async () => {
+    const outcome = await streamed(lab, wire, [
+      begin(0, 'weather'),
+      more(0, '{"city":'),
+      more(0, '"Bern"}'),
+      stop('tool_calls'),
+    ]);
+    const args = 'function_call_arguments';
+    expect(order(outcome)).toEqual(whole(around(0, `${args}.delta`, `${args}.delta`, `${args}.done`)));
+    expect(outcome.events.at(-3)).toMatchObject({ name: 'weather', arguments: '{"city":"Bern"}' });
+    expect(field(outcome.events, 'output_item.added', 'item')).toEqual([
+      expect.objectContaining({ type: 'function_call', status: 'in_progress', arguments: '', call_id: 'call_0' }),
+    ]);
+    expect(outcome.response).toMatchObject({
+      status: 'completed',
+      output: [{ call_id: 'call_0', status: 'completed' }],
+    });
+  });
+
+  it('keeps parallel calls apart whose pieces are interleaved', async () => {
+    const outcome = await streamed(lab, wire, [
+      begin(0, 'one'),
+      begin(1, 'two'),
+      more(0, '{"a"'),
+      more(1, '{"b"'),
+      more(0, ':1}'),
+      more(1, ':2}'),
+      stop('tool_calls'),
+    ]);
+    const delta = 'function_call_arguments.delta';
+    expect(order(outcome).slice(2, 8)).toEqual([
+      '0 output_item.added',
+      '1 output_item.added',
+      `0 ${delta}`,
+      `1 ${delta}`,
+      `0 ${delta}`,
+      `1 ${delta}`,
+    ]);
+    expect(outcome.response?.output).toMatchObject([
+      { name: 'one', arguments: '{"a":1}' },
+      { name: 'two', arguments: '{"b":2}' },
+    ]);
+  });
+
+  it('closes the text before a call, and opens new text behind it', async () => {
+    const outcome = await streamed(lab, wire, [
+      chatChunk({ content: 'Look: ' }),
+      begin(0, 'look', '{}'),
+      stop('tool_calls'),
+    ]);
+    const args = 'function_call_arguments';
+    expect(order(outcome)).toEqual(whole(around(0, ...text('Look: ')), around(1, `${args}.delta`, `${args}.done`)));
+  });
+
+  it('streams a custom tool call as free text', async () => {
+    const args = JSON.stringify({ input: 'print(1)\n"2"' });
+    const outcome = await streamed(
+      lab,
+      wire,
+      [begin(0, 'run_python'), ...[...args].map((letter) => more(0, letter)), stop('tool_calls')],
+      { tools: [{ type: 'custom', name: 'run_python' }] },
+    );
+    expect(outcome.response?.output).toMatchObject([
+      { type: 'custom_tool_call', name: 'run_python', input: 'print(1)\n"2"', call_id: 'call_0' },
+    ]);
+    expect(field(outcome.events, 'custom_tool_call_input.delta', 'delta').join('')).toBe('print(1)\n"2"');
+    expect(field(outcome.events, 'custom_tool_call_input.done', 'input')).toEqual(['print(1)\n"2"']);
+  });
+
+  it('tells annotations before the last word on their text', async () => {
+    const annotation = {
+      type: 'url_citation',
+      url_citation: { url: 'https://a.example/', title: 'A', start_index: 0, end_index: 2 },
+    };
+    const outcome = await streamed(lab, wire, [
+      chatChunk({ content: 'Hi' }),
+      chatChunk({ annotations: [annotation] }),
+      stop(),
+    ]);
+    const names = order(outcome);
+    expect(names.indexOf('0 output_text.annotation.added')).toBeLessThan(names.indexOf('0 output_text.done'));
+    expect(field(outcome.events, 'output_text.annotation.added', 'annotation')).toEqual([
+      { type: 'url_citation', url: 'https://a.example/', title: 'A', start_index: 0, end_index: 2 },
+    ]);
+  });
+
+  it.each([
+    ['length', 'max_output_tokens', 'incomplete'],
+    ['content_filter', 'content_filter', 'completed'],
+  ])('ends with response.incomplete when it is cut by %s', async (reason, told, itemStatus) => {
+    const outcome = await streamed(lab, wire, [chatChunk({ content: 'Hal' }), stop(reason)]);
+    expect(order(outcome).at(-1)).toBe('incomplete');
+    expect(outcome.response).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: told },
+      output: [{ status: itemStatus }],
+    });
+  });
+
+  it('blames the provider for arguments of a call that never began', async () => {
+    lab.upstream.always(stream(wire, [chatChunk({ content: 'Hi' }), more(3, '{}'), stop()]));
+    const { status, response } = await lab.ask({ wire, mode: 'streamed' });
+    expect(status).toBe(200);
+    expect(response?.error_type).not.toBe('server');
+  });
+});

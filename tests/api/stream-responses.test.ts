@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { around, order, streamed, text, whole } from './event-order.ts';
+import { type Lab, openLab, responseObject } from './lab.ts';
+import { textOf } from './outcome.ts';
+
+let lab: Lab;
+beforeAll(async () => {
+  lab = await openLab();
+});
+afterAll(() => lab.close());
+
+describe('openai-responses', () => {
+  const wire = 'openai-responses' as const;
+  const item = (type: string, fields: object) => ({ id: `${type}_1`, type, ...fields });
+  const added = (output_index: number, each: object) => ({
+    type: 'response.output_item.added',
+    output_index,
+    item: each,
+  });
+  const done = (output_index: number, each: object) => ({
+    type: 'response.output_item.done',
+    output_index,
+    item: each,
+  });
+  const event = (type: string, output_index: number, item_id: string, fields: object = {}) => ({
+    type: `response.${type}`,
+    output_index,
+    item_id,
+    ...fields,
+  });
+  const answered = (...inside: object[]): object[] => [
+    { type: 'response.created', response: responseObject('in_progress', []) },
+    ...inside,
+    { type: 'response.completed', response: responseObject('completed', []) },
+  ];
+
+  it('streams summaries of reasoning part by part', async () => {
+    const place = (summary_index: number) => ({ summary_index });
+    const parts = [0, 1].flatMap((index) => [
+      event('reasoning_summary_part.added', 0, 'reasoning_1', {
+        ...place(index),
+        part: { type: 'summary_text', text: '' },
+      }),
+      event('reasoning_summary_text.delta', 0, 'reasoning_1', { ...place(index), delta: `Part ${index}` }),
+      event('reasoning_summary_text.done', 0, 'reasoning_1', { ...place(index), text: `Part ${index}` }),
+      event('reasoning_summary_part.done', 0, 'reasoning_1', {
+        ...place(index),
+        part: { type: 'summary_text', text: `Part ${index}` },
+      }),
+    ]);
+    const summary = ['Part 0', 'Part 1'].map((each) => ({ type: 'summary_text', text: each }));
+    const outcome = await streamed(
+      lab,
+      wire,
+      answered(
+        added(0, item('reasoning', { summary: [] })),
+        ...parts,
+        done(0, item('reasoning', { summary, encrypted_content: 'sealed' })),
+      ),
+    );
+    const part = [
+      'reasoning_summary_part.added',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.done',
+      'reasoning_summary_part.done',
+    ];
+    expect(order(outcome)).toEqual(whole(around(0, ...part, ...part)));
+    expect(outcome.response?.output[0]).toMatchObject({ summary, encrypted_content: 'sealed' });
+  });
+
+  it('lets items overlap: reasoning that is sealed behind the message', async () => {
+    const message = { type: 'message', role: 'assistant', content: [] as object[] };
+    const content = [{ type: 'output_text', text: 'Hi', annotations: [] }];
+    const outcome = await streamed(
+      lab,
+      wire,
+      answered(
+        added(0, item('reasoning', { summary: [] })),
+        added(1, item('message', { ...message, status: 'in_progress' })),
+        event('output_text.delta', 1, 'message_1', { content_index: 0, delta: 'Hi' }),
+        done(1, item('message', { ...message, status: 'completed', content })),
+        done(0, item('reasoning', { summary: [], encrypted_content: 'late' })),
+      ),
+    );
+    expect(order(outcome)).toEqual(whole(['0 output_item.added'], around(1, ...text('Hi')), ['0 output_item.done']));
+    expect(textOf(outcome.response)).toBe('Hi');
+  });
+
+  it('numbers items anew when the provider leaves gaps', async () => {
+    const outcome = await streamed(
+      lab,
+      wire,
+      answered(
+        added(4, item('function_call', { call_id: 'c', name: 'f', arguments: '', status: 'in_progress' })),
+        event('function_call_arguments.delta', 4, 'function_call_1', { delta: '{}' }),
+        done(4, item('function_call', { call_id: 'c', name: 'f', arguments: '{}', status: 'completed' })),
+      ),
+    );
+    expect(order(outcome)[2]).toBe('0 output_item.added');
+  });
+
+  it('passes the progress of hosted tools on', async () => {
+    const search = (status: string) => item('web_search_call', { status, action: { type: 'search', query: 'q' } });
+    const steps = ['in_progress', 'searching', 'completed'].map((step) => `web_search_call.${step}`);
+    const outcome = await streamed(
+      lab,
+      wire,
+      answered(
+        added(0, search('in_progress')),
+        ...steps.map((step) => event(step, 0, 'web_search_call_1')),
+        done(0, search('completed')),
+      ),
+    );
+    expect(order(outcome)).toEqual(whole(around(0, ...steps)));
+  });
+
+  it('tells the progress of a hosted tool that came without it', async () => {
+    const interpreter = { container_id: 'c', code: '1+1', outputs: [], status: 'completed' };
+    const outcome = await streamed(lab, wire, answered(done(0, item('code_interpreter_call', interpreter))));
+    const code = 'code_interpreter_call';
+    expect(order(outcome)).toEqual(
+      whole(
+        around(
+          0,
+          `${code}.in_progress`,
+          `${code}_code.delta`,
+          `${code}_code.done`,
+          `${code}.interpreting`,
+          `${code}.completed`,
+        ),
+      ),
+    );
+  });
+
+  it('relays events it does not know under its own numbers, and turns keepalive into nothing', async () => {
+    const outcome = await streamed(
+      lab,
+      wire,
+      answered(
+        added(0, item('message', { role: 'assistant', status: 'in_progress', content: [] })),
+        { type: 'response.unheard_of', sequence_number: 99, output_index: 0, item_id: 'message_1', mood: 'good' },
+        { type: 'keepalive', sequence_number: 100 },
+        { type: 'response.rumour', sequence_number: 101, text: 'psst' },
+        done(0, item('message', { role: 'assistant', status: 'completed', content: [] })),
+      ),
+    );
+    expect(outcome.events[3]).toMatchObject({ type: 'response.unheard_of', sequence_number: 3, mood: 'good' });
+    expect(outcome.events[4]).toEqual({ type: 'response.rumour', sequence_number: 4, text: 'psst' });
+  });
+});
