@@ -173,6 +173,20 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
   );
 }
 
+/** What the official clients send unasked, in a browser too: without these their every request fails there. */
+const clientHeaders = [
+  'user-agent',
+  'x-stainless-arch',
+  'x-stainless-helper-method',
+  'x-stainless-lang',
+  'x-stainless-os',
+  'x-stainless-package-version',
+  'x-stainless-retry-count',
+  'x-stainless-runtime',
+  'x-stainless-runtime-version',
+  'x-stainless-timeout',
+];
+
 /** @see platform.md section 11; wildcards are not valid in the lists of headers, so each name is written out */
 async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   await app.register(cors, {
@@ -193,6 +207,7 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
       'x-router-cache',
       'x-router-cache-ttl',
       'x-router-cache-clear',
+      ...clientHeaders,
     ],
     exposedHeaders: [
       'x-generation-id',
