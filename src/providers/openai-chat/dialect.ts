@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
-import type { ReasoningEffort } from '../../domain/items.ts';
-
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies ReasoningEffort[];
+import { efforts } from '../effort.ts';
+import { dialectReader } from '../read-dialect.ts';
 
 /** Body fields that a server may refuse and that an answer can do without. */
 const optionalFields = [
@@ -52,37 +50,5 @@ export const dialectSchema = Type.Object(
 
 export type Dialect = Static<typeof dialectSchema>;
 
-const known = new WeakMap<object, Dialect>(); // a configuration is frozen, and read once
-
-/**
- * Checks the `dialect` of a provider's configuration and fills in the defaults.
- *
- * @throws {Error} naming the setting, in words for the operator; it never comes from what a caller sent
- */
-export function readDialect(settings: Readonly<Record<string, unknown>>): Dialect {
-  let dialect = known.get(settings);
-  if (dialect === undefined) {
-    for (const name in settings) checkSetting(name, settings[name]);
-    dialect = { ...(Value.Create(dialectSchema) as Dialect), ...settings };
-    known.set(settings, dialect);
-  }
-  return dialect;
-}
-
-function checkSetting(name: string, value: unknown): void {
-  const properties = dialectSchema.properties as Record<string, (typeof dialectSchema.properties)[keyof Dialect]>;
-  const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
-  if (schema === undefined) {
-    throw new Error(
-      `dialect.${name} is not a setting of openai-chat; these are: ${Object.keys(properties).join(', ')}.`,
-    );
-  }
-  if (Value.Check(schema, value)) return;
-  throw new Error(`dialect.${name} cannot be ${JSON.stringify(value)}. ${describe(schema)}`);
-}
-
-function describe(schema: object): string {
-  const { description, enum: values, items } = schema as { description: string; enum?: string[]; items?: object };
-  const allowed = values ?? (items as { enum?: string[] } | undefined)?.enum ?? ['true', 'false'];
-  return `Allowed: ${allowed.join(', ')}. ${description}`;
-}
+/** @throws {Error} naming the setting, in words for the operator; it never comes from what a caller sent */
+export const readDialect = dialectReader('openai-chat', dialectSchema);

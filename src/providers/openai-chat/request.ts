@@ -1,9 +1,9 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { planEffort } from '../effort.ts';
 import type { Target, UpstreamRequest } from '../provider.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import { type Draft, refuse } from './draft.ts';
-import { planEffort } from './effort.ts';
 import { writeMessages } from './messages.ts';
 import { addTools, planTools, type ToolBox } from './tools.ts';
 import type { Reading } from './wire.ts';

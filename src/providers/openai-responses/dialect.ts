@@ -1,8 +1,7 @@
 import { type Static, Type } from 'typebox';
-import type { ReasoningEffort, ReasoningFormat } from '../../domain/items.ts';
+import type { ReasoningFormat } from '../../domain/items.ts';
+import { efforts } from '../effort.ts';
 import { dialectReader } from '../read-dialect.ts';
-
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies ReasoningEffort[];
 
 const formats = [
   'openai-responses-v1',

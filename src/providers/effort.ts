@@ -1,5 +1,5 @@
-import type { ReasoningEffort } from '../../domain/items.ts';
-import type { ReasoningSetting } from '../../domain/request.ts';
+import type { ReasoningEffort } from '../domain/items.ts';
+import type { ReasoningSetting } from '../domain/request.ts';
 
 /** Shares of the output limit. @see responses-request.md section 4 */
 const shares: Record<ReasoningEffort, number> = {
@@ -11,9 +11,19 @@ const shares: Record<ReasoningEffort, number> = {
   xhigh: 0.95,
   max: 0.95,
 };
-const ranks = Object.keys(shares) as ReasoningEffort[];
 
-/** The output limit against which a budget is weighed when the request sets none (choice). */
+/** Every level, from none to the most. */
+export const efforts = [
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+] as const satisfies ReasoningEffort[];
+
+/** The output limit against which a budget is weighed when the request sets none: choice 69. */
 const assumedOutputTokens = 32_000;
 
 /**
@@ -42,11 +52,11 @@ export function planEffort(
 /** By rank; of two levels as near as each other the lower one. */
 function nearest(effort: ReasoningEffort, known: readonly ReasoningEffort[]): ReasoningEffort {
   if (known.includes(effort)) return effort;
-  const rank = ranks.indexOf(effort);
-  return pick(known, (level) => Math.abs(ranks.indexOf(level) - rank));
+  const rank = efforts.indexOf(effort);
+  return pick(known, (level) => Math.abs(efforts.indexOf(level) - rank));
 }
 
-/** `none` is no budget at all, so that a small one still reasons. */
+/** `none` is no budget at all, so a small one still reasons; `max` has the share of `xhigh` and is never meant. */
 function nearestShare(share: number, known: readonly ReasoningEffort[]): ReasoningEffort {
   if (share <= 0) return nearest('none', known);
   const levels = known.filter((level) => level !== 'none');
@@ -54,6 +64,6 @@ function nearestShare(share: number, known: readonly ReasoningEffort[]): Reasoni
 }
 
 function pick(levels: readonly ReasoningEffort[], distance: (level: ReasoningEffort) => number): ReasoningEffort {
-  const ordered = [...levels].sort((a, b) => ranks.indexOf(a) - ranks.indexOf(b));
+  const ordered = [...levels].sort((a, b) => efforts.indexOf(a) - efforts.indexOf(b));
   return ordered.reduce((best, level) => (distance(level) < distance(best) ? level : best));
 }
