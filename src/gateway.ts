@@ -1,10 +1,10 @@
-import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openAccess } from './access/access.ts';
 import { applyBootstrap, createFirstKeys } from './access/bootstrap.ts';
+import { createEndUserHash } from './access/hash-end-user.ts';
 import { createGenerationHandler } from './api/generation/handler.ts';
 import { createHealthHandler, createReadyHandler } from './api/health/handler.ts';
 import { checkMeaning } from './api/responses/check-meaning.ts';
@@ -73,7 +73,6 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
   let config = initial;
   const log = pino({ level: config.log.level }, pino.destination(2));
   held.defer(takeDataFolder(dataDir));
-  const masterKey = readMasterKey(dataDir, config.secrets.master_key);
   const storage = await openStorage(config.storage.url, dataDir);
   held.defer(() =>
     within(STORE_CLOSE_MS, storage.close()).catch((error) =>
@@ -111,8 +110,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       return setting && plugin.prepare({ request: run.request, record }, setting);
     }),
     book: (entry) => ledger.book(entry),
-    hashEndUser: (workspaceId, id) =>
-      `hg_${createHmac('sha256', masterKey).update(`end-user\0${workspaceId}\0${id}`).digest('hex').slice(0, 40)}`,
+    hashEndUser: createEndUserHash(readMasterKey(dataDir, config.secrets.master_key)),
     region: () => config.server.region,
     upstreamBodyLimit: () => config.server.upstream_body_limit,
   });
