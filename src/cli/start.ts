@@ -19,20 +19,23 @@ export async function start(terminal: Terminal, load: () => LoadedConfig): Promi
   const loaded = load();
   for (const warning of loaded.warnings) stderr.write(`headgate: ${warning}\n`);
   const signals = listenForSignals(loaded.config, stderr);
+  const opening = open(loaded, terminal);
+  // From now on: a SIGHUP that comes before the gateway is up must not end it.
+  const stopWatching = watchConfig({
+    running: loaded,
+    load,
+    apply: async (config) => (await opening).reload(config),
+    report: (_, message) => stderr.write(`headgate: ${message}\n`),
+  });
   try {
-    const gateway = await open(loaded, terminal);
-    const stopWatching = watchConfig({
-      running: loaded,
-      load,
-      apply: (config) => gateway.reload(config),
-      report: (_, message) => stderr.write(`headgate: ${message}\n`),
-    });
+    const gateway = await opening;
     await signals.first;
     await stopWatching();
     await gateway.close();
     return 0;
   } finally {
     signals.stop();
+    await stopWatching();
   }
 }
 
