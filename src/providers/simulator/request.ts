@@ -27,9 +27,15 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (!isClientTool(tool)) throw refuse(`tools[${index}]`, `it does not run the hosted tool ${tool.type}`, target);
   }
   for (const [index, item] of request.input.entries()) {
-    if (item.type === 'item_reference') throw refuse(`input[${index}]`, 'it stores no items', target);
+    if (item.type === 'item_reference')
+      throw refuse(
+        `input[${index}]`,
+        'nothing is stored: send the item itself (Vercel AI SDK: providerOptions.openai.store = false)',
+        target,
+      );
   }
-  const body: SimulatorRequest = { model: target.upstreamModel, input: request.input };
+  const model = target.upstreamModel.replace(/^simulator\//, ''); // as an entry without `upstream_model` names it
+  const body: SimulatorRequest = { model, input: request.input };
   if (request.instructions) body.instructions = request.instructions;
   if (request.tools) body.tools = request.tools;
   if (request.tool_choice) body.tool_choice = request.tool_choice;
@@ -58,6 +64,6 @@ function readReasoning({ reasoning, input }: ResponseRequest): ReasoningSetting 
 }
 
 function refuse(path: string, reason: string, target: Target): GatewayError {
-  const message = `${path}: ${target.endpoint} cannot take this, since it is the simulator and ${reason}.`;
-  return new GatewayError('invalid_request', message, { metadata: { issues: [{ path, message }] } });
+  const message = `${target.endpoint} cannot take this, since it is the simulator and ${reason}.`;
+  return new GatewayError('invalid_request', `${path}: ${message}`, { metadata: { issues: [{ path, message }] } });
 }

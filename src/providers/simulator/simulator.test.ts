@@ -306,6 +306,10 @@ it.each([
   await expect(batches({ input }).next()).rejects.toMatchObject(error);
 });
 
+it('knows its models by their whole slugs, as an entry without upstream_model names them', async () => {
+  expect(await ask({ model: 'simulator/echo' })).toEqual(await ask({ model: 'echo' }));
+});
+
 it('answers an unknown model as a provider would: with a 404', async () => {
   const answer = batches({ model: 'constructor' }).next();
   await expect(answer).rejects.toMatchObject({ kind: 'upstream_failed', message: expect.stringContaining('404') });
