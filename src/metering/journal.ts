@@ -95,7 +95,8 @@ export function openJournal(folder: string): { journal: Journal; left: LedgerEnt
   return { journal, left, forgetLeft: () => old.forEach((path) => void unlinkSync(path)) };
 }
 
-function writeEntry(entry: LedgerEntry): string {
+/** An entry as a line, without its end. */
+export function writeEntry(entry: LedgerEntry): string {
   return JSON.stringify({ ...entry, costNanoUsd: String(entry.costNanoUsd) });
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../domain/errors.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { openJournal } from './journal.ts';
+import { openJournal, writeEntry } from './journal.ts';
 
 /** What the ledger needs of the store. @see platform/storage/storage.ts */
 export interface EntryStore {
@@ -164,6 +164,11 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
       timer = undefined;
       try {
         await flush();
+      } catch (error) {
+        // The log is the last place where they can be told.
+        if (unjournalled.length > 0)
+          onTrouble(`Lost from the ledger: ${unjournalled.map(writeEntry).join('\n')}`, error);
+        throw error;
       } finally {
         clearTimeout(timer);
         journal.close();
