@@ -56,6 +56,8 @@ export interface StartOptions {
   /** What the file says. Without `bootstrap` that of the test gateway; null: there is no file. */
   config?: Record<string, unknown> | null;
   args?: string[];
+  /** The file tells the port. Else it is a free one, whatever the file says. */
+  portOfFile?: boolean;
   env?: Record<string, string>;
   /** As another user. */
   uid?: number;
@@ -68,8 +70,15 @@ export function writeConfig(folder: string, config: Record<string, unknown>): vo
   renameSync(next, join(folder, 'headgate.json'));
 }
 
-/** Runs `headgate start` on a free port. */
-export function run({ folder = makeFolder(), config = {}, args = [], env = {}, uid }: StartOptions = {}): Running & {
+/** Runs `headgate start`. */
+export function run({
+  folder = makeFolder(),
+  config = {},
+  portOfFile,
+  args = [],
+  env = {},
+  uid,
+}: StartOptions = {}): Running & {
   folder: string;
 } {
   if (config) writeConfig(folder, config);
@@ -80,9 +89,10 @@ export function run({ folder = makeFolder(), config = {}, args = [], env = {}, u
     ...(uid === undefined ? undefined : { uid, gid: uid }),
   };
   const source = config ? ['--config', join(folder, 'headgate.json')] : [];
+  const port = portOfFile ? [] : ['--port', '0'];
   const child = spawn(
     process.execPath,
-    [entry, 'start', '--port', '0', '--data', join(folder, 'data'), ...source, ...args],
+    [entry, 'start', ...port, '--data', join(folder, 'data'), ...source, ...args],
     options,
   );
   children.add(child);

@@ -1,0 +1,132 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type TestGateway, testGateway } from '../../src/testing/index.ts';
+import { cleanUp, makeFolder, run, startGateway } from './gateway-process.ts';
+
+const mounts: string[] = [];
+const unmount = () => mounts.splice(0).forEach((mount) => void execFileSync('umount', ['--lazy', mount]));
+afterEach(async () => {
+  unmount();
+  await cleanUp();
+});
+
+/** Mounts a file system of its own. @returns the reason why it cannot be done here */
+function mountSmall(folder: string, size: string): string | undefined {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=700`, 'tmpfs', folder], { stdio: 'pipe' });
+    mounts.push(folder);
+    return undefined;
+  } catch (error) {
+    return String((error as { stderr?: Buffer }).stderr ?? error).trim();
+  }
+}
+
+/** Writes until there is no room for another byte. @returns makes room again */
+function fill(folder: string): () => void {
+  const path = join(folder, 'filler');
+  const fd = openSync(path, 'a');
+  for (let bytes = 65536; bytes >= 1; ) {
+    try {
+      if (writeSync(fd, Buffer.alloc(bytes)) < bytes) bytes = Math.floor(bytes / 2);
+    } catch {
+      bytes = Math.floor(bytes / 2);
+    }
+  }
+  closeSync(fd);
+  return () => rmSync(path);
+}
+
+const ask = async (gateway: TestGateway, served: string[]) => {
+  const response = await gateway.post('/responses', { model: 'simulator/echo', input: 'hi' });
+  const body = await response.json();
+  if (response.status === 200) served.push(response.headers.get('x-generation-id')!);
+  return { status: response.status, headers: response.headers, body };
+};
+const main = '00000000-0000-4000-8000-0000000000a1';
+
+const probe = mountSmall(makeFolder(), '64k');
+unmount();
+await cleanUp();
+const skipped = probe === undefined ? '' : ` (skipped: no tmpfs can be mounted: ${probe})`;
+
+describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
+  it('under the data folder: new work gets 503 until there is room, and nothing is lost or booked twice', async () => {
+    const folder = makeFolder();
+    mountSmall(folder, '4m');
+    const gateway = await testGateway({}, folder);
+    const served: string[] = [];
+    expect((await ask(gateway, served)).status).toBe(200);
+    await expect.poll(async () => (await gateway.gateway.storage.ledger.readTotals(main)).entries).toBe(1);
+
+    const makeRoom = fill(folder);
+    await expect.poll(async () => (await ask(gateway, served)).status, { interval: 5 }).toBe(503);
+    const refused = await ask(gateway, served);
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(refused.body).toMatchObject({ error: { code: 503, message: expect.stringContaining('disk') } });
+    expect((await gateway.get('/ready')).status).toBe(503);
+    expect((await gateway.get('/health')).status).toBe(200);
+    const known = await gateway.get(`/generation?id=${served.at(-1)}`);
+    expect(await known.json()).toMatchObject({ data: { id: served.at(-1) } }); // from memory
+
+    makeRoom();
+    await expect.poll(async () => (await gateway.get('/ready')).status, { timeout: 5000 }).toBe(200);
+    expect((await ask(gateway, served)).status).toBe(200);
+    await gateway.close({ keepData: true });
+
+    const again = await testGateway({}, folder);
+    expect((await again.gateway.storage.ledger.readTotals(main)).entries).toBe(served.length);
+    for (const id of served) expect((await again.get(`/generation?id=${id}`)).status).toBe(200);
+    await again.close({ keepData: true });
+  });
+
+  it('under the journal alone: entries go straight to the store, and nothing is lost or booked twice', async () => {
+    const folder = makeFolder();
+    mkdirSync(join(folder, 'journal'));
+    mountSmall(join(folder, 'journal'), '64k');
+    const gateway = await testGateway({}, folder);
+    const served: string[] = [];
+    const makeRoom = fill(join(folder, 'journal'));
+    const statuses = new Set<number>();
+    await expect
+      .poll(async () => statuses.add((await ask(gateway, served)).status).has(503), { interval: 1 })
+      .toBe(true);
+    await expect.poll(async () => (await gateway.get('/ready')).status).toBe(200); // the store has them
+    await ask(gateway, served);
+    makeRoom();
+    await expect.poll(async () => (await ask(gateway, served)).status).toBe(200);
+    await gateway.gateway.storage.ledger.readTotals(main);
+    await expect.poll(async () => (await gateway.gateway.storage.ledger.readTotals(main)).entries).toBe(served.length);
+    await gateway.close({ keepData: true });
+  });
+
+  it('at the start: says so and exits with 1, and starts once there is room', async () => {
+    const folder = makeFolder();
+    mkdirSync(join(folder, 'data'));
+    mountSmall(join(folder, 'data'), '4m');
+    const makeRoom = fill(join(folder, 'data'));
+    const refused = run({ folder });
+    expect(await refused.ended).toBe(1);
+    expect(refused.stderr).toMatch(
+      /^headgate: The data folder .* cannot be written \(ENOSPC.*Make room on its disk\.\n$/,
+    );
+    makeRoom();
+    const gateway = await startGateway({ folder });
+    expect((await gateway.post({ input: 'hi' })).status).toBe(200);
+  });
+
+  it('until the end: exits with 0, and tells in the log what it could not keep', async () => {
+    const folder = makeFolder();
+    mkdirSync(join(folder, 'data'));
+    mountSmall(join(folder, 'data'), '4m');
+    const gateway = await startGateway({ folder });
+    fill(join(folder, 'data'));
+    const answer = await gateway.post({ input: 'hi' });
+    expect(answer.status).toBe(200);
+    await answer.text();
+    expect(await gateway.end()).toBe(0);
+    expect(gateway.running.stderr).toContain(answer.headers.get('x-generation-id'));
+  });
+});

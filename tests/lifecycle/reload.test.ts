@@ -1,0 +1,123 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { json, type ScriptedUpstream, startUpstream, testKeys } from '../../src/testing/index.ts';
+import { bootstrap, cleanUp, type GatewayProcess, openStream, startGateway, writeConfig } from './gateway-process.ts';
+
+const upstreams: ScriptedUpstream[] = [];
+afterEach(async () => {
+  await cleanUp();
+  for (const upstream of upstreams.splice(0)) await upstream.close();
+});
+
+const simulator = (...models: string[]) => [
+  { id: 'sim', wire: 'simulator', models: models.map((model) => ({ model, upstream_model: 'echo' })) },
+];
+const status = async (gateway: GatewayProcess, model: string, key?: string) => {
+  const answer = await gateway.post({ model, input: 'hi' }, key);
+  await answer.text();
+  return answer.status;
+};
+const told = (gateway: GatewayProcess) => expect.poll(() => gateway.running.stderr, { timeout: 5000 });
+
+describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
+  /** The file is saved in both cases; SIGHUP does not wait until it is seen. */
+  const save = (gateway: GatewayProcess, config: Record<string, unknown>) => {
+    writeConfig(gateway.folder, config);
+    if (way === 'SIGHUP') gateway.running.child.kill('SIGHUP');
+  };
+
+  it('brings a new model and takes an old one; the stream that the old one has begun finishes', async () => {
+    const gateway = await startGateway({ config: { providers: simulator('old/model') } });
+    const stream = await openStream(
+      gateway.post({ model: 'old/model', input: '[[slow 20]] [[words 50]]', stream: true }),
+    );
+    await stream.readUntil('response.output_text.delta');
+    save(gateway, { providers: simulator('new/model') });
+    await expect.poll(() => status(gateway, 'new/model')).toBe(200);
+    expect(await status(gateway, 'old/model')).toBe(400);
+    expect(await stream.readAll()).toContain('response.completed');
+    await told(gateway).toContain('headgate: Reloaded: providers.');
+  });
+
+  it('keeps the old configuration when the new one is bad, and says why', async () => {
+    const gateway = await startGateway({ config: { providers: simulator('old/model') } });
+    save(gateway, { providers: simulator('new/model'), servr: {} });
+    await told(gateway).toContain('servr: there is no such key; the nearest known key is "server"');
+    expect(gateway.running.stderr).toContain('the one before stays in use');
+    expect(await status(gateway, 'old/model')).toBe(200);
+    expect(await status(gateway, 'new/model')).toBe(400);
+    save(gateway, { providers: simulator('new/model') });
+    await expect.poll(() => status(gateway, 'new/model')).toBe(200);
+  });
+});
+
+describe('a reload', () => {
+  it('says that a changed address needs a restart, and takes over the rest', async () => {
+    const gateway = await startGateway({ config: { providers: simulator('old/model'), storage: {} } });
+    writeConfig(gateway.folder, {
+      providers: simulator('new/model'),
+      server: { host: '127.0.0.2' },
+      storage: { url: 'file:elsewhere.db' },
+      timeouts: { request_ms: 50 },
+    });
+    await told(gateway).toContain('Changed, but needs a restart: server.host, storage.url.');
+    expect(await status(gateway, 'new/model')).toBe(200);
+    expect((await gateway.post({ model: 'new/model', input: '[[wait 5000]]' })).status).toBe(408);
+  });
+
+  it('says that a changed port needs a restart, and goes on at the old one', async () => {
+    const gateway = await startGateway({ config: { server: { port: 0 } }, args: [], portOfFile: true });
+    writeConfig(gateway.folder, { server: { port: 1 } });
+    await told(gateway).toContain('Changed, but needs a restart: server.port.');
+    expect(await status(gateway, 'simulator/echo')).toBe(200);
+  });
+
+  it('accepts a new bootstrap key, and refuses one that is disabled', async () => {
+    const gateway = await startGateway();
+    const owner = { workspace: 'main', member: 'ada' };
+    const [old, management] = bootstrap.keys;
+    expect(await status(gateway, 'simulator/echo', 'another-test-key')).toBe(401);
+    writeConfig(gateway.folder, {
+      bootstrap: {
+        ...bootstrap,
+        keys: [{ ...old, disabled: true }, management, { key: 'another-test-key', name: 'another', ...owner }],
+      },
+    });
+    await expect.poll(() => status(gateway, 'simulator/echo', 'another-test-key')).toBe(200);
+    expect(await status(gateway, 'simulator/echo', testKeys.key)).toBe(401);
+    writeConfig(gateway.folder, { bootstrap });
+    await expect.poll(() => status(gateway, 'simulator/echo', testKeys.key)).toBe(200);
+  });
+
+  it('lets a request under way fall back to the endpoints it began with', async () => {
+    const first = await startUpstream();
+    const second = await startUpstream();
+    upstreams.push(first, second);
+    const { promise: reloaded, resolve: goOn } = Promise.withResolvers<void>();
+    first.respond(async () => {
+      await reloaded;
+      return json({ error: { message: 'overloaded' } }, { status: 503 });
+    });
+    second.always(
+      json({
+        id: 'x',
+        object: 'chat.completion',
+        model: 'm',
+        choices: [{ index: 0, message: { role: 'assistant', content: 'from the second' }, finish_reason: 'stop' }],
+      }),
+    );
+    const gateway = await startGateway({
+      config: {
+        providers: [
+          { id: 'a', wire: 'openai-chat', base_url: first.url, models: [{ model: 'up/m' }] },
+          { id: 'b', wire: 'openai-chat', base_url: second.url, models: [{ model: 'up/m' }] },
+        ],
+      },
+    });
+    const answer = gateway.post({ model: 'up/m', input: 'hi' });
+    await first.nextRequest();
+    writeConfig(gateway.folder, { providers: simulator('new/model') });
+    await expect.poll(() => status(gateway, 'new/model')).toBe(200);
+    goOn();
+    expect(JSON.stringify(await (await answer).json())).toContain('from the second');
+  });
+});
