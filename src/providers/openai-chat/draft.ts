@@ -24,6 +24,17 @@ export function refuse({ target }: Draft, path: string, what: string): GatewayEr
   });
 }
 
+/** The refusal of an `item_reference`: nothing is stored, so only the caller has the item. */
+export function refuseReference({ target }: Draft, path: string, id: unknown): GatewayError {
+  const message =
+    `Nothing is stored, so ${target.endpoint} cannot look up the item ${String(id)}: send the item itself ` +
+    '(Vercel AI SDK: providerOptions.openai.store = false).';
+  return new GatewayError('invalid_request', `${path}: ${message}`, {
+    metadata: { issues: [{ path, message }] },
+    retryable: true,
+  });
+}
+
 /**
  * Names the fields of an object that nobody carried. What says nothing (null, false, an empty list) needs no name.
  *

@@ -10,7 +10,7 @@ import type {
   ReasoningItem,
   Tool,
 } from '../../domain/items.ts';
-import { type Draft, dropUnknown, refuse } from './draft.ts';
+import { type Draft, dropUnknown, refuse, refuseReference } from './draft.ts';
 import { writeContent } from './parts.ts';
 import { upstreamName } from './tools.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
@@ -100,6 +100,7 @@ export function writeMessages(
         draft.dropped.push(`input[${index}] (${item.type})`);
         break;
       default:
+        if (item.type === 'item_reference') throw refuseReference(draft, place(), item.id);
         // What the gateway's own tools did before is told by the answer that followed (choice).
         if (!item.type.startsWith('router:')) throw refuse(draft, place(), `An item of type ${item.type}`);
         draft.dropped.push(`input[${index}] (${item.type})`);
