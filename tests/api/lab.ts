@@ -113,7 +113,8 @@ export function openFrames(wire: WireName, pieces: string[]): object[] {
   ];
 }
 
-function endFrames(wire: WireName, text: string): object[] {
+/** The frames that end such a stream. */
+export function endFrames(wire: WireName, text: string): object[] {
   if (wire === 'openai-chat') return [chatChunk({}, 'stop'), { ...chatChunk({}), choices: [], usage: chatUsage }];
   return [
     { type: 'response.output_text.done', ...textPlace, text, logprobs: [] },

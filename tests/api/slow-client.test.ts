@@ -1,0 +1,126 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, sse } from '../../src/testing/answers.ts';
+import { readStream } from '../../src/testing/test-gateway.ts';
+import { endFrames, type Lab, openFrames, openLab, type WireName, wires } from './lab.ts';
+import { expectText, readOutcome } from './outcome.ts';
+
+const MiB = 1024 * 1024;
+/** What the kernel may hold on the two connections, each with two ends: about 6 MiB each way on loopback. */
+const kernelBytes = 16 * MiB;
+/** One delta of 32 KiB. */
+const word = 'slow '.repeat(6554);
+
+let lab: Lab;
+beforeAll(async () => {
+  lab = await openLab({ server: { keep_alive_comment_ms: 20 } });
+});
+afterAll(() => lab.close());
+
+const frameText = (frames: object[]): Buffer =>
+  Buffer.from(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(''));
+
+/** A stream of so many deltas that counts the bytes which the connection has taken. */
+function counted(wire: WireName, deltas: number): { answer: Answer; written: number } {
+  const piece = frameText(openFrames(wire, [word]).slice(-1));
+  const counter = { written: 0, answer: sse('') };
+  async function* pieces(): AsyncGenerator<Buffer> {
+    yield frameText(openFrames(wire, []));
+    for (let count = 0; count < deltas; count++) {
+      yield piece;
+      counter.written += piece.length; // the next one is asked for: this one is with the kernel
+    }
+    yield frameText(endFrames(wire, word.repeat(deltas)));
+  }
+  counter.answer = { ...sse(''), pieces };
+  return counter;
+}
+
+/** Sends the request and reads nothing until it is told to. */
+function askSlowly(wire: WireName): Socket {
+  const { port, hostname } = new URL(lab.gateway.url);
+  const body = JSON.stringify({ model: `${wire}/patient`, input: 'x', stream: true });
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  socket.write(
+    `POST /api/v1/responses HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${lab.gateway.key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  return socket;
+}
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** Bytes that this process really holds on to, in the heap and outside. */
+async function heldBytes(): Promise<number> {
+  for (let round = 0; round < 3; round++) {
+    collectGarbage();
+    await delay(20); // buffers are given back in the background
+  }
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** Resolves when the count has stood still for a while, having moved before. */
+async function standstill(counter: { written: number }): Promise<number> {
+  let last = -1;
+  for (let still = 0; still < 10; await delay(30)) {
+    still = counter.written === last && last > 0 ? still + 1 : 0;
+    last = counter.written;
+  }
+  return last;
+}
+
+describe.each(wires)('%s, a client that does not read', (wire) => {
+  it('holds the provider back, and nothing piles up', async () => {
+    const counter = counted(wire, 3200); // 100 MiB
+    lab.upstream.always(counter.answer);
+    const before = await heldBytes();
+    const socket = askSlowly(wire);
+    const written = await standstill(counter);
+    const held = (await heldBytes()) - before;
+    expect(written).toBeGreaterThan(0);
+    expect(written).toBeLessThan(kernelBytes);
+    // The gateway, the provider and the client are all in this process. The text so far has to be kept: the last event
+    // repeats it.
+    expect(held - written).toBeLessThan(3 * MiB);
+    socket.destroy();
+    expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
+  });
+
+  it('gets all of it, in order, as soon as it reads', async () => {
+    const counter = counted(wire, 640); // 20 MiB
+    lab.upstream.always(counter.answer);
+    const socket = askSlowly(wire);
+    await standstill(counter);
+    const pieces: Buffer[] = [];
+    for await (const piece of socket) pieces.push(piece as Buffer);
+    const raw = Buffer.concat(pieces).toString();
+    const head = raw.indexOf('\r\n\r\n');
+    const headers = Object.fromEntries(
+      raw
+        .slice(0, head)
+        .split('\r\n')
+        .slice(1)
+        .map((line) => line.split(': ') as [string, string]),
+    );
+    const outcome = readOutcome(await readStream(new Response(unchunked(raw.slice(head + 4)), { headers })));
+    expectText(outcome, word.repeat(640));
+  });
+});
+
+/** The body without the framing of its chunks; all of it is ASCII. */
+function unchunked(body: string): string {
+  let text = '';
+  for (let at = 0; ; ) {
+    const lineEnd = body.indexOf('\r\n', at);
+    const size = Number.parseInt(body.slice(at, lineEnd), 16);
+    if (!(size > 0)) return text;
+    text += body.slice(lineEnd + 2, lineEnd + 2 + size);
+    at = lineEnd + 2 + size + 2;
+  }
+}
