@@ -1,0 +1,185 @@
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hashKey } from '../../src/access/key-text.ts';
+import { type TestGateway, testGateway } from '../../src/testing/index.ts';
+import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
+import { cleanUp, run, startGateway } from './gateway-process.ts';
+import { openRelay, type Relay } from './relay.ts';
+
+const main = '00000000-0000-4000-8000-0000000000a1';
+const server = await startPostgres();
+const skipped = 'skipped' in server ? ` (skipped: ${server.skipped})` : '';
+
+describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
+  const { url, stop } = server as TestPostgres;
+  const admin = new pg.Client({ connectionString: url });
+  const gateways: TestGateway[] = [];
+  const relays: Relay[] = [];
+  let databases = 0;
+
+  beforeAll(() => admin.connect());
+  afterEach(async () => {
+    for (const gateway of gateways.splice(0)) await gateway.close();
+    await cleanUp();
+    for (const relay of relays.splice(0)) await relay.down();
+  });
+  afterAll(async () => {
+    await admin.end();
+    await stop();
+  });
+
+  async function createDatabase(): Promise<string> {
+    const name = `lifecycle_${++databases}`;
+    await admin.query(`create database ${name}`);
+    return new URL(`/${name}`, url).href;
+  }
+  async function open(database: string, parts: Record<string, unknown> = {}): Promise<TestGateway> {
+    const gateway = await testGateway({ storage: { url: database }, ...parts });
+    gateways.push(gateway);
+    return gateway;
+  }
+  async function openWithRelay() {
+    const relay = await openRelay(await createDatabase());
+    relays.push(relay);
+    return { relay, gateway: await open(relay.url) };
+  }
+  const ask = async (gateway: TestGateway, key?: string) => {
+    const response = await gateway.post('/responses', { model: 'simulator/echo', input: 'hi' }, key ? { key } : {});
+    await response.text();
+    return { status: response.status, id: response.headers.get('x-generation-id')! };
+  };
+  const countEntries = async (gateway: TestGateway) => (await gateway.gateway.storage.ledger.readTotals(main)).entries;
+
+  it('a whole one serves, and its ledger can be read back', async () => {
+    const gateway = await startGateway({ config: null, env: { DATABASE_URL: await createDatabase() } });
+    const key = /sk-rt-v1-[0-9a-f]{64}/.exec(gateway.running.stdout)![0];
+    const answer = await gateway.post({ input: 'Hello' }, key);
+    expect(await answer.json()).toMatchObject({ status: 'completed' });
+    const id = answer.headers.get('x-generation-id');
+    const entry = await gateway.get(`/api/v1/generation?id=${id}`, key);
+    expect(await entry.json()).toMatchObject({ data: { id, model: 'simulator/echo', finish_reason: 'stop' } });
+    expect((await gateway.get('/ready')).status).toBe(200);
+    expect(await gateway.end()).toBe(0);
+    expect(gateway.running.stderr).toMatch(/^headgate: stopping.*\n$/);
+  });
+
+  it('two that start at once make the schema, the workspace and the keys once, and share them', async () => {
+    const database = await createDatabase();
+    const parts = {
+      bootstrap: { keys: [{ key: 'shared-test-key', name: 'shared', workspace: 'main', member: 'ada' }] },
+    };
+    const [one, two] = await Promise.all([open(database, parts), open(database, parts)]);
+    expect((await one.gateway.storage.access.listWorkspaces()).map(({ name }) => name)).toEqual(['main', 'other']);
+    expect((await ask(one, 'shared-test-key')).status).toBe(200);
+    expect((await ask(two, 'shared-test-key')).status).toBe(200);
+
+    await one.gateway.storage.access.setKeyDisabled(hashKey('shared-test-key'), true);
+    const disabledAt = performance.now();
+    await expect.poll(async () => (await ask(two, 'shared-test-key')).status, { timeout: 5000 }).toBe(401);
+    expect(performance.now() - disabledAt).toBeLessThan(2500); // 500 ms, on a machine that does other things, too
+    expect((await ask(two)).status).toBe(200);
+  });
+
+  it('two that start at once without ids for their workspaces agree on them', async () => {
+    const database = await createDatabase();
+    const bootstrap = {
+      workspaces: [{ name: 'team' }],
+      keys: [{ key: 'shared-test-key', name: 'shared', workspace: 'team', acts_as: 'organization' }],
+    };
+    const env = { DATABASE_URL: database };
+    const [one, two] = await Promise.all([
+      startGateway({ config: { bootstrap }, env }),
+      startGateway({ config: { bootstrap }, env }),
+    ]);
+    const answer = await one.post({ input: 'hi' }, 'shared-test-key');
+    await answer.text();
+    const path = `/api/v1/generation?id=${answer.headers.get('x-generation-id')}`;
+    await expect.poll(async () => (await two.get(path, 'shared-test-key')).status).toBe(200);
+    const client = new pg.Client({ connectionString: database });
+    await client.connect();
+    expect((await client.query('select name from workspaces')).rows).toEqual([{ name: 'team' }]);
+    await client.end();
+  });
+
+  it('one whose store is stopped serves on; when it is back each entry is booked once', async () => {
+    const { relay, gateway } = await openWithRelay();
+    const ids = [(await ask(gateway)).id];
+    await expect.poll(() => countEntries(gateway)).toBe(1);
+    const running = gateway.stream({ model: 'simulator/echo', input: '[[slow 10]] [[words 30]]' });
+
+    await relay.down();
+    for (let at = 0; at < 20; at++) {
+      const { status, id } = await ask(gateway);
+      expect(status).toBe(200);
+      ids.push(id);
+    }
+    const streamed = await running;
+    expect(streamed.done).toBe(true);
+    ids.push(streamed.headers.get('x-generation-id')!);
+    expect((await gateway.get('/ready')).status).toBe(503);
+    expect((await gateway.get('/health')).status).toBe(200);
+    expect((await gateway.get(`/generation?id=${ids.at(-1)}`)).status).toBe(200); // still on its way
+    const gone = await gateway.get('/generation?id=gen-unknown');
+    expect(gone.status).toBe(503);
+    expect(gone.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+
+    await relay.up();
+    await expect.poll(async () => (await gateway.get('/ready')).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(ids.length);
+    for (const id of ids) expect((await gateway.get(`/generation?id=${id}`)).status).toBe(200);
+    expect((await ask(gateway)).status).toBe(200);
+  });
+
+  it('one that is stopped while its store is gone leaves its entries to the next start', async () => {
+    const { relay, gateway } = await openWithRelay();
+    await relay.down();
+    const { id } = await ask(gateway);
+    gateways.length = 0;
+    await gateway.close({ keepData: true });
+    await relay.up();
+    const again = await testGateway({ storage: { url: relay.url } }, gateway.dataDir);
+    gateways.push(again);
+    expect((await again.get(`/generation?id=${id}`)).status).toBe(200);
+    expect(await countEntries(again)).toBe(1);
+  });
+
+  it('one whose store falls silent serves on, and is not ready', async () => {
+    const { relay, gateway } = await openWithRelay();
+    expect((await ask(gateway)).status).toBe(200);
+    relay.freeze();
+    for (let at = 0; at < 3; at++) expect((await ask(gateway)).status).toBe(200);
+    expect((await gateway.get('/ready')).status).toBe(503);
+    expect((await ask(gateway)).status).toBe(200);
+    relay.thaw();
+    await expect.poll(async () => (await gateway.get('/ready')).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(5);
+  });
+
+  it('one that is stopped while its store is silent does not wait for it for long', async () => {
+    const relay = await openRelay(await createDatabase());
+    relays.push(relay);
+    const gateway = await startGateway({ env: { DATABASE_URL: relay.url } });
+    relay.freeze();
+    const answer = await gateway.post({ input: 'hi' });
+    await answer.text();
+    expect(await gateway.end()).toBe(0);
+    expect(gateway.running.stderr).toContain('Ledger entries stay in the journal.');
+    relay.thaw();
+    const again = await startGateway({ folder: gateway.folder, env: { DATABASE_URL: relay.url } });
+    const path = `/api/v1/generation?id=${answer.headers.get('x-generation-id')}`;
+    expect((await again.get(path)).status).toBe(200);
+  });
+
+  it('one that cannot reach its store at the start says so without the password, and exits with 1', async () => {
+    const relay = await openRelay(url);
+    await relay.down();
+    const address = new URL(relay.url);
+    address.password = 'geheim';
+    const running = run({ env: { DATABASE_URL: address.href } });
+    expect(await running.ended).toBe(1);
+    expect(running.stderr).toMatch(
+      /^headgate: PostgreSQL at 127\.0\.0\.1:\d+\/postgres cannot be used: .*ECONNREFUSED.*\n$/,
+    );
+    expect(running.stderr).not.toContain('geheim');
+  });
+});

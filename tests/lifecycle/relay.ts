@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** Stands between a gateway and its store, so that a test can take the store away and give it back. */
+export interface Relay {
+  /** The store's URL, through here. The same after `down` and `up`. */
+  readonly url: string;
+  /** Cuts all connections and refuses new ones, as a server that is stopped. */
+  down(): Promise<void>;
+  up(): Promise<void>;
+  /** Lets nothing pass any more, as a network that swallows everything. */
+  freeze(): void;
+  thaw(): void;
+}
+
+export async function openRelay(target: string): Promise<Relay> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let isFrozen = false;
+  let server: Server;
+
+  const keep = (socket: Socket): Socket => {
+    sockets.add(socket);
+    return socket.on('error', () => {}).once('close', () => sockets.delete(socket));
+  };
+  const listen = async (at: number): Promise<void> => {
+    server = createServer((near) => {
+      const far = keep(connect(Number(port), hostname));
+      keep(near).pipe(far).pipe(near);
+      near.once('close', () => far.destroy());
+      far.once('close', () => near.destroy());
+      if (isFrozen) for (const socket of [near, far]) socket.pause();
+    }).listen(at, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  await listen(0);
+  const url = new URL(target);
+  url.port = String((server!.address() as AddressInfo).port);
+
+  return {
+    url: url.href,
+    async down() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+    up: () => listen(Number(url.port)),
+    freeze() {
+      isFrozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw() {
+      isFrozen = false;
+      for (const socket of sockets) socket.resume();
+    },
+  };
+}
