@@ -56,7 +56,7 @@ const LAST_WORDS_MS = 1000;
 /** How long the store has to show that it is there. */
 const PING_MS = 2000;
 /** How long a store that does not answer holds up the end. What it has not taken by then stays in the journal. */
-const STORE_CLOSE_MS = 5000;
+const STORE_CLOSE_MS = 3000;
 
 /** The composition root: configuration → adapters → gateway. The only file that names concrete adapters. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { KeyRecord, MemberRecord, WorkspaceRecord } from '../platform/storage/storage.ts';
 import { createKeyText, hashKey, labelKey } from './key-text.ts';
 
@@ -37,7 +37,7 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
   const workspaces = await store.listWorkspaces();
   const idByName = new Map(workspaces.flatMap(({ id, name }) => [[name, id] as const, [id, id] as const]));
   for (const { id: wanted, name } of plan.workspaces) {
-    const id = wanted ?? idByName.get(name) ?? randomUUID();
+    const id = wanted ?? idByName.get(name) ?? deriveId(name);
     if (!workspaces.some((known) => known.id === id && known.name === name)) {
       await store.putWorkspace({ id, name, createdAtMs: now });
     }
@@ -57,6 +57,12 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
     const record = readKey(key, idOf, now);
     if (!isSame(known.get(record.hash), record)) await store.putKey(record);
   }
+}
+
+/** A UUID of the name (RFC 9562, version 8): gateways that start at once on one store make the same. */
+function deriveId(name: string): string {
+  const hex = hash('sha256', `workspace\0${name}`);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 function readKey(key: BootstrapPlan['keys'][number], idOf: (workspace: string) => string, now: number): KeyRecord {
@@ -97,7 +103,7 @@ export async function createFirstKeys(
   if ((await store.listKeys()).length > 0) return undefined;
   const now = Date.now();
   const workspaces = await store.listWorkspaces();
-  const workspaceId = workspaces[0]?.id ?? randomUUID();
+  const workspaceId = workspaces[0]?.id ?? deriveId(DEFAULT_WORKSPACE);
   if (workspaces.length === 0) {
     await store.putWorkspace({ id: workspaceId, name: DEFAULT_WORKSPACE, createdAtMs: now });
   }
