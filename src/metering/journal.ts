@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   ftruncateSync,
@@ -50,12 +51,12 @@ export function openJournal(folder: string): { journal: Journal; left: LedgerEnt
   let bytes = 0;
 
   function openNext(): void {
-    const path = join(folder, `ledger-${Date.now()}-${process.pid}-${++number}.jsonl`);
-    const next = openSync(path, 'ax', 0o600);
+    const path = join(folder, `ledger-${Date.now()}-${randomBytes(4).toString('hex')}.jsonl`);
+    const next = openSync(path, 'ax', 0o600); // when this fails, the old file goes on
     if (fd !== -1) closeSync(fd);
     fd = next;
     bytes = 0;
-    files.set(number, path);
+    files.set(++number, path);
   }
   openNext();
 

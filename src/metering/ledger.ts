@@ -49,8 +49,13 @@ const MAX_WAITING = 200_000;
  */
 export async function openLedger({ folder, store, onTrouble }: LedgerOptions): Promise<Ledger> {
   const { journal, left, forgetLeft } = openJournal(folder);
-  if (left.length > 0) await store.append(left);
-  forgetLeft();
+  try {
+    if (left.length > 0) await store.append(left);
+    forgetLeft();
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
 
   let waiting: LedgerEntry[] = [];
   let unjournalled: LedgerEntry[] = []; // those of them that are in memory alone

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { makeKey } from '../platform/storage/access-contract.ts';
+import { type Access, type KnownKey, openAccess } from './access.ts';
+import { hashKey } from './key-text.ts';
+
+const open: Access[] = [];
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  for (const access of open.splice(0)) access.close();
+  vi.useRealTimers();
+});
+
+const text = 'a-test-key-of-ours';
+const key = (fields: Partial<KnownKey> = {}) => makeKey({ hash: hashKey(text), ...fields });
+
+async function openWith(...keys: KnownKey[]) {
+  const store = { keys, revision: 1, isGone: false, reads: 0 };
+  const troubles: unknown[] = [];
+  const ask = <Answer>(answer: () => Answer) => {
+    store.reads++;
+    return store.isGone ? Promise.reject(new Error('gone')) : Promise.resolve(answer());
+  };
+  const access = await openAccess(
+    { readRevision: () => ask(() => store.revision), listKeys: () => ask(() => store.keys) },
+    (error) => troubles.push(error),
+  );
+  open.push(access);
+  return { access, store, troubles };
+}
+const nextPoll = () => vi.advanceTimersByTimeAsync(500);
+
+describe('a bearer key', () => {
+  it.each([
+    `Bearer ${text}`,
+    `bearer ${text}`,
+    `BEARER   ${text}`,
+    `Bearer ${text} `,
+  ])('is taken from %j', async (sent) => {
+    const known = key({ kind: 'member', memberId: 'ada', name: 'app' });
+    const { access } = await openWith(known);
+    expect(access.authenticate(sent)).toEqual({
+      keyHash: known.hash,
+      keyName: 'app',
+      kind: 'member',
+      workspaceId: known.workspaceId,
+      memberId: 'ada',
+    });
+  });
+
+  it.each([undefined, ''])('that is missing is named so: %j', async (sent) => {
+    const { access } = await openWith(key());
+    expect(() => access.authenticate(sent)).toThrow(
+      expect.objectContaining({ kind: 'authentication', message: expect.stringContaining('Missing authentication') }),
+    );
+  });
+
+  it.each([
+    'Bearer',
+    'Bearer ',
+    text,
+    `Basic ${text}`,
+    `Bearer${text}`,
+    `Bearer ${text} more`,
+    `Bearer ${text.toUpperCase()}`,
+    `Bearer ${text}x`,
+    `Bearer ${hashKey(text)}`,
+    'Bearer another-key',
+  ])('that is malformed or unknown is refused alike: %j', async (sent) => {
+    const { access } = await openWith(key());
+    expect(() => access.authenticate(sent)).toThrow(
+      expect.objectContaining({ kind: 'authentication', message: 'Invalid or missing API key.' }),
+    );
+  });
+
+  it('that is disabled or expired is refused, from the millisecond on', async () => {
+    const { access, store } = await openWith(key({ disabled: true }));
+    expect(() => access.authenticate(`Bearer ${text}`)).toThrow('Invalid or missing API key.');
+    store.keys = [key({ expiresAtMs: Date.now() + 1 })];
+    await access.refresh();
+    expect(access.authenticate(`Bearer ${text}`).keyName).toBe('app');
+    vi.setSystemTime(Date.now() + 1);
+    expect(() => access.authenticate(`Bearer ${text}`)).toThrow('Invalid or missing API key.');
+  });
+});
+
+describe('the keys', () => {
+  it('are in step with the store within half a second, and read anew only when something changed', async () => {
+    const { access, store } = await openWith();
+    await nextPoll();
+    await nextPoll();
+    expect(store.reads).toBe(4); // revision and keys at first, then the revision alone
+    store.keys = [key()];
+    store.revision = 2;
+    expect(() => access.authenticate(`Bearer ${text}`)).toThrow();
+    await nextPoll();
+    expect(access.authenticate(`Bearer ${text}`).keyName).toBe('app');
+    store.keys = [];
+    store.revision = 3;
+    await nextPoll();
+    expect(() => access.authenticate(`Bearer ${text}`)).toThrow();
+  });
+
+  it('stay as they were while the store is gone, which is told once; then they are in step again', async () => {
+    const { access, store, troubles } = await openWith(key());
+    store.isGone = true;
+    await nextPoll();
+    await nextPoll();
+    expect(access.authenticate(`Bearer ${text}`).keyName).toBe('app');
+    expect(troubles).toHaveLength(1);
+    store.isGone = false;
+    store.keys = [];
+    store.revision = 2;
+    await nextPoll();
+    expect(() => access.authenticate(`Bearer ${text}`)).toThrow();
+    store.isGone = true;
+    await nextPoll();
+    expect(troubles).toHaveLength(2);
+  });
+
+  it('are not asked for any more once closed, and the first reading must succeed', async () => {
+    const { access, store } = await openWith(key());
+    access.close();
+    await nextPoll();
+    expect(store.reads).toBe(2);
+    expect(vi.getTimerCount()).toBe(0);
+    const source = { readRevision: () => Promise.reject(new Error('gone')), listKeys: () => Promise.resolve([]) };
+    await expect(openAccess(source, () => {})).rejects.toThrow('gone');
+  });
+});

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import { applyBootstrap, type BootstrapPlan, createFirstKeys } from './bootstrap.ts';
+import { hashKey } from './key-text.ts';
+
+const stores: Storage[] = [];
+let storage: Storage;
+async function open(): Promise<Storage> {
+  const opened = await openSqliteStorage(':memory:');
+  stores.push(opened);
+  await opened.migrate();
+  return opened;
+}
+beforeEach(async () => {
+  storage = await open();
+});
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+});
+
+const plan = (fields: Partial<BootstrapPlan> = {}): BootstrapPlan => ({
+  workspaces: [{ id: '00000000-0000-4000-8000-0000000000a1', name: 'main' }, { name: 'other' }],
+  members: [{ id: 'ada', workspaces: ['main', 'other'] }],
+  keys: [
+    { key: 'key-of-ada', name: 'app', workspace: 'main', member: 'ada' },
+    { key: 'key-of-all', name: 'org', workspace: 'other', acts_as: 'organization' },
+    { key: 'key-of-admin', name: 'admin', kind: 'management' },
+  ],
+  ...fields,
+});
+const readAll = async ({ access }: Storage) => ({
+  revision: await access.readRevision(),
+  keys: await access.listKeys(),
+  workspaces: await access.listWorkspaces(),
+  members: await access.listMembers(),
+  memberships: await access.listMemberships(),
+});
+
+describe('bootstrap', () => {
+  it('makes workspaces, members and keys of every kind', async () => {
+    await applyBootstrap(storage.access, plan());
+    const { keys, workspaces, memberships } = await readAll(storage);
+    const idOf = (name: string) => workspaces.find((workspace) => workspace.name === name)!.id;
+    expect(idOf('main')).toBe('00000000-0000-4000-8000-0000000000a1');
+    expect(memberships).toHaveLength(2);
+    const find = (text: string) => keys.find(({ hash }) => hash === hashKey(text));
+    expect(find('key-of-ada')).toMatchObject({ kind: 'member', memberId: 'ada', workspaceId: idOf('main') });
+    expect(find('key-of-all')).toMatchObject({ kind: 'organization', memberId: null, workspaceId: idOf('other') });
+    expect(find('key-of-admin')).toMatchObject({ kind: 'management', memberId: null, workspaceId: '' });
+  });
+
+  it('changes nothing when it is applied again', async () => {
+    await applyBootstrap(storage.access, plan());
+    const before = await readAll(storage);
+    await applyBootstrap(storage.access, plan());
+    expect(await readAll(storage)).toEqual(before);
+  });
+
+  it('changes what the file says otherwise, and leaves alone what it does not name', async () => {
+    await applyBootstrap(storage.access, plan());
+    const [app] = plan().keys;
+    await applyBootstrap(storage.access, plan({ keys: [{ ...app!, disabled: true, name: 'renamed' }] }));
+    const { keys } = await readAll(storage);
+    expect(keys).toHaveLength(3);
+    expect(keys.find(({ hash }) => hash === hashKey('key-of-ada'))).toMatchObject({ disabled: true, name: 'renamed' });
+  });
+
+  it('gives a workspace without id the same one wherever it is made, in the form of a UUID', async () => {
+    const ids: string[] = [];
+    for (const store of [storage, await open()]) {
+      await applyBootstrap(store.access, plan());
+      ids.push((await store.access.listWorkspaces()).find(({ name }) => name === 'other')!.id);
+    }
+    expect(ids[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(ids[1]).toBe(ids[0]);
+  });
+
+  it('says which workspace is not there', async () => {
+    await expect(
+      applyBootstrap(storage.access, plan({ members: [{ id: 'ada', workspaces: ['nowhere'] }] })),
+    ).rejects.toThrow('bootstrap names the workspace nowhere, which does not exist.');
+  });
+});
+
+describe('the first keys', () => {
+  it('are made when there is none, once, in the workspace default', async () => {
+    const first = await createFirstKeys(storage.access);
+    const { keys, workspaces } = await readAll(storage);
+    expect(keys.map(({ hash }) => hash).sort()).toEqual([hashKey(first!.inference), hashKey(first!.management)].sort());
+    expect(workspaces).toMatchObject([{ name: 'default' }]);
+    expect(keys).toContainEqual(expect.objectContaining({ kind: 'member', memberId: 'owner' }));
+    expect(keys).toContainEqual(expect.objectContaining({ kind: 'management', memberId: null }));
+    expect(await createFirstKeys(storage.access)).toBeUndefined();
+  });
+
+  it('are not made when the configuration brings a key, and belong to its workspace when it brings only that', async () => {
+    await applyBootstrap(storage.access, plan({ keys: [], members: [] }));
+    await createFirstKeys(storage.access);
+    expect(await storage.access.listWorkspaces()).toHaveLength(2);
+    const other = await open();
+    await applyBootstrap(other.access, plan());
+    expect(await createFirstKeys(other.access)).toBeUndefined();
+  });
+});

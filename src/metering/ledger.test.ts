@@ -1,0 +1,181 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { makeEntry } from '../platform/storage/ledger-contract.ts';
+import { type EntryStore, type Ledger, openLedger } from './ledger.ts';
+
+let folder: string;
+const ledgers: Ledger[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'headgate-ledger-'));
+});
+afterEach(async () => {
+  for (const ledger of ledgers.splice(0)) await ledger.close().catch(() => {});
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A store in memory that can be taken away, or made to wait. */
+function createStore() {
+  const entries = new Map<string, LedgerEntry>();
+  const store = {
+    entries,
+    isGone: false,
+    appends: 0,
+    gate: Promise.resolve(),
+    async append(batch: readonly LedgerEntry[]) {
+      store.appends++;
+      await store.gate;
+      if (store.isGone) throw new Error('gone');
+      for (const entry of batch) if (!entries.has(entry.id)) entries.set(entry.id, entry);
+    },
+    async find(workspaceId: string, id: string) {
+      if (store.isGone) throw new Error('gone');
+      const entry = entries.get(id);
+      return entry?.workspaceId === workspaceId ? entry : undefined;
+    },
+  } satisfies EntryStore & Record<string, unknown>;
+  return store;
+}
+const troubles: string[] = [];
+beforeEach(() => void troubles.splice(0));
+async function open(store: EntryStore): Promise<Ledger> {
+  const ledger = await openLedger({ folder, store, onTrouble: (message) => troubles.push(message) });
+  ledgers.push(ledger);
+  return ledger;
+}
+
+describe('the ledger', () => {
+  it('brings what is booked to the store by itself, many at a time, in order', async () => {
+    const store = createStore();
+    const ledger = await open(store);
+    const booked = Array.from({ length: 250 }, () => makeEntry());
+    for (const entry of booked) ledger.book(entry);
+    await expect.poll(() => store.entries.size).toBe(250);
+    expect([...store.entries.values()]).toEqual(booked);
+    expect(store.appends).toBeLessThan(10);
+    expect(troubles).toEqual([]);
+  });
+
+  it('finds an entry that is on its way, also while the store takes it, for its workspace alone', async () => {
+    const store = createStore();
+    const ledger = await open(store);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.gate = promise;
+    const entry = makeEntry();
+    ledger.book(entry);
+    expect(await ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
+    const flushed = ledger.flush();
+    expect(await ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
+    expect(await ledger.find('another', entry.id)).toBeUndefined();
+    resolve();
+    await flushed;
+    expect(await ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
+    expect(await ledger.find('another', entry.id)).toBeUndefined();
+  });
+
+  it('keeps entries while the store is gone, says so once, and stores each once when it is back', async () => {
+    const store = createStore();
+    const ledger = await open(store);
+    store.isGone = true;
+    const booked = Array.from({ length: 5 }, () => makeEntry());
+    for (const entry of booked) {
+      ledger.book(entry);
+      await expect(ledger.flush()).rejects.toThrow('gone');
+    }
+    expect(ledger.accepting).toBe(true);
+    expect(troubles).toEqual(['The store does not take ledger entries; they wait in the journal.']);
+    await expect(ledger.find('w', 'gen-unknown')).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 5 });
+    expect(await ledger.find(booked[0]!.workspaceId, booked[0]!.id)).toEqual(booked[0]);
+
+    store.isGone = false;
+    await ledger.flush();
+    expect([...store.entries.values()]).toEqual(booked);
+    store.isGone = true;
+    ledger.book(makeEntry());
+    await expect(ledger.flush()).rejects.toThrow('gone');
+    expect(troubles).toHaveLength(2); // a new streak
+  });
+
+  it('leaves to the next start what the store did not take, and that start stores it once', async () => {
+    const store = createStore();
+    const ledger = await open(store);
+    store.isGone = true;
+    const entry = makeEntry();
+    ledger.book(entry);
+    await expect(ledger.close()).rejects.toThrow('gone');
+    await expect(open(store)).rejects.toThrow('gone'); // and the next one may find it gone, too
+    expect(readdirSync(folder)).toHaveLength(1);
+    store.isGone = false;
+    await open(store);
+    expect([...store.entries.values()]).toEqual([entry]);
+    await open(store);
+    expect(store.entries.size).toBe(1);
+  });
+
+  it('stores what was booked during a flush in the next one', async () => {
+    const store = createStore();
+    const ledger = await open(store);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.gate = promise;
+    ledger.book(makeEntry());
+    const first = ledger.flush();
+    const late = makeEntry();
+    ledger.book(late);
+    const second = ledger.flush();
+    resolve();
+    await Promise.all([first, second]);
+    expect(store.entries.has(late.id)).toBe(true);
+    await ledger.close();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+describe('a ledger whose journal cannot be written', () => {
+  /** Its journal is closed under it. */
+  async function openBroken(store: EntryStore) {
+    const ledger = await open(store);
+    await ledger.close();
+    ledgers.length = 0;
+    return ledger;
+  }
+
+  it('takes no new work until the store has what was booked', async () => {
+    const store = createStore();
+    const ledger = await openBroken(store);
+    expect(ledger.accepting).toBe(true);
+    const entry = makeEntry();
+    ledger.book(entry);
+    expect(ledger.accepting).toBe(false);
+    expect(troubles[0]).toContain('cannot be written; no new work is taken');
+    await ledger.flush();
+    expect(ledger.accepting).toBe(true);
+    expect([...store.entries.values()]).toEqual([entry]);
+  });
+
+  it('counts what was booked while the store took the ones before', async () => {
+    const store = createStore();
+    const ledger = await openBroken(store);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.gate = promise;
+    ledger.book(makeEntry());
+    const flushed = ledger.flush();
+    ledger.book(makeEntry());
+    resolve();
+    await flushed;
+    expect(ledger.accepting).toBe(false);
+    await ledger.flush();
+    expect(ledger.accepting).toBe(true);
+  });
+
+  it('tells at its end what the store did not take either', async () => {
+    const store = createStore();
+    const ledger = await openBroken(store);
+    store.isGone = true;
+    const entry = makeEntry();
+    ledger.book(entry);
+    await expect(ledger.close()).rejects.toThrow();
+    expect(troubles.at(-1)).toContain(`Lost from the ledger: {"id":"${entry.id}"`);
+  });
+});

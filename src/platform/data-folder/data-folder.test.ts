@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readMasterKey, takeDataFolder } from './data-folder.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = join(mkdtempSync(join(tmpdir(), 'headgate-folder-')), 'data');
+});
+afterEach(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
+const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+describe('the data folder', () => {
+  it('is made for its user alone, says who has it, and is given back', () => {
+    const giveBack = takeDataFolder(folder);
+    expect(mode(folder)).toBe('700');
+    expect(mode(join(folder, 'gateway.lock'))).toBe('600');
+    expect(readFileSync(join(folder, 'gateway.pid'), 'utf8')).toBe(`${process.pid}\n`);
+    giveBack();
+    expect(readdirSync(folder)).toEqual(['gateway.lock']);
+    takeDataFolder(folder)();
+  });
+
+  it('has one holder at a time, in one process too', () => {
+    const giveBack = takeDataFolder(folder);
+    expect(() => takeDataFolder(folder)).toThrow(
+      `The data folder ${folder} is in use by the process ${process.pid}. Stop that gateway, or give this one a folder of its own with --data.`,
+    );
+    rmSync(join(folder, 'gateway.pid'));
+    expect(() => takeDataFolder(folder)).toThrow('is in use by another process');
+    giveBack();
+  });
+
+  it('is free when its holder was killed, whoever has that process id now', async () => {
+    const source = new URL('data-folder.ts', import.meta.url);
+    const program = `import { takeDataFolder } from '${source}'; takeDataFolder(process.argv[1]); console.log('taken'); setInterval(() => {}, 1000);`;
+    const holder = spawn(process.execPath, ['--input-type=module', '--eval', program, folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(holder.stdout, 'data');
+    expect(() => takeDataFolder(folder)).toThrow(`in use by the process ${holder.pid}.`);
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    writeFileSync(join(folder, 'gateway.pid'), String(process.ppid));
+    takeDataFolder(folder)();
+    expect(existsSync(join(folder, 'gateway.pid'))).toBe(false);
+  });
+
+  it('that cannot be made is told with what to do', () => {
+    writeFileSync(join(folder, '..', 'a-file'), '');
+    expect(() => takeDataFolder(join(folder, '..', 'a-file', 'data'))).toThrow(
+      /cannot be written \(ENOTDIR.*--data\.$/,
+    );
+  });
+});
+
+describe('the master key', () => {
+  it('is made once, 256 random bits that its user alone can read, and read again', () => {
+    takeDataFolder(folder)();
+    const made = readMasterKey(folder, undefined);
+    expect(made.toString()).toMatch(/^[0-9a-f]{64}$/);
+    expect(mode(join(folder, 'master.key'))).toBe('600');
+    expect(readMasterKey(folder, undefined)).toEqual(made);
+    expect(readdirSync(folder)).toEqual(['gateway.lock', 'master.key']);
+  });
+
+  it('is the configured one when there is one, and is then not kept', () => {
+    takeDataFolder(folder)();
+    expect(readMasterKey(folder, 'configured').toString()).toBe('configured');
+    expect(existsSync(join(folder, 'master.key'))).toBe(false);
+  });
+
+  it.each(['', '\n'])('is refused when the file is empty: %j', (text) => {
+    takeDataFolder(folder)();
+    writeFileSync(join(folder, 'master.key'), text);
+    chmodSync(join(folder, 'master.key'), 0o600);
+    expect(() => readMasterKey(folder, undefined)).toThrow(/master\.key is empty\. Restore it/);
+  });
+});
