@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, vi } from 'vitest';
+
+/** A row of the table `ledger`; flags are 0 or 1. */
+export interface LedgerRow {
+  id: string;
+  outcome: string;
+  status: number;
+  estimated: number;
+  priced: number;
+  cost_nano_usd: number;
+  [column: string]: unknown;
+}
+
+/** The rows of a session, once there are any: what was just booked comes to the store a moment later. */
+export function rowsOf(dataDir: string, sessionId: string): Promise<LedgerRow[]> {
+  return vi.waitFor(
+    () => {
+      const rows = readRows(dataDir).filter((row) => row['session_id'] === sessionId);
+      expect(rows).not.toEqual([]);
+      return rows;
+    },
+    { timeout: 5000, interval: 20 },
+  );
+}
+
+/** All that is in the store of a data folder, in no order. */
+export function readRows(dataDir: string): LedgerRow[] {
+  const database = new DatabaseSync(join(dataDir, 'headgate.db'), { readOnly: true, timeout: 5000 });
+  try {
+    return database.prepare('select * from ledger').all() as unknown as LedgerRow[];
+  } finally {
+    database.close();
+  }
+}
+
+let sessions = 0;
+/** A session of one's own, by which a row is found. */
+export const newSession = (): string => `session-${++sessions}`;

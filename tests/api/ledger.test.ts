@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { json } from '../../src/testing/answers.ts';
+import {
+  answer,
+  type Case,
+  cases,
+  chatChunk,
+  complaint,
+  type Lab,
+  openFrames,
+  openLab,
+  provider,
+  stream,
+  streamFrames,
+  wholeBody,
+} from './lab.ts';
+import { newSession, readRows, rowsOf } from './ledger-rows.ts';
+import type { Outcome } from './outcome.ts';
+
+/** Not a round one among them: sums of such prices show every rounding. */
+const pricing = {
+  prompt: '0.0000012345',
+  completion: '0.0000067891',
+  cache_read: '0.00000012347',
+  request: '0.000001',
+};
+const foreignKey = 'test-foreign-key-00001';
+const names = { priced: { pricing }, unpriced: {}, free: { pricing: { prompt: 0, completion: 0 } } };
+
+let lab: Lab;
+beforeAll(async () => {
+  lab = await openLab();
+  const providers = (['openai-chat', 'openai-responses'] as const).map((wire) =>
+    provider(wire, 'shop', lab.upstream, {
+      name: 'Shop',
+      models: Object.entries(names).map(([name, more]) => ({ model: `${wire}/${name}`, upstream_model: 'm', ...more })),
+    }),
+  );
+  await lab.gateway.reload({
+    providers,
+    bootstrap: { keys: [{ key: foreignKey, name: 'foreign', workspace: 'other', acts_as: 'organization' }] },
+  });
+});
+afterAll(() => lab.close());
+
+const generationOf = async ({ headers }: Outcome, key?: string): Promise<Response> =>
+  lab.gateway.get(`/generation?id=${headers.get('x-generation-id')}`, key === undefined ? {} : { key });
+
+describe.each(cases)('$wire, $mode', (how) => {
+  const { wire, mode } = how;
+
+  it('books an answer once, to the nano-dollar', async () => {
+    const session = newSession();
+    lab.upstream.always(answer(how));
+    const outcome = await lab.ask(how, { model: `${wire}/priced`, body: { session_id: session } });
+    // 15 fresh and 5 cached tokens in, 10 out, and the request.
+    const input = Math.round(15 * 1234.5 + 5 * 123.47) + 1000;
+    const output = Math.round(10 * 6789.1);
+    expect(await rowsOf(lab.gateway.dataDir, session)).toMatchObject([
+      {
+        id: outcome.headers.get('x-generation-id'),
+        outcome: 'completed',
+        status: 200,
+        model: `${wire}/priced`,
+        requested_model: `${wire}/priced`,
+        provider: 'Shop',
+        input_tokens: 20,
+        cached_tokens: 5,
+        output_tokens: 10,
+        cost_nano_usd: input + output,
+        priced: 1,
+        estimated: 0,
+        streamed: mode === 'streamed' ? 1 : 0,
+        member_id: 'ada',
+      },
+    ]);
+    expect(outcome.response?.usage).toEqual({
+      input_tokens: 20,
+      input_tokens_details: { cached_tokens: 5 },
+      output_tokens: 10,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 30,
+      cost: (input + output) / 1e9,
+      cost_details: { upstream_inference_input_cost: input / 1e9, upstream_inference_output_cost: output / 1e9 },
+      is_byok: false,
+    });
+  });
+
+  it('tells of it at /generation, to keys of its workspace alone', async () => {
+    lab.upstream.always(answer(how));
+    const outcome = await lab.ask(how, { model: `${wire}/priced` });
+    const own = await generationOf(outcome);
+    expect(own.status).toBe(200);
+    expect(await own.json()).toMatchObject({
+      data: {
+        id: outcome.headers.get('x-generation-id'),
+        model: `${wire}/priced`,
+        provider_name: 'Shop',
+        streamed: mode === 'streamed',
+        cancelled: false,
+        finish_reason: 'stop',
+        tokens_prompt: 20,
+        tokens_completion: 10,
+        native_tokens_cached: 5,
+        total_cost: outcome.response?.usage?.cost,
+        usage_estimated: false,
+      },
+    });
+    expect((await generationOf(outcome, lab.gateway.organizationKey)).status).toBe(200);
+    const foreign = await generationOf(outcome, foreignKey);
+    expect(foreign.status).toBe(404);
+    expect(await foreign.json()).toMatchObject({ error: { code: 404, metadata: { error_type: 'not_found' } } });
+  });
+
+  it('says null, never zero, when no price is known', async () => {
+    lab.upstream.always(answer(how));
+    const session = newSession();
+    const outcome = await lab.ask(how, { model: `${wire}/unpriced`, body: { session_id: session } });
+    expect(outcome.response?.usage).toMatchObject({ cost: null, input_tokens: 20 });
+    expect(outcome.response?.usage).not.toHaveProperty('cost_details');
+    expect(await (await generationOf(outcome)).json()).toMatchObject({
+      data: { total_cost: null, usage: null, tokens_prompt: 20 },
+    });
+    expect(await rowsOf(lab.gateway.dataDir, session)).toMatchObject([{ priced: 0, cost_nano_usd: 0 }]);
+  });
+
+  it('says zero when the price is zero', async () => {
+    lab.upstream.always(answer(how));
+    const outcome = await lab.ask(how, { model: `${wire}/free` });
+    expect(outcome.response?.usage).toMatchObject({ cost: 0 });
+    expect(await (await generationOf(outcome)).json()).toMatchObject({ data: { total_cost: 0 } });
+  });
+
+  it.each([400, 401, 429, 500])('books an answer of status %i at no cost', async (status) => {
+    lab.upstream.always(json(complaint('No.'), { status }));
+    const outcome = await lab.ask(how, { model: `${wire}/priced` });
+    const generation = (await (await generationOf(outcome)).json()) as { data: object };
+    expect(generation.data).toMatchObject({
+      status: outcome.status,
+      error_type: outcome.envelope?.error.metadata['error_type'],
+      total_cost: 0,
+      tokens_prompt: 0,
+      tokens_completion: 0,
+      provider_name: null,
+      finish_reason: 'failed',
+      usage_estimated: false,
+    });
+  });
+
+  it('books what a cut stream has said, as an estimate', async () => {
+    const words = 'four score and seven years ago';
+    lab.upstream.always(stream(wire, openFrames(wire, [words]), { done: false }));
+    const outcome = await lab.ask(how, { model: `${wire}/priced` });
+    const { data } = (await (await generationOf(outcome)).json()) as { data: Record<string, number | boolean> };
+    if (mode === 'buffered') {
+      expect(data).toMatchObject({ status: 502, total_cost: 0, tokens_completion: 0 });
+      return;
+    }
+    expect(data).toMatchObject({ status: 502, usage_estimated: true, finish_reason: 'failed' });
+    expect(data['tokens_completion']).toBe(Math.ceil(words.length / 4));
+    expect(data['total_cost']).toBeGreaterThan(0);
+    expect(outcome.response?.usage).toMatchObject({ cost: data['total_cost'] });
+  });
+
+  it('books an answer without counts as an estimate', async () => {
+    lab.upstream.always(uncounted(how));
+    const outcome = await lab.ask(how, { model: `${wire}/priced` });
+    expect(outcome.response).toMatchObject({ status: 'completed', usage: { output_tokens: 3 } });
+    expect(await (await generationOf(outcome)).json()).toMatchObject({
+      data: { status: 200, usage_estimated: true, tokens_completion: 3 },
+    });
+  });
+
+  it('books the model and the price of the endpoint that answered', async () => {
+    lab.upstream.respond(json(complaint('No.'), { status: 500 }));
+    lab.upstream.always(answer(how));
+    const body = { model: `${wire}/free`, models: [`${wire}/priced`], session_id: newSession() };
+    const outcome = await lab.ask(how, { body });
+    expect(outcome.response?.model).toBe(`${wire}/priced`);
+    const [row] = await rowsOf(lab.gateway.dataDir, body.session_id);
+    expect(row).toMatchObject({ requested_model: `${wire}/free`, model: `${wire}/priced`, outcome: 'completed' });
+    expect(row?.cost_nano_usd).toBeGreaterThan(0);
+  });
+
+  it('books nothing for a body that was refused', async () => {
+    const body = { temperature: 'warm', session_id: newSession() };
+    const refused = await lab.ask(how, { model: `${wire}/priced`, body });
+    expect(refused.status).toBe(400);
+    expect((await generationOf(refused)).status).toBe(404);
+    expect(readRows(lab.gateway.dataDir).some((row) => row['session_id'] === body.session_id)).toBe(false);
+  });
+});
+
+it.each([
+  ['', 400],
+  ['?id=', 400],
+  ['?id=gen-000000000000000000000000', 404],
+  ['?id=a&id=b', 400],
+])('answers GET /generation%s with %i', async (query, status) => {
+  expect((await lab.gateway.get(`/generation${query}`)).status).toBe(status);
+});
+
+/** An answer of "Hello there." from a provider that counts nothing. */
+function uncounted({ wire, mode }: Case) {
+  const without = (value: object): object =>
+    JSON.parse(JSON.stringify(value), (key, member) => (key === 'usage' ? null : member)) as object;
+  if (mode === 'buffered') return json(without(wholeBody(wire)));
+  const frames = streamFrames(wire).map(without);
+  return stream(wire, wire === 'openai-chat' ? [...frames.slice(0, -2), chatChunk({}, 'stop')] : frames);
+}
