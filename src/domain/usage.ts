@@ -29,6 +29,17 @@ export function usage(counts: Partial<Usage> & Pick<Usage, 'inputTokens' | 'outp
   return all;
 }
 
+/** More tokens than any one answer can have. */
+const MOST_TOKENS = 1_000_000_000;
+
+/** Whether a provider's report can be true: whole numbers, none below zero or beyond all measure. */
+export function isCredible(reported: Usage): boolean {
+  const { inputTokens, outputTokens, totalTokens, cachedTokens, cacheWriteTokens = 0, reasoningTokens } = reported;
+  return [inputTokens, outputTokens, totalTokens, cachedTokens, cacheWriteTokens, reasoningTokens].every(
+    (count) => Number.isInteger(count) && count >= 0 && count <= MOST_TOKENS,
+  );
+}
+
 /** What an answer cost. Money is integer nano-dollars: 1 USD = 1,000,000,000. */
 export interface Cost {
   inputNanoUsd: bigint;

@@ -1,15 +1,16 @@
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { type Cost, usage as emptyUsage, type Usage } from '../domain/usage.ts';
+import { type Cost, usage as emptyUsage, isCredible, type Usage } from '../domain/usage.ts';
 import { costOf, estimateUsage } from '../metering/cost.ts';
 import type { Run } from './run.ts';
 
 /**
- * Settles what a run used and cost: as the provider reported it, or, when output was made and nothing was reported, as
- * an estimate that says so.
+ * Settles what a run used and cost: as the provider reported it, or, when output was made and nothing credible was
+ * reported, as an estimate that says so.
  */
 export function settleRun(run: Run): void {
   if (run.cost) return;
-  run.usage = run.finish?.usage ?? estimate(run);
+  const reported = run.finish?.usage;
+  run.usage = reported && isCredible(reported) ? reported : estimate(run);
   run.cost = run.selected ? costOf(run.selected.pricing, run.usage) : free;
 }
 
