@@ -206,6 +206,21 @@ describe('headgate keys', () => {
     expect((await call(['keys', 'disable', 'three'])).stderr).toContain('No key has the hash, prefix or name "three"');
   });
 
+  it('warns when the configuration would bring a disabled key back', async () => {
+    const owner = 'workspace: main, acts_as: organization';
+    const keys = (more: string) => `bootstrap:
+  workspaces: [{ name: main }]
+  keys: [{ key: a-test-key, name: app, ${owner}${more} }]
+`;
+    write('headgate.yaml', keys(''));
+    const { running } = await startUp();
+    running.child.kill('SIGTERM');
+    expect(await running.exit).toBe(0);
+    expect((await call(['keys', 'disable', 'app'])).stderr).toContain('write "disabled: true" there, too');
+    write('headgate.yaml', keys(', disabled: true'));
+    expect((await call(['keys', 'disable', 'app'])).stderr).toBe('');
+  });
+
   it.each([
     [['--organization'], /inference key that acts as the organization/, /^sk-rt-v1-/],
     [['--management'], /"management key": management key/, /^sk-rt-mgmt-v1-/],

@@ -167,13 +167,19 @@ function writeKey(key: KeyRecord, workspaceNames: ReadonlyMap<string, string>) {
  *
  * @throws {CommandError} when none or several are meant
  */
-export async function disableKey({ stdout }: Terminal, config: Config, wanted: string): Promise<void> {
+export async function disableKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
   const key = await withStore(config, async ({ access }) => {
     const found = findKey(await access.listKeys(), wanted);
     return access.setKeyDisabled(found.hash, true);
   });
   if (!key) throw new CommandError(`The key "${wanted}" is gone.`);
   stdout.write(`Disabled "${key.name}" (${key.label}). A running gateway refuses it within a second.\n`);
+  const comesBack = config.bootstrap.keys.some((one) => hashKey(one.key) === key.hash && one.disabled !== true);
+  if (comesBack) {
+    stderr.write(
+      'It stands in bootstrap.keys: write "disabled: true" there, too, or the next start or reload enables it again.\n',
+    );
+  }
 }
 
 function findKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
