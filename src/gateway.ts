@@ -51,12 +51,12 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
-/** How long an aborted stream has to tell its client so. */
+/** How long an aborted stream has to tell its client so, and a store to say good-bye. */
 const LAST_WORDS_MS = 1000;
 /** How long the store has to show that it is there. */
 const PING_MS = 2000;
-/** How long a store that does not answer holds up the end. What it has not taken by then stays in the journal. */
-const STORE_CLOSE_MS = 3000;
+/** How long the last entries have to reach the store. Those that do not stay in the journal. */
+const FLUSH_MS = 3000;
 
 /** The composition root: configuration → adapters → gateway. The only file that names concrete adapters. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -75,7 +75,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
   held.defer(takeDataFolder(dataDir));
   const storage = await openStorage(config.storage.url, dataDir);
   held.defer(() =>
-    within(STORE_CLOSE_MS, storage.close()).catch((error) =>
+    within(LAST_WORDS_MS, storage.close()).catch((error) =>
       log.error({ err: error }, 'The store was left without a good-bye.'),
     ),
   );
@@ -92,9 +92,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
     onTrouble: (message, error) => log.error({ err: error }, message),
   });
   held.defer(() =>
-    within(STORE_CLOSE_MS, ledger.close()).catch((error) =>
-      log.error({ err: error }, 'Ledger entries stay in the journal.'),
-    ),
+    within(FLUSH_MS, ledger.close()).catch((error) => log.error({ err: error }, 'Ledger entries stay in the journal.')),
   );
   const access = await openAccess(storage.access, (error) =>
     log.error({ err: error }, 'The store does not tell the keys.'),
