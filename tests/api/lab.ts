@@ -144,11 +144,6 @@ export function streamText(wire: WireName, frames: object[] = streamFrames(wire)
 }
 const done = 'data: [DONE]\n\n';
 
-/** Bytes of the text up to a place inside its first words, so that some of the answer has been seen by then. */
-export function bytesUntil(text: string, mark: string): number {
-  return Buffer.byteLength(text.slice(0, text.indexOf(mark)));
-}
-
 /** An error object, in a body or a frame. */
 export const complaint = (message: string, more: object = {}) => ({ error: { message, ...more } });
 

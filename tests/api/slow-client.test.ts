@@ -93,7 +93,7 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
   });
 
   it('gets all of it, in order, as soon as it reads', async () => {
-    const counter = counted(wire, 640); // 20 MiB
+    const counter = counted(wire, 400); // 12.5 MiB
     lab.upstream.always(counter.answer);
     const socket = askSlowly(wire);
     await standstill(counter);
@@ -109,7 +109,7 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
         .map((line) => line.split(': ') as [string, string]),
     );
     const outcome = readOutcome(await readStream(new Response(unchunked(raw.slice(head + 4)), { headers })));
-    expectText(outcome, word.repeat(640));
+    expectText(outcome, word.repeat(400));
   });
 });
 

@@ -1,0 +1,250 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GatewayError } from '../domain/errors.ts';
+import { bytes, hugeBody, json, resetBeforeHeaders, stallAfter, stallBeforeHeaders } from '../testing/answers.ts';
+import { type ScriptedUpstream, startUpstream } from '../testing/scripted-upstream.ts';
+import { createUpstream, type Upstream, type UpstreamAnswer } from './transport.ts';
+
+const timeouts = { connectMs: 1000, firstByteMs: 2000, idleMs: 2000, totalMs: 5000 };
+const never = new AbortController().signal;
+
+let scripted: ScriptedUpstream;
+let upstream: Upstream;
+beforeEach(async () => {
+  scripted = await startUpstream();
+  upstream = createUpstream({ name: 'Acme', baseUrl: scripted.url, timeouts });
+});
+afterEach(async () => {
+  await upstream.close(true);
+  await scripted.close();
+});
+
+const send = (to = upstream, signal = never): Promise<UpstreamAnswer> =>
+  to.send('/chat', ['content-type', 'application/json'], '{"a":1}', signal);
+
+async function readAll(answer: UpstreamAnswer): Promise<string> {
+  const pieces: Buffer[] = [];
+  for (let batch = await answer.read(); batch !== undefined; batch = await answer.read()) pieces.push(...batch);
+  answer.release();
+  await nextTurn(); // the connection is free again when the turn in which it ended is over
+  return Buffer.concat(pieces).toString();
+}
+
+const timed = (changes: Partial<typeof timeouts>): Upstream =>
+  createUpstream({ name: 'Acme', baseUrl: scripted.url, timeouts: { ...timeouts, ...changes } });
+
+describe('the network of a provider', () => {
+  it('sends to the path behind the base URL, and keeps its query', async () => {
+    scripted.always(json({ ok: true }));
+    const azure = createUpstream({ name: 'Acme', baseUrl: `${scripted.url}/deep/?api-version=7`, timeouts });
+    const answer = await send(azure);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('application/json');
+    expect(await readAll(answer)).toBe('{"ok":true}');
+    expect(scripted.requests[0]).toMatchObject({
+      method: 'POST',
+      path: '/v1/deep/chat?api-version=7',
+      text: '{"a":1}',
+    });
+    await azure.close(true);
+  });
+
+  it('uses a connection again whose answer was read', async () => {
+    scripted.always(json({}));
+    for (let count = 0; count < 3; count++) await readAll(await send());
+    expect(scripted.connectionCount).toBe(1);
+  });
+
+  it('uses a connection again whose answer was left unread, when it is short', async () => {
+    scripted.always(json({ padding: 'x'.repeat(10_000) }));
+    for (let count = 0; count < 3; count++) {
+      (await send()).release();
+      await scripted.requests.at(-1)!.closed;
+      await nextTurn();
+    }
+    expect(scripted.connectionCount).toBe(1);
+  });
+
+  it('drops a connection whose answer was left unread, when it is long', async () => {
+    scripted.always(hugeBody(1_000_000_000));
+    (await send()).release();
+    expect(await scripted.requests[0]!.closed).toBe('aborted');
+  });
+
+  it('reads no further than somebody takes', async () => {
+    scripted.always(hugeBody(1_000_000_000));
+    const answer = await send();
+    const first = await answer.read();
+    expect(Buffer.concat(first!).length).toBeLessThan(1_000_000);
+    const client = new AbortController();
+    const second = await send(upstream, client.signal);
+    client.abort(new GatewayError('client_closed', 'The client left.'));
+    await expect(readAll(second)).rejects.toThrow('The client left.');
+    expect(await scripted.requests[1]!.closed).toBe('aborted');
+    expect(scripted.requests[0]!.aborted).toBe(false);
+    answer.release();
+  });
+
+  it('gives what has arrived before it tells that the rest is missing', async () => {
+    scripted.always(stallAfter(10, json({ padding: 'x'.repeat(100) })));
+    const client = new AbortController();
+    const answer = await send(upstream, client.signal);
+    expect(Buffer.concat((await answer.read())!).toString()).toBe('{"padding"');
+    client.abort(new GatewayError('client_closed', 'The client left.'));
+    await expect(answer.read()).rejects.toThrow('The client left.');
+  });
+});
+
+describe('the time limits', () => {
+  it('tell which of them it was', async () => {
+    const hasty = timed({ firstByteMs: 60, idleMs: 60 });
+    scripted.always(stallBeforeHeaders());
+    await expect(send(hasty)).rejects.toMatchObject({
+      kind: 'upstream_timeout',
+      retryable: true,
+      message: 'Acme sent no answer within 60 ms.',
+    });
+    scripted.always(stallAfter(5, json({ padding: 'x' })));
+    await expect(send(hasty).then(readAll)).rejects.toThrow('Acme fell silent for 60 ms in the middle of its answer.');
+    const brief = timed({ totalMs: 80 });
+    await expect(send(brief).then(readAll)).rejects.toThrow('Acme took longer than 80 ms in all.');
+    await Promise.all([hasty.close(true), brief.close(true)]);
+  });
+
+  it('do not run while it is we who do not read', async () => {
+    const hasty = timed({ idleMs: 60 });
+    scripted.always(hugeBody(3_000_000));
+    const answer = await send(hasty);
+    // Long enough for the limit to pass while the connection is paused.
+    const pausedAt = performance.now();
+    await vi.waitUntil(() => performance.now() - pausedAt > 150);
+    expect((await readAll(answer)).length).toBe(3_000_000);
+    await hasty.close(true);
+  });
+
+  it('do not run any more when the answer is over', async () => {
+    const hasty = timed({ idleMs: 40, totalMs: 80 });
+    scripted.always(json({ ok: true }));
+    const answer = await send(hasty);
+    await scripted.requests[0]!.closed;
+    const overAt = performance.now();
+    await vi.waitUntil(() => performance.now() - overAt > 120);
+    expect(await readAll(answer)).toBe('{"ok":true}');
+    await hasty.close(true);
+  });
+});
+
+describe('a signal', () => {
+  it('that fired already sends nothing', async () => {
+    const reason = new GatewayError('client_closed', 'The client left.');
+    await expect(send(upstream, AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(scripted.connectionCount).toBe(0);
+  });
+
+  it('that fires before the headers gives its reason', async () => {
+    scripted.always(stallBeforeHeaders());
+    const client = new AbortController();
+    const reason = new GatewayError('client_closed', 'The client left.');
+    const asked = send(upstream, client.signal);
+    const request = await scripted.nextRequest();
+    client.abort(reason);
+    await expect(asked).rejects.toBe(reason);
+    expect(await request.closed).toBe('aborted');
+  });
+
+  it('is let go when the answer is over', async () => {
+    scripted.always(json({}));
+    const client = new AbortController();
+    const remove = vi.spyOn(client.signal, 'removeEventListener');
+    await readAll(await send(upstream, client.signal));
+    expect(remove).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('a connection that was kept', () => {
+  it('and reset meanwhile is replaced', async () => {
+    scripted.respond(json({ count: 1 }));
+    await readAll(await send());
+    scripted.respond(resetBeforeHeaders());
+    scripted.respond(json({ count: 2 }));
+    expect(await readAll(await send())).toBe('{"count":2}');
+  });
+
+  it('is replaced once', async () => {
+    scripted.respond(json({ count: 1 }));
+    await readAll(await send());
+    scripted.always(resetBeforeHeaders());
+    await expect(send()).rejects.toMatchObject({ kind: 'upstream_failed', retryable: true });
+    expect(scripted.requests).toHaveLength(3);
+  });
+
+  it('is not replaced when some of an answer came', async () => {
+    let connections = 0;
+    const raw = await listen((socket) => {
+      connections++;
+      let requests = 0;
+      socket.on('data', () => {
+        if (++requests === 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+        else socket.end('HTTP/1.1 200 O');
+      });
+    });
+    const to = createUpstream({ name: 'Acme', baseUrl: raw.url, timeouts });
+    await readAll(await send(to));
+    await expect(send(to)).rejects.toThrow('closed the connection before its answer was complete');
+    expect(connections).toBe(1);
+    await to.close(true);
+    raw.server.close();
+  });
+});
+
+describe('what is no HTTP', () => {
+  it.each([
+    ['noise', 'hello\r\n\r\n', /not proper HTTP/],
+    ['a strange length', 'HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n', /not proper HTTP/],
+    ['half a head', 'HTTP/1.1 200 OK\r\ncontent-', /closed the connection/],
+    ['nothing', '', /closed the connection/],
+  ])('is a failure: %s', async (_name, text, message) => {
+    const raw = await listen((socket) => socket.once('data', () => socket.end(text)));
+    const to = createUpstream({ name: 'Acme', baseUrl: raw.url, timeouts });
+    await expect(send(to)).rejects.toMatchObject({ kind: 'upstream_failed', message: expect.stringMatching(message) });
+    await to.close(true);
+    raw.server.close();
+  });
+
+  it('is not what an interim answer is', async () => {
+    const raw = await listen((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')),
+    );
+    const to = createUpstream({ name: 'Acme', baseUrl: raw.url, timeouts });
+    expect(await readAll(await send(to))).toBe('{}');
+    await to.close(true);
+    raw.server.close();
+  });
+
+  it('tells a port where nobody listens, and a name that nobody has', async () => {
+    await scripted.down();
+    await expect(send()).rejects.toThrow('Acme cannot be reached (ECONNREFUSED).');
+    const nowhere = createUpstream({ name: 'Acme', baseUrl: 'http://headgate.invalid/v1', timeouts });
+    await expect(send(nowhere)).rejects.toThrow('its host name does not resolve');
+    await nowhere.close(true);
+  });
+});
+
+it('reads an empty body as the end', async () => {
+  scripted.always(bytes('', { status: 204 }));
+  const answer = await send();
+  expect(answer.status).toBe(204);
+  expect(await answer.read()).toBeUndefined();
+});
+
+async function listen(onConnection: (socket: Socket) => void): Promise<{ server: Server; url: string }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    onConnection(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}

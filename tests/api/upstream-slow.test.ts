@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Answer, drip, json, stallAfter, stallBeforeHeaders } from '../../src/testing/answers.ts';
+import type { ScriptedRequest } from '../../src/testing/scripted-upstream.ts';
+import { answer, type Case, cases, type Lab, openFrames, openLab, stream, type WireName } from './lab.ts';
+import { expectBroken, expectFailure, expectText, type Outcome } from './outcome.ts';
+
+let lab: Lab;
+beforeAll(async () => {
+  lab = await openLab();
+});
+afterAll(() => lab.close());
+
+/** Asks in all ways at once, since each of them takes its time, and waits until the upstream has been let go. */
+async function inAllWays(respond: (how: Case) => Answer, judge: (outcome: Outcome, how: Case) => void): Promise<void> {
+  const before = lab.upstream.requests.length;
+  lab.upstream.always((request) => respond(caseOf(request)));
+  await Promise.all(
+    cases.map(async (how) => {
+      const outcome = await lab.ask(how, { model: `${how.wire}/hasty` });
+      try {
+        judge(outcome, how);
+      } catch (error) {
+        throw new Error(`${how.wire}, ${how.mode}: ${(error as Error).message}`, { cause: error });
+      }
+    }),
+  );
+  for (const request of lab.upstream.requests.slice(before)) expect(await request.closed).toBe('aborted');
+}
+
+function caseOf({ path, body }: ScriptedRequest): Case {
+  const { stream: isStream } = body as { stream?: boolean };
+  const wire = path.endsWith('/responses') ? 'openai-responses' : 'openai-chat';
+  return { wire, mode: isStream ? 'streamed' : 'buffered' };
+}
+
+const words = (wire: WireName): Answer => stream(wire, openFrames(wire, ['Hel', 'lo']), { done: false });
+
+it('answers 524 when the headers do not come in time', () =>
+  inAllWays(
+    () => stallBeforeHeaders(),
+    (outcome) => expectFailure(outcome, 524, 'timeout', /no answer within 300 ms/),
+  ));
+
+it('answers 524 when the provider falls silent before any output', () =>
+  inAllWays(
+    (how) => stallAfter(20, answer(how)),
+    (outcome) => expectFailure(outcome, 524, 'timeout', /silent for 300 ms/),
+  ));
+
+it('answers 524 to an answer that drips without end before any output', () =>
+  inAllWays(
+    () => drip(json(' '.repeat(10_000)), 1, 20),
+    (outcome) => expectFailure(outcome, 524, 'timeout', /longer than 900 ms in all/),
+  ));
+
+it('breaks the answer off when the provider falls silent behind its first words', () =>
+  inAllWays(
+    ({ wire }) => ({ ...words(wire), end: 'silence' }),
+    (outcome, { mode }) => {
+      if (mode === 'buffered') return void expectFailure(outcome, 524, 'timeout', /silent for 300 ms/);
+      expect(expectBroken(outcome, 'timeout', 'Hello').error?.message).toMatch(/silent for 300 ms/);
+    },
+  ));
+
+it('breaks the answer off when it drips without end behind its first words', () =>
+  inAllWays(
+    ({ wire }) => stream(wire, dripping(wire)),
+    (outcome, { mode }) => {
+      if (mode === 'buffered') return void expectFailure(outcome, 524, 'timeout', /longer than 900 ms in all/);
+      const { response } = outcome;
+      expect(response).toMatchObject({ status: 'failed', error_type: 'timeout' });
+      expectBroken(outcome, 'timeout', `Hello${'.'.repeat(textLength(outcome) - 5)}`);
+    },
+  ));
+
+it('does not cut an answer whose pauses stay below the limit', async () => {
+  lab.upstream.always((request) => drip(answer(caseOf(request)), 300, 60));
+  await Promise.all(
+    cases.map(async (how) => expectText(await lab.ask(how, { model: `${how.wire}/hasty` }), 'Hello there.')),
+  );
+});
+
+async function* dripping(wire: WireName): AsyncGenerator<object> {
+  yield* openFrames(wire, ['Hel', 'lo']);
+  const more = openFrames(wire, ['.']).at(-1)!;
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    yield more;
+  }
+}
+
+const textLength = ({ response }: Outcome): number => {
+  const [part] = response?.output[0]?.['content'] as { text: string }[];
+  return part!.text.length;
+};
