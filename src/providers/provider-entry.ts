@@ -45,19 +45,20 @@ export interface ProviderEntry {
 export function createProvider(entry: ProviderEntry): Provider {
   const { wire } = entry;
   wire.checkDialect?.(entry.dialect);
+  const own = Object.fromEntries(Object.entries(entry.headers).map(([name, value]) => [name.toLowerCase(), value]));
   const headersFor = (key: string | undefined, stream: boolean) =>
     Object.entries({
       'content-type': 'application/json',
       accept: stream ? 'text/event-stream' : 'application/json',
       'user-agent': 'headgate',
       ...(key === undefined ? undefined : wire.authorize(key)),
-      ...entry.headers,
+      ...own,
     }).flat();
   const keys = entry.apiKeys.length === 0 ? [undefined] : entry.apiKeys;
   const whole = keys.map((key) => headersFor(key, false));
   const streamed = keys.map((key) => headersFor(key, true));
   // A short header is a name or a version, and may well be a word of a message.
-  const secrets = [...entry.apiKeys, ...Object.values(entry.headers).filter(({ length }) => length >= 16)];
+  const secrets = [...entry.apiKeys, ...Object.values(own).filter(({ length }) => length >= 16)];
   let turn = 0;
   const upstream =
     wire.answer || entry.baseUrl === undefined
