@@ -1,0 +1,111 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it, vi } from 'vitest';
+import { type AnswerBody, createAnswerBody, type FlowControl } from './answer-body.ts';
+
+const connection = (): FlowControl & { isPaused: boolean } => ({
+  isPaused: false,
+  pause() {
+    this.isPaused = true;
+  },
+  resume() {
+    this.isPaused = false;
+  },
+});
+
+async function readAll(body: AnswerBody): Promise<string> {
+  const pieces: Buffer[] = [];
+  for (let batch = await body.read(); batch !== undefined; batch = await body.read()) pieces.push(...batch);
+  return Buffer.concat(pieces).toString();
+}
+
+describe('the body of an answer', () => {
+  it('gives all that has come since the last time, at once', async () => {
+    const body = createAnswerBody(undefined, 'Acme', connection());
+    body.push(Buffer.from('a'));
+    body.push(Buffer.from('b'));
+    expect(Buffer.concat((await body.read())!).toString()).toBe('ab');
+    const next = body.read();
+    body.push(Buffer.from('c'));
+    expect(Buffer.concat((await next)!).toString()).toBe('c');
+    body.end();
+    expect(await body.read()).toBeUndefined();
+    expect(await body.read()).toBeUndefined();
+  });
+
+  it('tells a failure behind what came before it, each time it is asked', async () => {
+    const body = createAnswerBody('identity', 'Acme', connection());
+    body.push(Buffer.from('a'));
+    body.fail(new Error('cut'));
+    body.fail(new Error('later'));
+    expect(await body.read()).toHaveLength(1);
+    await expect(body.read()).rejects.toThrow('cut');
+    await expect(body.read()).rejects.toThrow('cut');
+  });
+
+  it('does not fail any more when it has ended', async () => {
+    const body = createAnswerBody('', 'Acme', connection());
+    body.end();
+    body.fail(new Error('late'));
+    expect(await body.read()).toBeUndefined();
+  });
+
+  it('pauses the connection while much is unread, and lets it go on when it is read', async () => {
+    const line = connection();
+    const body = createAnswerBody(undefined, 'Acme', line);
+    body.push(Buffer.alloc(200 * 1024));
+    expect(line.isPaused).toBe(false);
+    body.push(Buffer.alloc(100 * 1024));
+    expect(line.isPaused).toBe(true);
+    await body.read();
+    expect(line.isPaused).toBe(false);
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['GZIP', gzipSync],
+    ['br', brotliCompressSync],
+    ['deflate', deflateSync],
+  ])('is unpacked when it is %s, wherever it is cut', async (encoding, pack) => {
+    const body = createAnswerBody(encoding, 'Acme', connection());
+    for (const byte of pack('Grüße '.repeat(100))) body.push(Buffer.of(byte));
+    body.end();
+    expect(await readAll(body)).toBe('Grüße '.repeat(100));
+  });
+
+  it.each(['zstd', 'gzip, br', 'compress'])('is a failure when its encoding is %s', async (encoding) => {
+    const body = createAnswerBody(encoding, 'Acme', connection());
+    body.push(Buffer.from('a'));
+    body.end();
+    await expect(body.read()).rejects.toMatchObject({
+      kind: 'upstream_failed',
+      message: expect.stringContaining(encoding),
+    });
+  });
+
+  it('is a failure when it is not what its encoding says, or has no end', async () => {
+    for (const packed of [Buffer.from('plain'), gzipSync('x'.repeat(1000)).subarray(0, 20)]) {
+      const body = createAnswerBody('gzip', 'Acme', connection());
+      body.push(packed);
+      body.end();
+      await expect(readAll(body)).rejects.toThrow('content-encoding (gzip) cannot be read');
+    }
+  });
+
+  it('unpacks no more than somebody reads', async () => {
+    const line = connection();
+    const body = createAnswerBody('gzip', 'Acme', line);
+    body.push(gzipSync(Buffer.alloc(50_000_000))); // 50 kB
+    body.end();
+    await vi.waitUntil(() => line.isPaused);
+    const first = Buffer.concat((await body.read())!).length;
+    expect(first).toBeLessThan(1_000_000);
+    let rest = 0;
+    for (let batch = await body.read(); batch !== undefined; batch = await body.read()) {
+      const bytes = Buffer.concat(batch).length;
+      expect(bytes).toBeLessThan(1_000_000);
+      rest += bytes;
+    }
+    expect(first + rest).toBe(50_000_000);
+  });
+});
