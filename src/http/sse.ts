@@ -12,15 +12,17 @@ const DONE = 'data: [DONE]\n\n';
 export function createEventWriter(): (events: readonly ResponseEvent[]) => string {
   let type = '';
   let itemId = '';
+  let item = -1; // providers have been seen that give two items one id
   let place = -1;
   let prefix = '';
   let middle = '';
 
   function writeDelta(event: DeltaEvent): string {
     const part = event.content_index ?? event.summary_index ?? -1;
-    if (event.type !== type || event.item_id !== itemId || part !== place) {
+    if (event.type !== type || event.item_id !== itemId || event.output_index !== item || part !== place) {
       type = event.type;
       itemId = event.item_id;
+      item = event.output_index;
       place = part;
       const { type: _type, sequence_number: _number, delta: _delta, logprobs: _logprobs, ...rest } = event;
       prefix = `data: {"type":"${type}","sequence_number":`;

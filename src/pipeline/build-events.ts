@@ -8,7 +8,7 @@ import {
   type RelayChunk,
   type ToolCallChunk,
 } from '../domain/chunks.ts';
-import type { GatewayError } from '../domain/errors.ts';
+import { GatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { ResponseObject } from '../domain/response.ts';
@@ -132,8 +132,9 @@ export function createEventBuilder(context: BuilderContext): EventBuilder {
 
   function callItem(callId: string, key: ItemKey | undefined): OpenItem {
     const item = key === undefined ? byCallId.get(callId) : byKey.get(key);
-    if (!item) throw new Error(`Arguments arrived for the call ${callId}, which never began.`);
-    return item;
+    if (item) return item;
+    const message = `The provider sent arguments of the call ${callId.slice(0, 100)}, which never began.`;
+    throw new GatewayError('upstream_failed', message, { retryable: true });
   }
 
   function relay({ key, event }: RelayChunk): void {

@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { array, assert, constantFrom, integer, oneof, property, record, string } from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { ResponseEvent } from '../domain/events.ts';
+import { createEventWriter, sendEventStream } from './sse.ts';
+
+/** An event as a client reads it. */
+const read = (text: string): unknown[] =>
+  text
+    .split('\n\n')
+    .slice(0, -1)
+    .map((frame) => JSON.parse(frame.slice('data: '.length)));
+
+const delta = (fields: object): ResponseEvent =>
+  ({
+    type: 'response.output_text.delta',
+    sequence_number: 4,
+    item_id: 'msg_1',
+    output_index: 0,
+    content_index: 0,
+    delta: 'a',
+    logprobs: [],
+    ...fields,
+  }) as ResponseEvent;
+
+describe('the writer of events', () => {
+  it('writes what JSON.stringify writes, whatever the deltas are and however they change', () => {
+    const place = { item_id: constantFrom('msg_1', 'fc"2', 'rs_3'), output_index: constantFrom(0, 1, 2) };
+    const text = { ...place, sequence_number: integer({ min: 0 }), delta: string({ unit: 'binary' }) };
+    const event = oneof(
+      record({
+        type: constantFrom('response.output_text.delta'),
+        ...text,
+        content_index: constantFrom(0, 1),
+        logprobs: constantFrom([], [{ token: 'a', logprob: -1 }]),
+      }),
+      record({
+        type: constantFrom('response.refusal.delta', 'response.reasoning_text.delta'),
+        ...text,
+        content_index: constantFrom(0, 1),
+      }),
+      record({
+        type: constantFrom('response.reasoning_summary_text.delta'),
+        ...text,
+        summary_index: constantFrom(0, 1),
+      }),
+      record({
+        type: constantFrom('response.function_call_arguments.delta', 'response.custom_tool_call_input.delta'),
+        ...text,
+      }),
+      record({ type: constantFrom('response.unheard_of'), sequence_number: integer(), mood: string() }),
+    );
+    assert(
+      property(array(array(event)), (batches) => {
+        const write = createEventWriter();
+        const written = batches.map((events) => write(events as ResponseEvent[])).join('');
+        expect(read(written)).toEqual(JSON.parse(JSON.stringify(batches.flat())));
+        expect(written).not.toMatch(/[\r]|\n\n\n/);
+      }),
+    );
+  });
+});
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** Serves one run to one client that has not begun to read. */
+async function serve(
+  run: (raw: ServerResponse) => Promise<void>,
+): Promise<{ answer: IncomingMessage; over: Promise<void> }> {
+  const { promise: over, resolve, reject } = Promise.withResolvers<void>();
+  server = createServer((_request, raw) => void run(raw).then(resolve, reject)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const asked = get(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  return { answer, over };
+}
+
+const options = { headers: { 'content-type': 'text/event-stream' }, keepAliveMs: 0, tellFailure: () => [] };
+const completed = { type: 'response.completed', sequence_number: 9, response: {} } as ResponseEvent;
+
+describe('a stream to a client', () => {
+  it('asks for no more than one batch beyond what the client takes', async () => {
+    let batches = 0;
+    let most = 0;
+    const { answer, over } = await serve((raw) => {
+      async function* run(): AsyncGenerator<ResponseEvent[]> {
+        for (; batches < 2000; batches++) {
+          most = Math.max(most, raw.writableLength);
+          yield [delta({ delta: 'x'.repeat(16_384) })]; // 32 MiB in all
+        }
+        yield [completed];
+      }
+      return sendEventStream(raw, run(), options);
+    });
+    let last = -1;
+    await vi.waitUntil(
+      () => {
+        const isStill = batches === last && batches > 0;
+        last = batches;
+        return isStill;
+      },
+      { timeout: 5000, interval: 100 },
+    );
+    expect(batches).toBeLessThan(1500);
+    expect(most).toBeLessThan(64 * 1024);
+    let text = '';
+    for await (const piece of answer.setEncoding('latin1')) text += piece;
+    await over;
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+    expect(text.length).toBeGreaterThan(2000 * 16_384);
+  });
+
+  it('ends the run when the client leaves while it is waited for', async () => {
+    let ended = false;
+    const { answer, over } = await serve((raw) => {
+      async function* run(): AsyncGenerator<ResponseEvent[]> {
+        try {
+          while (!raw.destroyed) yield [delta({ delta: 'x'.repeat(65_536) })];
+          throw new Error('The client left.');
+        } finally {
+          ended = true;
+        }
+      }
+      return sendEventStream(raw, run(), options);
+    });
+    answer.destroy();
+    await over;
+    expect(ended).toBe(true);
+  });
+
+  it('throws what goes wrong before the first event, and leaves the answer to others', async () => {
+    async function* run(): AsyncGenerator<ResponseEvent[]> {
+      yield* await Promise.reject<ResponseEvent[][]>(new Error('early'));
+    }
+    const { answer, over } = await serve(async (raw) => {
+      await expect(sendEventStream(raw, run(), options)).rejects.toThrow('early');
+      raw.writeHead(502).end('told otherwise');
+    });
+    await over;
+    expect(answer.statusCode).toBe(502);
+    answer.resume();
+  });
+});
