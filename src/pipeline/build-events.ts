@@ -310,7 +310,8 @@ function isStreamed(type: unknown): type is 'output_text' | 'refusal' | 'reasoni
   return type === 'output_text' || type === 'refusal' || type === 'reasoning_text';
 }
 
+/** What is no object is no part: it is carried with its item, and nothing is told of it. */
 function partsOf(item: OutputItem, field: 'content' | 'summary'): Record<string, unknown>[] {
   const parts = item.type === 'message' || item.type === 'reasoning' ? item[field] : undefined;
-  return Array.isArray(parts) ? parts : [];
+  return Array.isArray(parts) ? parts.filter((part) => typeof part === 'object' && part !== null) : [];
 }
