@@ -37,9 +37,9 @@ export function createAnswerBody(
   connection: FlowControl,
 ): AnswerBody {
   const word = String(encoding ?? 'identity').toLowerCase();
-  if (word === 'identity' || word === '') return createQueue(connection);
+  if (word === 'identity' || word === '') return new AnswerQueue(connection);
   const decoder = createDecoder(word);
-  const queue = createQueue({
+  const queue = new AnswerQueue({
     pause() {
       connection.pause();
       decoder?.pause();
@@ -58,15 +58,21 @@ export function createAnswerBody(
     );
   if (!decoder) {
     broken();
-    return { ...queue, push: () => {}, end: () => {} };
+    return {
+      push: () => {},
+      end: () => {},
+      fail: (reason) => queue.fail(reason),
+      read: () => queue.read(),
+      discard: () => queue.discard(),
+    };
   }
   decoder.on('data', (piece: Buffer) => queue.push(piece));
   decoder.on('end', () => queue.end());
   decoder.on('error', broken);
   return {
-    ...queue,
     push: (piece) => void decoder.write(piece),
     end: () => void decoder.end(),
+    read: () => queue.read(),
     fail(reason) {
       queue.fail(reason);
       decoder.destroy();
@@ -92,51 +98,59 @@ function createDecoder(word: string) {
   }
 }
 
-function createQueue(connection: FlowControl): AnswerBody {
-  let pieces: Buffer[] = [];
-  let bytes = 0;
-  let ended = false;
-  let discarding = false;
-  let failure: Error | undefined;
-  let wake: (() => void) | undefined;
+/** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
+class AnswerQueue implements AnswerBody {
+  private readonly connection: FlowControl;
+  private pieces: Buffer[] = [];
+  private bytes = 0;
+  private ended = false;
+  private discarding = false;
+  private failure: Error | undefined;
+  private wake: (() => void) | undefined;
 
-  return {
-    push(piece) {
-      if (discarding) return;
-      pieces.push(piece);
-      bytes += piece.length;
-      if (bytes > HIGH_WATER_BYTES) connection.pause();
-      wake?.();
-    },
-    end() {
-      ended = true;
-      wake?.();
-    },
-    fail(reason) {
-      if (ended) return;
-      failure ??= reason;
-      wake?.();
-    },
-    discard() {
-      discarding = true;
-      pieces = [];
-      bytes = 0;
-    },
-    async read() {
-      while (pieces.length === 0) {
-        if (failure) throw failure;
-        if (ended) return undefined;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        wake = undefined;
-      }
-      const batch = pieces;
-      const wasFull = bytes > HIGH_WATER_BYTES;
-      pieces = [];
-      bytes = 0;
-      if (wasFull) connection.resume();
-      return batch;
-    },
-  };
+  constructor(connection: FlowControl) {
+    this.connection = connection;
+  }
+
+  push(piece: Buffer): void {
+    if (this.discarding) return;
+    this.pieces.push(piece);
+    this.bytes += piece.length;
+    if (this.bytes > HIGH_WATER_BYTES) this.connection.pause();
+    this.wake?.();
+  }
+
+  end(): void {
+    this.ended = true;
+    this.wake?.();
+  }
+
+  fail(reason: Error): void {
+    if (this.ended) return;
+    this.failure ??= reason;
+    this.wake?.();
+  }
+
+  discard(): void {
+    this.discarding = true;
+    this.pieces = [];
+    this.bytes = 0;
+  }
+
+  async read(): Promise<Buffer[] | undefined> {
+    while (this.pieces.length === 0) {
+      if (this.failure) throw this.failure;
+      if (this.ended) return undefined;
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+      this.wake = undefined;
+    }
+    const batch = this.pieces;
+    const wasFull = this.bytes > HIGH_WATER_BYTES;
+    this.pieces = [];
+    this.bytes = 0;
+    if (wasFull) this.connection.resume();
+    return batch;
+  }
 }

@@ -1,6 +1,7 @@
+import { performance } from 'node:perf_hooks';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { GatewayError } from '../domain/errors.ts';
-import { type AnswerBody, createAnswerBody } from './answer-body.ts';
+import { type AnswerBody, createAnswerBody, type FlowControl } from './answer-body.ts';
 
 /** Time limits of one attempt, in milliseconds. */
 export interface UpstreamTimeouts {
@@ -70,121 +71,196 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     async send(path, headers, body, signal) {
       const request = { path: prefix + path + query, method: 'POST' as const, headers: headers as string[], body };
-      const once = () => dispatch(pool, request, signal, timeouts, name);
-      // A kept-alive connection that the provider had just closed: nothing was answered, so once more on a new one.
-      return dispatch(pool, request, signal, timeouts, name, (error) => (stale.wasStale(error) ? once() : undefined));
+      const first = new Exchange(name, timeouts, signal);
+      try {
+        return await first.dispatch(pool, request);
+      } catch (error) {
+        // A kept-alive connection that the provider had just closed: nothing was answered, so once more on a new one.
+        if (!first.networkError || !stale.wasStale(first.networkError)) throw error;
+        return new Exchange(name, timeouts, signal).dispatch(pool, request);
+      }
     },
     close: (now) => (now ? pool.destroy() : pool.close()),
   };
 }
 
-/** @param tryAgain asked when the network failed before the first byte of the answer */
-function dispatch(
-  pool: Pool,
-  request: Dispatcher.DispatchOptions,
-  signal: AbortSignal,
-  timeouts: UpstreamTimeouts,
-  name: string,
-  tryAgain?: (error: Error) => Promise<UpstreamAnswer> | undefined,
-): Promise<UpstreamAnswer> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    let body: AnswerBody | undefined;
-    let controller: Dispatcher.DispatchController | undefined;
-    let stopped: Error | undefined;
-    let isAnswered = false;
-    let isOver = false;
-    let released: { bytes: number } | undefined;
-    let silence: NodeJS.Timeout | undefined;
+/**
+ * One request and its answer: undici's handler, the answer for the pipeline, and the clock over both. A class, since
+ * there is one for every request and a bundle of closures costs several times as much.
+ */
+class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowControl {
+  status = 0;
+  headers: UpstreamAnswer['headers'] = {};
+  /** Why the network failed before the first byte of an answer; undefined when we stopped it. */
+  networkError: Error | undefined;
+  private readonly name: string;
+  private readonly timeouts: UpstreamTimeouts;
+  private readonly signal: AbortSignal;
+  private readonly totalAt: number;
+  private waitsUntil: number;
+  private firesAt: number;
+  private timer: NodeJS.Timeout;
+  private body: AnswerBody | undefined;
+  private controller: Dispatcher.DispatchController | undefined;
+  private stopped: Error | undefined;
+  private isAnswered = false;
+  private isOver = false;
+  private releasedBytes: number | undefined;
+  private resolve: ((answer: UpstreamAnswer) => void) | undefined;
+  private reject: ((reason: unknown) => void) | undefined;
 
-    const stop = (reason: Error): void => {
-      stopped ??= reason;
-      body?.fail(reason);
-      if (controller) controller.abort(reason);
-      reject(reason);
-    };
-    const slow = (text: string) => () => stop(new GatewayError('upstream_timeout', text, { retryable: true }));
-    const awaitHeaders = slow(`${name} sent no answer within ${timeouts.firstByteMs} ms.`);
-    const awaitMore = slow(`${name} fell silent for ${timeouts.idleMs} ms in the middle of its answer.`);
-    const total = setTimeout(slow(`${name} took longer than ${timeouts.totalMs} ms in all.`), timeouts.totalMs);
-    const onAbort = (): void => stop(signal.reason as Error);
-    const settle = (): void => {
-      isOver = true;
-      clearTimeout(total);
-      clearTimeout(silence);
-      signal.removeEventListener('abort', onAbort);
-    };
-    signal.addEventListener('abort', onAbort);
+  constructor(name: string, timeouts: UpstreamTimeouts, signal: AbortSignal) {
+    this.name = name;
+    this.timeouts = timeouts;
+    this.signal = signal;
+    const now = performance.now();
+    this.totalAt = now + timeouts.totalMs;
+    this.waitsUntil = Number.POSITIVE_INFINITY; // a connection is waited for by the connector
+    // One timer for all limits, set for the nearest that there may be: it is looked at when it fires, not moved before.
+    const nearestMs = Math.min(timeouts.totalMs, timeouts.firstByteMs, timeouts.idleMs);
+    this.firesAt = now + nearestMs;
+    this.timer = setTimeout(lookAtClock, nearestMs, this);
+    signal.addEventListener('abort', this);
+  }
 
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(started) {
-        controller = started;
-        if (stopped) return started.abort(stopped);
-        silence = setTimeout(awaitHeaders, timeouts.firstByteMs);
-      },
-      onResponseStarted() {
-        isAnswered = true;
-      },
-      onResponseStart(started, status, headers) {
-        if (status < 200) return;
-        clearTimeout(silence);
-        silence = setTimeout(awaitMore, timeouts.idleMs);
-        body = createAnswerBody(headers['content-encoding'], name, {
-          pause() {
-            clearTimeout(silence); // it is we who are slow
-            started.pause();
-          },
-          resume() {
-            if (isOver || released) return;
-            silence = setTimeout(awaitMore, timeouts.idleMs);
-            started.resume();
-          },
-        });
-        const { read, discard } = body;
-        resolve({
-          status,
-          headers,
-          read,
-          release() {
-            discard();
-            if (isOver) return;
-            clearTimeout(silence);
-            released = { bytes: 0 };
-            started.resume();
-            silence = setTimeout(() => started.abort(new Error('released')), RELEASE_MS);
-          },
-        });
-      },
-      onResponseData(started, piece) {
-        if (!released) {
-          if (!started.paused) silence?.refresh();
-          body?.push(piece);
-          return;
+  /** @throws {GatewayError} and whatever the signal's reason is */
+  dispatch(pool: Pool, request: Dispatcher.DispatchOptions): Promise<UpstreamAnswer> {
+    return new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+      if (this.signal.aborted) this.stop(this.signal.reason as Error);
+      else {
+        try {
+          pool.dispatch(request, this);
+        } catch (error) {
+          this.settle();
+          reject(error);
         }
-        released.bytes += piece.length;
-        if (released.bytes > RELEASE_BYTES) started.abort(new Error('released'));
-      },
-      onResponseEnd() {
-        settle();
-        body?.end();
-      },
-      onResponseError(_started, error) {
-        settle();
-        const second = stopped || isAnswered ? undefined : tryAgain?.(error);
-        if (second) return resolve(second);
-        const reason = stopped ?? readNetworkError(error, name, timeouts);
-        body?.fail(reason);
-        reject(reason);
-      },
-    };
-    try {
-      pool.dispatch(request, handler);
-    } catch (error) {
-      settle();
-      reject(error);
+      }
+    });
+  }
+
+  /** The signal fired. */
+  handleEvent(): void {
+    this.stop(this.signal.reason as Error);
+  }
+
+  // --- undici's side ---
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.stopped) controller.abort(this.stopped);
+    else this.waitFor(this.timeouts.firstByteMs);
+  }
+
+  onResponseStarted(): void {
+    this.isAnswered = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: UpstreamAnswer['headers'],
+  ): void {
+    if (status < 200) return;
+    this.status = status;
+    this.headers = headers;
+    this.body = createAnswerBody(headers['content-encoding'], this.name, this);
+    this.waitFor(this.timeouts.idleMs);
+    this.resolve?.(this);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    if (this.releasedBytes === undefined) {
+      if (!controller.paused) this.waitsUntil = performance.now() + this.timeouts.idleMs;
+      this.body?.push(piece);
+      return;
     }
-  });
+    this.releasedBytes += piece.length;
+    if (this.releasedBytes > RELEASE_BYTES) controller.abort(new Error('released'));
+  }
+
+  onResponseEnd(): void {
+    this.settle();
+    this.body?.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.settle();
+    if (!this.stopped && !this.isAnswered) this.networkError = error;
+    const reason = this.stopped ?? readNetworkError(error, this.name, this.timeouts);
+    this.body?.fail(reason);
+    this.reject?.(reason);
+  }
+
+  // --- the pipeline's side ---
+
+  read(): Promise<Buffer[] | undefined> {
+    return this.body!.read(); // there is a body once there is an answer
+  }
+
+  release(): void {
+    this.body?.discard();
+    if (this.isOver) return;
+    this.releasedBytes = 0;
+    this.controller?.resume();
+    this.waitFor(RELEASE_MS);
+  }
+
+  /** Too much is unread: it is we who are slow, not the provider. */
+  pause(): void {
+    this.waitsUntil = Number.POSITIVE_INFINITY;
+    this.controller?.pause();
+  }
+
+  resume(): void {
+    if (this.isOver || this.releasedBytes !== undefined) return;
+    this.waitFor(this.timeouts.idleMs);
+    this.controller?.resume();
+  }
+
+  // --- the clock ---
+
+  private waitFor(ms: number): void {
+    this.waitsUntil = performance.now() + ms;
+    if (this.waitsUntil < this.firesAt) this.setTimer();
+  }
+
+  /** Fired: something is overdue, or the time has been moved since. */
+  lookAtClock(): void {
+    const now = performance.now() + 1; // timers may fire a fraction early
+    const { firstByteMs, idleMs, totalMs } = this.timeouts;
+    if (now >= this.totalAt) this.stop(slow(`${this.name} took longer than ${totalMs} ms in all.`));
+    else if (now < this.waitsUntil) this.setTimer();
+    else if (this.releasedBytes !== undefined) this.controller?.abort(new Error('released'));
+    else if (this.body) this.stop(slow(`${this.name} fell silent for ${idleMs} ms in the middle of its answer.`));
+    else this.stop(slow(`${this.name} sent no answer within ${firstByteMs} ms.`));
+  }
+
+  private setTimer(): void {
+    clearTimeout(this.timer);
+    this.firesAt = Math.min(this.totalAt, this.waitsUntil);
+    this.timer = setTimeout(lookAtClock, this.firesAt - performance.now(), this);
+  }
+
+  private stop(reason: Error): void {
+    this.stopped ??= reason;
+    this.body?.fail(reason);
+    if (this.controller) this.controller.abort(reason);
+    else this.settle();
+    this.reject?.(reason);
+  }
+
+  private settle(): void {
+    this.isOver = true;
+    clearTimeout(this.timer);
+    this.signal.removeEventListener('abort', this);
+  }
 }
+
+const lookAtClock = (exchange: Exchange): void => exchange.lookAtClock();
+
+const slow = (text: string) => new GatewayError('upstream_timeout', text, { retryable: true });
 
 /**
  * Tells failures of a kept-alive connection that had been closed meanwhile from other failures. The system's errors do
