@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { DeltaEvent, ResponseEvent } from '../domain/events.ts';
 import { isTerminal } from '../pipeline/fold-events.ts';
 

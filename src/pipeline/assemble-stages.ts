@@ -3,10 +3,11 @@ import { asGatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import type { ResponseObject } from '../domain/response.ts';
 import { writeUsage } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type FindEndpoints, planRoute } from '../routing/plan-route.ts';
-import { createEventBuilder, type EventBuilder } from './build-events.ts';
+import { type BuilderContext, EventBuilder } from './build-events.ts';
 import { settleRun, writeLedgerEntry } from './close-run.ts';
 import { createResponseObject } from './response-object.ts';
 import { type Reviser, reviseChunks } from './revise.ts';
@@ -43,7 +44,10 @@ export function assembleStages(parts: PipelineParts): Stages {
     },
     runSteps: (run, plan) => walkPlan(run, plan, parts.upstreamBodyLimit()),
     revise: (prepared, chunks) => reviseChunks(prepared.revisers, chunks),
-    buildEvents: (run, chunks) => buildEvents(run, chunks, builderFor(run, parts.region())),
+    buildEvents(run, chunks) {
+      run.builder = new EventBuilder(new RunContext(run, parts.region()));
+      return buildEvents(run, chunks, run.builder);
+    },
     closeRun(run) {
       if (run.closed) return;
       run.closed = true;
@@ -52,27 +56,35 @@ export function assembleStages(parts: PipelineParts): Stages {
   };
 }
 
-/** The event builder of a run, knowing how its response object begins and ends. */
-function builderFor(run: Run, region: string): EventBuilder {
-  const now = () => Math.floor(Date.now() / 1000);
-  const builder = createEventBuilder({
-    now,
-    base() {
-      const model = run.selected?.model ?? run.plan?.requested ?? run.request.model ?? '';
-      return createResponseObject(run.request, run.responseId, Math.floor(run.startedAtMs / 1000), model);
-    },
-    settle() {
-      settleRun(run);
-      const { usage, cost } = run;
-      const hasUsage = usage !== undefined && usage.totalTokens > 0;
-      return {
-        usage: hasUsage && cost ? writeUsage(usage, cost) : null,
-        routerMetadata: describeRun(run, region),
-      };
-    },
-  });
-  run.builder = builder;
-  return builder;
+/** What the event builder of a run must know of it: how its response object begins and ends. */
+class RunContext implements BuilderContext {
+  private readonly run: Run;
+  private readonly region: string;
+
+  constructor(run: Run, region: string) {
+    this.run = run;
+    this.region = region;
+  }
+
+  now(): number {
+    return Math.floor(Date.now() / 1000);
+  }
+
+  base(): ResponseObject {
+    const run = this.run;
+    const model = run.selected?.model ?? run.plan?.requested ?? run.request.model ?? '';
+    return createResponseObject(run.request, run.responseId, Math.floor(run.startedAtMs / 1000), model);
+  }
+
+  settle() {
+    settleRun(this.run);
+    const { usage, cost } = this.run;
+    const hasUsage = usage !== undefined && usage.totalTokens > 0;
+    return {
+      usage: hasUsage && cost ? writeUsage(usage, cost) : null,
+      routerMetadata: describeRun(this.run, this.region),
+    };
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk, FinishChunk } from '../domain/chunks.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { UpstreamRequest } from '../providers/provider.ts';

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { type Cost, usage as emptyUsage, isCredible, type Usage } from '../domain/usage.ts';
 import { costOf, estimateUsage } from '../metering/cost.ts';

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { Run } from './run.ts';
 

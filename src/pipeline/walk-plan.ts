@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import { type Chunk, isVisible } from '../domain/chunks.ts';
 import { asGatewayError, type GatewayError } from '../domain/errors.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';

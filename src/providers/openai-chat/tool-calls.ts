@@ -15,33 +15,76 @@ interface Call {
 }
 
 /** Puts the calls of one answer together from pieces that may be interleaved, late, or said twice. */
-export function createCallReader(reading: Reading, dropped: Set<string>) {
-  const calls: Call[] = []; // in the order of their first piece
-  const slots = new Map<number, Call>(); // the index upstream → the call that holds it now
+export class CallReader {
+  private readonly reading: Reading;
+  private readonly dropped: Set<string>;
+  private readonly calls: Call[] = []; // in the order of their first piece
+  private readonly slots = new Map<number, Call>(); // the index upstream → the call that holds it now
 
-  function open(index: number | undefined): Call {
+  constructor(reading: Reading, dropped: Set<string>) {
+    this.reading = reading;
+    this.dropped = dropped;
+  }
+
+  /** @param piece an entry of `tool_calls`, whole or in part */
+  read(piece: ChatToolCallPiece, chunks: Chunk[]): void {
+    const call = this.findCall(piece);
+    if (piece.id && call.callId === '') call.callId = piece.id;
+    for (const key in piece) {
+      if (key === 'id' || key === 'index' || key === 'type' || key === 'function') continue;
+      if (piece[key] !== null) this.dropped.add(`message.tool_calls[].${key}`);
+    }
+    const { name, arguments: text } = piece.function ?? {};
+    if (name && call.name === '') call.name = name;
+    if (!call.announced && call.callId !== '' && call.name !== '') this.announce(call, chunks);
+    if (typeof text === 'string') addArguments(call, text, chunks);
+    else if (text !== null && text !== undefined) addArguments(call, JSON.stringify(text), chunks);
+  }
+
+  /**
+   * The answer is over: gives what was held back.
+   *
+   * @param cut by the token limit: then empty arguments are no mistake to mend
+   */
+  end(chunks: Chunk[], cut: boolean): void {
+    for (const call of this.calls) {
+      if (!call.announced) {
+        if (call.name === '') {
+          this.dropped.add('message.tool_calls[] (without a name)');
+          continue;
+        }
+        if (call.callId === '') call.callId = createId('call_');
+        this.announce(call, chunks);
+      }
+      const { callId } = call;
+      const rest = call.input?.end() ?? (call.empty && !cut ? '{}' : ''); // `arguments` is JSON, never empty
+      if (rest !== '') chunks.push({ type: 'tool_call_arguments', callId, delta: rest });
+    }
+  }
+
+  private open(index: number | undefined): Call {
     const call: Call = { callId: '', name: '', held: '', announced: false, empty: true, input: undefined };
-    calls.push(call);
-    if (index !== undefined) slots.set(index, call);
+    this.calls.push(call);
+    if (index !== undefined) this.slots.set(index, call);
     return call;
   }
 
   /** Some servers send no index, others index 0 for every call: then a new id, or a name behind none, begins a call. */
-  function findCall(piece: ChatToolCallPiece): Call {
+  private findCall(piece: ChatToolCallPiece): Call {
     const id = piece.id ?? '';
     const named = (piece.function?.name ?? '') !== '';
     if (typeof piece.index === 'number') {
-      const call = slots.get(piece.index);
-      if (call === undefined) return open(piece.index);
+      const call = this.slots.get(piece.index);
+      if (call === undefined) return this.open(piece.index);
       const isAnother = id !== '' && call.callId !== '' && call.callId !== id && named;
-      return isAnother ? open(piece.index) : call;
+      return isAnother ? this.open(piece.index) : call;
     }
-    if (id !== '') return calls.find((call) => call.callId === id) ?? open(undefined);
-    return named ? open(undefined) : (calls.at(-1) ?? open(undefined));
+    if (id !== '') return this.calls.find((call) => call.callId === id) ?? this.open(undefined);
+    return named ? this.open(undefined) : (this.calls.at(-1) ?? this.open(undefined));
   }
 
-  function announce(call: Call, chunks: Chunk[]): void {
-    const tool = reading.tools?.get(call.name);
+  private announce(call: Call, chunks: Chunk[]): void {
+    const tool = this.reading.tools?.get(call.name);
     call.announced = true;
     if (tool === undefined) {
       chunks.push({ type: 'tool_call', callId: call.callId, name: call.name });
@@ -58,58 +101,15 @@ export function createCallReader(reading: Reading, dropped: Set<string>) {
     call.held = '';
     addArguments(call, held, chunks);
   }
+}
 
-  function addArguments(call: Call, text: string, chunks: Chunk[]): void {
-    if (text === '') return;
-    call.empty = false;
-    if (!call.announced) {
-      call.held += text;
-      return;
-    }
-    const delta = call.input === undefined ? text : call.input.push(text);
-    if (delta !== '') chunks.push({ type: 'tool_call_arguments', callId: call.callId, delta });
+function addArguments(call: Call, text: string, chunks: Chunk[]): void {
+  if (text === '') return;
+  call.empty = false;
+  if (!call.announced) {
+    call.held += text;
+    return;
   }
-
-  return {
-    /** True once a call has begun. */
-    get any(): boolean {
-      return calls.length > 0;
-    },
-
-    /** @param piece an entry of `tool_calls`, whole or in part */
-    read(piece: ChatToolCallPiece, chunks: Chunk[]): void {
-      const call = findCall(piece);
-      if (piece.id && call.callId === '') call.callId = piece.id;
-      for (const key in piece) {
-        if (key === 'id' || key === 'index' || key === 'type' || key === 'function') continue;
-        if (piece[key] !== null) dropped.add(`message.tool_calls[].${key}`);
-      }
-      const { name, arguments: text } = piece.function ?? {};
-      if (name && call.name === '') call.name = name;
-      if (!call.announced && call.callId !== '' && call.name !== '') announce(call, chunks);
-      if (typeof text === 'string') addArguments(call, text, chunks);
-      else if (text !== null && text !== undefined) addArguments(call, JSON.stringify(text), chunks);
-    },
-
-    /**
-     * The answer is over: gives what was held back.
-     *
-     * @param cut by the token limit: then empty arguments are no mistake to mend
-     */
-    end(chunks: Chunk[], cut: boolean): void {
-      for (const call of calls) {
-        if (!call.announced) {
-          if (call.name === '') {
-            dropped.add('message.tool_calls[] (without a name)');
-            continue;
-          }
-          if (call.callId === '') call.callId = createId('call_');
-          announce(call, chunks);
-        }
-        const { callId } = call;
-        const rest = call.input?.end() ?? (call.empty && !cut ? '{}' : ''); // `arguments` is JSON, never empty
-        if (rest !== '') chunks.push({ type: 'tool_call_arguments', callId, delta: rest });
-      }
-    },
-  };
+  const delta = call.input === undefined ? text : call.input.push(text);
+  if (delta !== '') chunks.push({ type: 'tool_call_arguments', callId: call.callId, delta });
 }
