@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { FrameTemplate } from '../frame-template.ts';
 import { readOpenAiErrorObject } from '../openai-error.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { MessageReader } from './message.ts';
@@ -35,11 +36,16 @@ function parse(data: string): ChatAnswer {
 const senseless = (message: string, cause?: unknown) =>
   new GatewayError('upstream_failed', message, { retryable: true, cause });
 
+/** Templates that are learned in one answer; a server whose frames are never alike is parsed. */
+const MAX_MISSES = 20;
+
 /** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class AnswerReader implements Reader {
   seenChoice = false;
   private readonly dropped = new Set<string>();
   private readonly message: MessageReader;
+  private template: FrameTemplate | undefined;
+  private misses = 0;
   private begun = false;
   private streamed = false;
   private reason: FinishReason | undefined;
@@ -56,9 +62,21 @@ class AnswerReader implements Reader {
   read({ event, data }: Frame): Chunk[] {
     if (data === '[DONE]') return this.end();
     if (data === '') return []; // a keep-alive of some servers
+    const delta = this.ended || event === 'error' ? undefined : this.template?.read(data);
+    if (delta !== undefined && delta !== '') return [this.message.readText(delta)];
     const chunk = parse(data);
     if (event === 'error') throw readOpenAiErrorObject(chunk.error ?? chunk, 200);
-    return this.take(chunk, 'delta');
+    const chunks = this.take(chunk, 'delta');
+    if (this.misses < MAX_MISSES) this.learn(data, chunks);
+    return chunks;
+  }
+
+  /** A frame that says nothing but a text serves as template for the next. */
+  private learn(data: string, chunks: readonly Chunk[]): void {
+    const [first] = chunks;
+    if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs) return;
+    this.template = FrameTemplate.learn(data, [{ key: 'content', value: first.delta }]);
+    this.misses++;
   }
 
   take(answer: ChatAnswer, key: 'delta' | 'message'): Chunk[] {

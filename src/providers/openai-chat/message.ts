@@ -29,6 +29,12 @@ export class MessageReader {
     return this.calls !== undefined;
   }
 
+  /** A delta that is known to hold text alone. */
+  readText(delta: string): Chunk {
+    this.textIsLast = true;
+    return { type: 'text', delta };
+  }
+
   /** @param logprobs of the choice, which belong to the text */
   read(delta: ChatDelta, logprobs: unknown, chunks: Chunk[]): void {
     let content: unknown;
