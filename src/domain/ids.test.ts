@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { createId, randomText } from './ids.ts';
+import { expect, it, vi } from 'vitest';
+import { createId, createTimedId, randomText } from './ids.ts';
 
 it('makes ids of prefix and 24 base62 characters, all different', () => {
   const ids = Array.from({ length: 5000 }, () => createId('msg_'));
@@ -16,4 +16,16 @@ it('uses every letter about equally often', () => {
     expect(count).toBeGreaterThan(9400); // 10,000 expected; six standard deviations
     expect(count).toBeLessThan(10600);
   }
+});
+
+it('makes timed ids of the same form, which sort by the time they were made', () => {
+  vi.useFakeTimers({ now: 1_795_000_000_000 });
+  const ids = Array.from({ length: 200 }, () => {
+    vi.advanceTimersByTime(7);
+    return createTimedId('gen-');
+  });
+  vi.useRealTimers();
+  for (const id of ids) expect(id).toMatch(/^gen-[0-9A-Za-z]{24}$/);
+  expect([...ids].sort()).toEqual(ids);
+  expect(createTimedId('gen-') > ids[0]!.slice(0, 5)).toBe(true);
 });

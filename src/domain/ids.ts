@@ -27,3 +27,23 @@ function fillPool(): void {
 
 /** An id of the interface: prefix + 24 random base62 characters, as in `resp_…`, `msg_…`, `gen-…`. */
 export const createId = (prefix: string): string => prefix + randomText(24);
+
+let lastMs = 0;
+let lastPrefix = '';
+
+/**
+ * An id that sorts by the time it was made: prefix + 8 characters of the millisecond + 16 random base62 characters. What
+ * is kept under such ids is written to the end of its table, not to a page of its own for each.
+ */
+export function createTimedId(prefix: string): string {
+  const now = Date.now();
+  if (now !== lastMs) {
+    lastMs = now;
+    lastPrefix = '';
+    for (let rest = now, place = 0; place < 8; place++) {
+      lastPrefix = String.fromCharCode(alphabet[rest % 62]!) + lastPrefix;
+      rest = Math.floor(rest / 62);
+    }
+  }
+  return prefix + lastPrefix + randomText(16);
+}

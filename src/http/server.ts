@@ -3,7 +3,7 @@ import cors from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
-import { createId } from '../domain/ids.ts';
+import { createId, createTimedId } from '../domain/ids.ts';
 import { readEdgeError, writeError } from './error-envelope.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { readJson } from './read-json.ts';
@@ -58,7 +58,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
 
   const known = new Set(options.routes.map((route) => route.path));
   app.addHook('onRequest', (request, reply, done) => {
-    request.generationId = createId('gen-');
+    request.generationId = createTimedId('gen-');
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
     try {
@@ -168,7 +168,7 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
   const text = JSON.stringify(body);
   const reason = status === 408 ? 'Request Timeout' : 'Bad Request';
   socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json; charset=utf-8\r\nx-generation-id: ${createId('gen-')}\r\n` +
+    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json; charset=utf-8\r\nx-generation-id: ${createTimedId('gen-')}\r\n` +
       `content-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
   );
 }

@@ -64,8 +64,8 @@ export class FrameTemplate {
     let delta = '';
     for (let hole = 0; hole < isText.length; hole++) {
       const segment = segments[hole]!;
-      if (!data.startsWith(segment, at)) return undefined;
       const start = at + segment.length;
+      if (data.slice(at, start) !== segment) return undefined; // compared as a block, unlike with startsWith
       at = start;
       if (!isText[hole]) {
         while (isDigit(data.charCodeAt(at))) at++;
@@ -89,7 +89,7 @@ export class FrameTemplate {
       } else delta = data.slice(start, at);
     }
     const last = segments[isText.length]!;
-    return data.length === at + last.length && data.endsWith(last) ? delta : undefined;
+    return data.length === at + last.length && data.slice(at) === last ? delta : undefined;
   }
 }
 
