@@ -3,6 +3,7 @@
  *
  *     node bench/cpu-profile.ts --phase json               json, json50, sse or paced
  *     node bench/cpu-profile.ts --phase sse --seconds 10 --variant headgate-responses --top 60
+ *     node bench/cpu-profile.ts --by total                 sorted with what each function calls
  *
  * Shares are of the time in which the gateway was busy, within the measured window only: start and warm-up do not
  * count. *Self* is the function's own time, *total* with what it calls.
@@ -48,6 +49,7 @@ const { values: options } = parseArgs({
     variant: { type: 'string', default: 'headgate' },
     seconds: { type: 'string', default: '6' },
     top: { type: 'string', default: '40' },
+    by: { type: 'string', default: 'self' },
   },
 });
 
@@ -168,8 +170,9 @@ function printCosts(costs: ReadonlyMap<string, Cost>, top: number): void {
     if (self > busyMicroseconds / 1_000) console.log(`${share(self)}  ${area}`);
   }
   console.log('\n  self   total  function (and its main caller)');
-  const bySelf = busy.toSorted(([, a], [, b]) => b.selfMicroseconds - a.selfMicroseconds);
-  for (const [name, cost] of bySelf.slice(0, top)) {
+  const key = options.by === 'total' ? 'totalMicroseconds' : 'selfMicroseconds';
+  const sorted = busy.toSorted(([, a], [, b]) => b[key] - a[key]);
+  for (const [name, cost] of sorted.slice(0, top)) {
     const caller = [...cost.callers].toSorted(([, a], [, b]) => b - a)[0]?.[0];
     const from = caller && caller !== '(root)' ? `  ← ${caller}` : '';
     console.log(`${share(cost.selfMicroseconds)}  ${share(cost.totalMicroseconds)}  ${name}${from}`);

@@ -1,6 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { collectGarbage } from './inspector.ts';
 import { readMemoryKb } from './processes.ts';
-import { type Gateway, type Load, type Mock, type Pace, runLoad, startGateway, startMock, stopGateway } from './rig.ts';
+import {
+  findFreePort,
+  type Gateway,
+  type Load,
+  type Mock,
+  type Pace,
+  runLoad,
+  startGateway,
+  startMock,
+  stopGateway,
+} from './rig.ts';
 import { measureRounds, shapes } from './rounds.ts';
 import { findMedian, Samples } from './samples.ts';
 import { nginx, type Variant } from './variants.ts';
@@ -38,7 +49,10 @@ export async function measure(plan: Plan, report: (line: string) => void): Promi
   return samples;
 }
 
-/** Memory of a gateway that holds a thousand streams open, less what it used before. */
+/**
+ * Memory of a gateway that holds a thousand streams open, less what it used before; both after its garbage has been
+ * collected, which else is more than the streams themselves, and another amount each time.
+ */
 async function measureOpenStreams(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
   // A stream lasts 10 s: after `spreadMs` all are open, in all ages.
   const spreadMs = plan.quick ? 4_000 : 8_000;
@@ -47,20 +61,28 @@ async function measureOpenStreams(plan: Plan, mock: Mock, samples: Samples): Pro
     stream: true,
     connections: streamsOpen,
     spreadMs,
-    warmUpSeconds: spreadMs / 1_000 + 1,
-    seconds: plan.quick ? 2 : 4,
+    warmUpSeconds: spreadMs / 1_000,
+    seconds: 4,
   };
   for (const variant of [nginx, ...plan.variants]) {
     await samples.attempt('open', variant, async () => {
-      await withGateway(variant, mock, 50, async (gateway) => {
+      const inspectorPort = variant === nginx ? undefined : await findFreePort();
+      const nodeArguments = inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`];
+      await withGateway(variant, mock, 50, nodeArguments, async (gateway) => {
+        const readLiveKb = async () => {
+          if (inspectorPort !== undefined) await collectGarbage(inspectorPort);
+          return readMemoryKb(gateway.pids);
+        };
         await runLoad(gateway, { ...shapes.json, connections: 32, warmUpSeconds: 0.5, seconds: 2 }, mock);
-        await sleep(500);
-        const beforeKb = readMemoryKb(gateway.pids);
-        const seenKb: number[] = [];
-        const watch = setInterval(() => seenKb.push(readMemoryKb(gateway.pids)), 100);
-        await runLoad(gateway, load, mock).finally(() => clearInterval(watch));
-        // Collections make it go up and down: the middle of what was seen while all were open.
-        const kb = (findMedian(seenKb.slice(-load.seconds * 10)) - beforeKb) / streamsOpen;
+        const beforeKb = await readLiveKb();
+        const loaded = runLoad(gateway, load, mock);
+        const openKb: number[] = [];
+        for (const ms of [spreadMs + 1_000, 700, 700]) {
+          await Promise.race([sleep(ms), loaded]);
+          openKb.push(await readLiveKb());
+        }
+        await loaded;
+        const kb = (findMedian(openKb) - beforeKb) / streamsOpen;
         samples.take('openStreamKb', variant, kb);
         samples.tell('open', variant, `${kb.toFixed(1)} KB per stream`);
       });
@@ -74,7 +96,7 @@ async function measureStarts(plan: Plan, mock: Mock, samples: Samples): Promise<
   for (const variant of [nginx, ...plan.variants]) {
     await samples.attempt('start', variant, async () => {
       for (let time = 0; time < times; time++) {
-        await withGateway(variant, mock, 0, async ({ pids, firstAnswerMs }) => {
+        await withGateway(variant, mock, 0, [], async ({ pids, firstAnswerMs }) => {
           await sleep(1_000);
           const idleMb = readMemoryKb(pids) / 1_024;
           samples.take('startMs', variant, firstAnswerMs);
@@ -90,7 +112,7 @@ async function measureStarts(plan: Plan, mock: Mock, samples: Samples): Promise<
 async function measureSoak(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
   for (const variant of plan.variants.filter((each) => each.budgeted)) {
     await samples.attempt('soak', variant, async () => {
-      await withGateway(variant, mock, 0, async (gateway) => {
+      await withGateway(variant, mock, 0, [], async (gateway) => {
         let earlyMb: number | undefined;
         let mb = 0;
         for (let sent = 0; sent < soakRequests; ) {
@@ -111,8 +133,9 @@ async function withGateway(
   variant: Variant,
   mock: Mock,
   pace: Pace,
+  nodeArguments: readonly string[],
   work: (gateway: Gateway) => Promise<void>,
 ): Promise<void> {
-  const gateway = await startGateway(variant, mock.ports[pace]);
+  const gateway = await startGateway(variant, mock.ports[pace], nodeArguments);
   await work(gateway).finally(() => stopGateway(gateway));
 }

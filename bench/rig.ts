@@ -235,7 +235,8 @@ async function generateLoad(
   return result;
 }
 
-async function findFreePort(): Promise<number> {
+/** A port on loopback that nobody listens on. */
+export async function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', reject);
