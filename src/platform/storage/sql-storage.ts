@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { migrate } from './migrations/migrate.ts';
-import type { Storage } from './storage.ts';
+import type { LedgerStore, Storage } from './storage.ts';
 import type { Tables } from './tables/database.ts';
 import { listKeys, putKey, setKeyDisabled } from './tables/keys.ts';
 import { appendEntries, findEntry, readTotals } from './tables/ledger.ts';
@@ -12,8 +12,12 @@ import { listWorkspaces, putWorkspace } from './tables/workspaces.ts';
  * The port over either dialect: all SQL is in `tables/`.
  *
  * @param db both drivers set to read 64-bit integers as `bigint`; closed with the storage
+ * @param append books entries; a dialect may have a faster way
  */
-export async function createSqlStorage(db: Kysely<Tables>): Promise<Storage> {
+export async function createSqlStorage(
+  db: Kysely<Tables>,
+  append: LedgerStore['append'] = (entries) => appendEntries(db, entries),
+): Promise<Storage> {
   const ping = async () => void (await sql`select 1`.execute(db));
   await ping(); // Kysely closes only a driver that it has asked something
   let closing: Promise<void> | undefined;
@@ -31,7 +35,7 @@ export async function createSqlStorage(db: Kysely<Tables>): Promise<Storage> {
       listMemberships: () => listMemberships(db),
     },
     ledger: {
-      append: (entries) => appendEntries(db, entries),
+      append,
       find: (workspaceId, id) => findEntry(db, workspaceId, id),
       readTotals: (workspaceId) => readTotals(db, workspaceId),
     },

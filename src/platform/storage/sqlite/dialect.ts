@@ -11,7 +11,7 @@ import {
 import { waitWhileBusy } from './wait-while-busy.ts';
 
 /** Longer texts are inserts of many rows, a new text for each number of rows: they would only fill the cache. */
-const maxCachedTextLength = 20_000;
+const maxCachedTextLength = 4000;
 const maxCachedStatements = 200;
 
 /**

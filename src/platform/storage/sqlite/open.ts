@@ -5,6 +5,7 @@ import { Kysely } from 'kysely';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
+import { createEntryAppender } from './append-entries.ts';
 import { createSqliteDialect } from './dialect.ts';
 import { readResultCode, resultCodes } from './result-codes.ts';
 import { busyTimeoutMs, waitWhileBusy } from './wait-while-busy.ts';
@@ -31,7 +32,8 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
     database?.close();
     throw explain(path, error);
   }
-  return createSqlStorage(new Kysely<Tables>({ dialect: createSqliteDialect(database) }));
+  const db = new Kysely<Tables>({ dialect: createSqliteDialect(database) });
+  return createSqlStorage(db, createEntryAppender(database, db));
 }
 
 /** SQLite gives its side files the permissions of the main one, so only that is made here. */

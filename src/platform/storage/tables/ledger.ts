@@ -46,7 +46,7 @@ const maxRowsPerInsert = 1000;
 /** Books what is not booked yet, all or none of it. */
 export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<void> {
   // Two hosts that replay overlapping journals wait for each other's rows: in one order, or they deadlock.
-  const rows = entries.map(writeEntry).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const rows = entries.map(writeLedgerRow).sort((a, b) => (a.id < b.id ? -1 : 1));
   const insert = (on: Database, some: typeof rows) =>
     on
       .insertInto('ledger')
@@ -91,7 +91,8 @@ export async function readTotals(db: Database, workspaceId?: string): Promise<Le
   return { ...totals, entries: readNumber(totals.entries) };
 }
 
-function writeEntry(entry: LedgerEntry) {
+/** An entry as the table has it: the same columns in the same order for every entry. */
+export function writeLedgerRow(entry: LedgerEntry) {
   return {
     id: entry.id,
     created_at_ms: Math.round(entry.createdAtMs),

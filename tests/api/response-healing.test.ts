@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { json, type ScriptedUpstream, startUpstream, type TestGateway, testGateway } from '../../src/testing/index.ts';
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+beforeAll(async () => {
+  upstream = await startUpstream();
+  gateway = await testGateway({
+    providers: [
+      { id: 'chat', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'a/chat' }] },
+      { id: 'native', wire: 'openai-responses', base_url: upstream.url, models: [{ model: 'a/native' }] },
+    ],
+  });
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+const broken = 'Here you are:\n```json\n{"city": "Zürich", population: 434000,}\n```';
+const plugins = [{ id: 'response-healing' }];
+const text = { format: { type: 'json_object' } };
+
+function answer(model: string, content: string, finish = 'stop') {
+  const status = finish === 'stop' ? 'completed' : 'incomplete';
+  return model === 'a/chat'
+    ? json({ model: 'm', choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: finish }] })
+    : json({
+        id: 'resp_1',
+        object: 'response',
+        status,
+        incomplete_details: finish === 'stop' ? null : { reason: 'max_output_tokens' },
+        model: 'm',
+        output: [
+          {
+            id: 'msg_1',
+            type: 'message',
+            role: 'assistant',
+            status,
+            content: [{ type: 'output_text', text: content }],
+          },
+        ],
+      });
+}
+
+async function ask(model: string, content: string, body: object, finish?: string) {
+  upstream.respond(answer(model, content, finish));
+  const response = await gateway.post(
+    '/responses',
+    { model, input: 'Which city?', ...body },
+    { headers: { 'x-router-metadata': 'enabled' } },
+  );
+  const answered = (await response.json()) as {
+    output: { content: { text: string }[] }[];
+    router_metadata: { pipeline?: object[] };
+  };
+  return { said: answered.output[0]?.content[0]?.text ?? '', pipeline: answered.router_metadata.pipeline };
+}
+
+describe.each(['a/chat', 'a/native'])('response-healing on %s', (model) => {
+  it('repairs the JSON of a buffered answer that was asked for as JSON, and says so', async () => {
+    const { said, pipeline } = await ask(model, broken, { plugins, text });
+    expect(JSON.parse(said)).toEqual({ city: 'Zürich', population: 434000 });
+    expect(pipeline).toEqual([
+      {
+        type: 'response_healing',
+        name: 'response-healing',
+        summary: expect.any(String),
+        data: { mode: 'json_object', improved: true, original_length: broken.length, healed_length: said.length },
+      },
+    ]);
+  });
+
+  it.each([
+    ['without the plugin', { text }, undefined],
+    ['with the plugin disabled', { plugins: [{ id: 'response-healing', enabled: false }], text }, undefined],
+    ['when no JSON was asked for', { plugins }, undefined],
+    ['when the token limit cut the answer', { plugins, text }, 'length'],
+  ])('leaves the text as it is %s', async (_when, body, finish) => {
+    const { said, pipeline } = await ask(model, broken, body, finish);
+    expect(said).toBe(broken);
+    expect(pipeline).toBeUndefined();
+  });
+
+  it('leaves no stage when the text parses already', async () => {
+    const { said, pipeline } = await ask(model, '{"ok": true}', { plugins, text });
+    expect(said).toBe('{"ok": true}');
+    expect(pipeline).toBeUndefined();
+  });
+});
