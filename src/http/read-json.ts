@@ -3,6 +3,8 @@ import { parse as findErrors, type ParseError, printParseErrorCode } from 'jsonc
 import sjson from 'secure-json-parse';
 import { GatewayError } from '../domain/errors.ts';
 
+const PROTO = Buffer.from('proto');
+
 /** The largest text in which the place of a mistake is looked for. */
 const LOCATE_LENGTH = 1024 * 1024;
 
@@ -18,7 +20,7 @@ export function readJson(body: Buffer): unknown {
   const text = body.toString('utf8');
   try {
     // Looking for the two keys costs as much as parsing, and hardly any body holds their names.
-    if (!text.includes('proto')) return JSON.parse(text);
+    if (!body.includes(PROTO)) return JSON.parse(text);
     return sjson.parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
   } catch (error) {
     if (/forbidden prototype/.test(String((error as Error).message))) {
