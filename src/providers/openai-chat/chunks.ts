@@ -36,7 +36,7 @@ function parse(data: string): ChatAnswer {
 const senseless = (message: string, cause?: unknown) =>
   new GatewayError('upstream_failed', message, { retryable: true, cause });
 
-/** Templates that are learned in one answer; a server whose frames are never alike is parsed. */
+/** Templates in a row that fitted nothing, after which none is made. */
 const MAX_MISSES = 20;
 
 /** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
@@ -63,7 +63,10 @@ class AnswerReader implements Reader {
     if (data === '[DONE]') return this.end();
     if (data === '') return []; // a keep-alive of some servers
     const delta = this.ended || event === 'error' ? undefined : this.template?.read(data);
-    if (delta !== undefined && delta !== '') return [this.message.readText(delta)];
+    if (delta) {
+      this.misses = 0;
+      return [this.message.readText(delta)];
+    }
     const chunk = parse(data);
     if (event === 'error') throw readOpenAiErrorObject(chunk.error ?? chunk, 200);
     const chunks = this.take(chunk, 'delta');

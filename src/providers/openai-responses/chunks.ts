@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason, ItemKey } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
+import { FrameTemplate, type Hole } from '../frame-template.ts';
 import { readOpenAiErrorObject } from '../openai-error.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { blamesLength } from './errors.ts';
@@ -43,6 +44,9 @@ export function readWhole(body: unknown, reading: Reading): Chunk[] {
   return [...answer.start(body), ...answer.finish(body, 'completed')];
 }
 
+/** Templates in a row that fitted nothing, after which none is made. */
+const MAX_MISSES = 20;
+
 /** What is remembered of an item. */
 interface Seen {
   id: string | undefined;
@@ -58,6 +62,8 @@ function createAnswer({ reasoningFormat }: Reading) {
   const seen = new Map<ItemKey, Seen>();
   const keys = new Map<string, ItemKey>(); // item id → key
   let lastKey: ItemKey = 0;
+  let learned: { event: string; key: ItemKey; template: FrameTemplate } | undefined;
+  let misses = 0;
   let started = false;
   let ended = false;
   let hasCalls = false;
@@ -230,12 +236,35 @@ function createAnswer({ reasoningFormat }: Reading) {
     return finish({ status: 'failed', error }, 'failed');
   }
 
+  /** A frame that says nothing but a text serves as template for those right behind it. */
+  function learn(frame: Frame, event: WireEvent, chunks: readonly Chunk[]): void {
+    const [first] = chunks;
+    if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs || first.key === undefined) return;
+    const holes: Hole[] = [{ key: 'delta', value: first.delta }];
+    for (const key of ['sequence_number', 'obfuscation']) {
+      const value = event[key];
+      if (typeof value === 'number' || typeof value === 'string') holes.push({ key, value });
+    }
+    const template = FrameTemplate.learn(frame.data, holes);
+    misses++;
+    if (template) learned = { event: frame.event, key: first.key, template };
+  }
+
   function read(frame: Frame): Chunk[] {
+    const delta = ended || frame.event !== learned?.event ? undefined : learned.template.read(frame.data);
+    if (delta && learned) {
+      misses = 0;
+      return [{ type: 'text', delta, key: learned.key }];
+    }
     const event = readWire(frame.data, frame.event);
     if (ended) return [];
+    learned = undefined; // another event may end the item that the deltas were of
     switch (event.type) {
-      case 'response.output_text.delta':
-        return readText(event);
+      case 'response.output_text.delta': {
+        const chunks = readText(event);
+        if (misses < MAX_MISSES) learn(frame, event, chunks);
+        return chunks;
+      }
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
         return readArguments(event);
