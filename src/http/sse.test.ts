@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { array, assert, constantFrom, integer, oneof, property, record, string } from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ResponseEvent } from '../domain/events.ts';
-import { createEventWriter, sendEventStream } from './sse.ts';
+import { EventStream, EventWriter } from './sse.ts';
 
 /** An event as a client reads it. */
 const read = (text: string): unknown[] =>
@@ -54,8 +54,8 @@ describe('the writer of events', () => {
     );
     assert(
       property(array(array(event)), (batches) => {
-        const write = createEventWriter();
-        const written = batches.map((events) => write(events as ResponseEvent[])).join('');
+        const writer = new EventWriter();
+        const written = batches.map((events) => writer.write(events as ResponseEvent[])).join('');
         expect(read(written)).toEqual(JSON.parse(JSON.stringify(batches.flat())));
         expect(written).not.toMatch(/[\r]|\n\n\n/);
       }),
@@ -81,22 +81,21 @@ async function serve(
   return { answer, over };
 }
 
-const options = { headers: { 'content-type': 'text/event-stream' }, keepAliveMs: 0, tellFailure: () => [] };
+const options = { headers: { 'content-type': 'text/event-stream' }, keepAliveMs: 0 };
 const completed = { type: 'response.completed', sequence_number: 9, response: {} } as ResponseEvent;
 
 describe('a stream to a client', () => {
-  it('asks for no more than one batch beyond what the client takes', async () => {
+  it('takes no more than one batch beyond what the client reads', async () => {
     let batches = 0;
     let most = 0;
-    const { answer, over } = await serve((raw) => {
-      async function* run(): AsyncGenerator<ResponseEvent[]> {
-        for (; batches < 2000; batches++) {
-          most = Math.max(most, raw.writableLength);
-          yield [delta({ delta: 'x'.repeat(16_384) })]; // 32 MiB in all
-        }
-        yield [completed];
+    const { answer, over } = await serve(async (raw) => {
+      const stream = new EventStream(raw, options);
+      for (; batches < 2000; batches++) {
+        most = Math.max(most, raw.writableLength);
+        await stream.take([delta({ delta: 'x'.repeat(16_384) })]); // 32 MiB in all
       }
-      return sendEventStream(raw, run(), options);
+      await stream.take([completed]);
+      raw.end();
     });
     let last = -1;
     await vi.waitUntil(
@@ -116,34 +115,37 @@ describe('a stream to a client', () => {
     expect(text.length).toBeGreaterThan(2000 * 16_384);
   });
 
-  it('ends the run when the client leaves while it is waited for', async () => {
-    let ended = false;
-    const { answer, over } = await serve((raw) => {
-      async function* run(): AsyncGenerator<ResponseEvent[]> {
-        try {
-          while (!raw.destroyed) yield [delta({ delta: 'x'.repeat(65_536) })];
-          throw new Error('The client left.');
-        } finally {
-          ended = true;
-        }
-      }
-      return sendEventStream(raw, run(), options);
+  it('waits no longer when the client leaves while it is waited for', async () => {
+    const { answer, over } = await serve(async (raw) => {
+      const stream = new EventStream(raw, options);
+      while (!raw.destroyed) await stream.take([delta({ delta: 'x'.repeat(65_536) })]);
     });
     answer.destroy();
     await over;
-    expect(ended).toBe(true);
   });
 
-  it('throws what goes wrong before the first event, and leaves the answer to others', async () => {
-    async function* run(): AsyncGenerator<ResponseEvent[]> {
-      yield* await Promise.reject<ResponseEvent[][]>(new Error('early'));
-    }
+  it('has not begun before the first event, so that an error keeps its status', async () => {
     const { answer, over } = await serve(async (raw) => {
-      await expect(sendEventStream(raw, run(), options)).rejects.toThrow('early');
+      const stream = new EventStream(raw, options);
+      expect(stream.begun).toBe(false);
+      stream.stop();
       raw.writeHead(502).end('told otherwise');
     });
     await over;
     expect(answer.statusCode).toBe(502);
     answer.resume();
+  });
+
+  it('says something when it is silent for long, and then no more', async () => {
+    const { answer, over } = await serve(async (raw) => {
+      const stream = new EventStream(raw, { ...options, keepAliveMs: 20 });
+      await vi.waitUntil(() => stream.begun);
+      stream.stop();
+      raw.end();
+    });
+    let text = '';
+    for await (const piece of answer.setEncoding('latin1')) text += piece;
+    await over;
+    expect(text).toMatch(/^(: ROUTER PROCESSING\n\n)+$/);
   });
 });

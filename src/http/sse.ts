@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { DeltaEvent, ResponseEvent } from '../domain/events.ts';
+import type { Taker } from '../domain/taker.ts';
 import { isTerminal } from '../pipeline/fold-events.ts';
 
 const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
@@ -10,43 +11,50 @@ const DONE = 'data: [DONE]\n\n';
  * Writes events as server-sent events. Deltas come by the hundred and have a fixed shape: all but the number and the
  * text is the same from one to the next, so only these two are written anew.
  */
-export function createEventWriter(): (events: readonly ResponseEvent[]) => string {
-  let type = '';
-  let itemId = '';
-  let item = -1; // providers have been seen that give two items one id
-  let place = -1;
-  let prefix = '';
-  let middle = '';
+export class EventWriter {
+  private type = '';
+  private itemId = '';
+  private item = -1; // providers have been seen that give two items one id
+  private place = -1;
+  private prefix = '';
+  private middle = '';
 
-  function writeDelta(event: DeltaEvent): string {
-    const part = event.content_index ?? event.summary_index ?? -1;
-    if (event.type !== type || event.item_id !== itemId || event.output_index !== item || part !== place) {
-      type = event.type;
-      itemId = event.item_id;
-      item = event.output_index;
-      place = part;
-      const { type: _type, sequence_number: _number, delta: _delta, logprobs: _logprobs, ...rest } = event;
-      prefix = `data: {"type":"${type}","sequence_number":`;
-      middle = `,${JSON.stringify(rest).slice(1, -1)},"delta":`;
+  write(events: readonly ResponseEvent[]): string {
+    let text = '';
+    for (const event of events) {
+      text += isDelta(event) ? this.writeDelta(event) : `data: ${JSON.stringify(event)}\n\n`;
     }
+    return text;
+  }
+
+  private writeDelta(event: DeltaEvent): string {
+    const place = event.content_index ?? event.summary_index ?? -1;
+    const isSame =
+      event.type === this.type &&
+      event.item_id === this.itemId &&
+      event.output_index === this.item &&
+      place === this.place;
+    if (!isSame) this.learn(event, place);
     const logprobs = event.logprobs;
     const end = logprobs === undefined ? '}\n\n' : logprobs.length === 0 ? ',"logprobs":[]}\n\n' : undefined;
     return (
-      prefix +
+      this.prefix +
       event.sequence_number +
-      middle +
+      this.middle +
       JSON.stringify(event.delta) +
       (end ?? `,"logprobs":${JSON.stringify(logprobs)}}\n\n`)
     );
   }
 
-  return (events) => {
-    let text = '';
-    for (const event of events) {
-      text += isDelta(event) ? writeDelta(event) : `data: ${JSON.stringify(event)}\n\n`;
-    }
-    return text;
-  };
+  private learn(event: DeltaEvent, place: number): void {
+    const { type, sequence_number: _number, delta: _delta, logprobs: _logprobs, ...rest } = event;
+    this.type = type;
+    this.itemId = event.item_id;
+    this.item = event.output_index;
+    this.place = place;
+    this.prefix = `data: {"type":"${type}","sequence_number":`;
+    this.middle = `,${JSON.stringify(rest).slice(1, -1)},"delta":`;
+  }
 }
 
 function isDelta(event: ResponseEvent): event is DeltaEvent {
@@ -67,55 +75,58 @@ export interface EventStreamOptions {
   headers: Record<string, string | number | string[]>;
   /** Silence after which a comment is sent; 0 = never. */
   keepAliveMs: number;
-  /** The events that tell of a failure once the status is spent. */
-  tellFailure: (error: unknown) => ResponseEvent[];
 }
 
 /**
- * Sends a run's events. The answer begins with the first of them, so that every earlier failure keeps its status, or
- * after `keepAliveMs` of silence. A client that reads slowly slows the provider down: nothing is read ahead.
- *
- * @throws whatever the run throws before the answer has begun; nothing after that
+ * Sends a run's events to the client. The answer begins with the first of them, so that every earlier failure keeps its
+ * status, or after `keepAliveMs` of silence. A client that reads slowly slows the provider down: `take` gives a promise
+ * while much is unread.
  */
-export async function sendEventStream(
-  raw: ServerResponse,
-  batches: AsyncGenerator<ResponseEvent[]>,
-  { headers, keepAliveMs, tellFailure }: EventStreamOptions,
-): Promise<void> {
-  const write = createEventWriter();
-  let lastWriteAt = performance.now();
-  let timer: NodeJS.Timeout | undefined;
+export class EventStream implements Taker<ResponseEvent> {
+  private readonly raw: ServerResponse;
+  private readonly options: EventStreamOptions;
+  private readonly writer = new EventWriter();
+  private lastWriteAt = performance.now();
+  private timer: NodeJS.Timeout | undefined;
 
-  const begin = (): void => {
-    if (!raw.headersSent) raw.writeHead(200, headers);
-  };
-  const send = (text: string): boolean => {
-    begin();
-    lastWriteAt = performance.now();
-    return raw.write(text);
-  };
-  const keepAlive = (): void => {
-    const left = keepAliveMs - (performance.now() - lastWriteAt);
-    if (left <= 1 && !raw.writableNeedDrain && !raw.destroyed) send(KEEP_ALIVE);
-    timer = setTimeout(keepAlive, left > 1 ? left : keepAliveMs);
-  };
-  if (keepAliveMs > 0) timer = setTimeout(keepAlive, keepAliveMs);
-
-  try {
-    for await (const events of batches) {
-      const last = events.at(-1);
-      const isLast = last !== undefined && isTerminal(last);
-      if (!send(isLast ? write(events) + DONE : write(events))) await drained(raw);
-    }
-  } catch (error) {
-    if (!raw.headersSent) throw error;
-    const events = tellFailure(error);
-    if (events.length > 0) raw.write(write(events) + DONE);
-  } finally {
-    clearTimeout(timer);
+  constructor(raw: ServerResponse, options: EventStreamOptions) {
+    this.raw = raw;
+    this.options = options;
+    if (options.keepAliveMs > 0) this.timer = setTimeout(keepAlive, options.keepAliveMs, this);
   }
-  raw.end();
+
+  /** The status is spent. */
+  get begun(): boolean {
+    return this.raw.headersSent;
+  }
+
+  take(events: ResponseEvent[]): Promise<void> | undefined {
+    const last = events.at(-1);
+    const text = this.writer.write(events);
+    return this.send(last && isTerminal(last) ? text + DONE : text) ? undefined : drained(this.raw);
+  }
+
+  keepAlive(): void {
+    const { keepAliveMs } = this.options;
+    const left = keepAliveMs - (performance.now() - this.lastWriteAt);
+    if (left <= 1 && !this.raw.writableNeedDrain && !this.raw.destroyed) this.send(KEEP_ALIVE);
+    this.timer = setTimeout(keepAlive, left > 1 ? left : keepAliveMs, this);
+  }
+
+  /** No more comments: the run is over, and the answer ended or left to others. */
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+
+  /** @returns false when the client has much to read first */
+  private send(text: string): boolean {
+    if (!this.raw.headersSent) this.raw.writeHead(200, this.options.headers);
+    this.lastWriteAt = performance.now();
+    return this.raw.write(text);
+  }
 }
+
+const keepAlive = (stream: EventStream): void => stream.keepAlive();
 
 /** Resolves when the client has taken what was written, or is gone. */
 function drained(raw: ServerResponse): Promise<void> {

@@ -1,33 +1,38 @@
 import type { ServerResponse } from 'node:http';
+import { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 
-/** A signal that fires, with a GatewayError as its reason, when the client leaves or the deadline passes. */
-export interface ClientWatch {
-  readonly signal: AbortSignal;
-  /** Ends the request from our side. */
-  abort(reason: GatewayError): void;
+/** Cancels a request when its client leaves or the deadline passes. */
+export class ClientWatch {
+  readonly cancellation = new Cancellation();
+  private readonly raw: ServerResponse;
+  private readonly deadlineMs: number;
+  private readonly timer: NodeJS.Timeout;
+  private readonly onClose: () => void;
+
+  /** @param deadlineMs from now to 408 */
+  constructor(raw: ServerResponse, deadlineMs: number) {
+    this.raw = raw;
+    this.deadlineMs = deadlineMs;
+    this.timer = setTimeout(passDeadline, deadlineMs, this);
+    this.onClose = () => this.leave();
+    raw.on('close', this.onClose);
+  }
+
+  passDeadline(): void {
+    const text = `The request took longer than ${this.deadlineMs} ms (timeouts.request_ms).`;
+    this.cancellation.cancel(new GatewayError('request_timeout', text));
+  }
+
   /** The answer is complete: nothing fires any more. */
-  stop(): void;
+  stop(): void {
+    clearTimeout(this.timer);
+    this.raw.off('close', this.onClose);
+  }
+
+  private leave(): void {
+    if (!this.raw.writableFinished) this.cancellation.cancel(new GatewayError('client_closed', 'The client left.'));
+  }
 }
 
-/** @param deadlineMs from now to 408 */
-export function watchClient(raw: ServerResponse, deadlineMs: number): ClientWatch {
-  const controller = new AbortController();
-  const onClose = (): void => {
-    if (!raw.writableFinished) controller.abort(new GatewayError('client_closed', 'The client left.'));
-  };
-  raw.once('close', onClose);
-  const deadline = setTimeout(() => {
-    controller.abort(
-      new GatewayError('request_timeout', `The request took longer than ${deadlineMs} ms (timeouts.request_ms).`),
-    );
-  }, deadlineMs);
-  return {
-    signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
-    stop() {
-      clearTimeout(deadline);
-      raw.off('close', onClose);
-    },
-  };
-}
+const passDeadline = (watch: ClientWatch): void => watch.passDeadline();

@@ -1,9 +1,9 @@
 import type { Chunk } from '../domain/chunks.ts';
-import { asGatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
+import type { Taker } from '../domain/taker.ts';
 import { writeUsage } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type FindEndpoints, planRoute } from '../routing/plan-route.ts';
@@ -32,6 +32,11 @@ export interface PipelineParts {
 }
 
 export function assembleStages(parts: PipelineParts): Stages {
+  function closeRun(run: Run): void {
+    if (run.closed) return;
+    run.closed = true;
+    parts.book(writeLedgerEntry(run));
+  }
   return {
     startRun: (input) => startRun(input, parts.hashEndUser),
     inspectInput(run) {
@@ -42,17 +47,13 @@ export function assembleStages(parts: PipelineParts): Stages {
       run.plan = planRoute(run.request, parts.findEndpoints);
       return run.plan;
     },
-    runSteps: (run, plan) => walkPlan(run, plan, parts.upstreamBodyLimit()),
-    revise: (prepared, chunks) => reviseChunks(prepared.revisers, chunks),
-    buildEvents(run, chunks) {
-      run.builder = new EventBuilder(new RunContext(run, parts.region()));
-      return buildEvents(run, chunks, run.builder);
+    runSteps: (run, plan, out) => walkPlan(run, plan, parts.upstreamBodyLimit(), out),
+    revise: (prepared, out) => reviseChunks(prepared.revisers, out),
+    buildEvents(run, client) {
+      run.builder = new EventBuilder(new RunContext(run, parts.region()), run.request.stream === true);
+      return new EventStage(run, run.builder, client, closeRun);
     },
-    closeRun(run) {
-      if (run.closed) return;
-      run.closed = true;
-      parts.book(writeLedgerEntry(run));
-    },
+    closeRun,
   };
 }
 
@@ -87,31 +88,23 @@ class RunContext implements BuilderContext {
   }
 }
 
-/**
- * Chunks to events. Before the first visible output a failure is thrown, so that it keeps its status; after it the
- * failure is told as the last event.
- */
-async function* buildEvents(
-  run: Run,
-  chunks: AsyncIterable<Chunk[]>,
-  builder: EventBuilder,
-): AsyncGenerator<ResponseEvent[]> {
-  try {
-    for await (const batch of chunks) {
-      const events = builder.build(batch);
-      if (events.length > 0) yield events;
-    }
-  } catch (error) {
-    if (!builder.started || builder.ended) throw error;
-    run.error = asGatewayError(error);
-    yield builder.fail(run.error);
-  }
-}
+/** Chunks to events. The run is booked before the client can have all of it. */
+class EventStage implements Taker<Chunk> {
+  private readonly run: Run;
+  private readonly builder: EventBuilder;
+  private readonly client: Taker<ResponseEvent>;
+  private readonly closeRun: (run: Run) => void;
 
-/**
- * The events of a run that failed before any output, when the answer has begun all the same: keep-alive comments went
- * out, so the status is spent.
- */
-export function tellFailure(run: Run, error: unknown): ResponseEvent[] {
-  return run.builder && !run.builder.ended ? run.builder.fail(asGatewayError(error)) : [];
+  constructor(run: Run, builder: EventBuilder, client: Taker<ResponseEvent>, closeRun: (run: Run) => void) {
+    this.run = run;
+    this.builder = builder;
+    this.client = client;
+    this.closeRun = closeRun;
+  }
+
+  take(chunks: Chunk[]): Promise<void> | undefined {
+    const events = this.builder.build(chunks);
+    if (this.builder.ended) this.closeRun(this.run);
+    return events.length > 0 ? this.client.take(events) : undefined;
+  }
 }

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
-import type { Chunk, FinishChunk } from '../domain/chunks.ts';
+import type { Chunk } from '../domain/chunks.ts';
 import { GatewayError } from '../domain/errors.ts';
+import type { Taker } from '../domain/taker.ts';
 import type { UpstreamRequest } from '../providers/provider.ts';
 import type { Endpoint, Provider } from '../providers/provider-entry.ts';
 import { copyError } from './copy-error.ts';
@@ -12,10 +13,10 @@ import type { Run } from './run.ts';
  * One try on an endpoint: writes the request, sends it, reads the answer into chunks, a batch for each network read.
  *
  * @param limitBytes the largest whole answer, or single stream event, that is read
- * @returns after exactly one `finish` chunk
+ * @param out is given chunks up to exactly one `finish`
  * @throws {GatewayError} whatever went wrong; `retryable` when another endpoint may do better
  */
-export async function* attempt(run: Run, endpoint: Endpoint, limitBytes: number): AsyncGenerator<Chunk[]> {
+export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, out: Taker<Chunk>): Promise<void> {
   const { provider, upstreamModel } = endpoint;
   const { request } = run;
   const stream = request.stream === true;
@@ -30,26 +31,11 @@ export async function* attempt(run: Run, endpoint: Endpoint, limitBytes: number)
   });
   run.droppedFields = written.dropped;
   if (stream && request.debug?.echo_upstream_body) {
-    yield [{ type: 'debug', upstreamBody: shortenForDebug(written.body) }];
+    await out.take([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
   }
   run.dispatchedAt = performance.now();
   try {
-    let finished = false;
-    for await (const chunks of exchange(run, provider, written, limitBytes)) {
-      const last = chunks.at(-1);
-      for (const chunk of chunks) {
-        if (chunk.type === 'finish') {
-          if (last !== chunk) chunks.length = chunks.indexOf(chunk) + 1; // nothing counts after the end
-          finished = true;
-          noteFinish(run, chunk);
-          break;
-        }
-        if (chunk.type === 'start' && chunk.model !== undefined) run.upstreamModel = chunk.model;
-      }
-      if (chunks.length > 0) yield chunks;
-      if (finished) return;
-    }
-    throw new GatewayError('upstream_failed', `${name} ended its answer in the middle.`, { retryable: true });
+    await exchange(run, provider, written, limitBytes, new ChunkNotes(run, out));
   } catch (error) {
     throw hideKeys(error, provider);
   } finally {
@@ -65,33 +51,50 @@ function forgetLast(run: Run): void {
   run.upstreamEndedAt = undefined;
 }
 
-function noteFinish(run: Run, finish: FinishChunk): void {
-  run.finish = finish;
-  if (finish.dropped) run.droppedUpstreamFields = finish.dropped;
+/** Writes down for the run what the chunks say of the answer as a whole. */
+class ChunkNotes implements Taker<Chunk> {
+  private readonly run: Run;
+  private readonly out: Taker<Chunk>;
+
+  constructor(run: Run, out: Taker<Chunk>) {
+    this.run = run;
+    this.out = out;
+  }
+
+  take(chunks: Chunk[]): Promise<void> | undefined {
+    for (const chunk of chunks) {
+      if (chunk.type === 'finish') {
+        this.run.finish = chunk;
+        if (chunk.dropped) this.run.droppedUpstreamFields = chunk.dropped;
+      } else if (chunk.type === 'start' && chunk.model !== undefined) this.run.upstreamModel = chunk.model;
+    }
+    return this.out.take(chunks);
+  }
 }
 
-async function* exchange(
+async function exchange(
   run: Run,
   provider: Provider,
   written: UpstreamRequest,
   limitBytes: number,
-): AsyncGenerator<Chunk[]> {
+  out: Taker<Chunk>,
+): Promise<void> {
   const { wire, upstream, name } = provider;
-  const { signal } = run;
+  const { cancellation } = run;
   const stream = run.request.stream === true;
   if (wire.answer) {
-    yield* readInside(wire.createReader(written.reading), wire.answer(written, signal), name, signal);
-    return;
+    const frames = wire.answer(written, cancellation.signal);
+    return readInside(wire.createReader(written.reading), frames, { name, cancellation }, out);
   }
   if (!upstream) throw new GatewayError('internal', `The provider ${provider.id} has no address.`);
   const headers = provider.nextHeaders(stream);
   const all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
-  const answer = await upstream.send(written.path, all, JSON.stringify(written.body), signal);
+  const answer = await upstream.send(written.path, all, JSON.stringify(written.body), cancellation);
   try {
     if (answer.status < 200 || answer.status > 299) {
       throw wire.readError({ status: answer.status, headers: answer.headers, body: await readErrorBody(answer) });
     }
-    yield* await readAnswer(answer, { wire, reading: written.reading, name, limitBytes, isHeld: !stream });
+    await readAnswer(answer, { wire, reading: written.reading, name, limitBytes, isHeld: !stream }, out);
   } finally {
     answer.release();
   }

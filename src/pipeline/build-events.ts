@@ -39,14 +39,16 @@ export class EventBuilder {
   /** True once the terminal event has been built. */
   ended = false;
   private readonly context: BuilderContext;
-  private readonly writer = new ItemWriter();
+  private readonly writer: ItemWriter;
   private readonly byKey = new Map<ItemKey, OpenItem>();
   private readonly byCallId = new Map<string, OpenItem>();
   private current: OpenItem | undefined; // the message or reasoning in progress on a wire that names no items
   private base: ResponseObject | undefined;
 
-  constructor(context: BuilderContext) {
+  /** @param isTold false for a buffered answer: the stream is folded, so that of its events only the last is made */
+  constructor(context: BuilderContext, isTold = true) {
     this.context = context;
+    this.writer = new ItemWriter(isTold);
   }
 
   /** True once the client has been shown an event. */
@@ -74,7 +76,7 @@ export class EventBuilder {
     if (this.ended) return [];
     const output = this.writer.items.map((item) => (item.open ? cutItem(item) : item.wire));
     const response = failResponse(this.start(), error, { output, ...this.context.settle(undefined) });
-    this.writer.push('response.failed', { response });
+    this.writer.pushLast('response.failed', { response });
     this.ended = true;
     return this.writer.takeEvents();
   }
@@ -245,7 +247,7 @@ export class EventBuilder {
     }
     const output = this.writer.items.map((item) => item.wire);
     const response = finishResponse(this.start(), chunk, { output, ...this.context.settle(chunk) }, this.context.now());
-    this.writer.push(`response.${response.status}`, { response });
+    this.writer.pushLast(`response.${response.status}`, { response });
     this.ended = true;
   }
 

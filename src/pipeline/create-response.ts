@@ -1,28 +1,31 @@
 import { asGatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
+import type { Taker } from '../domain/taker.ts';
 import type { Run } from './run.ts';
 import type { Stages } from './stages.ts';
+import { tellFailure } from './tell-failure.ts';
 
 /**
- * One response, from an accepted request to its last event. Read this file first.
+ * One response, from an accepted request to its last event. Read this file first. The way of the answer is built from
+ * its end: the provider's chunks are revised, become events, and these go to the client.
  *
  * @param run what `stages.startRun` made of the request
- * @returns batches of events, the last of them terminal
+ * @param client takes batches of events, the last of them terminal
  * @throws {GatewayError} everything that went wrong before the first visible output; after it the failure is an event
  */
-export async function* createResponse(stages: Stages, run: Run): AsyncGenerator<ResponseEvent[]> {
+export async function createResponse(stages: Stages, run: Run, client: Taker<ResponseEvent>): Promise<void> {
   try {
     stages.inspectInput(run);
     const prepared = stages.prepare(run);
     const plan = stages.planRoute(run);
-    const chunks = stages.runSteps(run, plan);
-    for await (const events of stages.buildEvents(run, stages.revise(prepared, chunks))) {
-      if (run.builder?.ended) stages.closeRun(run); // booked before the client can have all of it
-      yield events;
-    }
+    const answer = stages.revise(prepared, stages.buildEvents(run, client));
+    await stages.runSteps(run, plan, answer);
   } catch (error) {
     run.error = asGatewayError(error);
-    throw run.error;
+    if (!run.builder?.started || run.builder.ended) throw run.error;
+    const events = tellFailure(run, run.error);
+    stages.closeRun(run);
+    await client.take(events);
   } finally {
     stages.closeRun(run);
   }

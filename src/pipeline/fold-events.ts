@@ -1,6 +1,7 @@
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { ResponseObject } from '../domain/response.ts';
+import type { Taker } from '../domain/taker.ts';
 
 const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
@@ -9,15 +10,18 @@ export function isTerminal(event: ResponseEvent): event is ResponseEvent & { res
   return terminal.has(event.type);
 }
 
-/**
- * Folds a stream into the response object: a buffered answer is the same stream, folded.
- *
- * @throws {GatewayError} whatever the stream throws, or `internal` when it has no terminal event
- */
-export async function foldEvents(events: AsyncIterable<ResponseEvent[]>): Promise<ResponseObject> {
-  for await (const batch of events) {
-    const last = batch.at(-1);
-    if (last && isTerminal(last)) return last.response;
+/** Folds a stream into the response object: a buffered answer is the same stream, folded. */
+export class EventFold implements Taker<ResponseEvent> {
+  private folded: ResponseObject | undefined;
+
+  take(events: ResponseEvent[]): undefined {
+    const last = events.at(-1);
+    if (last && isTerminal(last)) this.folded = last.response;
   }
-  throw new GatewayError('internal', 'The run ended without a terminal event.');
+
+  /** @throws {GatewayError} `internal` when there was no terminal event */
+  get response(): ResponseObject {
+    if (!this.folded) throw new GatewayError('internal', 'The run ended without a terminal event.');
+    return this.folded;
+  }
 }

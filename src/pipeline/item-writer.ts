@@ -1,5 +1,5 @@
 import type { ItemKey } from '../domain/chunks.ts';
-import type { ResponseEvent } from '../domain/events.ts';
+import type { DeltaEvent, ResponseEvent } from '../domain/events.ts';
 import type { OutputItem } from '../domain/items.ts';
 import { type OpenItem, type OpenPart, openItem } from './output-items.ts';
 
@@ -15,8 +15,14 @@ export class ItemWriter {
   readonly items: OpenItem[] = [];
   /** UTF-16 units of text, reasoning and arguments so far. */
   producedLength = 0;
+  private readonly isTold: boolean;
   private events: ResponseEvent[] = [];
   private sequence = 0;
+
+  /** @param isTold false: nobody follows, so that only the last event is made */
+  constructor(isTold: boolean) {
+    this.isTold = isTold;
+  }
 
   /** @returns the events since the last call */
   takeEvents(): ResponseEvent[] {
@@ -26,7 +32,15 @@ export class ItemWriter {
   }
 
   push(type: string, fields: object): void {
+    if (this.isTold) this.pushLast(type, fields);
+  }
+
+  pushLast(type: string, fields: object): void {
     this.events.push({ type, sequence_number: this.sequence++, ...fields });
+  }
+
+  private pushDelta(event: DeltaEvent): void {
+    if (this.isTold) this.events.push(event);
   }
 
   addItem(wire: OutputItem, key: ItemKey | undefined, native: boolean): OpenItem {
@@ -96,7 +110,7 @@ export class ItemWriter {
     part.text += delta;
     this.producedLength += delta.length;
     if (logprobs) part.logprobs = part.logprobs.concat(logprobs);
-    this.events.push({
+    this.pushDelta({
       type: 'response.output_text.delta',
       sequence_number: this.sequence++,
       item_id: item.id,
@@ -111,7 +125,7 @@ export class ItemWriter {
     const part = this.openPart(item, type);
     part.text += delta;
     this.producedLength += delta.length;
-    this.events.push({
+    this.pushDelta({
       type: type === 'refusal' ? 'response.refusal.delta' : 'response.reasoning_text.delta',
       sequence_number: this.sequence++,
       item_id: item.id,
@@ -125,7 +139,7 @@ export class ItemWriter {
     const part = item.part?.type === 'summary_text' ? item.part : this.openPart(item, 'summary_text');
     part.text += delta;
     this.producedLength += delta.length;
-    this.events.push({
+    this.pushDelta({
       type: 'response.reasoning_summary_text.delta',
       sequence_number: this.sequence++,
       item_id: item.id,
@@ -150,7 +164,7 @@ export class ItemWriter {
     item.callText += delta;
     this.producedLength += delta.length;
     const isCustom = item.wire.type === 'custom_tool_call';
-    this.events.push({
+    this.pushDelta({
       type: isCustom ? 'response.custom_tool_call_input.delta' : 'response.function_call_arguments.delta',
       sequence_number: this.sequence++,
       item_id: item.id,

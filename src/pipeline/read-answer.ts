@@ -1,7 +1,9 @@
+import type { Cancellation } from '../domain/cancellation.ts';
 import type { Chunk } from '../domain/chunks.ts';
 import { GatewayError } from '../domain/errors.ts';
+import type { Taker } from '../domain/taker.ts';
 import type { Frame, Reader, Wire } from '../providers/provider.ts';
-import { createFrameCutter } from '../providers/sse-frames.ts';
+import { FrameCutter } from '../providers/sse-frames.ts';
 import type { UpstreamAnswer } from '../providers/transport.ts';
 
 /** Bytes of an error body that are read. */
@@ -22,26 +24,31 @@ export interface AnswerReading {
 /**
  * Reads an answer of status 2xx, streamed or whole, whatever was asked for, into chunks: a batch for each network read.
  *
+ * @param out is given chunks up to the first `finish`, which comes before the promise is fulfilled
  * @throws {GatewayError} when it makes no sense, is too large, breaks off, or says that the provider failed
  */
-export async function readAnswer(
-  answer: UpstreamAnswer,
-  how: AnswerReading,
-): Promise<AsyncIterable<Chunk[]> | Chunk[][]> {
-  const { pieces, isStream } = await readStart(answer);
-  return isStream ? readStream(answer, pieces, how) : [await readWhole(answer, pieces, how)];
+export async function readAnswer(answer: UpstreamAnswer, how: AnswerReading, out: Taker<Chunk>): Promise<void> {
+  const pass = new ChunkPass(out, how.name);
+  const reading = new BodyReading(answer, how, pass);
+  await answer.each(reading);
+  if (!pass.isFinished) await reading.end();
+  pass.end();
 }
 
 /** The body of an answer with another status: parsed JSON, or the text when it is none. */
 export async function readErrorBody(answer: UpstreamAnswer): Promise<unknown> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for (let batch = await answer.read(); batch !== undefined && bytes <= ERROR_BODY_BYTES; batch = await answer.read()) {
-    for (const piece of batch) {
-      pieces.push(piece);
-      bytes += piece.length;
-    }
-  }
+  await answer.each({
+    take(batch) {
+      for (const piece of batch) {
+        pieces.push(piece);
+        bytes += piece.length;
+      }
+      if (bytes > ERROR_BODY_BYTES) answer.release();
+      return undefined;
+    },
+  });
   const text = textOf(pieces);
   try {
     return JSON.parse(text);
@@ -50,33 +57,144 @@ export async function readErrorBody(answer: UpstreamAnswer): Promise<unknown> {
   }
 }
 
-/** Frames that are made inside this process. */
-export async function* readInside(
+/** Frames that are made inside this process. @see readAnswer */
+export async function readInside(
   reader: Reader,
   frames: AsyncIterable<Frame[]>,
-  name: string,
-  signal: AbortSignal,
-): AsyncGenerator<Chunk[]> {
+  how: { name: string; cancellation: Cancellation },
+  out: Taker<Chunk>,
+): Promise<void> {
+  const pass = new ChunkPass(out, how.name);
   for await (const batch of frames) {
-    if (signal.aborted) throw signal.reason;
-    yield* readBatch(reader, batch, name);
+    if (how.cancellation.reason) throw how.cancellation.reason;
+    await pass.readFrames(reader, batch);
+    if (pass.isFinished) return;
   }
-  yield reader.end();
+  await pass.readEnd(reader);
+  pass.end();
 }
 
-/** The first pieces of a body, up to its first byte that says something, and what that byte says. */
-async function readStart(answer: UpstreamAnswer): Promise<{ pieces: Buffer[]; isStream: boolean }> {
-  const type = String(answer.headers['content-type'] ?? '').toLowerCase();
-  const isStream = type.startsWith('text/event-stream');
-  const pieces: Buffer[] = [];
-  for (let batch = await answer.read(); batch !== undefined; batch = await answer.read()) {
-    for (const piece of batch) pieces.push(piece);
+/** Passes chunks on up to the first `finish`; nothing counts after it. */
+class ChunkPass {
+  isFinished = false;
+  readonly name: string;
+  private readonly out: Taker<Chunk>;
+
+  constructor(out: Taker<Chunk>, name: string) {
+    this.out = out;
+    this.name = name;
+  }
+
+  give(chunks: Chunk[]): Promise<void> | undefined {
+    if (this.isFinished) return undefined;
+    for (let index = 0; index < chunks.length; index++) {
+      if (chunks[index]!.type !== 'finish') continue;
+      this.isFinished = true;
+      chunks.length = index + 1;
+    }
+    return chunks.length > 0 ? this.out.take(chunks) : undefined;
+  }
+
+  /** The chunks of one network read. Of a batch that breaks in the middle, what came before is given first. */
+  readFrames(reader: Reader, frames: readonly Frame[]): Promise<void> | undefined {
+    const chunks: Chunk[] = [];
+    try {
+      for (const frame of frames) {
+        for (const chunk of reader.read(frame)) chunks.push(chunk);
+      }
+    } catch (error) {
+      this.give(chunks);
+      if (this.isFinished) return undefined;
+      throw blameProvider(this.name, error);
+    }
+    return this.give(chunks);
+  }
+
+  readEnd(reader: Reader): Promise<void> | undefined {
+    return this.isFinished ? undefined : this.give(blamingProvider(this.name, () => reader.end()));
+  }
+
+  /** @throws {GatewayError} when there was no `finish`: an answer that is not whole never passes for one that is */
+  end(): void {
+    if (this.isFinished) return;
+    throw new GatewayError('upstream_failed', `${this.name} ended its answer in the middle.`, { retryable: true });
+  }
+}
+
+/** The body of one answer on its way through decoder and reader. */
+class BodyReading implements Taker<Buffer> {
+  private readonly answer: UpstreamAnswer;
+  private readonly how: AnswerReading;
+  private readonly pass: ChunkPass;
+  private readonly saysStream: boolean;
+  /** Of a whole answer, or of a stream that has not said anything yet. */
+  private pieces: Buffer[] = [];
+  private bytes = 0;
+  private kind: 'unknown' | 'stream' | 'whole' = 'unknown';
+  private reader: Reader | undefined;
+  private cutter: FrameCutter | undefined;
+
+  constructor(answer: UpstreamAnswer, how: AnswerReading, pass: ChunkPass) {
+    this.answer = answer;
+    this.how = how;
+    this.pass = pass;
+    const type = String(answer.headers['content-type'] ?? '').toLowerCase();
+    this.saysStream = type.startsWith('text/event-stream');
+  }
+
+  take(batch: Buffer[]): Promise<void> | undefined {
+    for (const piece of batch) this.bytes += piece.length;
+    if (this.kind === 'stream') return this.takeFrames(batch);
+    for (const piece of batch) this.pieces.push(piece);
+    if (this.kind === 'unknown' && this.decide(batch) === 'stream') {
+      const held = this.pieces;
+      this.pieces = [];
+      return this.takeFrames(held);
+    }
+    if (this.bytes > this.how.limitBytes) throw tooLarge(this.how);
+    return undefined;
+  }
+
+  /** The body has ended in order. */
+  async end(): Promise<void> {
+    const { wire, reading, name } = this.how;
+    if (this.kind === 'unknown') this.begin(this.saysStream);
+    if (this.reader && this.cutter) {
+      await this.pass.readFrames(this.reader, this.cutter.end());
+      await this.pass.readEnd(this.reader);
+      return;
+    }
+    const body = parseWhole(textOf(this.pieces), name);
+    this.pieces = [];
+    await this.pass.give(blamingProvider(name, () => wire.readWhole(body, reading)));
+  }
+
+  /** The first byte that says something tells what the body is; the header is believed where both are possible. */
+  private decide(batch: readonly Buffer[]): typeof this.kind {
     for (const piece of batch) {
       const byte = piece.find((each) => !meaningless.has(each));
-      if (byte !== undefined) return { pieces, isStream: isStream ? !beginsJson.has(byte) : beginsField.has(byte) };
+      if (byte === undefined) continue;
+      this.begin(this.saysStream ? !beginsJson.has(byte) : beginsField.has(byte));
+      break;
     }
+    return this.kind;
   }
-  return { pieces, isStream };
+
+  private begin(isStream: boolean): void {
+    this.kind = isStream ? 'stream' : 'whole';
+    if (!isStream) return;
+    this.reader = this.how.wire.createReader(this.how.reading);
+    this.cutter = new FrameCutter(this.how.limitBytes);
+  }
+
+  private takeFrames(pieces: Buffer[]): Promise<void> | undefined {
+    if (this.how.isHeld && this.bytes > this.how.limitBytes) throw tooLarge(this.how);
+    const frames = this.cutter!.push(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)); // made by `begin`
+    if (frames.length === 0) return undefined;
+    const held = this.pass.readFrames(this.reader!, frames);
+    if (this.pass.isFinished) this.answer.release();
+    return held;
+  }
 }
 
 const bytesOf = (text: string) => new Set(Buffer.from(text));
@@ -84,50 +202,6 @@ const meaningless = bytesOf(' \t\r\n\ufeff');
 // Some servers name one as the other. No JSON that could be an answer begins like a field of an event stream.
 const beginsJson = bytesOf('{[');
 const beginsField = bytesOf('deir:'); // data, event, id, retry, and the colon of a comment
-
-async function* readStream(answer: UpstreamAnswer, first: Buffer[], how: AnswerReading): AsyncGenerator<Chunk[]> {
-  const { wire, reading, name, limitBytes, isHeld } = how;
-  const reader = wire.createReader(reading);
-  const cutter = createFrameCutter(limitBytes);
-  let bytes = 0;
-  for (let pieces: Buffer[] | undefined = first; pieces !== undefined; pieces = await answer.read()) {
-    for (const piece of pieces) bytes += piece.length;
-    if (isHeld && bytes > limitBytes) throw tooLarge(how);
-    const frames = cutter.push(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
-    if (frames.length > 0) yield* readBatch(reader, frames, name);
-  }
-  yield* readBatch(reader, cutter.end(), name);
-  yield blamingProvider(name, () => reader.end());
-}
-
-/** The chunks of one network read. Of a batch that breaks in the middle, what came before is given first. */
-function* readBatch(reader: Reader, frames: Frame[], name: string): Generator<Chunk[]> {
-  const chunks: Chunk[] = [];
-  try {
-    for (const frame of frames) {
-      for (const chunk of reader.read(frame)) chunks.push(chunk);
-    }
-  } catch (error) {
-    yield chunks;
-    throw blameProvider(name, error);
-  }
-  yield chunks;
-}
-
-async function readWhole(answer: UpstreamAnswer, first: Buffer[], how: AnswerReading): Promise<Chunk[]> {
-  const { wire, reading, name, limitBytes } = how;
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for (let batch: Buffer[] | undefined = first; batch !== undefined; batch = await answer.read()) {
-    for (const piece of batch) {
-      pieces.push(piece);
-      bytes += piece.length;
-    }
-    if (bytes > limitBytes) throw tooLarge(how);
-  }
-  const body = parseWhole(textOf(pieces), name);
-  return blamingProvider(name, () => wire.readWhole(body, reading));
-}
 
 function textOf(pieces: Buffer[]): string {
   const text = (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)).toString('utf8');

@@ -1,4 +1,5 @@
 import type { Caller } from '../domain/caller.ts';
+import type { Cancellation } from '../domain/cancellation.ts';
 import type { FinishChunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
@@ -14,8 +15,8 @@ export interface RunInput {
   caller: Caller;
   /** `gen-…`, the id in `X-Generation-Id` and in the ledger. */
   generationId: string;
-  /** Fires when the client leaves or the deadline passes; its reason is a GatewayError. */
-  signal: AbortSignal;
+  /** Comes when the client leaves or the deadline passes. */
+  cancellation: Cancellation;
   /** Does the caller want `router_metadata`? */
   metadata: boolean;
   /** Top-level fields that nobody knows; named in the metadata. */

@@ -1,5 +1,6 @@
 import type { Chunk } from '../domain/chunks.ts';
 import type { ResponseEvent } from '../domain/events.ts';
+import type { Taker } from '../domain/taker.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import type { Reviser } from './revise.ts';
@@ -33,9 +34,14 @@ export interface Stages {
   prepare(run: Run): Prepared;
   /** @throws {GatewayError} when there is nowhere to go */
   planRoute(run: Run): Plan<Endpoint>;
-  runSteps(run: Run, plan: Plan<Endpoint>): AsyncIterable<Chunk[]>;
-  revise(prepared: Prepared, chunks: AsyncIterable<Chunk[]>): AsyncIterable<Chunk[]>;
-  buildEvents(run: Run, chunks: AsyncIterable<Chunk[]>): AsyncGenerator<ResponseEvent[]>;
+  /**
+   * Asks endpoints, in the order of the plan, until one has answered in full.
+   *
+   * @throws {GatewayError} when none did
+   */
+  runSteps(run: Run, plan: Plan<Endpoint>, out: Taker<Chunk>): Promise<void>;
+  revise(prepared: Prepared, out: Taker<Chunk>): Taker<Chunk>;
+  buildEvents(run: Run, client: Taker<ResponseEvent>): Taker<Chunk>;
   /** Settles and books, whatever happened before; once, however often it is called. */
   closeRun(run: Run): void;
 }

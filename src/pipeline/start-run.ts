@@ -13,7 +13,7 @@ export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id:
     request,
     caller,
     generationId: input.generationId,
-    signal: input.signal,
+    cancellation: input.cancellation,
     metadata: input.metadata,
     ignoredFields: input.ignoredFields,
     clamped: input.clamped,

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { type Chunk, isVisible } from '../domain/chunks.ts';
 import { asGatewayError, type GatewayError } from '../domain/errors.ts';
+import type { Taker } from '../domain/taker.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import { attempt } from './attempt.ts';
@@ -14,37 +15,27 @@ import type { AttemptRecord, Run } from './run.ts';
  * @throws {GatewayError} of the last endpoint tried, with the earlier ones in `metadata.previous_errors`
  * @see routing.md section 7, interface "Events"
  */
-export async function* walkPlan(run: Run, plan: Plan<Endpoint>, limitBytes: number): AsyncGenerator<Chunk[]> {
-  const shown = run.request.stream === true ? isVisible : isFinish;
+export async function walkPlan(run: Run, plan: Plan<Endpoint>, limitBytes: number, out: Taker<Chunk>): Promise<void> {
+  const gate = new Gate(run, out);
   let lostModel: string | undefined; // a model that blamed the request is not asked again elsewhere
   let failure: GatewayError | undefined;
-  const held: Chunk[] = [];
 
   for (const endpoint of plan.endpoints) {
     if (endpoint.model === lostModel) continue;
     const record: AttemptRecord = { endpoint, status: 200 };
     run.attempts.push(record);
+    gate.endpoint = endpoint;
     try {
-      for await (const chunks of attempt(run, endpoint, limitBytes)) {
-        if (run.selected) {
-          yield chunks;
-          continue;
-        }
-        for (const chunk of chunks) held.push(chunk);
-        if (!chunks.some(shown)) continue;
-        run.selected = endpoint;
-        run.firstOutputAt = performance.now();
-        yield held;
-      }
+      await attempt(run, endpoint, limitBytes, gate);
       return;
     } catch (error) {
       failure = asGatewayError(error);
       record.status = failure.status;
       record.error = failure;
       if (run.selected) throw failure; // the client has seen some of it
-      keepDebug(held);
+      gate.forgetFailed();
       run.finish = undefined;
-      const next = run.signal.aborted ? 'nowhere' : whereNext(failure);
+      const next = run.cancellation.reason ? 'nowhere' : whereNext(failure);
       if (next === 'nowhere') break;
       if (next === 'model') lostModel = endpoint.model;
     }
@@ -52,9 +43,35 @@ export async function* walkPlan(run: Run, plan: Plan<Endpoint>, limitBytes: numb
   throw withHistory(run, failure!);
 }
 
-/** Of what a failed endpoint said only the debug chunk of its attempt stays. */
-function keepDebug(held: Chunk[]): void {
-  held.splice(0, held.length, ...held.filter((chunk) => chunk.type === 'debug'));
+/** Holds chunks back until they may be shown; from then on the endpoint that made them is the one that answers. */
+class Gate implements Taker<Chunk> {
+  endpoint: Endpoint | undefined;
+  private readonly run: Run;
+  private readonly out: Taker<Chunk>;
+  private readonly isShown: (chunk: Chunk) => boolean;
+  private held: Chunk[] = [];
+
+  constructor(run: Run, out: Taker<Chunk>) {
+    this.run = run;
+    this.out = out;
+    this.isShown = run.request.stream === true ? isVisible : isFinish;
+  }
+
+  take(chunks: Chunk[]): Promise<void> | undefined {
+    if (this.run.selected) return this.out.take(chunks);
+    for (const chunk of chunks) this.held.push(chunk);
+    if (!chunks.some(this.isShown)) return undefined;
+    this.run.selected = this.endpoint;
+    this.run.firstOutputAt = performance.now();
+    const { held } = this;
+    this.held = [];
+    return this.out.take(held);
+  }
+
+  /** Of what a failed endpoint said only the debug chunk of its attempt stays. */
+  forgetFailed(): void {
+    this.held = this.held.filter((chunk) => chunk.type === 'debug');
+  }
 }
 
 const isFinish = (chunk: Chunk): boolean => chunk.type === 'finish';

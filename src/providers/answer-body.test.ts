@@ -1,5 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
+import { pull } from '../testing/pull.ts';
 import { type AnswerBody, createAnswerBody, type FlowControl } from './answer-body.ts';
 
 const connection = (): FlowControl & { isPaused: boolean } => ({
@@ -14,49 +15,53 @@ const connection = (): FlowControl & { isPaused: boolean } => ({
 
 async function readAll(body: AnswerBody): Promise<string> {
   const pieces: Buffer[] = [];
-  for (let batch = await body.read(); batch !== undefined; batch = await body.read()) pieces.push(...batch);
+  await body.each({ take: (batch) => void pieces.push(...batch) });
   return Buffer.concat(pieces).toString();
 }
 
 describe('the body of an answer', () => {
   it('gives all that has come since the last time, at once', async () => {
     const body = createAnswerBody(undefined, 'Acme', connection());
+    const { read } = pull(body);
     body.push(Buffer.from('a'));
     body.push(Buffer.from('b'));
-    expect(Buffer.concat((await body.read())!).toString()).toBe('ab');
-    const next = body.read();
+    expect(Buffer.concat((await read())!).toString()).toBe('ab');
+    const next = read();
     body.push(Buffer.from('c'));
     expect(Buffer.concat((await next)!).toString()).toBe('c');
     body.end();
-    expect(await body.read()).toBeUndefined();
-    expect(await body.read()).toBeUndefined();
+    expect(await read()).toBeUndefined();
+    expect(await read()).toBeUndefined();
   });
 
   it('tells a failure behind what came before it, each time it is asked', async () => {
     const body = createAnswerBody('identity', 'Acme', connection());
+    const { read } = pull(body);
     body.push(Buffer.from('a'));
     body.fail(new Error('cut'));
     body.fail(new Error('later'));
-    expect(await body.read()).toHaveLength(1);
-    await expect(body.read()).rejects.toThrow('cut');
-    await expect(body.read()).rejects.toThrow('cut');
+    expect(await read()).toHaveLength(1);
+    await expect(read()).rejects.toThrow('cut');
+    await expect(read()).rejects.toThrow('cut');
   });
 
   it('does not fail any more when it has ended', async () => {
     const body = createAnswerBody('', 'Acme', connection());
+    const { read } = pull(body);
     body.end();
     body.fail(new Error('late'));
-    expect(await body.read()).toBeUndefined();
+    expect(await read()).toBeUndefined();
   });
 
   it('pauses the connection while much is unread, and lets it go on when it is read', async () => {
     const line = connection();
     const body = createAnswerBody(undefined, 'Acme', line);
+    const { read } = pull(body);
     body.push(Buffer.alloc(200 * 1024));
     expect(line.isPaused).toBe(false);
     body.push(Buffer.alloc(100 * 1024));
     expect(line.isPaused).toBe(true);
-    await body.read();
+    await read();
     expect(line.isPaused).toBe(false);
   });
 
@@ -75,9 +80,10 @@ describe('the body of an answer', () => {
 
   it.each(['zstd', 'gzip, br', 'compress'])('is a failure when its encoding is %s', async (encoding) => {
     const body = createAnswerBody(encoding, 'Acme', connection());
+    const { read } = pull(body);
     body.push(Buffer.from('a'));
     body.end();
-    await expect(body.read()).rejects.toMatchObject({
+    await expect(read()).rejects.toMatchObject({
       kind: 'upstream_failed',
       message: expect.stringContaining(encoding),
     });
@@ -95,13 +101,14 @@ describe('the body of an answer', () => {
   it('unpacks no more than somebody reads', async () => {
     const line = connection();
     const body = createAnswerBody('gzip', 'Acme', line);
+    const { read } = pull(body);
     body.push(gzipSync(Buffer.alloc(50_000_000))); // 50 kB
     body.end();
     await vi.waitUntil(() => line.isPaused);
-    const first = Buffer.concat((await body.read())!).length;
+    const first = Buffer.concat((await read())!).length;
     expect(first).toBeLessThan(1_000_000);
     let rest = 0;
-    for (let batch = await body.read(); batch !== undefined; batch = await body.read()) {
+    for (let batch = await read(); batch !== undefined; batch = await read()) {
       const bytes = Buffer.concat(batch).length;
       expect(bytes).toBeLessThan(1_000_000);
       rest += bytes;

@@ -1,20 +1,21 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { GatewayError } from '../domain/errors.ts';
+import type { Taker } from '../domain/taker.ts';
 
 /** Unread bytes of one answer at which the connection is paused. */
 const HIGH_WATER_BYTES = 256 * 1024;
 
-/** The body of one answer on its way from the connection, which pushes, to the pipeline, which pulls. */
+/** The body of one answer on its way from the connection to the pipeline. */
 export interface AnswerBody {
   /** As it comes from the connection. */
   push(piece: Buffer): void;
   /** The regular end. */
   end(): void;
-  /** Anything but the regular end; what was pushed before can still be read. */
+  /** Anything but the regular end; what was pushed before is still given. */
   fail(reason: Error): void;
   /** @see UpstreamAnswer */
-  read(): Promise<Buffer[] | undefined>;
-  /** Nobody reads any more. */
+  each(taker: Taker<Buffer>): Promise<void>;
+  /** Nobody reads any more: `each` is fulfilled. */
   discard(): void;
 }
 
@@ -62,7 +63,7 @@ export function createAnswerBody(
       push: () => {},
       end: () => {},
       fail: (reason) => queue.fail(reason),
-      read: () => queue.read(),
+      each: (taker) => queue.each(taker),
       discard: () => queue.discard(),
     };
   }
@@ -72,7 +73,7 @@ export function createAnswerBody(
   return {
     push: (piece) => void decoder.write(piece),
     end: () => void decoder.end(),
-    read: () => queue.read(),
+    each: (taker) => queue.each(taker),
     fail(reason) {
       queue.fail(reason);
       decoder.destroy();
@@ -103,54 +104,109 @@ class AnswerQueue implements AnswerBody {
   private readonly connection: FlowControl;
   private pieces: Buffer[] = [];
   private bytes = 0;
-  private ended = false;
-  private discarding = false;
+  private isEnded = false;
   private failure: Error | undefined;
-  private wake: (() => void) | undefined;
+  private taker: Taker<Buffer> | undefined;
+  private resolve: (() => void) | undefined;
+  private reject: ((reason: unknown) => void) | undefined;
+  private isDue = false;
+  private isHeld = false;
+  private isOver = false;
 
   constructor(connection: FlowControl) {
     this.connection = connection;
   }
 
   push(piece: Buffer): void {
-    if (this.discarding) return;
+    if (this.isOver) return;
     this.pieces.push(piece);
     this.bytes += piece.length;
     if (this.bytes > HIGH_WATER_BYTES) this.connection.pause();
-    this.wake?.();
+    this.schedule();
   }
 
   end(): void {
-    this.ended = true;
-    this.wake?.();
+    this.isEnded = true;
+    this.schedule();
   }
 
   fail(reason: Error): void {
-    if (this.ended) return;
+    if (this.isEnded) return;
     this.failure ??= reason;
-    this.wake?.();
+    this.schedule();
   }
 
   discard(): void {
-    this.discarding = true;
-    this.pieces = [];
-    this.bytes = 0;
+    const { resolve } = this;
+    this.letGo();
+    resolve?.();
   }
 
-  async read(): Promise<Buffer[] | undefined> {
-    while (this.pieces.length === 0) {
-      if (this.failure) throw this.failure;
-      if (this.ended) return undefined;
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-      this.wake = undefined;
+  each(taker: Taker<Buffer>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.taker = taker;
+      this.resolve = resolve;
+      this.reject = reject;
+      this.schedule();
+    });
+  }
+
+  /** Delivers soon: what else arrives in the same turn, all pieces of one network read, goes into the same batch. */
+  private schedule(): void {
+    if (this.isDue || this.isHeld || !this.taker) return;
+    this.isDue = true;
+    process.nextTick(deliver, this);
+  }
+
+  deliver(): void {
+    this.isDue = false;
+    if (this.isOver) return;
+    try {
+      const held = this.pieces.length > 0 ? this.give() : undefined;
+      if (this.isOver) return;
+      if (held) this.wait(held);
+      else if (this.failure) this.stop(this.failure);
+      else if (this.isEnded) this.discard();
+    } catch (error) {
+      this.stop(error);
     }
+  }
+
+  private give(): Promise<void> | undefined {
     const batch = this.pieces;
     const wasFull = this.bytes > HIGH_WATER_BYTES;
     this.pieces = [];
     this.bytes = 0;
-    if (wasFull) this.connection.resume();
-    return batch;
+    const held = this.taker?.take(batch);
+    if (wasFull && !this.isOver) this.connection.resume();
+    return held;
+  }
+
+  /** Nothing is given before the taker is ready; what arrives meanwhile is kept, up to the mark. */
+  private wait(held: Promise<void>): void {
+    this.isHeld = true;
+    held.then(
+      () => {
+        this.isHeld = false;
+        this.deliver();
+      },
+      (error: unknown) => this.stop(error),
+    );
+  }
+
+  private stop(reason: unknown): void {
+    const { reject } = this;
+    this.letGo();
+    reject?.(reason);
+  }
+
+  /** A connection may hold its last answer for long, and must not hold the whole run with it. */
+  private letGo(): void {
+    this.isOver = true;
+    this.pieces = [];
+    this.bytes = 0;
+    this.taker = this.resolve = this.reject = undefined;
   }
 }
+
+const deliver = (queue: AnswerQueue): void => queue.deliver();

@@ -1,5 +1,7 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+/** From this length on the engine makes a slice a view, which would keep the whole network read alive; parsing copies. */
+const SLICE_LENGTH = 13;
 
 /** A place of a frame that changes from one to the next: a member with a string or a number. */
 export interface Hole {
@@ -82,7 +84,7 @@ export class FrameTemplate {
         at++;
       }
       if (hole !== this.deltaHole) continue;
-      if (escaped) {
+      if (escaped || at - start >= SLICE_LENGTH) {
         const text = readLiteral(data.slice(start - 1, at + 1));
         if (text === undefined) return undefined;
         delta = text;

@@ -1,11 +1,11 @@
 import { array, assert, constantFrom, integer, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Frame } from './provider.ts';
-import { createFrameCutter } from './sse-frames.ts';
+import { FrameCutter } from './sse-frames.ts';
 
 function cut(body: Buffer | string, size = 1_000_000, limit?: number): Frame[] {
   const bytes = Buffer.from(body);
-  const cutter = createFrameCutter(limit);
+  const cutter = new FrameCutter(limit);
   const frames: Frame[] = [];
   for (let at = 0; at < bytes.length; at += size) frames.push(...cutter.push(bytes.subarray(at, at + size)));
   return frames.concat(cutter.end());
@@ -40,7 +40,7 @@ describe('a stream of server-sent events', () => {
   });
 
   it('gives each frame as soon as it is complete', () => {
-    const cutter = createFrameCutter();
+    const cutter = new FrameCutter();
     expect(cutter.push(Buffer.from('data: a\n'))).toEqual([]);
     expect(cutter.push(Buffer.from('\ndata: b'))).toEqual(data('a'));
     expect(cutter.push(Buffer.from('\n\n'))).toEqual(data('b'));

@@ -3,91 +3,91 @@ import type { Frame } from './provider.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
-const nothing = Buffer.alloc(0);
 
 /**
  * Cuts the bytes of a server-sent event stream into frames, however the network cut them. Whole lines only are decoded,
  * so a character that lies across two pieces is never broken. Comments and fields other than `event` and `data` are
  * passed over.
  *
- * @param limitBytes the largest frame; a longer one throws `upstream_failed`
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
-export function createFrameCutter(limitBytes = 32 * 1024 * 1024) {
-  let rest: Buffer = nothing;
-  let restPieces: Buffer[] = [];
-  let restBytes = 0;
-  let first = true;
-  let event = '';
-  let data = '';
-  let hasData = false;
+export class FrameCutter {
+  private readonly limitBytes: number;
+  private rest: Buffer[] = [];
+  private restBytes = 0;
+  private isFirst = true;
+  private event = '';
+  private data = '';
+  private hasData = false;
 
-  function readLine(line: string, frames: Frame[]): void {
-    if (line === '') {
-      if (hasData) frames.push({ event, data });
-      event = data = '';
-      hasData = false;
-    } else if (line.startsWith('data:')) {
-      const value = line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5);
-      data = hasData ? `${data}\n${value}` : value;
-      hasData = true;
-      if (data.length > limitBytes) throw tooLarge(limitBytes);
-    } else if (line.startsWith('event:')) {
-      event = line.charCodeAt(6) === 32 ? line.slice(7) : line.slice(6);
-    } else if (line === 'data') {
-      data = hasData ? `${data}\n` : '';
-      hasData = true;
-    }
+  /** @param limitBytes the largest frame; a longer one throws `upstream_failed` */
+  constructor(limitBytes: number = 32 * 1024 * 1024) {
+    this.limitBytes = limitBytes;
   }
 
-  function readLines(text: string, frames: Frame[]): void {
-    if (first) {
-      first = false;
+  /** @returns the frames that this piece completes, in order */
+  push(piece: Buffer): Frame[] {
+    const end = lastLineEnd(piece);
+    if (end === -1) {
+      this.rest.push(piece);
+      this.restBytes += piece.length;
+      if (this.restBytes > this.limitBytes) throw tooLarge(this.limitBytes);
+      return [];
+    }
+    let whole = end === piece.length ? piece : piece.subarray(0, end);
+    if (this.rest.length > 0) {
+      this.rest.push(whole);
+      whole = Buffer.concat(this.rest);
+      this.rest = [];
+    }
+    const frames: Frame[] = [];
+    this.readLines(whole.toString('utf8'), frames);
+    this.restBytes = piece.length - end;
+    if (this.restBytes > 0) this.rest.push(piece.subarray(end));
+    return frames;
+  }
+
+  /** The body has ended. @returns the frame that lacked only its last line end, if there was one */
+  end(): Frame[] {
+    const frames: Frame[] = [];
+    this.readLines(Buffer.concat(this.rest).toString('utf8'), frames);
+    this.rest = [];
+    this.readLine('', frames);
+    return frames;
+  }
+
+  private readLines(whole: string, frames: Frame[]): void {
+    let text = whole;
+    if (this.isFirst) {
+      this.isFirst = false;
       if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
     }
     if (text.includes('\r')) text = text.replace(/\r\n?/g, '\n');
     let from = 0;
     for (let to = text.indexOf('\n'); to !== -1; to = text.indexOf('\n', from)) {
-      readLine(text.slice(from, to), frames);
+      this.readLine(text.slice(from, to), frames);
       from = to + 1;
     }
-    if (from < text.length) readLine(text.slice(from), frames);
+    if (from < text.length) this.readLine(text.slice(from), frames);
   }
 
-  return {
-    /** @returns the frames that this piece completes, in order */
-    push(piece: Buffer): Frame[] {
-      const end = lastLineEnd(piece);
-      if (end === -1) {
-        restPieces.push(piece);
-        restBytes += piece.length;
-        if (restBytes > limitBytes) throw tooLarge(limitBytes);
-        return [];
-      }
-      if (restPieces.length > 0) {
-        restPieces.push(piece.subarray(0, end));
-        rest = Buffer.concat(restPieces);
-        restPieces = [];
-      } else {
-        rest = end === piece.length ? piece : piece.subarray(0, end);
-      }
-      const frames: Frame[] = [];
-      readLines(rest.toString('utf8'), frames);
-      rest = nothing;
-      restBytes = piece.length - end;
-      if (restBytes > 0) restPieces.push(piece.subarray(end));
-      return frames;
-    },
-
-    /** The body has ended. @returns the frame that lacked only its last line end, if there was one */
-    end(): Frame[] {
-      const frames: Frame[] = [];
-      readLines(Buffer.concat(restPieces).toString('utf8'), frames);
-      restPieces = [];
-      readLine('', frames);
-      return frames;
-    },
-  };
+  private readLine(line: string, frames: Frame[]): void {
+    if (line === '') {
+      if (this.hasData) frames.push({ event: this.event, data: this.data });
+      this.event = this.data = '';
+      this.hasData = false;
+    } else if (line.startsWith('data:')) {
+      const value = line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5);
+      this.data = this.hasData ? `${this.data}\n${value}` : value;
+      this.hasData = true;
+      if (this.data.length > this.limitBytes) throw tooLarge(this.limitBytes);
+    } else if (line.startsWith('event:')) {
+      this.event = line.charCodeAt(6) === 32 ? line.slice(7) : line.slice(6);
+    } else if (line === 'data') {
+      this.data = this.hasData ? `${this.data}\n` : '';
+      this.hasData = true;
+    }
+  }
 }
 
 /** The place behind the last line end that is certainly whole, or -1: a CR at the very end may be half of a CRLF. */

@@ -3,13 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { bytes, hugeBody, json, resetBeforeHeaders, stallAfter, stallBeforeHeaders } from '../testing/answers.ts';
+import { pull } from '../testing/pull.ts';
 import { type ScriptedUpstream, startUpstream } from '../testing/scripted-upstream.ts';
 import { createUpstream, type Upstream, type UpstreamAnswer } from './transport.ts';
 
 const timeouts = { connectMs: 1000, firstByteMs: 2000, idleMs: 2000, totalMs: 5000 };
-const never = new AbortController().signal;
+const never = new Cancellation();
 
 let scripted: ScriptedUpstream;
 let upstream: Upstream;
@@ -22,12 +24,12 @@ afterEach(async () => {
   await scripted.close();
 });
 
-const send = (to = upstream, signal = never): Promise<UpstreamAnswer> =>
-  to.send('/chat', ['content-type', 'application/json'], '{"a":1}', signal);
+const send = (to = upstream, cancellation = never): Promise<UpstreamAnswer> =>
+  to.send('/chat', ['content-type', 'application/json'], '{"a":1}', cancellation);
 
 async function readAll(answer: UpstreamAnswer): Promise<string> {
   const pieces: Buffer[] = [];
-  for (let batch = await answer.read(); batch !== undefined; batch = await answer.read()) pieces.push(...batch);
+  await answer.each({ take: (batch) => void pieces.push(...batch) });
   answer.release();
   await nextTurn(); // the connection is free again when the turn in which it ended is over
   return Buffer.concat(pieces).toString();
@@ -77,11 +79,11 @@ describe('the network of a provider', () => {
   it('reads no further than somebody takes', async () => {
     scripted.always(hugeBody(1_000_000_000));
     const answer = await send();
-    const first = await answer.read();
+    const first = await pull(answer).read();
     expect(Buffer.concat(first!).length).toBeLessThan(1_000_000);
-    const client = new AbortController();
-    const second = await send(upstream, client.signal);
-    client.abort(new GatewayError('client_closed', 'The client left.'));
+    const client = new Cancellation();
+    const second = await send(upstream, client);
+    client.cancel(new GatewayError('client_closed', 'The client left.'));
     await expect(readAll(second)).rejects.toThrow('The client left.');
     expect(await scripted.requests[1]!.closed).toBe('aborted');
     expect(scripted.requests[0]!.aborted).toBe(false);
@@ -90,11 +92,12 @@ describe('the network of a provider', () => {
 
   it('gives what has arrived before it tells that the rest is missing', async () => {
     scripted.always(stallAfter(10, json({ padding: 'x'.repeat(100) })));
-    const client = new AbortController();
-    const answer = await send(upstream, client.signal);
-    expect(Buffer.concat((await answer.read())!).toString()).toBe('{"padding"');
-    client.abort(new GatewayError('client_closed', 'The client left.'));
-    await expect(answer.read()).rejects.toThrow('The client left.');
+    const client = new Cancellation();
+    const answer = await send(upstream, client);
+    const { read } = pull(answer);
+    expect(Buffer.concat((await read())!).toString()).toBe('{"padding"');
+    client.cancel(new GatewayError('client_closed', 'The client left.'));
+    await expect(read()).rejects.toThrow('The client left.');
   });
 });
 
@@ -137,29 +140,31 @@ describe('the time limits', () => {
   });
 });
 
-describe('a signal', () => {
-  it('that fired already sends nothing', async () => {
+describe('a cancellation', () => {
+  it('that came already sends nothing', async () => {
     const reason = new GatewayError('client_closed', 'The client left.');
-    await expect(send(upstream, AbortSignal.abort(reason))).rejects.toBe(reason);
+    const client = new Cancellation();
+    client.cancel(reason);
+    await expect(send(upstream, client)).rejects.toBe(reason);
     expect(scripted.connectionCount).toBe(0);
   });
 
-  it('that fires before the headers gives its reason', async () => {
+  it('that comes before the headers gives its reason', async () => {
     scripted.always(stallBeforeHeaders());
-    const client = new AbortController();
+    const client = new Cancellation();
     const reason = new GatewayError('client_closed', 'The client left.');
-    const asked = send(upstream, client.signal);
+    const asked = send(upstream, client);
     const request = await scripted.nextRequest();
-    client.abort(reason);
+    client.cancel(reason);
     await expect(asked).rejects.toBe(reason);
     expect(await request.closed).toBe('aborted');
   });
 
   it('is let go when the answer is over', async () => {
     scripted.always(json({}));
-    const client = new AbortController();
-    const remove = vi.spyOn(client.signal, 'removeEventListener');
-    await readAll(await send(upstream, client.signal));
+    const client = new Cancellation();
+    const remove = vi.spyOn(client, 'remove');
+    await readAll(await send(upstream, client));
     expect(remove).toHaveBeenCalledTimes(1);
   });
 });
@@ -237,7 +242,7 @@ it('reads an empty body as the end', async () => {
   scripted.always(bytes('', { status: 204 }));
   const answer = await send();
   expect(answer.status).toBe(204);
-  expect(await answer.read()).toBeUndefined();
+  expect(await readAll(answer)).toBe('');
 });
 
 async function listen(onConnection: (socket: Socket) => void): Promise<{ server: Server; url: string }> {

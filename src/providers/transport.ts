@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
+import type { CancelListener, Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
+import type { Taker } from '../domain/taker.ts';
 import { type AnswerBody, createAnswerBody, type FlowControl } from './answer-body.ts';
 
 /** Time limits of one attempt, in milliseconds. */
@@ -27,9 +29,9 @@ export interface Upstream {
    * Sends a POST and waits for the headers of the answer.
    *
    * @param headers flat list of names and values
-   * @throws {GatewayError} `upstream_failed` or `upstream_timeout`, or the reason of the signal
+   * @throws {GatewayError} `upstream_failed` or `upstream_timeout`, or the reason of the cancellation
    */
-  send(path: string, headers: readonly string[], body: string, signal: AbortSignal): Promise<UpstreamAnswer>;
+  send(path: string, headers: readonly string[], body: string, cancellation: Cancellation): Promise<UpstreamAnswer>;
   /** Lets the requests that are under way finish; `now` cuts them. */
   close(now: boolean): Promise<void>;
 }
@@ -38,12 +40,12 @@ export interface UpstreamAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /**
-   * Waits for more of the body.
+   * Gives the body to a taker, all that has arrived since the last time in one batch. To be called once.
    *
-   * @returns all that has arrived since the last call, or undefined at the regular end
-   * @throws {GatewayError} when the body was cut, stalled, or the signal fired
+   * @returns fulfilled at the regular end, or when the answer is released before it
+   * @throws {GatewayError} when the body was cut, stalled or cancelled; and what the taker throws
    */
-  read(): Promise<Buffer[] | undefined>;
+  each(taker: Taker<Buffer>): Promise<void>;
   /** Nobody reads on: lets the little that is left pass by, so that the connection can be used again, or drops it. */
   release(): void;
 }
@@ -69,15 +71,15 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   });
 
   return {
-    async send(path, headers, body, signal) {
+    async send(path, headers, body, cancellation) {
       const request = { path: prefix + path + query, method: 'POST' as const, headers: headers as string[], body };
-      const first = new Exchange(name, timeouts, signal);
+      const first = new Exchange(name, timeouts, cancellation);
       try {
         return await first.dispatch(pool, request);
       } catch (error) {
         // A kept-alive connection that the provider had just closed: nothing was answered, so once more on a new one.
         if (!first.networkError || !stale.wasStale(first.networkError)) throw error;
-        return new Exchange(name, timeouts, signal).dispatch(pool, request);
+        return new Exchange(name, timeouts, cancellation).dispatch(pool, request);
       }
     },
     close: (now) => (now ? pool.destroy() : pool.close()),
@@ -88,14 +90,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
  * One request and its answer: undici's handler, the answer for the pipeline, and the clock over both. A class, since
  * there is one for every request and a bundle of closures costs several times as much.
  */
-class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowControl {
+class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowControl, CancelListener {
   status = 0;
   headers: UpstreamAnswer['headers'] = {};
   /** Why the network failed before the first byte of an answer; undefined when we stopped it. */
   networkError: Error | undefined;
   private readonly name: string;
   private readonly timeouts: UpstreamTimeouts;
-  private readonly signal: AbortSignal;
+  private readonly cancellation: Cancellation;
   private readonly totalAt: number;
   private waitsUntil: number;
   private firesAt: number;
@@ -109,10 +111,10 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
   private resolve: ((answer: UpstreamAnswer) => void) | undefined;
   private reject: ((reason: unknown) => void) | undefined;
 
-  constructor(name: string, timeouts: UpstreamTimeouts, signal: AbortSignal) {
+  constructor(name: string, timeouts: UpstreamTimeouts, cancellation: Cancellation) {
     this.name = name;
     this.timeouts = timeouts;
-    this.signal = signal;
+    this.cancellation = cancellation;
     const now = performance.now();
     this.totalAt = now + timeouts.totalMs;
     this.waitsUntil = Number.POSITIVE_INFINITY; // a connection is waited for by the connector
@@ -120,15 +122,15 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
     const nearestMs = Math.min(timeouts.totalMs, timeouts.firstByteMs, timeouts.idleMs);
     this.firesAt = now + nearestMs;
     this.timer = setTimeout(lookAtClock, nearestMs, this);
-    signal.addEventListener('abort', this);
+    cancellation.add(this);
   }
 
-  /** @throws {GatewayError} and whatever the signal's reason is */
+  /** @throws {GatewayError} */
   dispatch(pool: Pool, request: Dispatcher.DispatchOptions): Promise<UpstreamAnswer> {
     return new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
-      if (this.signal.aborted) this.stop(this.signal.reason as Error);
+      if (this.cancellation.reason) this.stop(this.cancellation.reason);
       else {
         try {
           pool.dispatch(request, this);
@@ -140,9 +142,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
     });
   }
 
-  /** The signal fired. */
-  handleEvent(): void {
-    this.stop(this.signal.reason as Error);
+  cancelled(reason: GatewayError): void {
+    this.stop(reason);
   }
 
   // --- undici's side ---
@@ -195,13 +196,13 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
 
   // --- the pipeline's side ---
 
-  read(): Promise<Buffer[] | undefined> {
-    return this.body!.read(); // there is a body once there is an answer
+  each(taker: Taker<Buffer>): Promise<void> {
+    return this.body!.each(taker); // there is a body once there is an answer
   }
 
   release(): void {
     this.body?.discard();
-    if (this.isOver) return;
+    if (this.isOver || this.releasedBytes !== undefined) return;
     this.releasedBytes = 0;
     this.controller?.resume();
     this.waitFor(RELEASE_MS);
@@ -254,7 +255,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
   private settle(): void {
     this.isOver = true;
     clearTimeout(this.timer);
-    this.signal.removeEventListener('abort', this);
+    this.cancellation.remove(this);
   }
 }
 

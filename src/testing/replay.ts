@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Chunk } from '../domain/chunks.ts';
 import type { Reader } from '../providers/provider.ts';
-import { createFrameCutter } from '../providers/sse-frames.ts';
+import { FrameCutter } from '../providers/sse-frames.ts';
 
 /** An HTTP answer as it was sent. */
 export interface Recording {
@@ -48,7 +48,7 @@ export function replay(url: URL, reader: Reader, size: number | readonly number[
 /** `replay` for bytes at hand. @throws what the reader throws */
 export function replayBody(body: Buffer, reader: Reader, size: number | readonly number[] = 1000): Chunk[] {
   const sizes = typeof size === 'number' ? [size] : size;
-  const cutter = createFrameCutter();
+  const cutter = new FrameCutter();
   const chunks: Chunk[] = [];
   for (let from = 0, turn = 0; from < body.length; turn++) {
     const to = from + sizes[turn % sizes.length]!;

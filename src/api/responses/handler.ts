@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { asGatewayError, GatewayError } from '../../domain/errors.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
 import type { OpenRequests } from '../../http/open-requests.ts';
-import { sendEventStream } from '../../http/sse.ts';
-import { watchClient } from '../../http/watch-client.ts';
-import { tellFailure } from '../../pipeline/assemble-stages.ts';
+import { EventStream } from '../../http/sse.ts';
+import { ClientWatch } from '../../http/watch-client.ts';
 import { createResponse } from '../../pipeline/create-response.ts';
-import { foldEvents } from '../../pipeline/fold-events.ts';
+import { EventFold } from '../../pipeline/fold-events.ts';
 import type { Run } from '../../pipeline/run.ts';
 import type { Stages } from '../../pipeline/stages.ts';
+import { tellFailure } from '../../pipeline/tell-failure.ts';
 import { readRequest } from './request.ts';
 
 export interface ResponsesParts {
@@ -26,6 +26,29 @@ export interface ResponsesParts {
 export function createResponsesHandler(parts: ResponsesParts) {
   const { stages } = parts;
 
+  /** @throws what goes wrong before the answer has begun; nothing after that */
+  async function streamResponse(reply: FastifyReply, run: Run): Promise<void> {
+    const stream = new EventStream(reply.raw, {
+      headers: {
+        ...(reply.getHeaders() as Record<string, string>),
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-cache',
+        'x-accel-buffering': 'no',
+      },
+      keepAliveMs: parts.keepAliveMs(),
+    });
+    try {
+      await createResponse(stages, run, stream);
+    } catch (error) {
+      if (!stream.begun) throw error;
+      const events = tellFailure(run, error);
+      if (events.length > 0) stream.take(events);
+    } finally {
+      stream.stop();
+    }
+    reply.raw.end();
+  }
+
   return async function createResponseHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const { headers } = request;
     const sessionId = headers['x-session-id'];
@@ -39,35 +62,26 @@ export function createResponsesHandler(parts: ResponsesParts) {
         },
       );
     }
-    const client = watchClient(reply.raw, parts.requestMs());
-    const end = parts.open.begin(client.abort);
+    const client = new ClientWatch(reply.raw, parts.requestMs());
+    const end = parts.open.begin((reason) => client.cancellation.cancel(reason));
     const run = stages.startRun({
       request: read.request,
       caller: request.caller!,
       generationId: request.generationId,
-      signal: client.signal,
+      cancellation: client.cancellation,
       metadata: wantsMetadata(headers),
       ignoredFields: read.ignoredFields,
       clamped: read.clamped,
     });
     try {
-      const events = createResponse(stages, run);
       if (read.request.stream) {
-        await sendEventStream(reply.raw, events, {
-          headers: {
-            ...(reply.getHeaders() as Record<string, string>),
-            'content-type': 'text/event-stream',
-            'cache-control': 'no-cache',
-            'x-accel-buffering': 'no',
-          },
-          keepAliveMs: parts.keepAliveMs(),
-          tellFailure: (error) => tellFailure(run, error),
-        });
+        await streamResponse(reply, run);
         return reply.hijack();
       }
-      const response = await foldEvents(events);
+      const fold = new EventFold();
+      await createResponse(stages, run, fold);
       reply.header('content-type', 'application/json; charset=utf-8');
-      return JSON.stringify(response);
+      return JSON.stringify(fold.response);
     } catch (error) {
       request.routerMetadata = parts.describeRun(run);
       throw asGatewayError(error);

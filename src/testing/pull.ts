@@ -1,0 +1,40 @@
+import type { Taker } from '../domain/taker.ts';
+
+/** Takes no batch before somebody asks for it. */
+export interface Pull<Item> {
+  /** @returns the next batch, or undefined when there is none any more; rejects as `each` did */
+  read(): Promise<Item[] | undefined>;
+}
+
+/** Turns what pushes into what is asked: a test then says when a batch is taken. */
+export function pull<Item>(source: { each(taker: Taker<Item>): Promise<void> }): Pull<Item> {
+  const batches: Item[][] = [];
+  let isBegun = false;
+  let over: Promise<void> | undefined;
+  let tell: (() => void) | undefined;
+  let goOn: (() => void) | undefined;
+
+  const taker: Taker<Item> = {
+    take(batch) {
+      batches.push(batch);
+      tell?.();
+      return new Promise((resolve) => {
+        goOn = resolve;
+      });
+    },
+  };
+  return {
+    async read() {
+      if (!isBegun) {
+        isBegun = true;
+        over = source.each(taker);
+        over.catch(() => {});
+      } else goOn?.();
+      const arrived = new Promise<void>((resolve) => {
+        tell = resolve;
+      });
+      if (batches.length === 0) await Promise.race([arrived, over]);
+      return batches.shift();
+    },
+  };
+}
