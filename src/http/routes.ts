@@ -6,6 +6,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** `gen-…`, in `X-Generation-Id` of every answer. */
     generationId: string;
+    /** The bytes of a JSON body; `body` is what they say. */
+    rawBody: Buffer | undefined;
     /** Set on every route that needs a key. */
     caller: Caller | undefined;
     /** For the error envelope, once there is a route to tell of. */

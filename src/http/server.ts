@@ -53,6 +53,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
   });
   app.decorateRequest('generationId', '');
+  app.decorateRequest('rawBody', undefined);
   app.decorateRequest('caller', undefined);
   app.decorateRequest('routerMetadata', undefined);
 
@@ -84,9 +85,10 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   if (options.corsOrigins.length > 0) await allowOrigins(app, options.corsOrigins);
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      done(null, readJson(body as Buffer));
+      request.rawBody = body as Buffer; // as `parseAs` says
+      done(null, readJson(request.rawBody));
     } catch (error) {
       done(error as Error, undefined);
     }

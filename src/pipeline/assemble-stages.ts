@@ -42,7 +42,12 @@ export function assembleStages(parts: PipelineParts): Stages {
     inspectInput(run) {
       for (const inspect of parts.inspectors) inspect(run.request);
     },
-    prepare: (run) => ({ revisers: parts.preparers.flatMap((prepare) => prepare(run) ?? []) }),
+    prepare(run) {
+      const { input } = run.request;
+      const revisers = parts.preparers.flatMap((prepare) => prepare(run) ?? []);
+      if (run.request.input !== input) run.source = undefined;
+      return { revisers };
+    },
     planRoute(run) {
       run.plan = planRoute(run.request, parts.findEndpoints);
       return run.plan;

@@ -6,6 +6,7 @@ import type { UpstreamRequest } from '../providers/provider.ts';
 import type { Endpoint, Provider } from '../providers/provider-entry.ts';
 import { copyError } from './copy-error.ts';
 import { shortenForDebug } from './debug-body.ts';
+import { parkInput, unparkInput } from './park-input.ts';
 import { readAnswer, readErrorBody, readInside } from './read-answer.ts';
 import type { Run } from './run.ts';
 
@@ -22,6 +23,7 @@ export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, 
   const stream = request.stream === true;
   const name = `${endpoint.model} at ${provider.name}`;
   forgetLast(run);
+  unparkInput(run);
   const written = provider.wire.writeRequest(request, {
     endpoint: name,
     upstreamModel,
@@ -72,6 +74,9 @@ class ChunkNotes implements Taker<Chunk> {
   }
 }
 
+/** A body that is on its way as bytes. */
+const sent = {};
+
 async function exchange(
   run: Run,
   provider: Provider,
@@ -89,7 +94,10 @@ async function exchange(
   if (!upstream) throw new GatewayError('internal', `The provider ${provider.id} has no address.`);
   const headers = provider.nextHeaders(stream);
   const all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
-  const answer = await upstream.send(written.path, all, JSON.stringify(written.body), cancellation);
+  const body = Buffer.from(JSON.stringify(written.body));
+  written.body = sent;
+  parkInput(run);
+  const answer = await upstream.send(written.path, all, body, cancellation);
   try {
     if (answer.status < 200 || answer.status > 299) {
       throw wire.readError({ status: answer.status, headers: answer.headers, body: await readErrorBody(answer) });

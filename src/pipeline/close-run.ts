@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { type Cost, usage as emptyUsage, isCredible, type Usage } from '../domain/usage.ts';
 import { costOf, estimateUsage } from '../metering/cost.ts';
+import { unparkInput } from './park-input.ts';
 import type { Run } from './run.ts';
 
 /**
@@ -22,6 +23,7 @@ const free: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
 function estimate(run: Run): Usage {
   const produced = run.builder?.producedLength ?? 0;
   if (produced > 0) {
+    unparkInput(run);
     const { instructions, input, tools } = run.request;
     return estimateUsage(JSON.stringify([instructions, input, tools]).length, produced);
   }

@@ -8,10 +8,13 @@ import type { Cost, Usage } from '../domain/usage.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import type { EventBuilder } from './build-events.ts';
+import type { InputSource } from './park-input.ts';
 
 /** What the edge hands over with a request. */
 export interface RunInput {
   request: ResponseRequest;
+  /** Undefined when a plugin replaced the input. */
+  source: InputSource | undefined;
   caller: Caller;
   /** `gen-…`, the id in `X-Generation-Id` and in the ledger. */
   generationId: string;

@@ -4,6 +4,7 @@ import type { StageRecord } from '../domain/router-metadata.ts';
 
 /** What a plugin is handed of a run. */
 export interface PluginRun {
+  /** To change the input, put a new list in place of the old one. */
   readonly request: ResponseRequest;
   /** Leaves a stage in `router_metadata.pipeline`; only for what really changed or checked something. */
   record(stage: StageRecord): void;

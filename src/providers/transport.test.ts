@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 const send = (to = upstream, cancellation = never): Promise<UpstreamAnswer> =>
-  to.send('/chat', ['content-type', 'application/json'], '{"a":1}', cancellation);
+  to.send('/chat', ['content-type', 'application/json'], Buffer.from('{"a":1}'), cancellation);
 
 async function readAll(answer: UpstreamAnswer): Promise<string> {
   const pieces: Buffer[] = [];

@@ -31,7 +31,7 @@ export interface Upstream {
    * @param headers flat list of names and values
    * @throws {GatewayError} `upstream_failed` or `upstream_timeout`, or the reason of the cancellation
    */
-  send(path: string, headers: readonly string[], body: string, cancellation: Cancellation): Promise<UpstreamAnswer>;
+  send(path: string, headers: readonly string[], body: Buffer, cancellation: Cancellation): Promise<UpstreamAnswer>;
   /** Lets the requests that are under way finish; `now` cuts them. */
   close(now: boolean): Promise<void>;
 }

@@ -71,6 +71,21 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(asked()).toEqual([1, 1, 1]);
   });
 
+  it('asks each of them for the same', async () => {
+    await open(wire, everywhere);
+    alpha().always(failed(500));
+    beta().always(answer(how));
+    const input = [
+      { role: 'user', content: 'Grüße – 你好' }, // no type, and more than one byte a character
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: 'done' },
+    ];
+    expectText(await askFor(how, { model: 'm', input }), 'Hello there.');
+    expect(alpha().requests[0]!.text).toContain('Grüße – 你好');
+    const [first, second] = [alpha().requests[0]!.body, beta().requests[0]!.body] as object[];
+    expect(second).toEqual({ ...first, model: 'beta-m' });
+  });
+
   it.each([401, 402, 403, 404, 408, 429, 500, 502, 503, 504, 529, 302])('goes on after a %i', async (status) => {
     await open(wire, everywhere);
     alpha().always(failed(status));

@@ -9,7 +9,7 @@ import { EventFold } from '../../pipeline/fold-events.ts';
 import type { Run } from '../../pipeline/run.ts';
 import type { Stages } from '../../pipeline/stages.ts';
 import { tellFailure } from '../../pipeline/tell-failure.ts';
-import { readRequest } from './request.ts';
+import { BodySource, readRequest } from './request.ts';
 
 export interface ResponsesParts {
   stages: Stages;
@@ -66,6 +66,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
     const end = parts.open.begin((reason) => client.cancellation.cancel(reason));
     const run = stages.startRun({
       request: read.request,
+      source: request.rawBody && new BodySource(request.rawBody),
       caller: request.caller!,
       generationId: request.generationId,
       cancellation: client.cancellation,

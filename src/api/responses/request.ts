@@ -1,5 +1,7 @@
 import { invalidRequest } from '../../domain/errors.ts';
+import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import type { InputSource } from '../../pipeline/park-input.ts';
 import { checkRequest } from './check-request.ts';
 import { show } from './report.ts';
 import { isObject } from './schema/by-kind.ts';
@@ -44,6 +46,20 @@ export function readRequest(body: unknown, headers: { sessionId?: string }): Rea
   const clamped = clampToolCalls(checked);
   checked.input = readInput(checked.input);
   return { request: checked as ResponseRequest, ignoredFields, clamped }; // input and tier are settled above
+}
+
+/** A body that `readRequest` took, kept as bytes. */
+export class BodySource implements InputSource {
+  private readonly body: Buffer;
+
+  constructor(body: Buffer) {
+    this.body = body;
+  }
+
+  read(): InputItem[] {
+    const { input } = JSON.parse(this.body.toString('utf8')) as RequestBody; // as the checks have found
+    return readInput(input) as InputItem[]; // the same
+  }
 }
 
 function dropUnknownFields(body: RequestBody): string[] {
