@@ -1,8 +1,8 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { FrameTemplate } from '../frame-template.ts';
-import { readOpenAiErrorObject } from '../openai-error.ts';
 import type { Frame, Reader } from '../provider.ts';
+import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { MessageReader } from './message.ts';
 import { readFinishReason, readServiceTier, readUsage } from './usage.ts';
 import type { ChatAnswer, ChatChoice, Reading } from './wire.ts';
@@ -68,7 +68,7 @@ class AnswerReader implements Reader {
       return [this.message.readText(delta)];
     }
     const chunk = parse(data);
-    if (event === 'error') throw readOpenAiErrorObject(chunk.error ?? chunk, 200);
+    if (event === 'error') throw readUpstreamErrorObject(chunk.error ?? chunk, 200);
     const chunks = this.take(chunk, 'delta');
     if (this.misses < MAX_MISSES) this.learn(data, chunks);
     return chunks;
@@ -84,7 +84,7 @@ class AnswerReader implements Reader {
 
   take(answer: ChatAnswer, key: 'delta' | 'message'): Chunk[] {
     if (this.ended) return [];
-    if (answer.error) throw readOpenAiErrorObject(answer.error, 200); // says more than the finish reason beside it
+    if (answer.error) throw readUpstreamErrorObject(answer.error, 200); // says more than the finish reason beside it
     const chunks: Chunk[] = [];
     if (!this.begun) {
       this.begun = true;
@@ -106,7 +106,7 @@ class AnswerReader implements Reader {
           else if (value !== null) throw senseless('The provider sent choices that are no list.');
           break;
         case 'object':
-          if (value === 'error') throw readOpenAiErrorObject(answer, 200); // older vLLM
+          if (value === 'error') throw readUpstreamErrorObject(answer, 200); // older vLLM
           break;
         case 'usage':
           if (value) {
@@ -116,7 +116,7 @@ class AnswerReader implements Reader {
           break;
         case 'x_groq': {
           const own = value as { usage?: unknown; error?: unknown } | null;
-          if (own?.error) throw readOpenAiErrorObject({ message: own.error, type: 'server_error' }, 200);
+          if (own?.error) throw readUpstreamErrorObject({ message: own.error, type: 'server_error' }, 200);
           if (own?.usage && this.usage === undefined) {
             this.usage = own.usage;
             counted = true;
@@ -180,7 +180,7 @@ class AnswerReader implements Reader {
           if (choice.finish_reason) this.reason = readFinishReason(String(choice.finish_reason), this.dropped);
           break;
         case 'error':
-          if (choice.error) throw readOpenAiErrorObject(choice.error, 200);
+          if (choice.error) throw readUpstreamErrorObject(choice.error, 200);
           break;
         default:
           if (choice[name] !== null) this.dropped.add(`choices[].${name}`);

@@ -1,5 +1,5 @@
-import { readOpenAiError } from '../openai-error.ts';
 import type { UpstreamErrorAnswer } from '../provider.ts';
+import { readUpstreamError } from '../upstream-error.ts';
 
 /** What a status other than 2xx means. Servers of this wire take over the errors of OpenAI along with its paths. */
-export const readError = (answer: UpstreamErrorAnswer) => readOpenAiError(answer);
+export const readError = (answer: UpstreamErrorAnswer) => readUpstreamError(answer);

@@ -10,9 +10,10 @@ import type {
   ReasoningItem,
   Tool,
 } from '../../domain/items.ts';
-import { type Draft, dropUnknown, refuse, refuseReference } from './draft.ts';
+import { dropUnknown, refuse, refuseReference } from '../draft.ts';
+import { upstreamName } from '../tool-box.ts';
+import type { ChatDraft } from './draft.ts';
 import { writeContent } from './parts.ts';
-import { upstreamName } from './tools.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
 
 /** What `input` says: messages, and what its control items change elsewhere in the request. */
@@ -40,7 +41,7 @@ const known = {
  * a server wants the outputs right behind the message with the calls.
  */
 export function writeMessages(
-  draft: Draft,
+  draft: ChatDraft,
   instructions: string | null | undefined,
   input: readonly InputItem[],
 ): Conversation {
@@ -109,7 +110,7 @@ export function writeMessages(
   return conversation;
 }
 
-function writeMessage(draft: Draft, item: MessageItem, index: number): ChatMessage {
+function writeMessage(draft: ChatDraft, item: MessageItem, index: number): ChatMessage {
   const { content, refusal } = writeContent(draft, item.content, `input[${index}].content`);
   const role = item.role === 'developer' && !draft.dialect.developer_role ? 'system' : item.role;
   if (refusal === undefined) return { role, content };
@@ -163,7 +164,7 @@ function addCall(
 }
 
 function addReasoning(
-  draft: Draft,
+  draft: ChatDraft,
   messages: ChatMessage[],
   turn: ChatMessage | undefined,
   item: ReasoningItem,
@@ -192,7 +193,7 @@ function addReasoning(
 }
 
 /** A user message that says who speaks to whom; undefined when all that it held is unreadable here. */
-function writeAgentMessage(draft: Draft, item: AgentMessageItem, index: number): ChatMessage | undefined {
+function writeAgentMessage(draft: ChatDraft, item: AgentMessageItem, index: number): ChatMessage | undefined {
   const { content } = writeContent(draft, item.content, `input[${index}].content`);
   if (!content || content.length === 0) return undefined;
   const heading = `[Message from ${item.author} to ${item.recipient}]`;

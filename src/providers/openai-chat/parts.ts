@@ -1,5 +1,6 @@
 import type { EncryptedContentPart, MessagePart } from '../../domain/items.ts';
-import { type Draft, dropUnknown, refuse } from './draft.ts';
+import { dropUnknown, refuse } from '../draft.ts';
+import type { ChatDraft } from './draft.ts';
 import type { ChatPart } from './wire.ts';
 
 type Part = MessagePart | EncryptedContentPart;
@@ -29,7 +30,11 @@ const textWithBreakpoint = new Set(['type', 'text', 'cache_control', 'prompt_cac
  *
  * @param path of the list: `input[3].content`
  */
-export function writeContent(draft: Draft, parts: string | readonly Part[] | null | undefined, path: string): Content {
+export function writeContent(
+  draft: ChatDraft,
+  parts: string | readonly Part[] | null | undefined,
+  path: string,
+): Content {
   if (typeof parts === 'string') return { content: parts };
   if (!parts) return { content: '' };
   const written: ChatPart[] = [];
@@ -65,7 +70,7 @@ function joinText(parts: ChatPart[]): string {
 
 type CarriedPart = Exclude<Part, { type: 'refusal' | 'encrypted_content' }>;
 
-function writePart(draft: Draft, part: CarriedPart, place: () => string): ChatPart {
+function writePart(draft: ChatDraft, part: CarriedPart, place: () => string): ChatPart {
   switch (part.type) {
     case 'input_text': {
       const text: ChatPart = { type: 'text', text: part.text };
@@ -98,7 +103,7 @@ function writePart(draft: Draft, part: CarriedPart, place: () => string): ChatPa
   }
 }
 
-function writeImage(draft: Draft, url: string, detail: string | undefined, place: () => string) {
+function writeImage(draft: ChatDraft, url: string, detail: string | undefined, place: () => string) {
   if (detail === undefined) return { url };
   if (detail !== 'original') return { url, detail };
   draft.dropped.push(`${place()}.detail (original → high)`); // responses-items 1.1

@@ -1,11 +1,13 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { dropRest, isSet, refuse } from '../draft.ts';
 import { planEffort } from '../effort.ts';
 import type { Target, UpstreamRequest } from '../provider.ts';
+import { addTools, planTools, ToolBox } from '../tool-box.ts';
 import { type Dialect, readDialect } from './dialect.ts';
-import { type Draft, refuse } from './draft.ts';
+import type { ChatDraft } from './draft.ts';
 import { writeMessages } from './messages.ts';
-import { addTools, planTools, type ToolBox } from './tools.ts';
+import { writeChoice, writeTool } from './tools.ts';
 import type { Reading } from './wire.ts';
 
 /**
@@ -23,7 +25,7 @@ const settled = new Set([
 /** Translates a request into the body of `POST /chat/completions`. @see responses.md section 6.1 */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<Reading> {
   const dialect = readDialect(target.dialect);
-  const draft: Draft = { target, dialect, dropped: [] };
+  const draft: ChatDraft = { target, dialect, format: 'chat completions', dropped: [] };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
 
   const conversation = writeMessages(draft, request.instructions, request.input);
@@ -33,12 +35,12 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (dialect.stream_usage) body.stream_options = { include_usage: true };
   }
 
-  const box: ToolBox = { tools: new Map(), offered: undefined };
-  if (request.tools) addTools(draft, box, request.tools, 'tools');
-  for (const { tools, path } of conversation.additionalTools) addTools(draft, box, tools, path, true);
+  const box = new ToolBox();
+  if (request.tools) addTools(draft, box, { tools: request.tools, path: 'tools' });
+  for (const list of conversation.additionalTools) addTools(draft, box, { ...list, replaces: true });
   const { tools, choice } = planTools(draft, box, request.tool_choice);
-  if (tools.length > 0) body.tools = tools;
-  if (choice !== undefined) body.tool_choice = choice;
+  if (tools.length > 0) body.tools = tools.map(writeTool);
+  if (choice !== undefined) body.tool_choice = writeChoice(choice);
   if (tools.length > 0) put(draft, body, 'parallel_tool_calls', request.parallel_tool_calls);
   else if (isSet(request.parallel_tool_calls)) draft.dropped.push('parallel_tool_calls'); // refused without tools
 
@@ -53,16 +55,14 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   // `["text"]` is what every server does; a list with images is understood where images are made.
   putWhen(request.modalities?.includes('image') === true, draft, body, 'modalities', request.modalities);
   put(draft, body, 'image_config', request.image_config);
-  dropRest(draft, request);
+  dropRest(draft, request, settled);
 
   const reading: Reading = box.offered === undefined ? {} : { tools: box.offered };
   return { path: '/chat/completions', body, dropped: draft.dropped, reading };
 }
 
-const isSet = (value: unknown): boolean => value !== undefined && value !== null;
-
 /** @param field name of the request field, where it differs from that of the body */
-function put(draft: Draft, body: Record<string, unknown>, name: string, value: unknown, field = name): void {
+function put(draft: ChatDraft, body: Record<string, unknown>, name: string, value: unknown, field = name): void {
   if (value === undefined || value === null) return;
   const { omit } = draft.dialect;
   if (omit.length > 0 && omit.includes(name as Dialect['omit'][number])) draft.dropped.push(field);
@@ -71,7 +71,7 @@ function put(draft: Draft, body: Record<string, unknown>, name: string, value: u
 
 function putWhen(
   taken: boolean,
-  draft: Draft,
+  draft: ChatDraft,
   body: Record<string, unknown>,
   name: 'metadata' | 'cache_control' | 'modalities' | 'top_k',
   value: unknown,
@@ -81,7 +81,7 @@ function putWhen(
   else draft.dropped.push(name);
 }
 
-function writeSampling(draft: Draft, body: Record<string, unknown>, request: ResponseRequest): void {
+function writeSampling(draft: ChatDraft, body: Record<string, unknown>, request: ResponseRequest): void {
   if (isSet(request.max_output_tokens)) body[draft.dialect.max_tokens_field] = request.max_output_tokens;
   put(draft, body, 'temperature', request.temperature);
   put(draft, body, 'top_p', request.top_p);
@@ -94,7 +94,7 @@ function writeSampling(draft: Draft, body: Record<string, unknown>, request: Res
   }
 }
 
-function writeText(draft: Draft, body: Record<string, unknown>, text: ResponseRequest['text']): void {
+function writeText(draft: ChatDraft, body: Record<string, unknown>, text: ResponseRequest['text']): void {
   if (!text) return;
   const { format } = text;
   if (format?.type === 'json_object') {
@@ -110,7 +110,7 @@ function writeText(draft: Draft, body: Record<string, unknown>, text: ResponseRe
 }
 
 function writeReasoning(
-  draft: Draft,
+  draft: ChatDraft,
   body: Record<string, unknown>,
   request: ResponseRequest,
   update: ReasoningEffort | undefined,
@@ -142,12 +142,4 @@ function writeReasoning(
   else if (wanted && enabled !== false) setting.effort = effort;
   if (isSet(enabled)) setting.enabled = enabled;
   if (Object.keys(setting).length > 0) body.reasoning = setting;
-}
-
-function dropRest(draft: Draft, request: ResponseRequest): void {
-  for (const name in request) {
-    if (settled.has(name)) continue;
-    const value: unknown = request[name as keyof ResponseRequest];
-    if (isSet(value) && !(Array.isArray(value) && value.length === 0)) draft.dropped.push(name);
-  }
 }

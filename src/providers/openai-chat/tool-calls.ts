@@ -1,6 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { createId } from '../../domain/ids.ts';
-import { createInputReader, type InputReader } from './custom-input.ts';
+import { OpenCall } from '../open-call.ts';
 import type { ChatToolCallPiece, Reading } from './wire.ts';
 
 interface Call {
@@ -8,10 +8,8 @@ interface Call {
   name: string;
   /** Arguments that came before id and name were known. */
   held: string;
-  announced: boolean;
-  empty: boolean;
-  /** Of a custom tool: takes the text out of the arguments. */
-  input: InputReader | undefined;
+  /** Once it has been announced. */
+  open: OpenCall | undefined;
 }
 
 /** Puts the calls of one answer together from pieces that may be interleaved, late, or said twice. */
@@ -36,7 +34,7 @@ export class CallReader {
     }
     const { name, arguments: text } = piece.function ?? {};
     if (name && call.name === '') call.name = name;
-    if (!call.announced && call.callId !== '' && call.name !== '') this.announce(call, chunks);
+    if (!call.open && call.callId !== '' && call.name !== '') this.announce(call, chunks);
     if (typeof text === 'string') addArguments(call, text, chunks);
     else if (text !== null && text !== undefined) addArguments(call, JSON.stringify(text), chunks);
   }
@@ -48,7 +46,7 @@ export class CallReader {
    */
   end(chunks: Chunk[], cut: boolean): void {
     for (const call of this.calls) {
-      if (!call.announced) {
+      if (!call.open) {
         if (call.name === '') {
           this.dropped.add('message.tool_calls[] (without a name)');
           continue;
@@ -56,14 +54,12 @@ export class CallReader {
         if (call.callId === '') call.callId = createId('call_');
         this.announce(call, chunks);
       }
-      const { callId } = call;
-      const rest = call.input?.end() ?? (call.empty && !cut ? '{}' : ''); // `arguments` is JSON, never empty
-      if (rest !== '') chunks.push({ type: 'tool_call_arguments', callId, delta: rest });
+      call.open?.end(chunks, cut);
     }
   }
 
   private open(index: number | undefined): Call {
-    const call: Call = { callId: '', name: '', held: '', announced: false, empty: true, input: undefined };
+    const call: Call = { callId: '', name: '', held: '', open: undefined };
     this.calls.push(call);
     if (index !== undefined) this.slots.set(index, call);
     return call;
@@ -84,32 +80,13 @@ export class CallReader {
   }
 
   private announce(call: Call, chunks: Chunk[]): void {
-    const tool = this.reading.tools?.get(call.name);
-    call.announced = true;
-    if (tool === undefined) {
-      chunks.push({ type: 'tool_call', callId: call.callId, name: call.name });
-    } else {
-      const chunk: Chunk = { type: 'tool_call', callId: call.callId, name: tool.name };
-      if (tool.kind === 'custom') {
-        chunk.kind = 'custom';
-        call.input = createInputReader();
-      }
-      if (tool.namespace !== undefined) chunk.namespace = tool.namespace;
-      chunks.push(chunk);
-    }
-    const { held } = call;
+    call.open = new OpenCall(this.reading.tools, call, chunks);
+    call.open.push(call.held, chunks);
     call.held = '';
-    addArguments(call, held, chunks);
   }
 }
 
 function addArguments(call: Call, text: string, chunks: Chunk[]): void {
-  if (text === '') return;
-  call.empty = false;
-  if (!call.announced) {
-    call.held += text;
-    return;
-  }
-  const delta = call.input === undefined ? text : call.input.push(text);
-  if (delta !== '') chunks.push({ type: 'tool_call_arguments', callId: call.callId, delta });
+  if (call.open) call.open.push(text, chunks);
+  else call.held += text;
 }

@@ -1,3 +1,5 @@
+import type { OfferedTools } from '../tool-box.ts';
+
 /**
  * The shapes of `/chat/completions`, as far as we write or read them. What comes in is lenient: every field may be
  * missing, and `chunks.ts` looks at a value before it believes it.
@@ -39,13 +41,7 @@ export type ChatToolChoice = 'auto' | 'none' | 'required' | { type: 'function'; 
 /** What the reader must know of the tools it reads calls of. Functions that mean themselves are not in it. */
 export interface Reading {
   /** Name upstream → the tool that the caller offered; absent when every function means itself. */
-  tools?: ReadonlyMap<string, OfferedTool>;
-}
-
-export interface OfferedTool {
-  name: string;
-  kind: 'function' | 'custom';
-  namespace?: string;
+  tools?: OfferedTools;
 }
 
 /** A chunk of a stream, or a whole answer: they differ in `delta` and `message` alone. */

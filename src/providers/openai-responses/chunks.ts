@@ -1,8 +1,8 @@
 import type { Chunk, FinishReason, ItemKey } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { FrameTemplate, type Hole } from '../frame-template.ts';
-import { readOpenAiErrorObject } from '../openai-error.ts';
 import type { Frame, Reader } from '../provider.ts';
+import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { blamesLength } from './errors.ts';
 import type { Reading } from './request.ts';
 import {
@@ -36,7 +36,7 @@ export function createReader(reading: Reading): Reader {
 export function readWhole(body: unknown, reading: Reading): Chunk[] {
   if (!isRecord(body)) throw strange('a body that is not a JSON object');
   if (!Array.isArray(body.output)) {
-    if (body.error) throw readOpenAiErrorObject(body.error, 200);
+    if (body.error) throw readUpstreamErrorObject(body.error, 200);
     throw strange('a response without output');
   }
   if (body.status === 'in_progress' || body.status === 'queued') throw strange(`a response that is ${body.status}`);
@@ -200,7 +200,7 @@ function createAnswer({ reasoningFormat }: Reading) {
     const status = statuses.has(response.status) ? response.status : otherwise;
     if (status === 'cancelled') throw strange('a response that was cancelled');
     const isCut = status === 'failed';
-    if (isCut && !(blamesLength(response.error) && seen.size > 0)) throw readOpenAiErrorObject(response.error, 200);
+    if (isCut && !(blamesLength(response.error) && seen.size > 0)) throw readUpstreamErrorObject(response.error, 200);
     const reason = isCut
       ? 'length'
       : status === 'incomplete'

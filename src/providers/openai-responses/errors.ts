@@ -1,10 +1,10 @@
 import type { GatewayError } from '../../domain/errors.ts';
-import { readOpenAiError } from '../openai-error.ts';
 import type { UpstreamErrorAnswer } from '../provider.ts';
+import { readUpstreamError } from '../upstream-error.ts';
 
 /** What a status other than 2xx means: this wire's errors are those of every server that speaks like OpenAI. */
 export function readError(answer: UpstreamErrorAnswer): GatewayError {
-  return readOpenAiError(answer);
+  return readUpstreamError(answer);
 }
 
 const lengthCodes = new Set([

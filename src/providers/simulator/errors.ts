@@ -1,7 +1,7 @@
 import type { UpstreamErrorAnswer } from '../provider.ts';
 
 /** Complaints of the simulator have the shape that most providers use, and are read by the same reader. */
-export { readOpenAiError as readError } from '../openai-error.ts';
+export { readUpstreamError as readError } from '../upstream-error.ts';
 
 /** What the simulator answers in place of a stream when it fails, as a provider behind HTTP would. */
 export function writeError(status: number, message: string, retryAfterSeconds?: number): UpstreamErrorAnswer {

@@ -17,7 +17,7 @@ interface Complaint {
  * @param nowMs for a `retry-after` that is a date
  * @see ruling 9: what is wrong between us and the provider is never blamed on the caller
  */
-export function readOpenAiError(answer: UpstreamErrorAnswer, nowMs = Date.now()): GatewayError {
+export function readUpstreamError(answer: UpstreamErrorAnswer, nowMs = Date.now()): GatewayError {
   return explain(readComplaint(answer.body), answer.status, readRetryAfter(answer.headers, nowMs), answer.body);
 }
 
@@ -27,7 +27,7 @@ export function readOpenAiError(answer: UpstreamErrorAnswer, nowMs = Date.now())
  * @param error the value of the `error` key; the object around it will do as well
  * @param status of the answer; below 400 it says nothing, and code and type decide
  */
-export function readOpenAiErrorObject(error: unknown, status: number, retryAfterSeconds?: number): GatewayError {
+export function readUpstreamErrorObject(error: unknown, status: number, retryAfterSeconds?: number): GatewayError {
   const complaint = readComplaint(typeof error === 'string' ? { error } : error);
   return explain(complaint, status >= 400 ? status : deriveStatus(complaint), retryAfterSeconds, error);
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readOpenAiError, readOpenAiErrorObject } from './openai-error.ts';
+import { readUpstreamError, readUpstreamErrorObject } from './upstream-error.ts';
 
 const now = Date.parse('2026-11-20T12:00:00Z');
 const read = (status: number, body: unknown, headers: Record<string, string | string[]> = {}) =>
-  readOpenAiError({ status, body, headers }, now);
+  readUpstreamError({ status, body, headers }, now);
 
 describe('what a status means (ruling 9)', () => {
   it.each([
@@ -54,7 +54,7 @@ describe('what a status means (ruling 9)', () => {
     [{ message: 'something' }, 'upstream_failed'],
     [null, 'upstream_failed'],
   ])('inside a 200 answer %j is %s', (error, kind) => {
-    expect(readOpenAiErrorObject(error, 200)).toMatchObject({ kind });
+    expect(readUpstreamErrorObject(error, 200)).toMatchObject({ kind });
   });
 });
 
@@ -133,6 +133,6 @@ describe('the time to wait, in whole seconds', () => {
 
   it('is taken from the message when there are no headers, as in a stream', () => {
     const error = { code: 'rate_limit_exceeded', message: 'Please try again in 1m2.5s.' };
-    expect(readOpenAiErrorObject(error, 200).retryAfterSeconds).toBe(63);
+    expect(readUpstreamErrorObject(error, 200).retryAfterSeconds).toBe(63);
   });
 });

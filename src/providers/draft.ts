@@ -1,0 +1,68 @@
+import { GatewayError } from '../domain/errors.ts';
+import type { Target } from './provider.ts';
+
+/** What the functions that write one request share. */
+export interface Draft {
+  target: Target;
+  /** The wire in words, for messages: `chat completions`. */
+  format: string;
+  /** Paths of what was left out, for the metadata. */
+  dropped: string[];
+}
+
+/**
+ * For what would change the meaning of the request if it were left out. Another endpoint may well take it.
+ *
+ * @param path of the field: `input[3].content[0]`
+ * @param what it is, as the subject of a sentence: `The hosted tool file_search`
+ */
+export function refuse(draft: Draft, path: string, what: string): GatewayError {
+  return refuseBecause(
+    path,
+    `${what} cannot be sent to ${draft.target.endpoint}: its ${draft.format} format has no place for it.`,
+  );
+}
+
+/** @param message a whole sentence, naming the endpoint */
+export function refuseBecause(path: string, message: string): GatewayError {
+  return new GatewayError('invalid_request', `${path}: ${message}`, {
+    metadata: { issues: [{ path, message }] },
+    retryable: true,
+  });
+}
+
+/** The refusal of an `item_reference`: nothing is stored, so only the caller has the item. */
+export function refuseReference({ target }: Draft, path: string, id: unknown): GatewayError {
+  return refuseBecause(
+    path,
+    `Nothing is stored, so ${target.endpoint} cannot look up the item ${String(id)}: send the item itself ` +
+      '(Vercel AI SDK: providerOptions.openai.store = false).',
+  );
+}
+
+/**
+ * Names the fields of an object that nobody carried. What says nothing (null, false, an empty list) needs no name.
+ *
+ * @param place makes the path of the object; only called when there is something to name
+ */
+export function dropUnknown(draft: Draft, object: object, known: ReadonlySet<string>, place: () => string): void {
+  for (const key in object) {
+    if (known.has(key)) continue;
+    if (saysSomething(object[key as keyof typeof object])) draft.dropped.push(`${place()}.${key}`);
+  }
+}
+
+/** Names the top-level fields of a request that nobody carried. @param settled what the wire writes, or the gateway settled */
+export function dropRest(draft: Draft, request: object, settled: ReadonlySet<string>): void {
+  for (const name in request) {
+    if (settled.has(name)) continue;
+    const value: unknown = request[name as keyof typeof request];
+    if (isSet(value) && !(Array.isArray(value) && value.length === 0)) draft.dropped.push(name);
+  }
+}
+
+export const isSet = (value: unknown): boolean => value !== undefined && value !== null;
+
+function saysSomething(value: unknown): boolean {
+  return isSet(value) && value !== false && !(Array.isArray(value) && value.length === 0);
+}

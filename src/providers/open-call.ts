@@ -1,0 +1,46 @@
+import type { Chunk, ToolCallChunk } from '../domain/chunks.ts';
+import { createInputReader, type InputReader } from './custom-input.ts';
+import type { OfferedTools } from './tool-box.ts';
+
+/** A call whose pieces go out as they come, under the name by which the caller offered the tool. */
+export class OpenCall {
+  readonly callId: string;
+  private isEmpty = true;
+  private readonly input: InputReader | undefined; // of a custom tool: takes the text out of the arguments
+
+  /**
+   * @param name upstream
+   * @param fields further wire fields of the item
+   */
+  constructor(
+    offered: OfferedTools | undefined,
+    call: { callId: string; name: string; fields?: Record<string, unknown> },
+    chunks: Chunk[],
+  ) {
+    const { callId, name, fields } = call;
+    const tool = offered?.get(name);
+    const chunk: ToolCallChunk = { type: 'tool_call', callId, name: tool?.name ?? name };
+    if (tool?.kind === 'custom') {
+      chunk.kind = 'custom';
+      this.input = createInputReader();
+    }
+    if (tool?.namespace !== undefined) chunk.namespace = tool.namespace;
+    if (fields) chunk.fields = fields;
+    this.callId = callId;
+    chunks.push(chunk);
+  }
+
+  /** A piece of the arguments, in JSON. */
+  push(text: string, chunks: Chunk[]): void {
+    if (text === '') return;
+    this.isEmpty = false;
+    const delta = this.input === undefined ? text : this.input.push(text);
+    if (delta !== '') chunks.push({ type: 'tool_call_arguments', callId: this.callId, delta });
+  }
+
+  /** @param cut by the token limit: then empty arguments are no mistake to mend */
+  end(chunks: Chunk[], cut = false): void {
+    const rest = this.input?.end() ?? (this.isEmpty && !cut ? '{}' : ''); // `arguments` is JSON, never empty
+    if (rest !== '') chunks.push({ type: 'tool_call_arguments', callId: this.callId, delta: rest });
+  }
+}

@@ -1,0 +1,200 @@
+import { GatewayError } from '../domain/errors.ts';
+import type { CustomTool, FunctionTool, NamespaceTool, Tool, ToolChoice } from '../domain/items.ts';
+import { type Draft, dropUnknown, refuse } from './draft.ts';
+
+/*
+ * Tools for wires that know functions and nothing else: a group is flattened into the name, a custom tool is a function
+ * with one text, and the choice of some tools is a shorter list.
+ */
+
+/** A group is flattened into the name. @see responses-tools.md section 2 */
+export const upstreamName = (name: string, namespace: string | undefined): string =>
+  namespace === undefined ? name : `${namespace}__${name}`;
+
+/** A function as every wire can say it. */
+export interface FlatTool {
+  name: string;
+  description?: string;
+  /** JSON Schema; absent when the function takes nothing. */
+  parameters?: Record<string, unknown>;
+  strict?: boolean;
+}
+
+/** What stands behind a name upstream. */
+export interface OfferedTool {
+  name: string;
+  kind: 'function' | 'custom';
+  namespace?: string;
+}
+
+/** Name upstream → the tool that the caller offered; functions that mean themselves are not in it. */
+export type OfferedTools = ReadonlyMap<string, OfferedTool>;
+
+/** The tools of one request. The map keeps their order; `offered` has those whose calls must be translated back. */
+export class ToolBox {
+  readonly tools = new Map<string, FlatTool>();
+  offered: Map<string, OfferedTool> | undefined;
+}
+
+type Callable = FunctionTool | CustomTool | NamespaceTool['tools'][number];
+
+const known = {
+  function: new Set(['type', 'name', 'description', 'parameters', 'strict']),
+  custom: new Set(['type', 'name', 'description', 'format']),
+  namespace: new Set(['type', 'name', 'description', 'tools']),
+};
+
+export interface ToolList {
+  tools: readonly Tool[];
+  /** Of the list: `tools` or `input[0].tools`. */
+  path: string;
+  /** A tool that comes up again takes the place of the earlier one; otherwise it is an error. */
+  replaces?: boolean;
+  /** Takes a tool that is neither function, custom tool nor group. @returns false when it cannot */
+  takeOther?: (tool: Tool, place: () => string) => boolean;
+}
+
+/** Adds a list of tools to the box. */
+export function addTools(draft: Draft, box: ToolBox, list: ToolList): void {
+  const { tools, path } = list;
+  for (let index = 0; index < tools.length; index++) {
+    const tool = tools[index]!;
+    const place = () => `${path}[${index}]`;
+    switch (tool.type) {
+      case 'function':
+      case 'custom':
+        addTool(draft, box, tool as FunctionTool | CustomTool, undefined, place, list);
+        break;
+      case 'namespace': {
+        const group = tool as NamespaceTool;
+        dropUnknown(draft, group, known.namespace, place);
+        group.tools.forEach((entry, entryIndex) => {
+          addTool(draft, box, entry, group, () => `${place()}.tools[${entryIndex}]`, list);
+        });
+        break;
+      }
+      default:
+        if (!list.takeOther?.(tool, place)) throw refuse(draft, place(), `The tool ${tool.type}`);
+    }
+  }
+}
+
+function addTool(
+  draft: Draft,
+  box: ToolBox,
+  tool: Callable,
+  group: NamespaceTool | undefined,
+  place: () => string,
+  { replaces }: ToolList,
+): void {
+  dropUnknown(draft, tool, known[tool.type], place);
+  const name = upstreamName(tool.name, group?.name);
+  if (!replaces && box.tools.has(name)) {
+    throw new GatewayError(
+      'invalid_request',
+      `${place()}.name: two tools would be called ${name} at ${draft.target.endpoint}.`,
+    );
+  }
+  box.tools.set(name, tool.type === 'custom' ? flattenCustom(name, tool, group) : flattenFunction(name, tool, group));
+  if (tool.type === 'custom' || group !== undefined) {
+    box.offered ??= new Map();
+    box.offered.set(name, { name: tool.name, kind: tool.type, namespace: group?.name });
+  } else {
+    box.offered?.delete(name);
+  }
+}
+
+function flattenFunction(
+  name: string,
+  tool: FunctionTool | Exclude<NamespaceTool['tools'][number], CustomTool>,
+  group: NamespaceTool | undefined,
+): FlatTool {
+  const flat: FlatTool = { name };
+  const description = describe(group, tool.description);
+  if (description) flat.description = description;
+  if (tool.parameters) flat.parameters = tool.parameters;
+  if (tool.strict !== null && tool.strict !== undefined) flat.strict = tool.strict;
+  return flat;
+}
+
+/** A function with one text, which the reader takes out again. */
+function flattenCustom(name: string, tool: CustomTool, group: NamespaceTool | undefined): FlatTool {
+  const grammar =
+    tool.format?.type === 'grammar'
+      ? `\`input\` must match this grammar (${tool.format.syntax}):\n${tool.format.definition}`
+      : undefined;
+  const description = describe(group, tool.description, grammar);
+  const flat: FlatTool = { name };
+  if (description) flat.description = description;
+  flat.parameters = {
+    type: 'object',
+    properties: { input: { type: 'string' } },
+    required: ['input'],
+    additionalProperties: false,
+  };
+  return flat;
+}
+
+function describe(group: NamespaceTool | undefined, ...texts: (string | null | undefined)[]): string {
+  if (group === undefined && texts.length === 1) return texts[0] ?? '';
+  return [group?.description, ...texts].filter(Boolean).join('\n\n');
+}
+
+/** The tools that go out, and which of them the model must or may call. `name`: this one and no other. */
+export interface ToolPlan {
+  tools: FlatTool[];
+  choice?: 'auto' | 'none' | 'required' | { name: string };
+}
+
+/** Applies `tool_choice`; of `allowed_tools` the listed tools alone are sent, and its mode is the choice. */
+export function planTools(draft: Draft, box: ToolBox, choice: ToolChoice | undefined): ToolPlan {
+  const all = [...box.tools.values()];
+  if (choice === undefined || choice === null) return { tools: all };
+  if (typeof choice === 'string') {
+    if (all.length > 0 || choice === 'required') return { tools: all, choice };
+    draft.dropped.push('tool_choice'); // servers refuse the field when there are no tools
+    return { tools: all };
+  }
+  switch (choice.type) {
+    case 'function':
+    case 'custom':
+      return { tools: all, choice: { name: findName(box, choice) } };
+    case 'allowed_tools': {
+      const allowed = new Set<string>();
+      choice.tools.forEach((entry, index) => {
+        const names = namesOf(box, entry);
+        if (names.length === 0) draft.dropped.push(`tool_choice.tools[${index}]`);
+        for (const name of names) allowed.add(name);
+      });
+      const tools = [...box.tools].filter(([name]) => allowed.has(name)).map(([, tool]) => tool);
+      if (tools.length > 0) return { tools, choice: choice.mode };
+      if (choice.mode === 'required') throw refuse(draft, 'tool_choice.tools', 'A choice of none of the offered tools');
+      return { tools };
+    }
+    default:
+      throw refuse(draft, 'tool_choice', `The choice of the tool ${choice.type}`);
+  }
+}
+
+interface Choice {
+  type: string;
+  name?: string;
+  namespace?: unknown;
+}
+
+function namesOf(box: ToolBox, entry: Choice): string[] {
+  if (entry.type === 'namespace') {
+    return [...(box.offered ?? [])].filter(([, { namespace }]) => namespace === entry.name).map(([name]) => name);
+  }
+  if (entry.type !== 'function' && entry.type !== 'custom') return [];
+  const name = findName(box, entry);
+  return box.tools.has(name) ? [name] : [];
+}
+
+/** The name upstream of a chosen tool. One in a namespace may be chosen by its short name. */
+function findName(box: ToolBox, { name = '', namespace }: Choice): string {
+  if (typeof namespace === 'string') return upstreamName(name, namespace);
+  if (box.tools.has(name)) return name;
+  for (const [flatName, tool] of box.offered ?? []) if (tool.name === name) return flatName;
+  return name;
+}
