@@ -51,7 +51,8 @@ function checkConfigurationUpdates(input: unknown[], report: Report): void {
 
 function checkSubagentCalls(input: unknown[], report: Report): void {
   let callIds: Set<unknown> | undefined;
-  for (const [index, item] of input.entries()) {
+  for (let index = 0; index < input.length; index++) {
+    const item = input[index];
     if (!isObject(item) || item.type !== 'function_call' || typeof item.subagent_id !== 'string') continue;
     callIds ??= new Set(input.filter((each) => isObject(each) && each.type === 'router:subagent').map(callIdOf));
     if (callIds.has(item.subagent_id)) continue;

@@ -111,12 +111,15 @@ function checkOutputs(input: InputItem[]): Issue[] {
     hasOutputs ||= item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
   }
   if (!hasOutputs) return [];
-  return input.flatMap((item, index) => {
-    if (!isOfType(item, 'function_call_output') && !isOfType(item, 'custom_tool_call_output')) return [];
-    if (callIds.has(item.call_id)) return [];
+  const issues: Issue[] = [];
+  for (let index = 0; index < input.length; index++) {
+    const item = input[index]!;
+    if (!isOfType(item, 'function_call_output') && !isOfType(item, 'custom_tool_call_output')) continue;
+    if (callIds.has(item.call_id)) continue;
     const message = `\`call_id\` ${show(item.call_id)} belongs to no call in \`input\`; send the call along with its output.`;
-    return [{ path: `input[${index}].call_id`, message }];
-  });
+    issues.push({ path: `input[${index}].call_id`, message });
+  }
+  return issues;
 }
 
 /** Something must be left that the model sees. The search tool itself counts as such a tool (responses-tools.md 4.6). */

@@ -10,7 +10,7 @@ interface FoundTool {
 /** The 400 rules on tools that need more than one of them. @see responses.md section 5.4, responses-tools.md section 4 */
 export function checkTools(body: Record<string, unknown>, report: Report): void {
   const tools = findTools(body.tools, 'tools');
-  const announced = Array.isArray(body.input) ? body.input.flatMap(findAnnouncedTools) : [];
+  const announced = Array.isArray(body.input) ? findAnnouncedTools(body.input) : [];
   if (tools.length === 0 && announced.length === 0) return;
 
   checkInstanceNames(tools, 'router:advisor', report);
@@ -28,9 +28,14 @@ function findTools(list: unknown, path: string): FoundTool[] {
   return list.flatMap((tool, index) => (isObject(tool) ? [{ path: `${path}[${index}]`, tool }] : []));
 }
 
-function findAnnouncedTools(item: unknown, index: number): FoundTool[] {
-  if (!isObject(item) || item.type !== 'additional_tools') return [];
-  return findTools(item.tools, `input[${index}].tools`);
+function findAnnouncedTools(input: readonly unknown[]): FoundTool[] {
+  const found: FoundTool[] = [];
+  for (let index = 0; index < input.length; index++) {
+    const item = input[index];
+    if (isObject(item) && item.type === 'additional_tools')
+      found.push(...findTools(item.tools, `input[${index}].tools`));
+  }
+  return found;
 }
 
 /** A namespace stands for its members. */

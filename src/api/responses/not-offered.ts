@@ -173,7 +173,8 @@ function findTools(
     }
   };
   if (tools) look(tools as AnyTool[], 'tools');
-  for (const [index, item] of input.entries()) {
+  for (let index = 0; index < input.length; index++) {
+    const item = input[index]!;
     if (item.type === 'additional_tools') look(item.tools as AnyTool[], `input[${index}].tools`);
   }
   return found;
