@@ -1,39 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { Chunk } from '../domain/chunks.ts';
 import type { Reader } from '../providers/provider.ts';
 import { FrameCutter } from '../providers/sse-frames.ts';
+import { type Recording, readRecording } from '../exchanges/recording.ts';
 
-/** An HTTP answer as it was sent. */
-export interface Recording {
-  status: number;
-  /** Names in lower case; a name that comes twice has its values joined by `, `. */
-  headers: Record<string, string>;
-  /** Not chunk-encoded, not compressed. */
-  body: Buffer;
-}
-
-const headEnd = '\r\n\r\n';
-
-/**
- * Reads a recording: status line, headers, an empty line, and the bytes of the body.
- *
- * @throws {Error} when the file has no such head
- */
-export function readRecording(url: URL): Recording {
-  const bytes = readFileSync(url);
-  const end = bytes.indexOf(headEnd);
-  const [statusLine = '', ...lines] = bytes.subarray(0, Math.max(end, 0)).toString('latin1').split('\r\n');
-  const status = /^HTTP\/\d(?:\.\d)? (\d{3})\b/.exec(statusLine)?.[1];
-  if (status === undefined) throw new Error(`${url.pathname} does not begin with the head of an HTTP answer.`);
-  const headers: Record<string, string> = {};
-  for (const line of lines) {
-    const colon = line.indexOf(':');
-    const name = line.slice(0, colon).toLowerCase();
-    const value = line.slice(colon + 1).trim();
-    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
-  }
-  return { status: Number(status), headers, body: bytes.subarray(end + headEnd.length) };
-}
+export { type Recording, readRecording };
 
 /**
  * Feeds a recorded stream to a reader, cut as networks cut it.
