@@ -12,6 +12,9 @@ const shares: Record<ReasoningEffort, number> = {
   max: 0.95,
 };
 
+/** The part of the output limit that an effort may spend on reasoning. */
+export const effortShare = (effort: ReasoningEffort): number => shares[effort];
+
 /** Every level, from none to the most. */
 export const efforts = [
   'none',

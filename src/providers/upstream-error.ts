@@ -11,8 +11,8 @@ interface Complaint {
 }
 
 /**
- * Reads the error answer of a server that speaks like OpenAI: `{error: {…}}`, `{error: "…"}`, the same in a list, the
- * bare object of vLLM and Mistral, `{detail}` of FastAPI, or a page that is no JSON.
+ * Reads the error answer of a server: `{error: {…}}` of OpenAI, Anthropic and Google, `{error: "…"}`, the same in a
+ * list, the bare object of vLLM and Mistral, `{detail}` of FastAPI, or a page that is no JSON.
  *
  * @param nowMs for a `retry-after` that is a date
  * @see ruling 9: what is wrong between us and the provider is never blamed on the caller
@@ -68,9 +68,11 @@ const contextCodes = /context_length|context_window|exceed_context_size|prompt_t
 const contextWords =
   /maximum context length|context (?:length|window|size)|prompt is too long|input is too long|longer than the maximum model length/i;
 const contentCodes = /content_?filter|content_policy|responsibleaipolicy|moderation|safety_violation|cyber_policy/;
-const contentWords = /content (?:management )?policy|violates usage guidelines|our safety system/i;
+const contentWords = /content (?:management |filtering )?policy|violates usage guidelines|our safety system/i;
 const overloadWords = /overloaded|over capacity/i;
 const keyWords = /\bapi[ _-]?key\b/i;
+/** Anthropic says 400 when the account behind our key is empty. */
+const creditWords = /credit balance is too low/i;
 
 /** Ruling 9, in the order in which signs outweigh one another. */
 function classify({ message, code, type, moderated }: Complaint, status: number): ErrorKind {
@@ -99,6 +101,7 @@ function classify({ message, code, type, moderated }: Complaint, status: number)
     case 422:
       // Some servers say 400 for a wrong key; that key is ours.
       if (signs.includes('api_key') || (status === 400 && keyWords.test(message))) return 'upstream_failed';
+      if (creditWords.test(message)) return 'upstream_failed';
       if (contextWords.test(message)) return 'context_length_exceeded';
       if (contentWords.test(message)) return 'content_policy';
       return status === 422 ? 'unprocessable' : 'upstream_rejected';
@@ -188,6 +191,9 @@ const shorten = (text: string) => (text.length > 500 ? `${text.slice(0, 499)}…
 
 type Headers = UpstreamErrorAnswer['headers'];
 
+/** `x-ratelimit-reset-tokens`, `anthropic-ratelimit-input-tokens-reset` and the like. */
+const limitReset = /^(?:x-ratelimit-reset|anthropic-ratelimit-.*-reset$)/;
+
 /** Whole seconds, rounded up, from whichever header the provider uses; undefined when none says. */
 function readRetryAfter(headers: Headers, nowMs: number): number | undefined {
   const exactMs = Number.parseFloat(single(headers['retry-after-ms']));
@@ -200,7 +206,7 @@ function readRetryAfter(headers: Headers, nowMs: number): number | undefined {
   const waits: number[] = [];
   const spent: number[] = [];
   for (const name in headers) {
-    if (!name.startsWith('x-ratelimit-reset')) continue;
+    if (!limitReset.test(name)) continue;
     const seconds = readReset(single(headers[name]), nowMs);
     if (seconds === undefined) continue;
     waits.push(seconds);

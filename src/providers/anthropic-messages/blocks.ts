@@ -1,0 +1,205 @@
+import type { Chunk } from '../../domain/chunks.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { OutputItem } from '../../domain/items.ts';
+import { OpenCall } from '../open-call.ts';
+import { readCitation } from './citations.ts';
+import { reasoningFormat } from './messages.ts';
+import type { AnswerBlock, Reading } from './wire.ts';
+
+/** A search at the provider: its query comes in pieces, its results in a block of their own. */
+interface Search {
+  id: string;
+  input: string;
+}
+
+/** Reads the content blocks of a message, which come one after the other. */
+export class BlockReader {
+  private readonly reading: Reading;
+  private readonly dropped: Set<string>;
+  private kind = '';
+  private call: OpenCall | undefined;
+  private signature = '';
+  private isSilent = true;
+  private items = 0;
+  private citations: unknown[] = [];
+  /** UTF-16 units of the message in progress: all so far, and before the block in progress. */
+  private textLength = 0;
+  private textStart = 0;
+  private search: Search | undefined;
+  private readonly searches = new Map<string, Search>();
+
+  constructor(reading: Reading, dropped: Set<string>) {
+    this.reading = reading;
+    this.dropped = dropped;
+  }
+
+  get isText(): boolean {
+    return this.kind === 'text';
+  }
+
+  /** A block begins, or is here as a whole. */
+  open(block: AnswerBlock, chunks: Chunk[]): void {
+    const { type } = block;
+    this.kind = String(type);
+    switch (type) {
+      case 'text':
+        this.textStart = this.textLength;
+        this.citations = Array.isArray(block.citations) ? [...block.citations] : [];
+        if (typeof block.text === 'string' && block.text !== '') chunks.push(this.readText(block.text));
+        break;
+      case 'thinking':
+        this.signature = '';
+        this.isSilent = true;
+        this.addThought(block.thinking, chunks);
+        if (typeof block.signature === 'string') this.signature = block.signature;
+        break;
+      case 'redacted_thinking':
+        this.addReasoning({ encrypted_content: String(block.data ?? '') }, chunks);
+        break;
+      case 'tool_use':
+        this.openCall(block, chunks);
+        break;
+      case 'server_tool_use':
+        this.openSearch(block);
+        break;
+      case 'web_search_tool_result':
+        this.addResults(block, chunks);
+        break;
+      default:
+        this.dropped.add(`content[] (${String(type)})`);
+    }
+  }
+
+  /** A delta of text, when nothing else can be in the frame. */
+  readText(delta: string): Chunk {
+    this.textLength += delta.length;
+    return { type: 'text', delta };
+  }
+
+  add(delta: Record<string, unknown>, chunks: Chunk[]): void {
+    switch (delta.type) {
+      case 'text_delta':
+        if (typeof delta.text === 'string' && delta.text !== '') chunks.push(this.readText(delta.text));
+        break;
+      case 'input_json_delta':
+        if (typeof delta.partial_json !== 'string') break;
+        if (this.call) this.call.push(delta.partial_json, chunks);
+        else if (this.search) this.search.input += delta.partial_json;
+        break;
+      case 'thinking_delta':
+        this.addThought(delta.thinking, chunks);
+        break;
+      case 'signature_delta':
+        this.signature += String(delta.signature ?? '');
+        break;
+      case 'citations_delta':
+        this.citations.push(delta.citation);
+        break;
+      default:
+        this.dropped.add(`content[].${String(delta.type)}`);
+    }
+  }
+
+  /** The block is complete. */
+  close(chunks: Chunk[]): void {
+    switch (this.kind) {
+      case 'text':
+        for (const citation of this.citations) {
+          const cited = { start: this.textStart, end: this.textLength };
+          const annotation = readCitation(citation, cited, this.dropped);
+          if (annotation) chunks.push({ type: 'annotation', annotation });
+        }
+        this.citations = [];
+        break;
+      case 'thinking':
+        if (this.signature === '') break;
+        // A thought may be left out, and only its signature be there.
+        if (this.isSilent) this.addReasoning({ signature: this.signature }, chunks);
+        else chunks.push({ type: 'reasoning_seal', format: reasoningFormat, signature: this.signature });
+        break;
+      case 'tool_use':
+        this.call?.end(chunks);
+        this.call = undefined;
+        break;
+      case 'server_tool_use':
+        this.search = undefined;
+        break;
+    }
+    this.kind = '';
+  }
+
+  private addThought(text: unknown, chunks: Chunk[]): void {
+    if (typeof text !== 'string' || text === '') return;
+    this.isSilent = false;
+    this.textLength = 0; // the next text begins a message of its own
+    chunks.push({ type: 'reasoning', delta: text });
+  }
+
+  /** Reasoning that has no text. */
+  private addReasoning(fields: object, chunks: Chunk[]): void {
+    this.addItem(
+      `reasoning-${this.items}`,
+      { type: 'reasoning', summary: [] },
+      { format: reasoningFormat, ...fields },
+      chunks,
+    );
+  }
+
+  /** An item of its own, between the texts before and behind it. */
+  private addItem(key: string, item: OutputItem, fields: object, chunks: Chunk[]): void {
+    this.items++;
+    this.textLength = 0;
+    chunks.push({ type: 'item', key, item: { ...item, status: 'in_progress' } });
+    chunks.push({ type: 'item_done', key, item: { ...item, status: 'completed', ...fields } });
+  }
+
+  private openCall(block: AnswerBlock, chunks: Chunk[]): void {
+    const { id, name, input } = block;
+    if (typeof id !== 'string' || typeof name !== 'string') {
+      throw new GatewayError('upstream_failed', 'The provider sent a call without id or name.', { retryable: true });
+    }
+    this.textLength = 0;
+    this.call = new OpenCall(this.reading.tools, { callId: id, name }, chunks);
+    // A stream begins with an empty object, and its pieces follow.
+    if (typeof input === 'object' && input !== null && Object.keys(input).length > 0) {
+      this.call.push(JSON.stringify(input), chunks);
+    }
+  }
+
+  private openSearch(block: AnswerBlock): void {
+    if (block.name !== 'web_search' || typeof block.id !== 'string') {
+      this.dropped.add(`content[] (server_tool_use ${String(block.name)})`);
+      return;
+    }
+    const isWhole = typeof block.input === 'object' && block.input !== null && Object.keys(block.input).length > 0;
+    this.search = { id: block.id, input: isWhole ? JSON.stringify(block.input) : '' };
+    this.searches.set(block.id, this.search);
+  }
+
+  /** The pages themselves have no place in the interface; what was taken from them is cited in the text. */
+  private addResults(block: AnswerBlock, chunks: Chunk[]): void {
+    const id = String(block.tool_use_id ?? '');
+    const search = this.searches.get(id);
+    const results = Array.isArray(block.content) ? (block.content as Record<string, unknown>[]) : [];
+    const failure = Array.isArray(block.content) ? undefined : (block.content as { error_code?: unknown } | undefined);
+    if (failure) this.dropped.add(`web_search_tool_result.error_code (${String(failure.error_code)})`);
+    if (results.some((result) => result?.encrypted_content)) {
+      this.dropped.add('web_search_tool_result.content[].encrypted_content');
+    }
+    const sources = results.flatMap((result) =>
+      typeof result?.url === 'string' ? [{ type: 'url', url: result.url }] : [],
+    );
+    const action = { type: 'search', query: queryOf(search), sources };
+    const item = { type: 'web_search_call', id: `ws_${id}`, action };
+    this.addItem(id, item, failure ? { status: 'failed' } : {}, chunks);
+  }
+}
+
+function queryOf(search: Search | undefined): string {
+  try {
+    const { query } = JSON.parse(search?.input ?? '{}') as { query?: unknown };
+    return typeof query === 'string' ? query : '';
+  } catch {
+    return '';
+  }
+}

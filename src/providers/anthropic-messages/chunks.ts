@@ -1,0 +1,153 @@
+import type { Chunk, FinishReason } from '../../domain/chunks.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { FrameTemplate } from '../frame-template.ts';
+import type { Frame, Reader } from '../provider.ts';
+import { readUpstreamErrorObject } from '../upstream-error.ts';
+import { BlockReader } from './blocks.ts';
+import { type Counts, readServiceTier, readStopReason, readUsage } from './usage.ts';
+import type { AnswerBlock, AnswerMessage, Reading } from './wire.ts';
+
+/** Reads the events of a streamed message. */
+export const createReader = (reading: Reading): Reader => new MessageReader(reading);
+
+/** Reads a whole message: each block as one big delta. */
+export function readWhole(body: unknown, reading: Reading): Chunk[] {
+  const message = asObject(body, 'The provider answered with something other than a JSON object.') as AnswerMessage;
+  if (message.type === 'error' || message.error) throw readUpstreamErrorObject(message.error ?? message, 200);
+  if (!Array.isArray(message.content)) throw senseless('The provider answered without content.');
+  const reader = new MessageReader(reading);
+  const chunks = reader.start(message);
+  for (const block of message.content) reader.readBlock(block, chunks);
+  reader.stop(message.stop_reason, chunks);
+  return chunks;
+}
+
+function parse(data: string): Record<string, unknown> {
+  try {
+    return asObject(JSON.parse(data), 'The provider sent a stream event that is no object.');
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause;
+    throw senseless('The provider sent a stream event that is not JSON.', cause);
+  }
+}
+
+function asObject(value: unknown, otherwise: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) throw senseless(otherwise);
+  return value as Record<string, unknown>;
+}
+
+const senseless = (message: string, cause?: unknown) =>
+  new GatewayError('upstream_failed', message, { retryable: true, cause });
+
+/** Templates in a row that fitted nothing, after which none is made. */
+const MAX_MISSES = 20;
+
+/** Fields of a message that say nothing, or that are read elsewhere. */
+const known = new Set([
+  ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage', 'error'],
+]);
+
+/** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
+class MessageReader implements Reader {
+  private readonly dropped = new Set<string>();
+  private readonly blocks: BlockReader;
+  private counts: Counts = {};
+  private stopReason: unknown;
+  private ended = false;
+  private template: FrameTemplate | undefined;
+  private misses = 0;
+
+  constructor(reading: Reading) {
+    this.blocks = new BlockReader(reading, this.dropped);
+  }
+
+  read({ data }: Frame): Chunk[] {
+    if (data === '' || this.ended) return [];
+    const delta = this.blocks.isText ? this.template?.read(data) : undefined;
+    if (delta) {
+      this.misses = 0;
+      return [this.blocks.readText(delta)];
+    }
+    const chunks: Chunk[] = [];
+    this.take(parse(data), data, chunks);
+    return chunks;
+  }
+
+  end(): Chunk[] {
+    return []; // without `message_stop` the stream was cut
+  }
+
+  start(message: AnswerMessage): Chunk[] {
+    this.count(message.usage);
+    for (const name in message) if (!known.has(name) && message[name]) this.dropped.add(name);
+    const { model } = message;
+    return [typeof model === 'string' && model !== '' ? { type: 'start', model } : { type: 'start' }];
+  }
+
+  readBlock(block: unknown, chunks: Chunk[]): void {
+    this.blocks.open(asObject(block, 'The provider sent a content block that is no object.') as AnswerBlock, chunks);
+    this.blocks.close(chunks);
+  }
+
+  stop(reason: unknown, chunks: Chunk[]): void {
+    if (typeof reason !== 'string') throw senseless('The provider ended its message without a reason.');
+    this.ended = true;
+    const read: FinishReason = readStopReason(reason, this.dropped);
+    const finish: Chunk = { type: 'finish', reason: read };
+    const counts = readUsage(this.counts, this.dropped);
+    if (counts) finish.usage = counts;
+    const tier = readServiceTier(this.counts);
+    if (tier !== undefined) finish.serviceTier = tier;
+    if (this.dropped.size > 0) finish.dropped = [...this.dropped];
+    chunks.push(finish);
+  }
+
+  private take(event: Record<string, unknown>, data: string, chunks: Chunk[]): void {
+    switch (event.type) {
+      case 'content_block_delta':
+        this.readDelta(event, data, chunks);
+        break;
+      case 'content_block_start':
+        this.blocks.open(asObject(event.content_block, 'The provider sent a content block that is no object.'), chunks);
+        this.template = undefined;
+        break;
+      case 'content_block_stop':
+        this.blocks.close(chunks);
+        break;
+      case 'message_start':
+        chunks.push(...this.start(asObject(event.message, 'The provider began a message without a message.')));
+        break;
+      case 'message_delta': {
+        const delta = (event.delta ?? {}) as Record<string, unknown>;
+        this.count(event.usage);
+        this.stopReason = delta.stop_reason ?? this.stopReason;
+        for (const name in delta) if (!known.has(name) && delta[name]) this.dropped.add(name);
+        break;
+      }
+      case 'message_stop':
+        this.stop(this.stopReason, chunks);
+        break;
+      case 'error':
+        throw readUpstreamErrorObject(event.error ?? event, 200);
+      case 'ping':
+        break;
+      default:
+        this.dropped.add(`event ${String(event.type)}`);
+    }
+  }
+
+  private readDelta(event: Record<string, unknown>, data: string, chunks: Chunk[]): void {
+    const delta = asObject(event.delta, 'The provider sent a delta that is no object.');
+    this.blocks.add(delta, chunks);
+    const [first] = chunks;
+    if (delta.type !== 'text_delta' || chunks.length !== 1 || first?.type !== 'text' || this.misses >= MAX_MISSES)
+      return;
+    this.template = FrameTemplate.learn(data, [{ key: 'text', value: first.delta }]);
+    this.misses++;
+  }
+
+  private count(counts: unknown): void {
+    if (typeof counts !== 'object' || counts === null) return;
+    for (const [name, value] of Object.entries(counts)) if (value !== null) this.counts[name] = value;
+  }
+}

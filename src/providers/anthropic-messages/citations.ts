@@ -1,0 +1,46 @@
+/** A stretch of the message's text. */
+export interface Stretch {
+  start: number;
+  end: number;
+}
+
+/**
+ * What a block of text rests on, as a flat annotation. The excerpt is the extension `content`.
+ *
+ * @param cited the place of the block in its message, in UTF-16 units
+ * @param dropped gets the type of a citation that the interface does not know
+ * @see responses-items.md section 1.2
+ */
+export function readCitation(
+  citation: unknown,
+  cited: Stretch,
+  dropped: Set<string>,
+): Record<string, unknown> | undefined {
+  const source = (citation ?? {}) as Record<string, unknown>;
+  const excerpt = typeof source.cited_text === 'string' ? { content: source.cited_text } : undefined;
+  switch (source.type) {
+    case 'web_search_result_location':
+    case 'search_result_location':
+      return {
+        type: 'url_citation',
+        url: String(source.url ?? source.source ?? ''),
+        title: String(source.title ?? ''),
+        start_index: cited.start,
+        end_index: cited.end,
+        ...excerpt,
+      };
+    case 'char_location':
+    case 'page_location':
+    case 'content_block_location':
+      return {
+        type: 'file_citation',
+        file_id: String(source.file_id ?? `document-${source.document_index ?? 0}`),
+        filename: String(source.document_title ?? ''),
+        index: cited.end,
+        ...excerpt,
+      };
+    default:
+      dropped.add(`content[].citations[] (${source.type})`);
+      return undefined;
+  }
+}

@@ -1,0 +1,32 @@
+import { testWire } from '../contract.ts';
+import { anthropicMessages } from './index.ts';
+
+const ask = [{ type: 'message' as const, role: 'user' as const, content: 'hello' }];
+
+testWire(anthropicMessages, new URL('recordings', import.meta.url), {
+  requests: {
+    'custom-tool': { input: ask, tools: [{ type: 'custom', name: 'run_query' }] },
+    'namespace-tool': {
+      input: ask,
+      tools: [
+        { type: 'namespace', name: 'crm', description: 'Customers.', tools: [{ type: 'function', name: 'find' }] },
+      ],
+    },
+  },
+  errors: {
+    'bad-key.http': 'upstream_failed',
+    'bad-request.http': 'upstream_rejected',
+    'content-filter.http': 'content_policy',
+    'error-inside.whole.http': 'upstream_failed',
+    'no-credit.http': 'upstream_failed',
+    'not-found.http': 'upstream_failed',
+    'overloaded-midway.stream.http': 'upstream_overloaded',
+    'overloaded.http': 'upstream_overloaded',
+    'permission.http': 'upstream_failed',
+    'prompt-too-long.http': 'context_length_exceeded',
+    'rate-limited.http': 'rate_limited',
+    'server-error.http': 'upstream_failed',
+    'timeout.http': 'upstream_timeout',
+    'too-large.http': 'upstream_rejected',
+  },
+});

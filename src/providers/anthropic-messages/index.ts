@@ -1,0 +1,16 @@
+import { defineWire } from '../provider.ts';
+import { readUpstreamError } from '../upstream-error.ts';
+import { createReader, readWhole } from './chunks.ts';
+import { readDialect } from './dialect.ts';
+import { writeRequest } from './request.ts';
+
+/** Any server of `/messages`: Anthropic, and those who speak like it. */
+export const anthropicMessages = defineWire({
+  id: 'anthropic-messages',
+  checkDialect: readDialect,
+  authorize: (apiKey) => ({ 'x-api-key': apiKey }),
+  writeRequest,
+  createReader,
+  readWhole,
+  readError: readUpstreamError,
+});

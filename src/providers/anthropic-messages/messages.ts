@@ -1,0 +1,164 @@
+import type {
+  AgentMessageItem,
+  CustomToolCallItem,
+  CustomToolCallOutputItem,
+  FunctionCallItem,
+  FunctionCallOutputItem,
+  InputItem,
+  MessageItem,
+  ReasoningEffort,
+  ReasoningItem,
+  Tool,
+} from '../../domain/items.ts';
+import { dropUnknown, refuse, refuseReference } from '../draft.ts';
+import { upstreamName } from '../tool-box.ts';
+import { type MessagesDraft, writeParts } from './parts.ts';
+import type { Block, Turn } from './wire.ts';
+
+/** What the opaque fields of a reasoning item must be marked with to come back here. */
+export const reasoningFormat = 'anthropic-claude-v1';
+
+/** What `instructions` and `input` say: system blocks, turns, and what control items change elsewhere in the request. */
+export class Conversation {
+  readonly system: Block[] = [];
+  readonly turns: Turn[] = [];
+  /** Tools of `additional_tools` items, each list with its path. */
+  readonly additionalTools: { tools: readonly Tool[]; path: string }[] = [];
+  /** Of the last `configuration_update`. */
+  effort: ReasoningEffort | undefined;
+
+  /** The protocol knows two roles that take turns, so neighbours of one role share a turn. */
+  add(role: Turn['role'], blocks: readonly Block[]): void {
+    if (blocks.length === 0) return;
+    const last = this.turns.at(-1);
+    if (last?.role === role) last.content.push(...blocks);
+    else this.turns.push({ role, content: [...blocks] });
+  }
+
+  /** Results stand first in their turn, whatever the user said before them. */
+  addResult(block: Block): void {
+    const last = this.turns.at(-1);
+    if (last?.role !== 'user') {
+      this.turns.push({ role: 'user', content: [block] });
+      return;
+    }
+    const end = last.content.findIndex(({ type }) => type !== 'tool_result');
+    last.content.splice(end === -1 ? last.content.length : end, 0, block);
+  }
+}
+
+// Ids and states of replayed items mean nothing to a server that keeps nothing: they go without a name (choice).
+const known = {
+  message: new Set(['type', 'id', 'role', 'content', 'status', 'model']),
+  reasoning: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'format', 'signature', 'status']),
+  call: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'input', 'namespace', 'status']),
+  output: new Set(['type', 'id', 'call_id', 'output', 'status']),
+  agentMessage: new Set(['type', 'id', 'author', 'recipient', 'content']),
+  additionalTools: new Set(['type', 'id', 'role', 'tools']),
+  configurationUpdate: new Set(['type', 'id', 'reasoning']),
+};
+
+/** Writes `instructions` and `input`. @see responses.md section 6.2 */
+export function writeMessages(
+  draft: MessagesDraft,
+  instructions: string | null | undefined,
+  input: readonly InputItem[],
+): Conversation {
+  const conversation = new Conversation();
+  if (instructions) conversation.system.push({ type: 'text', text: instructions });
+  for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index);
+  return conversation;
+}
+
+function writeItem(draft: MessagesDraft, conversation: Conversation, item: InputItem, index: number): void {
+  const place = () => `input[${index}]`;
+  switch (item.type) {
+    case 'message': {
+      dropUnknown(draft, item, known.message, place);
+      const { role, content } = item as MessageItem;
+      const blocks = writeParts(draft, content, `input[${index}].content`);
+      if (role === 'user' || role === 'assistant') conversation.add(role, blocks);
+      else addSystem(draft, conversation, blocks, place);
+      return;
+    }
+    case 'reasoning':
+      dropUnknown(draft, item, known.reasoning, place);
+      conversation.add('assistant', writeReasoning(draft, item as ReasoningItem, place));
+      return;
+    case 'function_call':
+    case 'custom_tool_call':
+      dropUnknown(draft, item, known.call, place);
+      conversation.add('assistant', [writeCall(draft, item as FunctionCallItem | CustomToolCallItem, place)]);
+      return;
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      const { call_id: callId, output } = item as FunctionCallOutputItem | CustomToolCallOutputItem;
+      dropUnknown(draft, item, known.output, place);
+      const content = typeof output === 'string' ? output : writeParts(draft, output, `input[${index}].output`);
+      conversation.addResult({ type: 'tool_result', tool_use_id: callId, content });
+      return;
+    }
+    case 'agent_message': {
+      dropUnknown(draft, item, known.agentMessage, place);
+      const { author, recipient, content } = item as AgentMessageItem;
+      const blocks = writeParts(draft, content, `input[${index}].content`);
+      const heading: Block = { type: 'text', text: `[Message from ${author} to ${recipient}]` };
+      if (blocks.length > 0) conversation.add('user', [heading, ...blocks]);
+      return;
+    }
+    case 'additional_tools':
+      dropUnknown(draft, item, known.additionalTools, place);
+      conversation.additionalTools.push({ tools: item.tools as Tool[], path: `input[${index}].tools` });
+      return;
+    case 'configuration_update':
+      dropUnknown(draft, item, known.configurationUpdate, place);
+      conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
+      return;
+    case 'compaction':
+    case 'context_compaction':
+    case 'web_search_call': // what was found stands in the text; the pages themselves are not in the item
+      draft.dropped.push(`input[${index}] (${item.type})`);
+      return;
+    default:
+      if (item.type === 'item_reference') throw refuseReference(draft, place(), item.id);
+      if (item.type.startsWith('router:')) draft.dropped.push(`input[${index}] (${item.type})`);
+      else throw refuse(draft, place(), `An item of type ${item.type}`);
+  }
+}
+
+/** The protocol has one system prompt, in front of everything. */
+function addSystem(draft: MessagesDraft, conversation: Conversation, blocks: Block[], place: () => string): void {
+  for (const block of blocks) {
+    if (block.type !== 'text') throw refuse(draft, place(), 'An image or file in a system message');
+    conversation.system.push(block);
+  }
+}
+
+/** Reasoning goes back to who made it, to the letter; without its signature nobody would take it. */
+function writeReasoning(draft: MessagesDraft, item: ReasoningItem, place: () => string): Block[] {
+  const isOurs = item.format === reasoningFormat || (!item.format && !item.encrypted_content);
+  const text = item.content?.map((part) => part.text).join('') ?? '';
+  if (isOurs && item.signature) return [{ type: 'thinking', thinking: text, signature: item.signature }];
+  if (isOurs && item.encrypted_content) return [{ type: 'redacted_thinking', data: item.encrypted_content }];
+  draft.dropped.push(`${place()} (reasoning, ${item.format ?? 'unsigned'})`);
+  return [];
+}
+
+function writeCall(draft: MessagesDraft, item: FunctionCallItem | CustomToolCallItem, place: () => string): Block {
+  const { call_id: id, name, namespace } = item;
+  const input = item.type === 'custom_tool_call' ? { input: item.input } : readArguments(draft, item, place);
+  return { type: 'tool_use', id, name: upstreamName(name, namespace), input };
+}
+
+/** The protocol takes an object alone; a model that wrote something else must still see what it wrote. */
+function readArguments(draft: MessagesDraft, item: FunctionCallItem, place: () => string): object {
+  if (item.arguments === '') return {};
+  try {
+    const value: unknown = JSON.parse(item.arguments);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // named below
+  }
+  draft.dropped.push(`${place()}.arguments (not a JSON object; sent as text)`);
+  return { arguments: item.arguments };
+}

@@ -1,0 +1,139 @@
+import type { CacheControl, EncryptedContentPart, MessagePart } from '../../domain/items.ts';
+import { type Draft, dropUnknown, refuse, refuseBecause } from '../draft.ts';
+import type { Dialect } from './dialect.ts';
+import type { Block, CacheMark, Source } from './wire.ts';
+
+/** A draft of this wire. */
+export interface MessagesDraft extends Draft {
+  dialect: Dialect;
+  /** Features that what was written needs, for `anthropic-beta`. */
+  betas: Set<string>;
+}
+
+type Part = MessagePart | EncryptedContentPart;
+
+const marks = ['cache_control', 'prompt_cache_breakpoint'];
+const known: Record<Part['type'], ReadonlySet<string>> = {
+  input_text: new Set(['type', 'text', ...marks]),
+  output_text: new Set(['type', 'text', ...marks]),
+  refusal: new Set(['type', 'refusal']),
+  input_image: new Set(['type', 'image_url', 'file_id', 'cache_control', 'prompt_cache_breakpoint']),
+  input_file: new Set(['type', 'file_data', 'file_url', 'file_id', 'filename', ...marks]),
+  input_audio: new Set(['type']),
+  input_video: new Set(['type']),
+  encrypted_content: new Set(['type', 'encrypted_content']),
+};
+
+/**
+ * Writes the parts of a message or of a tool output. Texts of nothing are left out: the provider refuses them.
+ *
+ * @param path of the list: `input[3].content`
+ */
+export function writeParts(
+  draft: MessagesDraft,
+  parts: string | readonly Part[] | null | undefined,
+  path: string,
+): Block[] {
+  if (typeof parts === 'string') return parts === '' ? [] : [{ type: 'text', text: parts }];
+  const blocks: Block[] = [];
+  for (let index = 0; index < (parts?.length ?? 0); index++) {
+    const part = parts![index]!;
+    const place = () => `${path}[${index}]`;
+    const fields = known[part.type];
+    if (fields === undefined) throw refuse(draft, place(), `A part of type ${(part as { type: string }).type}`);
+    dropUnknown(draft, part, fields, place);
+    const block = writePart(draft, part, place);
+    if (block === undefined) continue;
+    const mark = readMark(draft, part);
+    if (mark) block.cache_control = mark;
+    blocks.push(block);
+  }
+  return blocks;
+}
+
+function writePart(draft: MessagesDraft, part: Part, place: () => string): Block | undefined {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+      return part.text === '' ? undefined : { type: 'text', text: part.text };
+    case 'refusal':
+      return part.refusal === '' ? undefined : { type: 'text', text: part.refusal };
+    case 'input_image':
+      if (part.image_url) return { type: 'image', source: readUrl(draft, part.image_url, `${place()}.image_url`) };
+      if (part.file_id) return { type: 'image', source: readFileId(draft, part.file_id) };
+      throw refuse(draft, place(), 'An image without URL and file id');
+    case 'input_file': {
+      const { file_data: data, file_url: url, file_id: id, filename } = part;
+      if (data && url) draft.dropped.push(`${place()}.file_url`);
+      const source = data
+        ? readFileData(draft, data, filename, `${place()}.file_data`)
+        : url
+          ? readUrl(draft, url, `${place()}.file_url`)
+          : id
+            ? readFileId(draft, id)
+            : undefined;
+      if (source === undefined) throw refuse(draft, place(), 'A file without content');
+      if (source.type === 'base64' && source.media_type.startsWith('image/')) return { type: 'image', source };
+      return filename ? { type: 'document', source, title: filename } : { type: 'document', source };
+    }
+    case 'encrypted_content':
+      draft.dropped.push(place()); // only the provider that made it can read it
+      return undefined;
+    default:
+      throw refuse(draft, place(), part.type === 'input_audio' ? 'Audio' : 'Video');
+  }
+}
+
+/** A breakpoint of the other dialect lasts the provider's five minutes. */
+function readMark(draft: MessagesDraft, part: object): CacheMark | undefined {
+  const { cache_control: mark, prompt_cache_breakpoint: point } = part as {
+    cache_control?: CacheControl;
+    prompt_cache_breakpoint?: object | null;
+  };
+  if (!mark && !point) return undefined;
+  if (draft.dialect.cache_control) return mark ?? { type: 'ephemeral' };
+  if (!draft.dropped.includes('cache_control')) draft.dropped.push('cache_control');
+  return undefined;
+}
+
+const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/;
+
+function readUrl(draft: Draft, url: string, path: string): Source {
+  if (!url.startsWith('data:')) return { type: 'url', url };
+  const source = readDataUrl(url);
+  if (source === undefined) throw refuse(draft, path, 'A data URL that is not base64');
+  return source;
+}
+
+function readDataUrl(url: string): Source | undefined {
+  const head = dataUrl.exec(url);
+  if (head === null || !head[2]!.endsWith(';base64')) return undefined;
+  return { type: 'base64', media_type: head[1]!.toLowerCase(), data: url.slice(head[0].length) };
+}
+
+/** `file_data` is a data URL, an address, or base64 alone. */
+function readFileData(draft: Draft, data: string, filename: string | undefined, path: string): Source {
+  if (/^https?:/.test(data)) return { type: 'url', url: data };
+  const source = data.startsWith('data:')
+    ? readDataUrl(data)
+    : ({ type: 'base64', media_type: typeOf(filename), data } as const);
+  if (source?.type !== 'base64') throw refuse(draft, path, 'A data URL that is not base64');
+  if (source.media_type === 'application/pdf' || source.media_type.startsWith('image/')) return source;
+  if (source.media_type.startsWith('text/')) {
+    return { type: 'text', media_type: 'text/plain', data: Buffer.from(source.data, 'base64').toString('utf8') };
+  }
+  throw refuseBecause(
+    path,
+    `A file of type ${source.media_type || 'unknown'} cannot be sent to ${draft.target.endpoint}: it takes PDF, text and images.`,
+  );
+}
+
+function typeOf(filename: string | undefined): string {
+  if (!filename || /\.pdf$/i.test(filename)) return 'application/pdf';
+  return /\.(?:txt|md|csv|json|xml|html?|ya?ml|log)$/i.test(filename) ? 'text/plain' : '';
+}
+
+function readFileId(draft: MessagesDraft, id: string): Source {
+  draft.betas.add('files-api-2025-04-14');
+  return { type: 'file', file_id: id };
+}

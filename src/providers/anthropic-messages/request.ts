@@ -1,0 +1,178 @@
+import type { ReasoningEffort } from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { dropRest, isSet, refuse } from '../draft.ts';
+import { effortShare, planEffort } from '../effort.ts';
+import type { Target, UpstreamRequest } from '../provider.ts';
+import { readDialect, readTraits } from './dialect.ts';
+import { writeMessages } from './messages.ts';
+import type { ModelTraits } from './models.ts';
+import type { MessagesDraft } from './parts.ts';
+import { writeTools } from './tools.ts';
+import type { Block, Reading, Turn } from './wire.ts';
+
+/**
+ * What is written below, and what the gateway settles before a wire is asked: the model, routing, plugins, stored state.
+ * Every other field is named in `dropped`.
+ */
+const settled = new Set([
+  ...['input', 'model', 'models', 'instructions', 'stream', 'tools', 'tool_choice', 'text', 'reasoning'],
+  ...['max_output_tokens', 'temperature', 'top_p', 'top_k', 'parallel_tool_calls', 'prompt', 'service_tier'],
+  ...['cache_control', 'modalities', 'background', 'debug', 'max_tool_calls', 'plugins', 'previous_response_id'],
+  ...['provider', 'route', 'safety_identifier', 'session_id', 'stop_server_tools_when', 'store', 'trace', 'user'],
+]);
+
+type Body = Record<string, unknown>;
+
+/** Translates a request into the body of `POST /messages`. @see responses.md section 6.2 */
+export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<Reading> {
+  const dialect = readDialect(target.dialect);
+  const draft: MessagesDraft = { target, dialect, format: 'messages', dropped: [], betas: new Set(dialect.betas) };
+  if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
+  const traits = readTraits(dialect, target.upstreamModel);
+
+  const conversation = writeMessages(draft, request.instructions, request.input);
+  const { tools, choice, box, isForced } = writeTools(draft, request, conversation);
+  const body: Body = { model: target.upstreamModel, max_tokens: request.max_output_tokens || traits.maxTokens };
+  if (conversation.system.length > 0) body.system = conversation.system;
+  body.messages = conversation.turns;
+  if (tools.length > 0) body.tools = tools;
+  if (choice) body.tool_choice = choice;
+  if (target.stream) body.stream = true;
+
+  writeReasoning(draft, body, request, { update: conversation.effort, traits, isForced });
+  writeSampling(draft, body, request);
+  writeText(draft, body, request, traits);
+  writeTier(draft, body, request.service_tier);
+  if (target.endUser !== undefined) body.metadata = { user_id: target.endUser };
+  if (request.cache_control) {
+    if (dialect.cache_control) body.cache_control = request.cache_control;
+    else draft.dropped.push('cache_control');
+  }
+  limitMarks(draft, conversation.system, conversation.turns, body.cache_control === undefined ? 4 : 3);
+  if (request.modalities?.includes('image')) throw refuse(draft, 'modalities', 'A wish for images');
+  dropRest(draft, request, settled);
+
+  const headers: Record<string, string> = { 'anthropic-version': dialect.version };
+  if (draft.betas.size > 0) headers['anthropic-beta'] = [...draft.betas].join(',');
+  const reading: Reading = box.offered === undefined ? {} : { tools: box.offered };
+  return { path: '/messages', headers, body, dropped: draft.dropped, reading };
+}
+
+/** The smallest budget that the provider takes, and the largest that is asked of it. @see responses.md section 6.2 */
+const MIN_BUDGET = 1024;
+const MAX_BUDGET = 128_000;
+
+interface ReasoningPlan {
+  update: ReasoningEffort | undefined;
+  traits: ModelTraits;
+  isForced: boolean;
+}
+
+function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseRequest, plan: ReasoningPlan): void {
+  const { reasoning } = request;
+  const { update, traits, isForced } = plan;
+  if (!reasoning && update === undefined) return;
+  const { dropped } = draft;
+  if (reasoning?.summary) dropped.push('reasoning.summary');
+  if (reasoning?.context) dropped.push('reasoning.context');
+  if (reasoning?.mode) dropped.push('reasoning.mode');
+
+  const budget = update === undefined ? reasoning?.max_tokens : undefined;
+  const isOff =
+    update === 'none' || (update === undefined && (reasoning?.enabled === false || reasoning?.effort === 'none'));
+  const wanted = update ?? reasoning?.effort ?? (isSet(budget) || reasoning?.enabled ? 'medium' : undefined);
+  if (traits.thinking === 'none') {
+    if (!isOff && wanted) dropped.push(isSet(budget) ? 'reasoning.max_tokens' : 'reasoning.effort');
+    return;
+  }
+  if (isOff) {
+    body.thinking = { type: 'disabled' };
+    return;
+  }
+  if (wanted === undefined) return;
+  if (isForced) {
+    dropped.push('reasoning (the model must call a tool, and then it cannot think)');
+    return;
+  }
+  if (traits.thinking === 'adaptive') {
+    body.thinking = { type: 'adaptive' };
+    const known = traits.efforts.length > 0 ? traits.efforts : (['medium'] as const);
+    const effort = planEffort(reasoning, update, request.max_output_tokens, known);
+    if (reasoning?.effort && effort !== (update ?? reasoning.effort))
+      dropped.push(`reasoning.effort (${update ?? reasoning.effort} → ${effort})`);
+    if (isSet(budget)) dropped.push(`reasoning.max_tokens (→ effort ${effort})`);
+    if (traits.efforts.length > 0) body.output_config = { effort };
+    return;
+  }
+  writeBudget(draft, body, isSet(budget) ? Number(budget) : undefined, wanted);
+}
+
+/** `max_tokens` counts the reasoning too and must be larger than its budget. */
+function writeBudget(draft: MessagesDraft, body: Body, asked: number | undefined, effort: ReasoningEffort): void {
+  const limit = Number(body.max_tokens);
+  const planned = asked ?? Math.floor(Math.min(limit * effortShare(effort), MAX_BUDGET));
+  const budget = Math.min(Math.max(planned, MIN_BUDGET), limit - 1);
+  if (budget < MIN_BUDGET) {
+    draft.dropped.push(`reasoning (max_output_tokens leaves less than ${MIN_BUDGET} tokens for it)`);
+    return;
+  }
+  if (asked !== undefined && asked !== budget) draft.dropped.push(`reasoning.max_tokens (${asked} → ${budget})`);
+  body.thinking = { type: 'enabled', budget_tokens: budget };
+}
+
+const isThinking = (body: Body): boolean => {
+  const type = (body.thinking as { type?: string } | undefined)?.type;
+  return type === 'enabled' || type === 'adaptive';
+};
+
+/** While it thinks, a model takes neither a temperature nor `top_k`. The provider's temperatures end at 1. */
+function writeSampling(draft: MessagesDraft, body: Body, request: ResponseRequest): void {
+  const { temperature, top_p: topP, top_k: topK } = request;
+  const { dropped, dialect } = draft;
+  const thinks = isThinking(body);
+  if (isSet(temperature)) {
+    if (thinks && temperature !== 1) dropped.push('temperature');
+    else body.temperature = Math.min(temperature!, 1);
+    if (!thinks && temperature! > 1) dropped.push(`temperature (${temperature} → 1)`);
+  }
+  if (isSet(topP)) {
+    if ((dialect.one_sampling && body.temperature !== undefined) || (thinks && topP! < 0.95)) dropped.push('top_p');
+    else body.top_p = topP;
+  }
+  if (isSet(topK)) {
+    if (thinks) dropped.push('top_k');
+    else body.top_k = topK;
+  }
+}
+
+function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, traits: ModelTraits): void {
+  const format = text?.format;
+  if (format?.type === 'json_object') throw refuse(draft, 'text.format', 'JSON without a schema');
+  if (format?.type === 'json_schema') {
+    body.output_config = {
+      ...(body.output_config as object | undefined),
+      format: { type: 'json_schema', schema: format.schema },
+    };
+    draft.betas.add('structured-outputs-2025-11-13');
+  }
+  const verbosity = text?.verbosity;
+  if (!verbosity) return;
+  const output = body.output_config as { effort?: unknown } | undefined;
+  if (traits.efforts.includes(verbosity) && output?.effort === undefined)
+    body.output_config = { ...output, effort: verbosity };
+  else draft.dropped.push('text.verbosity');
+}
+
+function writeTier(draft: MessagesDraft, body: Body, tier: ResponseRequest['service_tier']): void {
+  if (tier === 'auto') body.service_tier = 'auto';
+  else if (tier === 'default') body.service_tier = 'standard_only';
+  else if (tier) draft.dropped.push(`service_tier (${tier})`);
+}
+
+/** The provider takes four marks in all; of more, those behind count: they cover what stands before them. */
+function limitMarks(draft: MessagesDraft, system: Block[], turns: readonly Turn[], limit: number): void {
+  const marked = [...system, ...turns.flatMap(({ content }) => content)].filter((block) => block.cache_control);
+  const extra = marked.slice(0, Math.max(0, marked.length - limit));
+  for (const block of extra) delete block.cache_control;
+  if (extra.length > 0) draft.dropped.push(`cache_control (${extra.length} of ${marked.length}; the first ones)`);
+}

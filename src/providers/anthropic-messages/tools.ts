@@ -1,0 +1,96 @@
+import type { Tool } from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { dropUnknown } from '../draft.ts';
+import { addTools, type FlatTool, planTools, ToolBox } from '../tool-box.ts';
+import type { Conversation } from './messages.ts';
+import type { MessagesDraft } from './parts.ts';
+
+export interface WrittenTools {
+  tools: object[];
+  choice: { type: string; name?: string; disable_parallel_tool_use?: boolean } | undefined;
+  box: ToolBox;
+  /** The model must call something, which goes with thinking nowhere. */
+  isForced: boolean;
+}
+
+/** Function tools, custom tools as functions, and the provider's own search. */
+export function writeTools(draft: MessagesDraft, request: ResponseRequest, conversation: Conversation): WrittenTools {
+  const box = new ToolBox();
+  const native: object[] = [];
+  const takeOther = (tool: Tool, place: () => string): boolean => {
+    const written = draft.dialect.native_search ? writeSearch(draft, tool, place) : undefined;
+    if (written) native.push(written);
+    return written !== undefined;
+  };
+  if (request.tools) addTools(draft, box, { tools: request.tools, path: 'tools', takeOther });
+  for (const list of conversation.additionalTools) addTools(draft, box, { ...list, replaces: true, takeOther });
+  const asked = native.length > 0 && isSearchChoice(request.tool_choice) ? undefined : request.tool_choice;
+  const plan = planTools(draft, box, asked);
+  const tools = [...plan.tools.map((tool) => writeTool(draft, tool)), ...native];
+  const choice = writeChoice(
+    draft,
+    request,
+    plan.choice ?? (asked === request.tool_choice ? undefined : 'search'),
+    tools.length,
+  );
+  return { tools, choice, box, isForced: choice?.type === 'any' || choice?.type === 'tool' };
+}
+
+function writeTool({ dialect, dropped, target }: MessagesDraft, tool: FlatTool): object {
+  const written: Record<string, unknown> = { name: tool.name };
+  if (tool.description) written.description = tool.description;
+  written.input_schema = tool.parameters ?? { type: 'object', properties: {} };
+  if (tool.strict !== undefined) {
+    if (dialect.strict_tools) written.strict = tool.strict;
+    else if (tool.strict) dropped.push(`tools.${tool.name}.strict`);
+  }
+  if (dialect.eager_input && target.stream) written.eager_input_streaming = true;
+  return written;
+}
+
+const searchTypes = new Set([
+  'web_search',
+  'web_search_2025_08_26',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+]);
+const searchFields = new Set(['type', 'filters', 'user_location', 'max_uses', 'allowed_domains', 'excluded_domains']);
+
+/** @see responses.md section 6.2, "native search" */
+function writeSearch(draft: MessagesDraft, tool: Tool, place: () => string): object | undefined {
+  if (!searchTypes.has(tool.type)) return undefined;
+  dropUnknown(draft, tool, searchFields, place);
+  const { filters, user_location: location, max_uses: maxUses } = tool as Record<string, unknown>;
+  const { allowed_domains: allowed, excluded_domains: excluded } = { ...tool, ...(filters as object | undefined) } as {
+    allowed_domains?: unknown;
+    excluded_domains?: unknown;
+  };
+  const written: Record<string, unknown> = { type: 'web_search_20250305', name: 'web_search' };
+  if (typeof maxUses === 'number') written.max_uses = maxUses;
+  if (Array.isArray(allowed) && allowed.length > 0) written.allowed_domains = allowed;
+  if (Array.isArray(excluded) && excluded.length > 0) written.blocked_domains = excluded;
+  if (location) written.user_location = { type: 'approximate', ...location };
+  return written;
+}
+
+const isSearchChoice = (choice: unknown): boolean =>
+  typeof choice === 'object' && choice !== null && searchTypes.has((choice as { type: string }).type);
+
+function writeChoice(
+  draft: MessagesDraft,
+  request: ResponseRequest,
+  choice: 'auto' | 'none' | 'required' | 'search' | { name: string } | undefined,
+  count: number,
+): WrittenTools['choice'] {
+  const isSerial = request.parallel_tool_calls === false;
+  if (count === 0) {
+    if (isSerial) draft.dropped.push('parallel_tool_calls');
+    return undefined;
+  }
+  const name = choice === 'search' ? 'web_search' : typeof choice === 'object' ? choice.name : undefined;
+  if (name === undefined && choice === undefined && !isSerial) return undefined;
+  const type = name !== undefined ? 'tool' : choice === 'required' ? 'any' : choice === 'none' ? 'none' : 'auto';
+  const written: NonNullable<WrittenTools['choice']> = name === undefined ? { type } : { type, name };
+  if (isSerial && type !== 'none') written.disable_parallel_tool_use = true;
+  return written;
+}

@@ -1,0 +1,48 @@
+import type { OfferedTools } from '../tool-box.ts';
+
+/**
+ * The shapes of `/messages`, as far as we write or read them. What comes in is lenient: every field may be missing, and
+ * `chunks.ts` looks at a value before it believes it.
+ */
+export interface Turn {
+  role: 'user' | 'assistant';
+  content: Block[];
+}
+
+export type CacheMark = { type: 'ephemeral'; ttl?: '5m' | '1h' };
+
+export type Block = { cache_control?: CacheMark } & (
+  | { type: 'text'; text: string }
+  | { type: 'image'; source: Source }
+  | { type: 'document'; source: Source; title?: string }
+  | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'redacted_thinking'; data: string }
+  | { type: 'tool_use'; id: string; name: string; input: object }
+  | { type: 'tool_result'; tool_use_id: string; content: string | Block[] }
+);
+
+export type Source =
+  | { type: 'base64'; media_type: string; data: string }
+  | { type: 'text'; media_type: 'text/plain'; data: string }
+  | { type: 'url'; url: string }
+  | { type: 'file'; file_id: string };
+
+/** What the reader must know of the tools it reads calls of. */
+export interface Reading {
+  tools?: OfferedTools;
+}
+
+/** A block of an answer. */
+export interface AnswerBlock {
+  type?: string;
+  [field: string]: unknown;
+}
+
+/** A whole answer, or the `message` of `message_start`. */
+export interface AnswerMessage {
+  model?: unknown;
+  content?: unknown;
+  stop_reason?: unknown;
+  usage?: unknown;
+  [field: string]: unknown;
+}
