@@ -2,6 +2,8 @@ import { Command, CommanderError, Option } from 'commander';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { findNearest } from '../config/nearest.ts';
 import type { CreateKeyOptions } from './keys.ts';
+import type { RecordOptions } from './record.ts';
+import type { ReplayCommandOptions } from './replay.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
 
@@ -100,6 +102,34 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       exit(await doctor(terminal, () => load(options), { probe }));
     });
 
+  command(program, 'record', 'ask a provider and keep what it sends, without secrets, for a bug report', recordExamples)
+    .requiredOption('--provider <id>', 'provider of the configuration')
+    .requiredOption('--body <file>', 'body of a POST /responses, as JSON')
+    .requiredOption('--out <folder>', 'folder for the files; made when it is not there')
+    .option('--model <name>', 'model: slug here or name there (model of the body)')
+    .option('--name <name>', 'name of the files (that of the body)')
+    .option('--stream', 'ask for a stream only; without this and --whole, both ways')
+    .option('--whole', 'ask for a whole answer only')
+    .option('--force', 'overwrite an earlier recording of that name')
+    .action(async (options: SourceOptions & RecordOptions) => {
+      const { record } = await import('./record.ts');
+      exit(await record(terminal, readConfig(options), options));
+    });
+
+  program
+    .command('replay')
+    .description('show what a client would see of a recorded answer: a line for each event')
+    .argument('<file>', 'recording')
+    .option('--wire <name>', 'wire that reads it (as the request beside it says)')
+    .option('--request <file>', 'what was asked (the .request.json beside it)')
+    .option('--json', 'print the response, or the error, in place of the events')
+    .allowExcessArguments(false)
+    .addHelpText('after', recordExamples)
+    .action(async (file: string, options: ReplayCommandOptions) => {
+      const { replay } = await import('./replay.ts');
+      exit(await replay(terminal, file, options));
+    });
+
   const keys = program.command('keys').description('make, list and disable keys; also while the gateway runs');
   keys.addHelpText('after', keysExamples);
   command(keys, 'create', 'make a key; its text is printed once, alone on stdout', keysExamples)
@@ -166,6 +196,12 @@ const doctorExamples = `
 Examples:
   $ headgate doctor --probe
   $ headgate doctor --config staging.yaml && headgate start --config staging.yaml`;
+
+const recordExamples = `
+Examples:
+  $ headgate record --provider groq --model llama-3.3-70b-versatile --body hello.json --out report
+  $ headgate replay report/hello.stream.http
+  $ headgate replay report/hello.whole.http --json`;
 
 const keysExamples = `
 Examples:

@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import { basename, extname, resolve } from 'node:path';
+import { readRequest } from '../api/responses/request.ts';
+import { isObject } from '../api/responses/schema/by-kind.ts';
+import { buildEndpoints } from '../build-endpoints.ts';
+import { createCatalog } from '../catalog/catalog.ts';
+import type { Config, ProviderConfig } from '../config/schema.ts';
+import { Cancellation } from '../domain/cancellation.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import { capture, type Exchange } from '../exchanges/capture.ts';
+import { type AnswerKind, type Asked, isName, nameAnswer, nameAsked, type Sent } from '../exchanges/file-names.ts';
+import { prepareFolder, replaceFiles } from '../exchanges/folder.ts';
+import { Mask } from '../exchanges/mask.ts';
+import { writeRecording } from '../exchanges/recording.ts';
+import { readJson } from '../http/read-json.ts';
+import type { Endpoint, Provider } from '../providers/provider-entry.ts';
+import { CommandError, readMessage, type Terminal } from './terminal.ts';
+
+export interface RecordOptions {
+  /** Id in the configuration. */
+  provider: string;
+  /** Slug at the gateway, or the provider's own name. Absent: `model` of the body. */
+  model?: string;
+  /** File with the body of a `POST /responses`. */
+  body: string;
+  out: string;
+  /** Absent: the name of the body's file. */
+  name?: string;
+  stream?: boolean;
+  whole?: boolean;
+  force?: boolean;
+}
+
+/**
+ * Asks a provider as the gateway does, streamed and whole, and keeps what it sent, without secrets.
+ *
+ * @returns the exit code: 1 when something that was asked for has no file
+ * @throws {CommandError} when nothing could be asked, or a file cannot be written
+ */
+export async function record(terminal: Terminal, config: Config, options: RecordOptions): Promise<number> {
+  const { stdout, stderr, cwd } = terminal;
+  const name = readName(options);
+  const { asked, request } = readBody(resolve(cwd, options.body), options);
+  const entry = findProvider(config, options.provider);
+  const folder = resolve(cwd, options.out);
+  const writing = { force: options.force ?? false, shown: options.out };
+  explainFiles(writing, () => prepareFolder(folder, name, writing.force));
+
+  const mask = new Mask([entry.api_key ?? [], Object.values(entry.headers ?? {}), findPeople(request)].flat());
+  const { endpoint, provider } = findEndpoint(config, entry, request.model);
+  const files = new Map<string, Buffer | string>();
+  const sent: Sent[] = [];
+  const kinds = readKinds(options);
+  try {
+    for (const kind of kinds) {
+      const exchange = await tryCapture(endpoint, request, kind, config).catch((error: unknown) => {
+        stderr.write(`headgate: no ${kind} answer to record: ${mask.text(readMessage(error))}\n`);
+      });
+      if (!exchange) continue;
+      const file = nameAnswer(name, kind, exchange.answer.status);
+      files.set(file, writeAnswer(exchange, mask));
+      sent.push(describeSent(file, exchange, mask));
+    }
+  } finally {
+    await provider.close(true);
+  }
+  if (sent.length === 0) return 1;
+
+  const { wire, dialect } = entry;
+  const told: Asked = { wire, dialect, upstream_model: endpoint.upstreamModel, request: asked };
+  files.set(nameAsked(name), `${JSON.stringify({ ...mask.json(told), sent }, undefined, 2)}\n`);
+  explainFiles(writing, () => replaceFiles(folder, name, files, writing.force));
+  for (const { answer, status, bytes, cut } of sent) {
+    stdout.write(`${answer}: ${status}, ${bytes} bytes${cut === undefined ? '' : `, cut: ${cut}`}\n`);
+  }
+  stdout.write(
+    `${nameAsked(name)}: what was asked\nRead the files in ${options.out} before you show them to others.\n`,
+  );
+  return sent.length < kinds.length ? 1 : 0;
+}
+
+/** Both, unless one is named. */
+function readKinds({ stream = false, whole = false }: RecordOptions): AnswerKind[] {
+  return stream === whole ? ['stream', 'whole'] : stream ? ['stream'] : ['whole'];
+}
+
+function readName({ name, body }: RecordOptions): string {
+  const settled = name ?? basename(body, extname(body));
+  if (isName(settled)) return settled;
+  throw new CommandError(
+    `${name === undefined ? 'The file of --body' : '--name'} gives no name for files: "${settled}". ` +
+      'Give --name with letters, digits, "-", "_" and ".", a letter or digit first.',
+  );
+}
+
+/** @returns the body as it was written, with the model that was named, and as the gateway reads it */
+function readBody(
+  file: string,
+  { body, model }: RecordOptions,
+): { asked: Record<string, unknown>; request: ResponseRequest } {
+  try {
+    const given = readJson(readFileSync(file));
+    const asked = isObject(given) && model !== undefined ? { ...given, model, models: undefined } : given;
+    const { request } = readRequest(structuredClone(asked), {});
+    return { asked: asked as Record<string, unknown>, request }; // the checks found an object
+  } catch (error) {
+    throw new CommandError(`--body ${body}: ${readMessage(error)}`, { cause: error });
+  }
+}
+
+function findProvider({ providers }: Config, id: string): ProviderConfig {
+  const entry = providers.find((one) => one.id === id);
+  if (entry) return entry;
+  const known = providers.map((one) => one.id).join(', ');
+  throw new CommandError(`There is no provider "${id}" in the configuration (there is: ${known}).`);
+}
+
+/** The endpoint that the model's slug names there; else the name is taken for the provider's own. */
+function findEndpoint(
+  config: Config,
+  entry: ProviderConfig,
+  model: string | undefined,
+): { endpoint: Endpoint; provider: Provider } {
+  if (model === undefined) throw new CommandError('Name a model, with --model or in the body.');
+  const { endpoints, providers } = buildEndpoints({ ...config, providers: [entry] });
+  const provider = providers[0]!; // of the one entry
+  const [found] = createCatalog(endpoints).find(model);
+  const own = { provider, model, upstreamModel: model, pricing: undefined, contextLength: undefined, capabilities: {} };
+  return { endpoint: found ?? own, provider };
+}
+
+/** Ids of end users, which no provider is sent and no file shall hold. */
+const findPeople = ({ user, safety_identifier, session_id }: ResponseRequest): string[] =>
+  [user, safety_identifier, session_id].filter((id) => typeof id === 'string');
+
+function tryCapture(endpoint: Endpoint, request: ResponseRequest, kind: AnswerKind, config: Config): Promise<Exchange> {
+  return capture(endpoint, structuredClone(request), {
+    stream: kind === 'stream',
+    limitBytes: config.server.upstream_body_limit,
+    cancellation: new Cancellation(),
+  });
+}
+
+function writeAnswer({ answer }: Exchange, mask: Mask): Buffer {
+  const body = mask.bytes(answer.body);
+  const headers = mask.answerHeaders(answer.headers);
+  if (headers['content-length'] !== undefined) headers['content-length'] = String(body.length);
+  return writeRecording({ status: answer.status, headers, body });
+}
+
+function describeSent(file: string, { sent, sentHeaders, answer, cut }: Exchange, mask: Mask): Sent {
+  return {
+    answer: file,
+    status: answer.status,
+    bytes: answer.body.length,
+    ...(cut === undefined ? undefined : { cut: mask.text(cut) }),
+    path: mask.text(sent.path),
+    headers: mask.requestHeaders(sentHeaders),
+    body: mask.json(sent.body),
+    dropped: sent.dropped,
+  };
+}
+
+/** @throws {CommandError} in place of what the file system says */
+function explainFiles({ shown }: { shown: string }, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException; // what the file system throws carries both
+    if (code === 'EEXIST' && path !== undefined) {
+      throw new CommandError(
+        `${basename(path)} is there already in ${shown}. --force overwrites, --name takes another name.`,
+      );
+    }
+    throw new CommandError(`Files cannot be written in ${shown}: ${readMessage(error)}`, { cause: error });
+  }
+}

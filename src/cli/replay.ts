@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readRequest } from '../api/responses/request.ts';
+import { type Asked, askedBeside } from '../exchanges/file-names.ts';
+import { isAsked, readAsked } from '../exchanges/folder.ts';
+import { cutHeader, readRecording } from '../exchanges/recording.ts';
+import { type Replayed, replayRecording } from '../exchanges/replay.ts';
+import { writeError } from '../http/error-envelope.ts';
+import { readJson } from '../http/read-json.ts';
+import { wires } from '../providers/index.ts';
+import { CommandError, readMessage, type Terminal } from './terminal.ts';
+
+export interface ReplayCommandOptions {
+  /** Absent: what the recording's own request says. */
+  wire?: string;
+  /** File of the request; absent: the one beside the recording. */
+  request?: string;
+  /** Prints the response in place of the events. */
+  json?: boolean;
+}
+
+/**
+ * Reads a recorded answer as the gateway does and prints what a client would see: a line for each event.
+ *
+ * @returns the exit code: 1 when the client would not get a whole answer
+ * @throws {CommandError} when it is no recording, or nobody says how to read it
+ */
+export async function replay(terminal: Terminal, file: string, options: ReplayCommandOptions): Promise<number> {
+  const { stderr, cwd } = terminal;
+  const recording = explain(file, () => readRecording(resolve(cwd, file)));
+  const asked = readQuestion(resolve(cwd, file), cwd, options);
+  const wire = findWire(options.wire ?? asked?.wire);
+  const body = { model: 'recorded', ...(asked?.request ?? defaultBody) };
+  const request = explain('The request', () => readRequest(structuredClone(body), {}).request);
+  const dialect = asked?.dialect ?? {};
+  explain('The dialect', () => wire.checkDialect?.(dialect));
+
+  const replayed = await replayRecording(recording, {
+    wire,
+    dialect,
+    request,
+    upstreamModel: asked?.upstream_model ?? 'recorded',
+  });
+  print(terminal, replayed, options.json ?? false);
+  tell(stderr, 'Left out of the request', replayed.dropped);
+  tell(stderr, 'Left out of the answer', replayed.droppedUpstream);
+  const failure = readFailure(replayed) ?? recording.headers[cutHeader];
+  if (failure === undefined) return 0;
+  stderr.write(`headgate: ${failure}\n`);
+  return 1;
+}
+
+/** What is asked when nobody says: enough for every answer but those to tools of its own. */
+const defaultBody = { input: 'Hello' };
+
+/** What was asked: the file that is named, or the one beside the recording. */
+function readQuestion(recording: string, cwd: string, options: ReplayCommandOptions): Partial<Asked> | undefined {
+  const { request } = options;
+  if (request === undefined) return explain(askedBeside(recording), () => readAsked(askedBeside(recording)));
+  const value = explain(`--request ${request}`, () => readJson(readFileSync(resolve(cwd, request))));
+  return isAsked(value) ? value : { request: value as Asked['request'] }; // the checks of requests follow
+}
+
+function findWire(id: string | undefined) {
+  const known = `--wire with one of ${[...wires.keys()].join(', ')}`;
+  if (id === undefined) throw new CommandError(`Nothing beside the recording says which wire it is of: give ${known}.`);
+  const wire = wires.get(id);
+  if (!wire) throw new CommandError(`There is no wire "${id}": give ${known}.`);
+  // Some wires have a reader and answer by themselves, too: here the recording answers.
+  return { ...wire, answer: undefined };
+}
+
+function print({ stdout }: Terminal, { events, response, error }: Replayed, json: boolean): void {
+  if (error) stdout.write(`${JSON.stringify(writeError(error).body, undefined, json ? 2 : undefined)}\n`);
+  else if (json) stdout.write(`${JSON.stringify(response, undefined, 2)}\n`);
+  else for (const event of events) stdout.write(`data: ${JSON.stringify(event)}\n`);
+}
+
+function tell(stderr: Terminal['stderr'], what: string, fields: readonly string[]): void {
+  if (fields.length > 0) stderr.write(`${what}: ${fields.join(', ')}.\n`);
+}
+
+function readFailure({ error, response }: Replayed): string | undefined {
+  if (error) return `The client would get ${error.status}: ${error.message}`;
+  if (response?.status !== 'failed') return undefined;
+  const { message } = response.error as { message: string }; // as in every response that failed
+  return `The answer breaks off: ${message}`;
+}
+
+function explain<Result>(what: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw new CommandError(`${what}: ${readMessage(error)}`, { cause: error });
+  }
+}

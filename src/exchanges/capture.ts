@@ -1,0 +1,105 @@
+import type { Cancellation } from '../domain/cancellation.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import type { UpstreamRequest } from '../providers/provider.ts';
+import type { Endpoint } from '../providers/provider-entry.ts';
+import type { UpstreamAnswer } from '../providers/transport.ts';
+import { cutHeader, type Recording } from './recording.ts';
+
+/** What went to the provider and what came back, secrets and all. */
+export interface Exchange {
+  sent: UpstreamRequest;
+  /** Names in lower case. */
+  sentHeaders: Record<string, string>;
+  answer: Recording;
+  /** Why the answer is not whole; it is in its head, too. */
+  cut: string | undefined;
+}
+
+export interface CaptureOptions {
+  stream: boolean;
+  /** What is more than that is cut off. */
+  limitBytes: number;
+  cancellation: Cancellation;
+}
+
+/**
+ * Sends a request as the gateway sends it, and keeps the answer as it comes: its status, its headers, its bytes.
+ *
+ * @throws {GatewayError} when the wire cannot carry the request, or no answer began
+ */
+export async function capture(
+  endpoint: Endpoint,
+  request: ResponseRequest,
+  options: CaptureOptions,
+): Promise<Exchange> {
+  const { provider, upstreamModel } = endpoint;
+  const { stream } = options;
+  if (!provider.upstream) {
+    const text = `${provider.name} answers inside this process, so there is no exchange to record.`;
+    throw new GatewayError('invalid_request', text);
+  }
+  const sent = provider.wire.writeRequest(
+    { ...request, stream },
+    { endpoint: `${endpoint.model} at ${provider.name}`, upstreamModel, stream, dialect: provider.dialect },
+  );
+  const headers = [...provider.nextHeaders(stream), ...Object.entries(sent.headers ?? {}).flat()];
+  const body = Buffer.from(JSON.stringify(sent.body));
+  const answer = await provider.upstream.send(sent.path, headers, body, options.cancellation);
+  const { bytes, cut } = await readAll(answer, options.limitBytes);
+  return {
+    sent,
+    sentHeaders: readPairs(headers),
+    answer: { status: answer.status, headers: headersOf(answer, bytes, cut), body: bytes },
+    cut,
+  };
+}
+
+async function readAll(
+  answer: UpstreamAnswer,
+  limitBytes: number,
+): Promise<{ bytes: Buffer; cut: string | undefined }> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  let cut: string | undefined;
+  try {
+    await answer.each({
+      take(batch) {
+        for (const piece of batch) {
+          pieces.push(piece.subarray(0, limitBytes - length));
+          length = Math.min(limitBytes, length + piece.length);
+          if (length < limitBytes) continue;
+          cut = `The answer went on after ${limitBytes} bytes (upstream_body_limit).`;
+          answer.release();
+          break;
+        }
+        return undefined;
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    cut = error.message;
+  }
+  return { bytes: Buffer.concat(pieces), cut };
+}
+
+/** The body is kept without its encoding, so what told of that would no longer be true. */
+function headersOf(answer: UpstreamAnswer, body: Buffer, cut: string | undefined): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(answer.headers)) {
+    if (value === undefined) continue;
+    const isLength = name === 'content-length';
+    if (isLength && cut !== undefined) continue;
+    headers[name] = isLength ? String(body.length) : [value].flat().join(', ');
+  }
+  delete headers['content-encoding'];
+  if (cut !== undefined) headers[cutHeader] = cut;
+  return headers;
+}
+
+/** A flat list of names and values. */
+function readPairs(list: readonly string[]): Record<string, string> {
+  const pairs: Record<string, string> = {};
+  for (let at = 0; at < list.length; at += 2) pairs[list[at]!.toLowerCase()] = list[at + 1]!;
+  return pairs;
+}

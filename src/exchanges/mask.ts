@@ -1,0 +1,100 @@
+const removed = '[removed]';
+
+/** Response headers that say how an answer was made and nothing of whom it was made for. All others lose their value. */
+const plainAnswerHeaders =
+  /^(?:content-(?:type|length|encoding|language)|transfer-encoding|date|server|vary|connection|keep-alive|cache-control|alt-svc|allow|retry-after(?:-ms)?|x-should-retry|(?:[a-z]+-)*ratelimit-[a-z-]+|[a-z-]+-processing-ms|[a-z]+-version|x-headgate-cut)$/;
+
+/** Of the request. What the configuration adds may be a secret, whatever it is called. */
+const plainRequestHeaders = /^(?:content-type|accept|user-agent|[a-z]+-version|[a-z]+-beta)$/;
+
+/** Texts that look like a key or like an id of an account, wherever they stand. */
+const secretShapes: readonly RegExp[] = [
+  // Keys of providers, also with stars in the middle, as errors repeat them.
+  /(?<![\w-])(?:sk|pk|rk|gsk|csk|xai|pplx|nvapi|fw|hf|tgp|ghp|key|api)[-_][\w*-]{16,}/g,
+  /(?<![\w-])AIza[\w-]{30,}/g,
+  /(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g, // a JSON web token
+  /(?<=\b(?:bearer|basic) )[\w.~+/-]{16,}=*/gi,
+  /(?<![\w-])(?:org|proj|project|acct|account|user|team|req)[-_](?=[a-z]*[A-Z\d])[A-Za-z\d]{10,}/g,
+];
+
+/** Fields whose text says who asked. */
+const identityFields = [
+  'user',
+  'user_id',
+  'end_user',
+  'end_user_id',
+  'safety_identifier',
+  'organization',
+  'organization_id',
+  'org_id',
+  'account',
+  'account_id',
+  'project_id',
+  'tenant_id',
+  'workspace_id',
+  'customer_id',
+  'request_id',
+  'session_id',
+  'prompt_cache_key',
+];
+const identityField = new RegExp(`("(?:${identityFields.join('|')})"\\s*:\\s*)"(?:[^"\\\\]|\\\\.)+"`, 'g');
+
+/** Shorter texts are words: the key `ollama` of a local server, the user `ada`. Their headers and fields are masked anyway. */
+const shortestSecret = 8;
+
+/** Takes out of an exchange what must not be shown to strangers: keys, and who asked. The prompt is not among it. */
+export class Mask {
+  private readonly secrets: string[];
+
+  /** @param known keys, and ids of end users, that are taken out wherever they stand */
+  constructor(known: readonly string[]) {
+    const written = known.filter(({ length }) => length >= shortestSecret).flatMap(spellings);
+    this.secrets = [...new Set(written)].sort((a, b) => b.length - a.length); // one may be the beginning of another
+  }
+
+  /** Byte for byte but for what is taken out, so that a body that is not proper UTF-8 stays as it is. */
+  bytes(body: Buffer): Buffer {
+    return Buffer.from(this.latin1(body.toString('latin1')), 'latin1');
+  }
+
+  text(text: string): string {
+    return this.bytes(Buffer.from(text)).toString('utf8');
+  }
+
+  /** A JSON value. */
+  json<Value>(value: Value): Value {
+    return JSON.parse(this.text(JSON.stringify(value))) as Value; // texts in it are all that changed
+  }
+
+  /** @param headers names in lower case */
+  requestHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+    return this.headers(headers, plainRequestHeaders);
+  }
+
+  /** @param headers names in lower case */
+  answerHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+    return this.headers(headers, plainAnswerHeaders);
+  }
+
+  /** Names stay, since that there was such a header may be news. */
+  private headers(headers: Readonly<Record<string, string>>, plain: RegExp): Record<string, string> {
+    const entries = Object.entries(headers);
+    return Object.fromEntries(entries.map(([name, value]) => [name, plain.test(name) ? this.text(value) : removed]));
+  }
+
+  private latin1(text: string): string {
+    let masked = text;
+    for (const secret of this.secrets) masked = masked.replaceAll(secret, removed);
+    for (const shape of secretShapes) masked = masked.replaceAll(shape, removed);
+    return masked.replaceAll(identityField, `$1"${removed}"`);
+  }
+}
+
+/** As it may stand in a header, in JSON or in a URL; as the latin1 text of its UTF-8 bytes. */
+function spellings(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const ascii = json.replaceAll(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const inJson = [json, ascii].flatMap((text) => [text, text.replaceAll('/', '\\/')]);
+  const all = [secret, ...inJson, encodeURIComponent(secret)];
+  return all.map((text) => Buffer.from(text).toString('latin1'));
+}

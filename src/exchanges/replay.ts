@@ -1,0 +1,159 @@
+import { Cancellation } from '../domain/cancellation.ts';
+import { asGatewayError, GatewayError } from '../domain/errors.ts';
+import type { ResponseEvent } from '../domain/events.ts';
+import { createId } from '../domain/ids.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import type { ResponseObject } from '../domain/response.ts';
+import type { Taker } from '../domain/taker.ts';
+import { assembleStages } from '../pipeline/assemble-stages.ts';
+import { createResponse } from '../pipeline/create-response.ts';
+import { isTerminal } from '../pipeline/fold-events.ts';
+import type { Wire } from '../providers/provider.ts';
+import type { Endpoint, Provider } from '../providers/provider-entry.ts';
+import type { Upstream, UpstreamAnswer } from '../providers/transport.ts';
+import { cutHeader, type Recording } from './recording.ts';
+
+/** How a recorded answer is read. */
+export interface ReplayOptions {
+  wire: Wire;
+  dialect: Readonly<Record<string, unknown>>;
+  /** Asked for as a stream, whatever it says, so that there are events to see. */
+  request: ResponseRequest;
+  upstreamModel: string;
+  /** Bytes of a piece; of several sizes each is used in turn. Default: all at once. */
+  sizes?: readonly number[];
+}
+
+/** What a client would see. */
+export interface Replayed {
+  events: ResponseEvent[];
+  /** Of the last event; undefined when the request failed before any output. */
+  response: ResponseObject | undefined;
+  /** Why the request failed before any output: the client would get its status. */
+  error: GatewayError | undefined;
+  /** Fields that the wire left out of the request, and fields of the answer that go no further. */
+  dropped: readonly string[];
+  droppedUpstream: readonly string[];
+}
+
+/** Runs a recorded answer through the pipeline of the gateway, with the recording in place of the network. */
+export async function replayRecording(recording: Recording, options: ReplayOptions): Promise<Replayed> {
+  const { request } = options;
+  const endpoint = createEndpoint(new RecordedUpstream(recording, options.sizes), options);
+  const stages = assembleStages({
+    findEndpoints: () => [endpoint],
+    inspectors: [],
+    preparers: [],
+    book: () => {},
+    hashEndUser: () => '',
+    region: () => '',
+    upstreamBodyLimit: () => Number.POSITIVE_INFINITY,
+  });
+  const run = stages.startRun({
+    request: { ...request, model: endpoint.model, models: undefined, stream: true },
+    source: undefined,
+    caller: { keyHash: '', keyName: '', kind: 'organization', workspaceId: '', memberId: null },
+    generationId: createId('gen-'),
+    cancellation: new Cancellation(),
+    metadata: false,
+    ignoredFields: [],
+    clamped: [],
+  });
+  const events: ResponseEvent[] = [];
+  let error: GatewayError | undefined;
+  try {
+    await createResponse(stages, run, {
+      take(batch) {
+        events.push(...batch);
+        return undefined;
+      },
+    });
+  } catch (thrown) {
+    error = asGatewayError(thrown);
+  }
+  const last = events.at(-1);
+  return {
+    events,
+    error,
+    response: last && isTerminal(last) ? last.response : undefined,
+    dropped: run.droppedFields,
+    droppedUpstream: run.droppedUpstreamFields,
+  };
+}
+
+function createEndpoint(upstream: Upstream, { wire, dialect, upstreamModel }: ReplayOptions): Endpoint {
+  const provider: Provider = {
+    id: 'recording',
+    name: 'The recording',
+    wire,
+    dialect,
+    upstream,
+    nextHeaders: () => [],
+    maskKeys: (text) => text,
+    close: async () => {},
+  };
+  return {
+    provider,
+    model: upstreamModel,
+    upstreamModel,
+    pricing: undefined,
+    contextLength: undefined,
+    capabilities: {},
+  };
+}
+
+/** Answers whatever it is asked with the recording. */
+class RecordedUpstream implements Upstream {
+  private readonly recording: Recording;
+  private readonly sizes: readonly number[];
+
+  constructor(recording: Recording, sizes: readonly number[] = []) {
+    this.recording = recording;
+    this.sizes = sizes;
+  }
+
+  async send(): Promise<UpstreamAnswer> {
+    const { status, headers, body } = this.recording;
+    const pieces = cut(body, this.sizes.length > 0 ? this.sizes : [Math.max(1, body.length)]);
+    return new RecordedAnswer(status, headers, pieces);
+  }
+
+  async close(): Promise<void> {}
+}
+
+class RecordedAnswer implements UpstreamAnswer {
+  readonly status: number;
+  readonly headers: Recording['headers'];
+  private readonly pieces: readonly Buffer[];
+  private isReleased = false;
+
+  constructor(status: number, headers: Recording['headers'], pieces: readonly Buffer[]) {
+    this.status = status;
+    this.headers = headers;
+    this.pieces = pieces;
+  }
+
+  async each(taker: Taker<Buffer>): Promise<void> {
+    for (const piece of this.pieces) {
+      if (this.isReleased) return;
+      await taker.take([piece]);
+    }
+    const reason = this.headers[cutHeader];
+    if (reason !== undefined && !this.isReleased) throw new GatewayError('upstream_failed', reason);
+  }
+
+  release(): void {
+    this.isReleased = true;
+  }
+}
+
+/** @param sizes 1 or more each */
+function cut(body: Buffer, sizes: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let from = 0, turn = 0; from < body.length; turn++) {
+    const to = from + sizes[turn % sizes.length]!;
+    pieces.push(body.subarray(from, to));
+    from = to;
+  }
+  return pieces;
+}
