@@ -14,7 +14,7 @@ export const notOffered: readonly { path: Path; values?: readonly string[]; nonE
   { path: ['bootstrap', 'keys', '*', 'credit_usd'], says: 'credits' },
   {
     path: ['providers', '*', 'wire'],
-    values: ['anthropic-messages', 'gemini', 'openai-images'],
+    values: ['gemini', 'openai-images'],
     says: 'this wire',
   },
 ];

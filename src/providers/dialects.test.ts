@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { dialectSchema as messages } from './anthropic-messages/dialect.ts';
 import { dialectSchema as chat } from './openai-chat/dialect.ts';
 import { dialectSchema as responses } from './openai-responses/dialect.ts';
 
@@ -8,8 +9,9 @@ const page = readFileSync(new URL('../../docs/guides/providers.md', import.meta.
 it.each([
   ['openai-chat', chat],
   ['openai-responses', responses],
+  ['anthropic-messages', messages],
 ])('the guide lists every dialect setting of %s with its default', (wire, schema) => {
-  const section = page.split(`**\`${wire}\`**`)[1]!.split('\n**')[0]!;
+  const section = page.split(`\n**\`${wire}\`**`)[1]!.split(/\n(?:\*\*|## )/)[0]!;
   const rows = section.split('\n').filter((line) => line.startsWith('| `'));
   expect(rows).toEqual(
     Object.entries(schema.properties).map(([name, setting]) => {

@@ -191,9 +191,6 @@ const shorten = (text: string) => (text.length > 500 ? `${text.slice(0, 499)}…
 
 type Headers = UpstreamErrorAnswer['headers'];
 
-/** `x-ratelimit-reset-tokens`, `anthropic-ratelimit-input-tokens-reset` and the like. */
-const limitReset = /^(?:x-ratelimit-reset|anthropic-ratelimit-.*-reset$)/;
-
 /** Whole seconds, rounded up, from whichever header the provider uses; undefined when none says. */
 function readRetryAfter(headers: Headers, nowMs: number): number | undefined {
   const exactMs = Number.parseFloat(single(headers['retry-after-ms']));
@@ -206,7 +203,7 @@ function readRetryAfter(headers: Headers, nowMs: number): number | undefined {
   const waits: number[] = [];
   const spent: number[] = [];
   for (const name in headers) {
-    if (!limitReset.test(name)) continue;
+    if (!name.startsWith('x-ratelimit-reset')) continue;
     const seconds = readReset(single(headers[name]), nowMs);
     if (seconds === undefined) continue;
     waits.push(seconds);

@@ -3,7 +3,9 @@ import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted
 import { type RequestOptions, readStream, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
 
-export type WireName = 'openai-chat' | 'openai-responses';
+/** Every wire that has an upstream. */
+export const wireNames = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+export type WireName = (typeof wireNames)[number];
 export type Mode = 'buffered' | 'streamed';
 
 /** How a test asks: through which wire, and whether for a stream. */
@@ -12,6 +14,7 @@ export interface Case {
   mode: Mode;
 }
 
+/** Those for which the lab can script every failure. */
 export const wires: WireName[] = ['openai-chat', 'openai-responses'];
 export const cases: Case[] = wires.flatMap((wire) => [
   { wire, mode: 'buffered' as const },
@@ -43,7 +46,7 @@ export interface AskOptions extends RequestOptions {
 export async function openLab(parts: Record<string, unknown> = {}): Promise<Lab> {
   const upstream = await startUpstream();
   const pricing = { prompt: '0.000001', completion: '0.000002', cache_read: '0.0000001' };
-  const providers = wires.flatMap((wire) => [
+  const providers = wireNames.flatMap((wire) => [
     provider(wire, 'patient', upstream, { models: [{ model: `${wire}/patient`, upstream_model: 'm', pricing }] }),
     provider(wire, 'hasty', upstream, { timeouts: hastyTimeouts }),
   ]);

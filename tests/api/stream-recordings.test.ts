@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseEvent } from '../../src/domain/events.ts';
 import type { ResponseObject } from '../../src/domain/response.ts';
 import { type Answer, recording } from '../../src/testing/answers.ts';
-import { type Lab, openLab, type WireName, wires } from './lab.ts';
+import { type Lab, openLab, type WireName, wireNames } from './lab.ts';
 import type { Outcome } from './outcome.ts';
 
 let lab: Lab;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => lab.close());
 
 const folderOf = (wire: WireName): URL => new URL(`../../src/providers/${wire}/recordings/`, import.meta.url);
-const all = wires.flatMap((wire) => {
+const all = wireNames.flatMap((wire) => {
   const files = readdirSync(folderOf(wire)).filter((file) => file.endsWith('.stream.http'));
   return files.map((file) => ({ wire, name: file.replace('.stream.http', ''), file }));
 });

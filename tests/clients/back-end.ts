@@ -4,16 +4,19 @@ import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../.
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { chatAnswer } from './chat-answers.ts';
 import { watchTraffic } from './loopback.ts';
+import { messagesAnswer } from './messages-answers.ts';
 import { responsesAnswer } from './responses-answers.ts';
 import { writePrompt } from './simulator-prompt.ts';
 import type { Turn } from './turn.ts';
 
-export const backEndKinds = ['simulator', 'openai-chat', 'openai-responses'] as const;
+export const backEndKinds = ['simulator', 'openai-chat', 'openai-responses', 'anthropic-messages'] as const;
 export type BackEndKind = (typeof backEndKinds)[number];
 
 /** A gateway and the model behind it, which does what the test says. */
 export interface BackEnd {
   readonly kind: BackEndKind;
+  /** What the protocol behind it can say. */
+  readonly can: { tellRefusals: boolean; countReasoning: boolean };
   readonly gateway: TestGateway;
   /** The slug to ask for. */
   readonly model: string;
@@ -31,7 +34,12 @@ export interface BackEnd {
 /** 1 USD per million input tokens, 10 for output, 0.1 for what was cached. */
 const pricing = { prompt: 0.000001, completion: 0.00001, cache_read: 0.0000001 };
 
-const paths = { 'openai-chat': '/v1/chat/completions', 'openai-responses': '/v1/responses' } as const;
+/** Where each wire asks, and how a turn is said there. */
+const doors = {
+  'openai-chat': { path: '/v1/chat/completions', answer: chatAnswer },
+  'openai-responses': { path: '/v1/responses', answer: responsesAnswer },
+  'anthropic-messages': { path: '/v1/messages', answer: messagesAnswer },
+} as const;
 
 /** @param parts of the gateway's configuration, besides its provider */
 export async function startBackEnd(kind: BackEndKind, parts: Record<string, unknown> = {}): Promise<BackEnd> {
@@ -46,15 +54,17 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
   const gateway = await testGateway({ ...parts, providers: [provider] });
   let turns: Turn[] = [];
   upstream?.always(async (request) => {
-    if (kind === 'simulator' || request.path !== paths[kind]) throw new Error(`The gateway asked at ${request.path}.`);
+    if (kind === 'simulator' || request.path !== doors[kind].path)
+      throw new Error(`The gateway asked at ${request.path}.`);
     const turn = turns.shift();
     if (!turn) throw new Error('The gateway asked more often than the test says.');
     if (turn.waitMs) await delay(turn.waitMs);
-    return kind === 'openai-chat' ? chatAnswer(turn, request) : responsesAnswer(turn, request);
+    return doors[kind].answer(turn, request);
   });
   let taken = 0;
   return {
     kind,
+    can: { tellRefusals: kind !== 'anthropic-messages', countReasoning: kind !== 'anthropic-messages' },
     gateway,
     model,
     upstream,

@@ -92,6 +92,13 @@ describe.each(backEnds.all)('input from the openai client, answered by $kind', (
         { role: 'user', content: 'Sure?' },
       ]);
     }
+    if (kind === 'anthropic-messages') {
+      expect(body?.messages).toMatchObject([
+        { role: 'user' },
+        { role: 'assistant', content: [{ type: 'redacted_thinking', data: secret }, { text: 'It is 42.' }] },
+        { role: 'user', content: [{ text: 'Sure?' }] },
+      ]);
+    }
     if (kind === 'openai-chat') {
       expect(body?.messages).toMatchObject([
         { role: 'user', content: '7 x 6?' },

@@ -32,7 +32,7 @@ describe.each(backEnds.all)('text with the openai client, answered by $kind', (b
       input_tokens: 1000,
       input_tokens_details: { cached_tokens: 400 },
       output_tokens: 50,
-      output_tokens_details: { reasoning_tokens: 20 },
+      output_tokens_details: { reasoning_tokens: backEnd.can.countReasoning ? 20 : 0 },
       total_tokens: 1050,
       cost: 0.00114, // 600 at 1, 400 at 0.1 and 50 at 10 USD per million
       cost_details: { upstream_inference_input_cost: 0.00064, upstream_inference_output_cost: 0.0005 },
@@ -109,7 +109,7 @@ describe.each(backEnds.all)('text with the openai client, answered by $kind', (b
     expect(streamed.usage).toEqual(buffered.usage);
   });
 
-  it('streams a refusal as a part of its own', async () => {
+  it.runIf(backEnd.can.tellRefusals)('streams a refusal as a part of its own', async () => {
     const input = backEnd.script('Help me to cheat', { refusal: 'I cannot help with that.' });
     let refused = '';
 

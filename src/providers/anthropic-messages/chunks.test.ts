@@ -47,12 +47,14 @@ describe('a streamed message', () => {
   });
 
   it('gives custom tools and groups back as they were offered', () => {
-    const custom = read('custom-tool', { tools: new Map([['run_query', { name: 'run_query', kind: 'custom' }]]) });
-    expect(custom).toContainEqual(expect.objectContaining({ type: 'tool_call', kind: 'custom', name: 'run_query' }));
+    const custom = read('custom-tool', { tools: new Map([['run_python', { name: 'run_python', kind: 'custom' }]]) });
+    expect(custom).toContainEqual(expect.objectContaining({ type: 'tool_call', kind: 'custom', name: 'run_python' }));
     expect(join(custom, 'tool_call_arguments')).toBe('select "name", \'ü\'\nfrom cities;');
-    const offered = new Map([['crm__find', { name: 'find', kind: 'function' as const, namespace: 'crm' }]]);
+    const offered = new Map([
+      ['crm__find_customer', { name: 'find_customer', kind: 'function' as const, namespace: 'crm' }],
+    ]);
     expect(read('namespace-tool', { tools: offered })).toContainEqual(
-      expect.objectContaining({ type: 'tool_call', name: 'find', namespace: 'crm' }),
+      expect.objectContaining({ type: 'tool_call', name: 'find_customer', namespace: 'crm' }),
     );
   });
 

@@ -5,11 +5,16 @@ const ask = [{ type: 'message' as const, role: 'user' as const, content: 'hello'
 
 testWire(anthropicMessages, new URL('recordings', import.meta.url), {
   requests: {
-    'custom-tool': { input: ask, tools: [{ type: 'custom', name: 'run_query' }] },
+    'custom-tool': { input: ask, tools: [{ type: 'custom', name: 'run_python' }] },
     'namespace-tool': {
       input: ask,
       tools: [
-        { type: 'namespace', name: 'crm', description: 'Customers.', tools: [{ type: 'function', name: 'find' }] },
+        {
+          type: 'namespace',
+          name: 'crm',
+          description: 'Customers.',
+          tools: [{ type: 'function', name: 'find_customer' }],
+        },
       ],
     },
   },

@@ -434,7 +434,9 @@ describe('settings', () => {
     const { body, headers } = write({ text: { format: { type: 'json_schema', name: 'city', schema } } });
     expect(body.output_config).toEqual({ format: { type: 'json_schema', schema } });
     expect(headers!['anthropic-beta']).toBe('structured-outputs-2025-11-13');
-    expect(() => write({ text: { format: { type: 'json_object' } } })).toThrow(refused('text.format'));
+    const plain = write({ instructions: 'Hi.', text: { format: { type: 'json_object' } } });
+    expect(plain.body.system).toMatchObject([{ text: 'Hi.' }, { text: expect.stringContaining('one JSON object') }]);
+    expect(plain.dropped).toEqual(['text.format (json_object, asked for in words)']);
   });
 
   it('name the end user by a hash alone', () => {

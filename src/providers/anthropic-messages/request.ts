@@ -147,7 +147,7 @@ function writeSampling(draft: MessagesDraft, body: Body, request: ResponseReques
 
 function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, traits: ModelTraits): void {
   const format = text?.format;
-  if (format?.type === 'json_object') throw refuse(draft, 'text.format', 'JSON without a schema');
+  if (format?.type === 'json_object') askForJson(draft, body);
   if (format?.type === 'json_schema') {
     body.output_config = {
       ...(body.output_config as object | undefined),
@@ -161,6 +161,13 @@ function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, 
   if (traits.efforts.includes(verbosity) && output?.effort === undefined)
     body.output_config = { ...output, effort: verbosity };
   else draft.dropped.push('text.verbosity');
+}
+
+/** The protocol knows JSON by a schema alone; without one it can only be asked for in words. */
+function askForJson(draft: MessagesDraft, body: Body): void {
+  const block: Block = { type: 'text', text: 'Answer with one JSON object and nothing else.' };
+  body.system = [...((body.system as Block[] | undefined) ?? []), block];
+  draft.dropped.push('text.format (json_object, asked for in words)');
 }
 
 function writeTier(draft: MessagesDraft, body: Body, tier: ResponseRequest['service_tier']): void {
