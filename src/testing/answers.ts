@@ -142,13 +142,18 @@ export function stallAfter(byteCount: number, answer: Answer): Answer {
   return { ...answer, pieces: () => first(byteCount, answer.pieces()), end: 'silence' };
 }
 
-/** The body in writes of `bytesPerWrite` bytes, one every `everyMs` milliseconds. */
-export function drip(answer: Answer, bytesPerWrite: number, everyMs: number): Answer {
-  return { ...answer, pieces: () => recut(bytesPerWrite, answer.pieces()), pauseMs: everyMs };
+/**
+ * The body in writes of `bytesPerWrite` bytes, one every `everyMs` milliseconds. Of several sizes each is used in turn,
+ * from the first again at the end.
+ */
+export function drip(answer: Answer, bytesPerWrite: number | readonly number[], everyMs: number): Answer {
+  const sizes = [bytesPerWrite].flat();
+  if (!sizes.every((size) => size >= 1)) throw new Error(`A piece has 1 byte or more: ${sizes}.`);
+  return { ...answer, pieces: () => recut(sizes, answer.pieces()), pauseMs: everyMs };
 }
 
-/** The body in writes of `size` bytes, as fast as they leave, wherever that cuts characters and lines. */
-export function cutInPieces(answer: Answer, size: number): Answer {
+/** The body in writes of `size` bytes, as fast as they leave, wherever that cuts characters and lines. @see drip */
+export function cutInPieces(answer: Answer, size: number | readonly number[]): Answer {
   return drip(answer, size, 0);
 }
 
@@ -188,12 +193,17 @@ async function* first(byteCount: number, pieces: AsyncIterable<Buffer>): AsyncIt
   }
 }
 
-async function* recut(size: number, pieces: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+async function* recut(sizes: readonly number[], pieces: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   let held: Buffer = Buffer.alloc(0);
+  let turn = 0;
   for await (const piece of pieces) {
     held = held.length === 0 ? piece : Buffer.concat([held, piece]);
     let at = 0;
-    for (; at + size <= held.length; at += size) yield held.subarray(at, at + size);
+    for (let size = sizes[turn]!; at + size <= held.length; size = sizes[turn]!) {
+      yield held.subarray(at, at + size);
+      at += size;
+      turn = (turn + 1) % sizes.length;
+    }
     held = held.subarray(at);
   }
   if (held.length > 0) yield held;

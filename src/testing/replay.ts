@@ -1,7 +1,7 @@
 import type { Chunk } from '../domain/chunks.ts';
+import { type Recording, readRecording } from '../exchanges/recording.ts';
 import type { Reader } from '../providers/provider.ts';
 import { FrameCutter } from '../providers/sse-frames.ts';
-import { type Recording, readRecording } from '../exchanges/recording.ts';
 
 export { type Recording, readRecording };
 

@@ -1,0 +1,49 @@
+import { readdirSync } from 'node:fs';
+import { type Answer, cutInPieces, drip, json, recording } from './answers.ts';
+import type { ScriptedRequest } from './scripted-upstream.ts';
+
+/** How a recorded body is written. Absent: in one piece. */
+export interface Pace {
+  /** Bytes of a write; of several sizes each is used in turn, from the first again at the end. */
+  sizes?: number | readonly number[];
+  /** Between two writes. Absent: as fast as they leave. */
+  everyMs?: number;
+}
+
+const ending = '.http';
+
+/**
+ * Serves a folder of recordings as a provider does. A request picks one by the name of its model: `text` is
+ * `text.stream.http` for a request that wants a stream and `text.whole.http` for one that does not, and the one there
+ * is when there is one only; `text.whole` is that file for both. Works for every wire that names the model and the wish
+ * for a stream in its body (`model`, `stream`) or in its path (`/models/NAME:streamSomething`).
+ *
+ * @param folder of `<name>.stream.http`, `<name>.whole.http`, and errors by any name
+ * @returns what goes into `upstream.always(…)`
+ */
+export function serveRecordings(folder: URL, pace: Pace = {}): (request: ScriptedRequest) => Answer {
+  const base = new URL(folder.href.replace(/\/?$/, '/'));
+  const files = new Map<string, URL>();
+  for (const file of readdirSync(base)) {
+    if (file.endsWith(ending)) files.set(file.slice(0, -ending.length), new URL(file, base));
+  }
+  return function answerRecorded(request) {
+    const { name, stream } = readWish(request);
+    const kinds = stream ? ['', '.stream', '.whole'] : ['', '.whole', '.stream'];
+    const file = kinds.map((kind) => files.get(name + kind)).find((url) => url !== undefined);
+    if (file) return atPace(recording(file), pace);
+    return json({ error: { message: `No recording is called ${name}.` } }, { status: 404 });
+  };
+}
+
+function readWish({ path, body }: ScriptedRequest): { name: string; stream: boolean } {
+  const [, inPath, method = ''] = /\/models\/([^/:?]+):(\w+)/.exec(path) ?? [];
+  if (inPath !== undefined) return { name: decodeURIComponent(inPath), stream: method.startsWith('stream') };
+  const { model, stream } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+  return { name: String(model), stream: stream === true };
+}
+
+function atPace(answer: Answer, { sizes, everyMs }: Pace): Answer {
+  if (sizes === undefined) return answer;
+  return everyMs === undefined ? cutInPieces(answer, sizes) : drip(answer, sizes, everyMs);
+}
