@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { wires } from '../../src/providers/index.ts';
+import type { Target } from '../../src/providers/provider.ts';
+import { type BackEndKind, backEndKinds, startBackEnds } from './back-end.ts';
+import { CodexSeat, findCodex, patienceMs } from './codex-cli.ts';
+
+const found = findCodex();
+const codex = 'program' in found ? found.program : undefined;
+const backEnds = codex === undefined ? undefined : await startBackEnds();
+afterAll(() => backEnds?.close());
+
+/** Does the wire carry a search of the provider's, which the agent offers unasked? Elsewhere it must be told not to. */
+function carriesSearch(kind: BackEndKind): boolean {
+  const target: Target = { endpoint: 'x', upstreamModel: 'x', stream: true, dialect: {} };
+  const tools = [{ type: 'web_search' as const }, { type: 'function' as const, name: 'f', parameters: null }];
+  try {
+    wires.get(kind)?.writeRequest({ input: [{ type: 'message', role: 'user', content: 'x' }], tools }, target);
+    return true;
+  } catch {
+    return false;
+  }
+}
+const noSearch = ['web_search = "disabled"'];
+/** What the provider sealed; the agent keeps it where it knows the field. */
+const seal = 'b3BhcXVlIGFuZCBub2JvZHkgZWxzZSdz';
+
+const shell = (cmd: string) => ({ name: 'exec_command', input: { cmd } });
+const text = "Grüße from the agent's shell";
+const task = [
+  {
+    reasoning: 'I write the file first.',
+    encrypted: seal,
+    text: 'I write the file.',
+    calls: [shell(`printf '%s' "${text}" > greeting.txt`)],
+  },
+  { reasoning: 'Now I read it.', calls: [shell('cat greeting.txt'), shell('wc -c < greeting.txt')] },
+  { text: 'The file is there.' },
+];
+
+it.runIf('skipped' in found)('the coding agent is not here', ({ skip }) => {
+  const { skipped = '' } = found as { skipped?: string };
+  process.stderr.write(`tests/clients/codex.test.ts is skipped: ${skipped}\n`);
+  skip(skipped);
+});
+
+it('every wire has a back end to test the agent with', () => {
+  expect([...backEndKinds].sort()).toEqual([...wires.keys()].sort());
+});
+
+describe.skipIf(!codex).each(backEnds?.all ?? [])(
+  'the coding agent, answered by $kind',
+  { timeout: 3 * patienceMs },
+  (backEnd) => {
+    const { kind } = backEnd;
+    const searches = carriesSearch(kind);
+    const settings = searches ? [] : noSearch;
+
+    it('completes a task with its shell', async () => {
+      await using seat = new CodexSeat(codex!);
+      backEnd.takeUpstreamBodies();
+
+      const run = await seat.exec(
+        backEnd,
+        backEnd.script('Write a greeting into greeting.txt, and read it.', ...task),
+        settings,
+      );
+
+      expect(run, run.stderr).toMatchObject({ code: 0 });
+      expect(readFileSync(join(seat.folder, 'greeting.txt'), 'utf8')).toBe(text);
+      const items = run.events.flatMap(({ type, item }) => (type === 'item.completed' && item ? [item] : []));
+      const commands = items.filter(({ type }) => type === 'command_execution'); // parallel calls end in any order
+      expect(commands.map(({ exit_code }) => exit_code)).toEqual([0, 0, 0]);
+      const outputs = commands.map(({ aggregated_output }) => aggregated_output?.trim());
+      expect(outputs.sort()).toEqual(['', String(Buffer.byteLength(text)), text]);
+      expect(items.at(-1)).toMatchObject({ type: 'agent_message', text: 'The file is there.' });
+      expect(run.events.at(-1)?.type).toBe('turn.completed');
+      if (backEnd.upstream) {
+        const bodies = backEnd.takeUpstreamBodies().map((body) => JSON.stringify(body));
+        expect(bodies).toHaveLength(task.length);
+        expect(bodies[1]).toContain('Process exited with code 0');
+        expect(bodies[2]).toContain(text);
+        if (kind === 'openai-responses') expect(bodies[2]).toContain(seal);
+      }
+      expect(run.strangers).toEqual([]);
+    });
+
+    it.skipIf(searches)('is told that its search cannot be had, and then does without', async () => {
+      await using seat = new CodexSeat(codex!);
+
+      const refused = await seat.exec(backEnd, backEnd.script('Hello.', { text: 'Hello.' }), []);
+      expect(refused.code).not.toBe(0);
+      expect(JSON.stringify(refused.events)).toMatch(/tools\[\d+\]: .*web_search/);
+
+      const served = await seat.exec(backEnd, backEnd.script('Hello.', { text: 'Hello.' }), noSearch);
+      expect(served).toMatchObject({ code: 0 });
+    });
+
+    it('tells what went wrong when the provider fails', async () => {
+      await using seat = new CodexSeat(codex!);
+
+      const prompt = backEnd.script('Hello.', { fail: { status: 500, message: 'The engine is on fire.' } });
+      const run = await seat.exec(backEnd, prompt, settings);
+
+      expect(run.code).not.toBe(0);
+      expect(JSON.stringify(run.events)).toContain('The engine is on fire.');
+      expect(run.events.at(-1)?.type).toBe('turn.failed');
+    });
+  },
+);
