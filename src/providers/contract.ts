@@ -1,12 +1,18 @@
 import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
+// biome-ignore lint/style/noRestrictedImports: a contract suite is a test; a recorded request is as a client sent it
+import { readRequest } from '../api/responses/request.ts';
 import type { Chunk, FinishChunk } from '../domain/chunks.ts';
 import { type ErrorKind, GatewayError } from '../domain/errors.ts';
 import type { LifecycleEvent, ResponseEvent } from '../domain/events.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
+import { askedBeside } from '../exchanges/file-names.ts';
+import { readAsked } from '../exchanges/folder.ts';
 // biome-ignore lint/style/noRestrictedImports: a contract suite is a test; stream and whole answer meet when folded
 import { createEventBuilder } from '../pipeline/build-events.ts';
 // biome-ignore lint/style/noRestrictedImports: the same
@@ -21,7 +27,10 @@ export interface WireContract {
    * any other name as the answer to a request that failed.
    */
   errors: Record<string, ErrorKind>;
-  /** File name without endings → the request that was answered, where the reader must know of it. */
+  /**
+   * File name without endings → the request that was answered, where the reader must know of it. A
+   * `<name>.request.json` beside a recording, as `headgate record` writes it, says the same.
+   */
   requests?: Record<string, ResponseRequest>;
   /** `dialect` of the provider that was recorded. */
   dialect?: Readonly<Record<string, unknown>>;
@@ -40,7 +49,7 @@ export function testWire(wire: Wire, recordings: URL, contract: WireContract): v
   const streams = files.filter((file) => file.endsWith('.stream.http') && !(file in contract.errors));
   const pairs = streams.filter((file) => files.includes(file.replace('.stream.', '.whole.')));
   const read = (file: string) => readRecording(new URL(file, folder));
-  const readingOf = (file: string, stream: boolean) => readingFor(wire, contract, file, stream);
+  const readingOf = (file: string, stream: boolean) => readingFor(wire, contract, new URL(file, folder), stream);
   const readerOf = (file: string) => wire.createReader(readingOf(file, true));
   const readWhole = (file: string) => wire.readWhole(JSON.parse(read(file).body.toString()), readingOf(file, false));
 
@@ -109,13 +118,21 @@ export function testWire(wire: Wire, recordings: URL, contract: WireContract): v
   });
 }
 
-function readingFor(wire: Wire, contract: WireContract, file: string, stream: boolean): unknown {
-  const name = file.replace(/\..*$/, '');
-  const request = contract.requests?.[name] ?? { input: [{ type: 'message', role: 'user', content: 'hello' }] };
-  const dialect = contract.dialect ?? {};
-  const target: Target = { endpoint: 'acme/one at Acme', upstreamModel: 'one', stream, dialect };
+function readingFor(wire: Wire, contract: WireContract, file: URL, stream: boolean): unknown {
+  const name = basename(file.pathname).replace(/\..*$/, '');
+  const asked = readAsked(askedBeside(fileURLToPath(file)));
+  const request = contract.requests?.[name] ?? readRequest({ model: 'one', ...(asked?.request ?? hello) }, {}).request;
+  const dialect = asked?.dialect ?? contract.dialect ?? {};
+  const target: Target = {
+    endpoint: 'acme/one at Acme',
+    upstreamModel: asked?.upstream_model ?? 'one',
+    stream,
+    dialect,
+  };
   return wire.writeRequest(request, target).reading;
 }
+
+const hello = { input: 'hello' };
 
 /** The chunks that came before the body ended or the reader gave up; anything thrown but a GatewayError is thrown on. */
 function replayOrError(body: Buffer, createReader: () => ReturnType<Wire['createReader']>): Chunk[] {

@@ -71,6 +71,13 @@ describe.each(all.filter(({ status }) => status < 300))('$wire, the recorded ans
   });
 });
 
+it.each(
+  all.filter(({ file }) => file.startsWith('custom-tool.')),
+)('$wire, the recorded answer $file, is read as the answer to the request beside it', async (recorded) => {
+  const { response } = await askFor(recorded, 'buffered');
+  expect(response?.output.map(({ type }) => type)).toContain('custom_tool_call');
+});
+
 describe.each(all.filter(({ status }) => status >= 300))('$wire, the recorded error $file', (recorded) => {
   it.each(['streamed', 'buffered'] as const)('keeps a status that says whose fault it was, %s', async (mode) => {
     const outcome = expectEnvelope(await askFor(recorded, mode));

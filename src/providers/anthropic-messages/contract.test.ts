@@ -1,23 +1,7 @@
 import { testWire } from '../contract.ts';
 import { anthropicMessages } from './index.ts';
 
-const ask = [{ type: 'message' as const, role: 'user' as const, content: 'hello' }];
-
 testWire(anthropicMessages, new URL('recordings', import.meta.url), {
-  requests: {
-    'custom-tool': { input: ask, tools: [{ type: 'custom', name: 'run_python' }] },
-    'namespace-tool': {
-      input: ask,
-      tools: [
-        {
-          type: 'namespace',
-          name: 'crm',
-          description: 'Customers.',
-          tools: [{ type: 'function', name: 'find_customer' }],
-        },
-      ],
-    },
-  },
   errors: {
     'bad-key.http': 'upstream_failed',
     'bad-request.http': 'upstream_rejected',

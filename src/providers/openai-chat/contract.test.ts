@@ -1,27 +1,7 @@
-import type { ResponseRequest } from '../../domain/request.ts';
 import { testWire } from '../contract.ts';
 import { openaiChat } from './index.ts';
 
-const withTools = (tools: ResponseRequest['tools']): ResponseRequest => ({
-  input: [{ type: 'message', role: 'user', content: 'hello' }],
-  tools,
-});
-
 testWire(openaiChat, new URL('recordings', import.meta.url), {
-  requests: {
-    'custom-tool': withTools([{ type: 'custom', name: 'run_python' }]),
-    'namespace-tool': withTools([
-      {
-        type: 'namespace',
-        name: 'crm',
-        description: 'Customers.',
-        tools: [
-          { type: 'function', name: 'find_customer', parameters: null },
-          { type: 'custom', name: 'run_query' },
-        ],
-      },
-    ]),
-  },
   errors: {
     'bad-key.http': 'upstream_failed',
     'bad-request.http': 'upstream_rejected',
