@@ -1,8 +1,11 @@
 import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { array, assert, asyncProperty, constantFrom, integer } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseEvent } from '../../src/domain/events.ts';
 import type { ResponseObject } from '../../src/domain/response.ts';
+import { nameAsked } from '../../src/exchanges/file-names.ts';
+import { readAsked } from '../../src/exchanges/folder.ts';
 import { type Answer, recording } from '../../src/testing/answers.ts';
 import { type Lab, openLab, type WireName, wireNames } from './lab.ts';
 import type { Outcome } from './outcome.ts';
@@ -22,29 +25,12 @@ const pairs = all.filter(
   ({ wire, name }) => name !== 'failed' && readdirSync(folderOf(wire)).includes(`${name}.whole.http`),
 );
 
-/** What was asked for, where the answer cannot be read without it. */
-const requests: Record<string, object> = {
-  'custom-tool': { tools: [{ type: 'custom', name: 'run_python' }] },
-  'namespace-tool': {
-    tools: [
-      {
-        type: 'namespace',
-        name: 'crm',
-        description: 'Customers.',
-        tools: [
-          { type: 'function', name: 'find_customer', parameters: null },
-          { type: 'custom', name: 'run_query' },
-        ],
-      },
-    ],
-  },
-};
-
 type Recorded = (typeof all)[number];
 
 async function askFor({ wire, name }: Recorded, mode: 'buffered' | 'streamed', served: Answer): Promise<Outcome> {
   lab.upstream.always(served);
-  return lab.ask({ wire, mode }, { body: requests[name] ?? {} });
+  const asked = readAsked(fileURLToPath(new URL(nameAsked(name), folderOf(wire))));
+  return lab.ask({ wire, mode }, { body: { ...asked?.request, model: `${wire}/patient` } });
 }
 
 const served = ({ wire, name }: Recorded, kind: 'stream' | 'whole'): Answer =>
