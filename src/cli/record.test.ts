@@ -10,9 +10,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { ResponseObject } from '../domain/response.ts';
+import { nameAsked } from '../exchanges/file-names.ts';
+import { readAsked } from '../exchanges/folder.ts';
+import { wires } from '../providers/index.ts';
 import {
   type Answer,
   gzip,
@@ -25,6 +29,7 @@ import {
   stallAfter,
 } from '../testing/answers.ts';
 import { type ScriptedUpstream, startUpstream } from '../testing/scripted-upstream.ts';
+import { serveRecordings } from '../testing/serve-recordings.ts';
 import { runCli } from './program.ts';
 
 const key = 'sk-upstream-key-of-a-test-0123456789';
@@ -287,6 +292,59 @@ describe('headgate record', () => {
     expect((await record('--whole', '--model', 'llama-3.3-70b')).code).toBe(0);
     expect(upstream.requests[0]!.body).toMatchObject({ model: 'llama-3.3-70b' });
   });
+});
+
+describe('headgate record and replay, on every wire', () => {
+  const networked = [...wires.values()].filter((wire) => !wire.answer).map(({ id }) => id);
+  const folderOf = (wire: string) => new URL(`../providers/${wire}/recordings/`, import.meta.url);
+
+  it.each(networked)('%s: both ways of asking end in the same response', async (wire) => {
+    upstream.always(serveRecordings(folderOf(wire)));
+    const entry = { id: wire, wire, base_url: upstream.url, api_key: key, models: [{ model: `${wire}/*` }] };
+    write('wire.json', JSON.stringify({ providers: [entry] }));
+    for (const name of ['text', 'unicode', 'custom-tool']) {
+      const beside = readAsked(fileURLToPath(new URL(nameAsked(name), folderOf(wire))));
+      write('asked.json', JSON.stringify(beside?.request ?? { input: 'Hello' }));
+      const args = [
+        '--config',
+        'wire.json',
+        '--provider',
+        wire,
+        '--body',
+        'asked.json',
+        '--out',
+        'out',
+        '--name',
+        name,
+      ];
+      expect(await call('record', ...args, '--model', `${wire}/${name}`)).toMatchObject({ code: 0, stderr: '' });
+      const [streamed, whole] = await Promise.all([
+        replay(`${name}.stream.http`, '--json'),
+        replay(`${name}.whole.http`, '--json'),
+      ]);
+      expect([streamed.code, whole.code]).toEqual([0, 0]);
+      expect(contentOf(streamed.stdout)).toEqual(contentOf(whole.stdout));
+      if (name === 'custom-tool') expect(whole.stdout).toContain('"custom_tool_call"');
+    }
+    expect(list().map(read).join('')).not.toContain(key);
+  });
+
+  it.each(networked)('%s: no name of a model leads out of the base URL', async (wire) => {
+    upstream.always(json({}, { status: 404 }));
+    const entry = { id: wire, wire, base_url: upstream.url, models: [{ model: 'm' }] };
+    write('wire.json', JSON.stringify({ providers: [entry] }));
+    const model = '../../admin?x=#/../y';
+    await record('--config', 'wire.json', '--provider', wire, '--model', model, '--stream');
+    for (const { path } of upstream.requests) {
+      expect(new URL(path, upstream.url).pathname).toMatch(
+        /^\/v1\/(chat\/completions|responses|messages|models\/[^/]+)$/,
+      );
+    }
+  });
+
+  /** What was said, without the ids that were drawn. */
+  const contentOf = (response: string) =>
+    (JSON.parse(response) as ResponseObject).output.map(({ id: _id, ...item }) => item);
 });
 
 describe('headgate replay', () => {
