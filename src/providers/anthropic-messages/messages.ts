@@ -45,6 +45,17 @@ export class Conversation {
     const end = last.content.findIndex(({ type }) => type !== 'tool_result');
     last.content.splice(end === -1 ? last.content.length : end, 0, block);
   }
+
+  /**
+   * Do the calls whose results stand at the end lack the thinking before them? Some clients keep no signatures, and some
+   * calls were made by another provider. With a budget to think the provider refuses such a conversation.
+   */
+  get lacksThinking(): boolean {
+    let at = this.turns.length - 1;
+    while (this.turns[at]?.content[0]?.type === 'tool_result') at -= 2; // turns alternate, so before them are the calls
+    const first = this.turns[at + 1]?.content[0];
+    return at < this.turns.length - 1 && first?.type !== 'thinking' && first?.type !== 'redacted_thinking';
+  }
 }
 
 // Ids and states of replayed items mean nothing to a server that keeps nothing: they go without a name (choice).

@@ -385,6 +385,44 @@ describe('reasoning', () => {
     expect(dropped).toEqual([expect.stringContaining('must call a tool')]);
   });
 
+  describe('when calls come back', () => {
+    const call = (id: string): InputItem => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
+    const output = (id: string): InputItem => ({ type: 'function_call_output', call_id: id, output: 'x' });
+    const thought: InputItem = {
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: [],
+      content: [{ type: 'reasoning_text', text: 'Hm' }],
+      signature: 'Eq+/=',
+      format: 'anthropic-claude-v1',
+    };
+    const said: InputItem = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] };
+    const bare: InputItem = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' };
+
+    it.each<[string, InputItem[]]>([
+      ['with the thinking before the first of them', [hello, thought, call('1'), output('1'), call('2'), output('2')]],
+      ['in an earlier turn', [hello, call('1'), output('1'), said, hello]],
+      ['that nobody answered yet', [hello, call('1')]],
+    ])('goes on: %s', (_what, input) => {
+      expect(think({ effort: 'low' }, { input }).thinking).toMatchObject({ type: 'enabled' });
+    });
+
+    it.each<[string, InputItem[]]>([
+      ['without thinking', [hello, call('1'), output('1')]],
+      ['with reasoning that has lost its signature', [hello, bare, call('1'), output('1')]],
+      ['with thinking before a later one alone', [hello, call('1'), output('1'), thought, call('2'), output('2')]],
+    ])('is left out by name: %s', (_what, input) => {
+      const { thinking, dropped } = think({ effort: 'low' }, { input });
+      expect(thinking).toBeUndefined();
+      expect(dropped).toContainEqual(expect.stringContaining('reasoning (calls came back without the thinking'));
+    });
+
+    it('goes on by itself where the model decides for itself', () => {
+      const { thinking } = think({ effort: 'low' }, { input: [hello, call('1'), output('1')] }, 'claude-opus-4-7');
+      expect(thinking).toEqual({ type: 'adaptive' });
+    });
+  });
+
   it('leaves no room for a temperature', () => {
     const { body, dropped } = write({ reasoning: { effort: 'low' }, temperature: 0.2, top_p: 0.5, top_k: 3 });
     expect(body).not.toHaveProperty('temperature');

@@ -4,7 +4,7 @@ import { dropRest, isSet, refuse } from '../draft.ts';
 import { effortShare, planEffort } from '../effort.ts';
 import type { Target, UpstreamRequest } from '../provider.ts';
 import { readDialect, readTraits } from './dialect.ts';
-import { writeMessages } from './messages.ts';
+import { type Conversation, writeMessages } from './messages.ts';
 import type { ModelTraits } from './models.ts';
 import type { MessagesDraft } from './parts.ts';
 import { writeTools } from './tools.ts';
@@ -39,7 +39,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (choice) body.tool_choice = choice;
   if (target.stream) body.stream = true;
 
-  writeReasoning(draft, body, request, { update: conversation.effort, traits, isForced });
+  writeReasoning(draft, body, request, { conversation, traits, isForced });
   writeSampling(draft, body, request);
   writeText(draft, body, request, traits);
   writeTier(draft, body, request.service_tier);
@@ -63,14 +63,15 @@ const MIN_BUDGET = 1024;
 const MAX_BUDGET = 128_000;
 
 interface ReasoningPlan {
-  update: ReasoningEffort | undefined;
+  conversation: Conversation;
   traits: ModelTraits;
   isForced: boolean;
 }
 
 function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseRequest, plan: ReasoningPlan): void {
   const { reasoning } = request;
-  const { update, traits, isForced } = plan;
+  const { conversation, traits, isForced } = plan;
+  const update = conversation.effort;
   if (!reasoning && update === undefined) return;
   const { dropped } = draft;
   if (reasoning?.summary) dropped.push('reasoning.summary');
@@ -102,6 +103,10 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
       dropped.push(`reasoning.effort (${update ?? reasoning.effort} → ${effort})`);
     if (isSet(budget)) dropped.push(`reasoning.max_tokens (→ effort ${effort})`);
     if (traits.efforts.length > 0) body.output_config = { effort };
+    return;
+  }
+  if (conversation.lacksThinking) {
+    dropped.push('reasoning (calls came back without the thinking before them, and then it cannot go on)');
     return;
   }
   writeBudget(draft, body, isSet(budget) ? Number(budget) : undefined, wanted);
