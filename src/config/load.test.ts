@@ -164,7 +164,7 @@ describe('what is wrong with a file', () => {
     ['server: {}\nserver: {}', '2: Map keys must be unique'],
     [
       provider().replace('openai-chat', 'smtp'),
-      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, simulator, not "smtp"',
+      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, simulator, not "smtp"',
     ],
     [
       provider().replace('model: m', 'modle: m'),
@@ -226,14 +226,14 @@ describe('what is wrong with a file', () => {
 catalog: { builtin: true }
 counters: { url: "redis://127.0.0.1" }
 guardrails: []
-providers: [{ id: a, wire: gemini, models: [{ model: m }] }]
+providers: [{ id: a, wire: openai-images, models: [{ model: m }] }]
 bootstrap: { keys: [{ key: long-enough, name: n, kind: management, credit_usd: 0 }] }
 `;
     expect(problemsOf(text).sort()).toEqual([
       '2: catalog: this build does not offer a catalogue of models beyond `providers[].models`; take it out',
       '3: counters.url: this build does not offer counters shared through Redis or Valkey; take it out',
       '4: guardrails: this build does not offer guardrails; take it out',
-      '5: providers[0].wire: "gemini": this build does not offer this wire; take it out',
+      '5: providers[0].wire: "openai-images": this build does not offer this wire; take it out',
       '6: bootstrap.keys[0].credit_usd: this build does not offer credits; take it out',
     ]);
   });

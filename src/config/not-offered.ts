@@ -14,7 +14,7 @@ export const notOffered: readonly { path: Path; values?: readonly string[]; nonE
   { path: ['bootstrap', 'keys', '*', 'credit_usd'], says: 'credits' },
   {
     path: ['providers', '*', 'wire'],
-    values: ['gemini', 'openai-images'],
+    values: ['openai-images'],
     says: 'this wire',
   },
 ];

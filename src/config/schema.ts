@@ -101,7 +101,7 @@ const model = Type.Object({
 });
 
 /** Wires of this build; the folder names under `src/providers/`. */
-export const wires = ['openai-responses', 'openai-chat', 'anthropic-messages', 'simulator'] as const;
+export const wires = ['openai-responses', 'openai-chat', 'anthropic-messages', 'gemini', 'simulator'] as const;
 
 const provider = Type.Object({
   id: Type.String({

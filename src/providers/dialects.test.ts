@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { dialectSchema as messages } from './anthropic-messages/dialect.ts';
+import { dialectSchema as gemini } from './gemini/dialect.ts';
 import { dialectSchema as chat } from './openai-chat/dialect.ts';
 import { dialectSchema as responses } from './openai-responses/dialect.ts';
 
@@ -10,6 +11,7 @@ it.each([
   ['openai-chat', chat],
   ['openai-responses', responses],
   ['anthropic-messages', messages],
+  ['gemini', gemini],
 ])('the guide lists every dialect setting of %s with its default', (wire, schema) => {
   const section = page.split(`\n**\`${wire}\`**`)[1]!.split(/\n(?:\*\*|## )/)[0]!;
   const rows = section.split('\n').filter((line) => line.startsWith('| `'));

@@ -1,4 +1,5 @@
 import { anthropicMessages } from './anthropic-messages/index.ts';
+import { gemini } from './gemini/index.ts';
 import { openaiChat } from './openai-chat/index.ts';
 import { openaiResponses } from './openai-responses/index.ts';
 import type { Wire } from './provider.ts';
@@ -6,5 +7,5 @@ import { simulator } from './simulator/index.ts';
 
 /** Every wire of this build, by the name the configuration uses. A new wire is a folder and a line here. */
 export const wires: ReadonlyMap<string, Wire> = new Map(
-  [openaiResponses, openaiChat, anthropicMessages, simulator].map((wire) => [wire.id, wire]),
+  [openaiResponses, openaiChat, anthropicMessages, gemini, simulator].map((wire) => [wire.id, wire]),
 );

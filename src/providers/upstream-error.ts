@@ -6,6 +6,8 @@ interface Complaint {
   message: string;
   code: string | number | undefined;
   type: string;
+  /** Seconds, when the error itself says how long to wait. */
+  wait: number | undefined;
   /** A hosted moderation in front of the model says what it flagged. */
   moderated: boolean;
 }
@@ -58,7 +60,9 @@ function explain(
   const waits = kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_failed';
   return new GatewayError(kind, `${says[kind]} (status ${status})${reason === '' ? '.' : `: ${reason}`}`, {
     retryable: kind === 'upstream_timeout' || waits,
-    retryAfterSeconds: waits ? (retryAfterSeconds ?? readSpokenWait(complaint.message, kind)) : undefined,
+    retryAfterSeconds: waits
+      ? (retryAfterSeconds ?? complaint.wait ?? readSpokenWait(complaint.message, kind))
+      : undefined,
     providerCode: typeof providerCode === 'string' ? shorten(maskSecrets(providerCode)) : providerCode,
     cause,
   });
@@ -66,13 +70,13 @@ function explain(
 
 const contextCodes = /context_length|context_window|exceed_context_size|prompt_too_long|input_too_long/;
 const contextWords =
-  /maximum context length|context (?:length|window|size)|prompt is too long|input is too long|longer than the maximum model length/i;
+  /maximum context length|exceeds the maximum number of tokens|context (?:length|window|size)|prompt is too long|input is too long|longer than the maximum model length/i;
 const contentCodes = /content_?filter|content_policy|responsibleaipolicy|moderation|safety_violation|cyber_policy/;
 const contentWords = /content (?:management |filtering )?policy|violates usage guidelines|our safety system/i;
 const overloadWords = /overloaded|over capacity/i;
 const keyWords = /\bapi[ _-]?key\b/i;
-/** Anthropic says 400 when the account behind our key is empty. */
-const creditWords = /credit balance is too low/i;
+/** What some say with a 400 of the account behind our key: that it is empty (Anthropic), or in the wrong country (Google). */
+const accountWords = /credit balance is too low|user location is not supported/i;
 
 /** Ruling 9, in the order in which signs outweigh one another. */
 function classify({ message, code, type, moderated }: Complaint, status: number): ErrorKind {
@@ -101,7 +105,7 @@ function classify({ message, code, type, moderated }: Complaint, status: number)
     case 422:
       // Some servers say 400 for a wrong key; that key is ours.
       if (signs.includes('api_key') || (status === 400 && keyWords.test(message))) return 'upstream_failed';
-      if (creditWords.test(message)) return 'upstream_failed';
+      if (accountWords.test(message)) return 'upstream_failed';
       if (contextWords.test(message)) return 'context_length_exceeded';
       if (contentWords.test(message)) return 'content_policy';
       return status === 422 ? 'unprocessable' : 'upstream_rejected';
@@ -133,7 +137,7 @@ function deriveStatus({ code, type }: Complaint): number {
 function readComplaint(body: unknown): Complaint {
   if (Array.isArray(body)) return readComplaint(body[0]); // the compatible door of Gemini answers a list
   if (typeof body !== 'object' || body === null) {
-    return { message: '', code: undefined, type: '', moderated: false }; // a page or plain text is never repeated
+    return { message: '', code: undefined, type: '', wait: undefined, moderated: false }; // a page or plain text is never repeated
   }
   const outer = body as Record<string, unknown>;
   const inner = outer.error ?? outer;
@@ -150,8 +154,17 @@ function complaint(fields: Record<string, unknown>, message: string): Complaint 
     message,
     code: (typeof code === 'string' && code !== '') || typeof code === 'number' ? code : undefined,
     type: typeof type === 'string' ? type : typeof fields.status === 'string' ? fields.status : '',
+    wait: readRetryInfo(fields.details),
     moderated: Array.isArray(metadata?.reasons) && metadata.flagged_input !== undefined,
   };
+}
+
+/** Google says it beside the message: `{"@type": "…RetryInfo", "retryDelay": "31.5s"}`. */
+function readRetryInfo(details: unknown): number | undefined {
+  const delays = Array.isArray(details) ? details.map((detail) => detail?.retryDelay) : [];
+  const delay = delays.find((each) => typeof each === 'string');
+  const seconds = delay === undefined ? undefined : readDuration(delay);
+  return seconds === undefined ? undefined : Math.ceil(seconds);
 }
 
 /** A message that is text, or the list of problems of a FastAPI server, which may lie inside `{detail}`. */

@@ -4,7 +4,7 @@ import { type RequestOptions, readStream, type TestGateway, testGateway } from '
 import { type Outcome, readOutcome } from './outcome.ts';
 
 /** Every wire that has an upstream. */
-export const wireNames = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+export const wireNames = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'] as const;
 export type WireName = (typeof wireNames)[number];
 export type Mode = 'buffered' | 'streamed';
 

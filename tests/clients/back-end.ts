@@ -3,13 +3,14 @@ import { vi } from 'vitest';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { chatAnswer } from './chat-answers.ts';
+import { geminiAnswer } from './gemini-answers.ts';
 import { watchTraffic } from './loopback.ts';
 import { messagesAnswer } from './messages-answers.ts';
 import { responsesAnswer } from './responses-answers.ts';
 import { writePrompt } from './simulator-prompt.ts';
 import type { Turn } from './turn.ts';
 
-export const backEndKinds = ['simulator', 'openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+export const backEndKinds = ['simulator', 'openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'] as const;
 export type BackEndKind = (typeof backEndKinds)[number];
 
 /** A gateway and the model behind it, which does what the test says. */
@@ -39,6 +40,7 @@ const doors = {
   'openai-chat': { path: '/v1/chat/completions', answer: chatAnswer },
   'openai-responses': { path: '/v1/responses', answer: responsesAnswer },
   'anthropic-messages': { path: '/v1/messages', answer: messagesAnswer },
+  gemini: { path: '/v1/models/', answer: geminiAnswer },
 } as const;
 
 /** @param parts of the gateway's configuration, besides its provider */
@@ -54,7 +56,7 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
   const gateway = await testGateway({ ...parts, providers: [provider] });
   let turns: Turn[] = [];
   upstream?.always(async (request) => {
-    if (kind === 'simulator' || request.path !== doors[kind].path)
+    if (kind === 'simulator' || !request.path.startsWith(doors[kind].path))
       throw new Error(`The gateway asked at ${request.path}.`);
     const turn = turns.shift();
     if (!turn) throw new Error('The gateway asked more often than the test says.');
@@ -64,7 +66,10 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
   let taken = 0;
   return {
     kind,
-    can: { tellRefusals: kind !== 'anthropic-messages', countReasoning: kind !== 'anthropic-messages' },
+    can: {
+      tellRefusals: kind !== 'anthropic-messages' && kind !== 'gemini',
+      countReasoning: kind !== 'anthropic-messages',
+    },
     gateway,
     model,
     upstream,

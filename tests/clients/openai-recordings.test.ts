@@ -12,7 +12,7 @@ afterAll(() => backEnds.close());
 /** Events that the client's own types lack: its helper throws on them, whoever sends them. Its plain stream does not. */
 const strangeToTheHelper = 'unknown-kinds';
 /** Failures before any output, inside a stream that began with 200. */
-const failing = { 'error-event': 502, 'failed-rate-limit': 429 };
+const failing = { 'error-event': 502, 'failed-rate-limit': 429, 'blocked-prompt': 400, 'malformed-call': 502 };
 
 describe.each(backEnds.all.filter(({ upstream }) => upstream))('recorded streams of $kind', (backEnd) => {
   const { kind, model, upstream } = backEnd;

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import type { Chunk } from '../../domain/chunks.ts';
+import { replay } from '../../testing/replay.ts';
+import { createReader, readWhole } from './chunks.ts';
+import type { Reading } from './wire.ts';
+
+const read = (name: string, reading: Reading = {}): Chunk[] =>
+  replay(new URL(`recordings/${name}.stream.http`, import.meta.url), createReader(reading));
+const join = (chunks: Chunk[], type: 'text' | 'reasoning' | 'tool_call_arguments'): string =>
+  chunks.flatMap((chunk) => (chunk.type === type ? [chunk.delta] : [])).join('');
+const finishOf = (chunks: Chunk[]) => chunks.at(-1);
+
+describe('a streamed answer', () => {
+  it('begins with the model and ends with what was used', () => {
+    const chunks = read('thoughts');
+    expect(chunks[0]).toEqual({ type: 'start', model: 'gemini-2.5-flash' });
+    expect(join(chunks, 'reasoning')).toContain('Twenty times 17');
+    expect(join(chunks, 'text')).toBe('17 × 23 = 391.');
+    expect(finishOf(chunks)).toEqual({
+      type: 'finish',
+      reason: 'stop',
+      usage: { inputTokens: 14, outputTokens: 129, totalTokens: 143, cachedTokens: 0, reasoningTokens: 120 },
+    });
+  });
+
+  it('counts what tools brought as input, and what the cache had', () => {
+    expect(finishOf(read('grounding'))).toMatchObject({ usage: { inputTokens: 109 } });
+    expect(finishOf(read('cache-usage'))).toMatchObject({ usage: { inputTokens: 12_300, cachedTokens: 10_240 } });
+  });
+
+  it('makes ids for calls that have none, the same each time', () => {
+    const calls = read('parallel-tool-calls').filter(({ type }) => type === 'tool_call');
+    expect(calls).toEqual([
+      { type: 'tool_call', callId: 'call_xK4eaZ3vO5mAkdUPz8eT2Ac_0', name: 'get_weather' },
+      { type: 'tool_call', callId: 'call_xK4eaZ3vO5mAkdUPz8eT2Ac_1', name: 'get_time' },
+    ]);
+    expect(join(read('parallel-tool-calls'), 'tool_call_arguments')).toBe('{"city":"Bern","days":1}{}');
+    expect(read('tool-call-signed')).toContainEqual({ type: 'tool_call', callId: 'fc_8123', name: 'get_weather' });
+  });
+
+  it('gives signatures before the call they seal, and behind the text, to the letter', () => {
+    const signed = read('tool-call-signed').map(({ type }) => type);
+    expect(signed.indexOf('reasoning_seal')).toBe(signed.indexOf('tool_call') - 1);
+    const text = read('signed-text');
+    expect(text.at(-2)).toEqual({
+      type: 'reasoning_seal',
+      format: 'google-gemini-v1',
+      encryptedContent: 'CiQB0e2Kb1Xo9m3sYJ7tVQ+hPz/8LrWqkD5fGcNvTb2xUyEiMZ0KbgHR7tp9Zq4w==',
+    });
+  });
+
+  it('gives custom tools and groups back as they were offered', () => {
+    const custom = read('custom-tool', { tools: new Map([['run_python', { name: 'run_python', kind: 'custom' }]]) });
+    expect(join(custom, 'tool_call_arguments')).toBe('print("ü")\n');
+    const offered = new Map([
+      ['crm__find_customer', { name: 'find_customer', kind: 'function' as const, namespace: 'crm' }],
+    ]);
+    expect(read('namespace-tool', { tools: offered })).toContainEqual(
+      expect.objectContaining({ type: 'tool_call', name: 'find_customer', namespace: 'crm' }),
+    );
+  });
+
+  it('cites by characters, though the provider counts bytes', () => {
+    const chunks = read('grounding', { searches: true });
+    const text = join(chunks, 'text');
+    const found = chunks.flatMap((chunk) => (chunk.type === 'annotation' ? [chunk.annotation] : []));
+    expect(
+      found.map(({ url, start_index: start, end_index: end }) => [url, text.slice(Number(start), Number(end))]),
+    ).toEqual([
+      ['https://peaks.example/eiger', 'Der Eiger ist 3967 m hoch – größer als gedacht.'],
+      ['https://peaks.example/eiger', 'Er steht im Berner Oberland.'],
+      ['https://bern.example/oberland', 'Er steht im Berner Oberland.'],
+    ]);
+    expect(chunks).toContainEqual(
+      expect.objectContaining({
+        type: 'item_done',
+        item: expect.objectContaining({
+          type: 'web_search_call',
+          action: expect.objectContaining({ queries: ['Eiger Höhe', 'Eiger Lage'] }),
+        }),
+      }),
+    );
+  });
+
+  it('gives pictures and log probabilities', () => {
+    expect(read('image')).toContainEqual(
+      expect.objectContaining({
+        item: expect.objectContaining({ type: 'image_generation_call', status: 'completed' }),
+      }),
+    );
+    expect(read('logprobs').find(({ type }) => type === 'text')).toMatchObject({
+      delta: 'Yes',
+      logprobs: [
+        { token: 'Yes', logprob: -0.1, bytes: [89, 101, 115], top_logprobs: [{ token: 'Yes' }, { token: 'No' }] },
+      ],
+    });
+  });
+
+  it.each([
+    ['tool-call', { reason: 'tool_calls' }],
+    ['length', { reason: 'length' }],
+    ['length-in-thoughts', { reason: 'length', usage: expect.objectContaining({ reasoningTokens: 50 }) }],
+    ['safety', { reason: 'content_filter' }],
+    ['recitation', { reason: 'content_filter' }],
+    ['other-reason', { reason: 'stop', dropped: ['finishReason (OTHER)'] }],
+    ['unknown-parts', { dropped: ['parts[].executableCode', 'parts[].codeExecutionResult', 'weather'] }],
+  ])('ends as it ended: %s', (name, expected) => {
+    expect(finishOf(read(name))).toMatchObject(expected);
+  });
+
+  it('is cut when it stops before it says why', () => {
+    const reader = createReader({});
+    reader.read({ event: '', data: '{"candidates":[{"content":{"parts":[{"text":"Hel"}]}}]}' });
+    expect(reader.end()).toEqual([]);
+  });
+
+  it.each([
+    'not JSON',
+    '7',
+    '{"candidates":[{"content":{"parts":[null]}}]}',
+    '{"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]}',
+  ])('makes no sense: %s', (data) => {
+    expect(() => createReader({}).read({ event: '', data })).toThrow(
+      expect.objectContaining({ kind: 'upstream_failed', retryable: true }),
+    );
+  });
+});
+
+it('reads a stream that came as a list', () => {
+  const events = [
+    { candidates: [{ content: { parts: [{ text: 'a' }] } }] },
+    { candidates: [{ content: { parts: [{ text: 'b' }] }, finishReason: 'STOP' }] },
+  ];
+  expect(join(readWhole(events, {}), 'text')).toBe('ab');
+});

@@ -1,0 +1,116 @@
+import type { Chunk, FinishReason } from '../../domain/chunks.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { Frame, Reader } from '../provider.ts';
+import { readUpstreamErrorObject } from '../upstream-error.ts';
+import { readGrounding } from './grounding.ts';
+import { PartReader } from './part-reader.ts';
+import { readFinishReason, readUsage } from './usage.ts';
+import type { Answer, Candidate, Reading } from './wire.ts';
+
+/** Reads a stream of answers, each with the parts that are new. The end of the body is the end of the answer. */
+export const createReader = (reading: Reading): Reader => new AnswerReader(reading);
+
+/** Reads a whole answer: an event of a stream that has everything. */
+export function readWhole(body: unknown, reading: Reading): Chunk[] {
+  const reader = new AnswerReader(reading);
+  const chunks: Chunk[] = [];
+  // Without `alt=sse` a stream is a list of events.
+  for (const answer of Array.isArray(body) ? body : [body]) reader.take(answer, chunks);
+  chunks.push(...reader.end());
+  if (chunks.at(-1)?.type !== 'finish') throw senseless('The provider answered without a finished candidate.');
+  return chunks;
+}
+
+const senseless = (message: string, cause?: unknown) =>
+  new GatewayError('upstream_failed', message, { retryable: true, cause });
+
+const answerFields = new Set([
+  ...['candidates', 'usageMetadata', 'modelVersion', 'responseId', 'promptFeedback', 'createTime', 'error'],
+]);
+const candidateFields = new Set([
+  ...['content', 'finishReason', 'finishMessage', 'index', 'groundingMetadata', 'citationMetadata', 'safetyRatings'],
+  ...['logprobsResult', 'avgLogprobs', 'tokenCount'],
+]);
+
+/** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
+class AnswerReader implements Reader {
+  private readonly dropped = new Set<string>();
+  private readonly parts: PartReader;
+  private begun = false;
+  private ended = false;
+  private usage: Record<string, unknown> | undefined;
+  private grounding: Record<string, unknown> | undefined;
+  private reason: FinishReason | undefined;
+
+  constructor(reading: Reading) {
+    this.parts = new PartReader(reading, this.dropped);
+  }
+
+  read({ data }: Frame): Chunk[] {
+    if (data === '' || this.ended) return [];
+    let answer: unknown;
+    try {
+      answer = JSON.parse(data);
+    } catch (cause) {
+      throw senseless('The provider sent a stream event that is not JSON.', cause);
+    }
+    const chunks: Chunk[] = [];
+    this.take(answer, chunks);
+    return chunks;
+  }
+
+  take(value: unknown, chunks: Chunk[]): void {
+    if (typeof value !== 'object' || value === null) throw senseless('The provider sent an event that is no object.');
+    const answer = value as Answer;
+    if (answer.error) throw readUpstreamErrorObject(answer.error, 200);
+    if (!this.begun) {
+      this.begun = true;
+      const { modelVersion: model, responseId: id } = answer;
+      if (typeof id === 'string' && id !== '') this.parts.answerId = id;
+      chunks.push(typeof model === 'string' ? { type: 'start', model } : { type: 'start' });
+    }
+    for (const name in answer) if (!answerFields.has(name) && answer[name]) this.dropped.add(name);
+    if (answer.usageMetadata) this.usage = answer.usageMetadata;
+    const blocked = answer.promptFeedback?.blockReason;
+    if (blocked) {
+      throw new GatewayError('content_policy', `The provider refused the prompt (${String(blocked)}).`, {
+        providerCode: String(blocked),
+      });
+    }
+    for (const candidate of Array.isArray(answer.candidates) ? (answer.candidates as Candidate[]) : []) {
+      if (Number(candidate?.index ?? 0) > 0) this.dropped.add(`candidates[${String(candidate.index)}]`);
+      else this.readCandidate(candidate, chunks);
+    }
+  }
+
+  end(): Chunk[] {
+    if (this.ended || this.reason === undefined) return []; // without a reason the stream was cut
+    this.ended = true;
+    const chunks: Chunk[] = [];
+    if (this.grounding) {
+      readGrounding(this.grounding, this.parts.text, this.parts.textIsLast, chunks, this.dropped);
+    }
+    const isCall = this.reason === 'stop' && this.parts.hasCalls;
+    const finish: Chunk = { type: 'finish', reason: isCall ? 'tool_calls' : this.reason };
+    const counts = readUsage(this.usage);
+    if (counts) finish.usage = counts;
+    if (this.dropped.size > 0) finish.dropped = [...this.dropped];
+    chunks.push(finish);
+    return chunks;
+  }
+
+  private readCandidate(candidate: Candidate, chunks: Chunk[]): void {
+    for (const name in candidate) if (!candidateFields.has(name) && candidate[name]) this.dropped.add(name);
+    const parts = candidate.content?.parts;
+    if (Array.isArray(parts)) {
+      for (const part of parts) this.parts.read(part, candidate.logprobsResult, chunks);
+    }
+    // It may come on every event, each time with all that was found so far.
+    if (candidate.groundingMetadata) this.grounding = candidate.groundingMetadata as Record<string, unknown>;
+    const sources = (candidate.citationMetadata as { citationSources?: unknown } | undefined)?.citationSources;
+    if (Array.isArray(sources) && sources.length > 0) this.dropped.add('citationMetadata.citationSources');
+    if (typeof candidate.finishReason === 'string') {
+      this.reason = readFinishReason(candidate.finishReason, candidate.finishMessage, this.dropped);
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import type {
+  AgentMessageItem,
+  CustomToolCallItem,
+  CustomToolCallOutputItem,
+  FunctionCallItem,
+  FunctionCallOutputItem,
+  InputItem,
+  MessageItem,
+  ReasoningEffort,
+  ReasoningItem,
+  Tool,
+} from '../../domain/items.ts';
+import { dropUnknown, refuse, refuseReference } from '../draft.ts';
+import { upstreamName } from '../tool-box.ts';
+import { type GeminiDraft, writeParts } from './parts.ts';
+import type { Content, Part } from './wire.ts';
+
+/** What the opaque fields of a reasoning item must be marked with to come back here. */
+export const reasoningFormat = 'google-gemini-v1';
+
+/** Stands for the signature of a call that another model made; newer models refuse a call without one. */
+const noSignature = 'skip_thought_signature_validator';
+
+/** What `instructions` and `input` say: the system text, turns, and what control items change elsewhere in the request. */
+export class Conversation {
+  readonly system: Part[] = [];
+  readonly contents: Content[] = [];
+  /** Tools of `additional_tools` items, each list with its path. */
+  readonly additionalTools: { tools: readonly Tool[]; path: string }[] = [];
+  /** Of the last `configuration_update`. */
+  effort: ReasoningEffort | undefined;
+  /** Call id → name upstream, which a result must repeat. */
+  readonly names = new Map<string, string>();
+  /** A signature on its way to the part it belongs to. */
+  private signature: string | undefined;
+
+  /** The protocol knows two roles that take turns, so neighbours of one role share a turn. */
+  add(role: Content['role'], parts: readonly Part[]): void {
+    if (parts.length === 0) return;
+    this.settle();
+    this.push(role, parts);
+  }
+
+  /** A signature stands before the call it seals. */
+  addSignature(signature: string): void {
+    this.settle();
+    this.signature = signature;
+  }
+
+  addCall(call: NonNullable<Part['functionCall']>, needsSignature: boolean): void {
+    const last = this.contents.at(-1);
+    const isFirst = last?.role !== 'model' || !last.parts.some((part) => part.functionCall);
+    const signature = this.signature ?? (needsSignature && isFirst ? noSignature : undefined);
+    this.signature = undefined;
+    this.push('model', [
+      signature === undefined ? { functionCall: call } : { functionCall: call, thoughtSignature: signature },
+    ]);
+  }
+
+  /** One that no call follows seals the text before it, and has a part of its own, as it came. */
+  settle(): void {
+    if (this.signature !== undefined) this.push('model', [{ text: '', thoughtSignature: this.signature }]);
+    this.signature = undefined;
+  }
+
+  private push(role: Content['role'], parts: readonly Part[]): void {
+    const last = this.contents.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else this.contents.push({ role, parts: [...parts] });
+  }
+}
+
+// Ids and states of replayed items mean nothing to a server that keeps nothing: they go without a name (choice).
+const known = {
+  message: new Set(['type', 'id', 'role', 'content', 'status', 'model']),
+  reasoning: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'format', 'signature', 'status']),
+  call: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'input', 'namespace', 'status']),
+  output: new Set(['type', 'id', 'call_id', 'output', 'status']),
+  agentMessage: new Set(['type', 'id', 'author', 'recipient', 'content']),
+  additionalTools: new Set(['type', 'id', 'role', 'tools']),
+  configurationUpdate: new Set(['type', 'id', 'reasoning']),
+  image: new Set(['type', 'id', 'status', 'result', 'url']),
+};
+
+/** Writes `instructions` and `input`. @see responses.md section 6.3 */
+export function writeContents(
+  draft: GeminiDraft,
+  instructions: string | null | undefined,
+  input: readonly InputItem[],
+): Conversation {
+  const conversation = new Conversation();
+  if (instructions) conversation.system.push({ text: instructions });
+  for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index);
+  conversation.settle();
+  return conversation;
+}
+
+function writeItem(draft: GeminiDraft, conversation: Conversation, item: InputItem, index: number): void {
+  const place = () => `input[${index}]`;
+  switch (item.type) {
+    case 'message': {
+      dropUnknown(draft, item, known.message, place);
+      const { role, content } = item as MessageItem;
+      const parts = writeParts(draft, content, `input[${index}].content`);
+      if (role === 'user') conversation.add('user', parts);
+      else if (role === 'assistant') conversation.add('model', parts);
+      else if (parts.every((part) => part.text !== undefined)) conversation.system.push(...parts);
+      else throw refuse(draft, place(), 'An image or file in a system message');
+      return;
+    }
+    case 'reasoning':
+      dropUnknown(draft, item, known.reasoning, place);
+      writeReasoning(draft, conversation, item as ReasoningItem, place);
+      return;
+    case 'function_call':
+    case 'custom_tool_call':
+      dropUnknown(draft, item, known.call, place);
+      writeCall(draft, conversation, item as FunctionCallItem | CustomToolCallItem, place);
+      return;
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      dropUnknown(draft, item, known.output, place);
+      writeOutput(draft, conversation, item as FunctionCallOutputItem | CustomToolCallOutputItem, index);
+      return;
+    case 'agent_message': {
+      dropUnknown(draft, item, known.agentMessage, place);
+      const { author, recipient, content } = item as AgentMessageItem;
+      const parts = writeParts(draft, content, `input[${index}].content`);
+      if (parts.length > 0) conversation.add('user', [{ text: `[Message from ${author} to ${recipient}]` }, ...parts]);
+      return;
+    }
+    case 'image_generation_call': {
+      dropUnknown(draft, item, known.image, place);
+      const { result } = item as { result?: unknown };
+      if (typeof result === 'string')
+        conversation.add('model', [{ inlineData: { mimeType: imageType(result), data: result } }]);
+      else draft.dropped.push(`input[${index}] (${item.type})`);
+      return;
+    }
+    case 'additional_tools':
+      dropUnknown(draft, item, known.additionalTools, place);
+      conversation.additionalTools.push({ tools: item.tools as Tool[], path: `input[${index}].tools` });
+      return;
+    case 'configuration_update':
+      dropUnknown(draft, item, known.configurationUpdate, place);
+      conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
+      return;
+    case 'compaction':
+    case 'context_compaction':
+    case 'web_search_call': // what was found stands in the text
+      draft.dropped.push(`input[${index}] (${item.type})`);
+      return;
+    default:
+      if (item.type === 'item_reference') throw refuseReference(draft, place(), item.id);
+      if (item.type.startsWith('router:')) draft.dropped.push(`input[${index}] (${item.type})`);
+      else throw refuse(draft, place(), `An item of type ${item.type}`);
+  }
+}
+
+/** By the first bytes, which base64 shows as letters. */
+function imageType(data: string): string {
+  if (data.startsWith('/9j/')) return 'image/jpeg';
+  return data.startsWith('UklGR') ? 'image/webp' : 'image/png';
+}
+
+/** Signatures go back to who made them, to the letter; thoughts themselves are not asked for again. */
+function writeReasoning(
+  draft: GeminiDraft,
+  conversation: Conversation,
+  item: ReasoningItem,
+  place: () => string,
+): void {
+  if (item.format === reasoningFormat) {
+    if (item.encrypted_content) conversation.addSignature(item.encrypted_content);
+    return;
+  }
+  draft.dropped.push(`${place()} (reasoning, ${item.format ?? 'unsigned'})`);
+}
+
+function writeCall(
+  draft: GeminiDraft,
+  conversation: Conversation,
+  item: FunctionCallItem | CustomToolCallItem,
+  place: () => string,
+): void {
+  const { call_id: id } = item;
+  const name = upstreamName(item.name, item.namespace);
+  conversation.names.set(id, name);
+  const args = item.type === 'custom_tool_call' ? { input: item.input } : readArguments(draft, item, place);
+  const call = draft.dialect.call_ids ? { id, name, args } : { name, args };
+  conversation.addCall(call, draft.traits.thinking === 'level');
+}
+
+/** The protocol takes an object alone; a model that wrote something else must still see what it wrote. */
+function readArguments(draft: GeminiDraft, item: FunctionCallItem, place: () => string): object {
+  if (item.arguments === '') return {};
+  const value = readObject(item.arguments);
+  if (value) return value;
+  draft.dropped.push(`${place()}.arguments (not a JSON object; sent as text)`);
+  return { arguments: item.arguments };
+}
+
+function readObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A result is an object; text is wrapped into one, and pictures stand behind it. */
+function writeOutput(
+  draft: GeminiDraft,
+  conversation: Conversation,
+  item: FunctionCallOutputItem | CustomToolCallOutputItem,
+  index: number,
+): void {
+  const { call_id: id, output } = item;
+  const name = conversation.names.get(id) ?? id;
+  const parts = typeof output === 'string' ? [] : writeParts(draft, output, `input[${index}].output`);
+  const text = typeof output === 'string' ? output : parts.flatMap((part) => part.text ?? []).join('\n');
+  const response = (item.type === 'function_call_output' && readObject(text)) || { output: text };
+  const result = draft.dialect.call_ids ? { id, name, response } : { name, response };
+  conversation.add('user', [{ functionResponse: result }, ...parts.filter((part) => part.text === undefined)]);
+}

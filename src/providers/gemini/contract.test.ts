@@ -1,0 +1,41 @@
+import type { ResponseRequest } from '../../domain/request.ts';
+import { testWire } from '../contract.ts';
+import { gemini } from './index.ts';
+
+const withTools = (tools: NonNullable<ResponseRequest['tools']>): ResponseRequest => ({
+  input: [{ type: 'message', role: 'user', content: 'hello' }],
+  tools,
+});
+
+testWire(gemini, new URL('recordings', import.meta.url), {
+  requests: {
+    'custom-tool': withTools([{ type: 'custom', name: 'run_python' }]),
+    'namespace-tool': withTools([
+      {
+        type: 'namespace',
+        name: 'crm',
+        description: 'Customers.',
+        tools: [{ type: 'function', name: 'find_customer' }],
+      },
+    ]),
+    grounding: withTools([{ type: 'web_search' }]),
+  },
+  errors: {
+    'bad-key.http': 'upstream_failed',
+    'bad-request.http': 'upstream_rejected',
+    'blocked-prompt.stream.http': 'content_policy',
+    'prompt-blocked.whole.http': 'content_policy',
+    'deadline.http': 'upstream_timeout',
+    'error-midway.stream.http': 'upstream_overloaded',
+    'internal.http': 'upstream_failed',
+    'list-of-errors.http': 'rate_limited',
+    'location.http': 'upstream_failed',
+    'malformed-call.stream.http': 'upstream_failed',
+    'call-malformed.whole.http': 'upstream_failed',
+    'not-found.http': 'upstream_failed',
+    'overloaded.http': 'upstream_overloaded',
+    'permission.http': 'upstream_failed',
+    'quota.http': 'rate_limited',
+    'too-long.http': 'context_length_exceeded',
+  },
+});

@@ -1,0 +1,16 @@
+import { defineWire } from '../provider.ts';
+import { readUpstreamError } from '../upstream-error.ts';
+import { createReader, readWhole } from './chunks.ts';
+import { readDialect } from './dialect.ts';
+import { writeRequest } from './request.ts';
+
+/** Google's `generateContent`. */
+export const gemini = defineWire({
+  id: 'gemini',
+  checkDialect: readDialect,
+  authorize: (apiKey) => ({ 'x-goog-api-key': apiKey }),
+  writeRequest,
+  createReader,
+  readWhole,
+  readError: readUpstreamError,
+});

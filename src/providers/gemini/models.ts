@@ -1,0 +1,52 @@
+import type { ReasoningEffort } from '../../domain/items.ts';
+import { type Dialect, levels } from './dialect.ts';
+
+export interface ModelTraits {
+  /** `budget`: a number of tokens between `least` and `most`; `level`: a word. */
+  thinking: 'budget' | 'level' | 'none';
+  /** The smallest budget that thinks. 0 stands beside it as "not at all" where `canStop`. */
+  least: number;
+  most: number;
+  canStop: boolean;
+  levels: readonly ReasoningEffort[];
+}
+
+const budget = (least: number, most: number, canStop: boolean): ModelTraits => ({
+  thinking: 'budget',
+  least,
+  most,
+  canStop,
+  levels: [],
+});
+const level = (...known: ReasoningEffort[]): ModelTraits => ({
+  thinking: 'level',
+  least: 0,
+  most: 0,
+  canStop: false,
+  levels: known,
+});
+
+/** By the beginning of the model's name; the first that fits counts. From the provider's guide to thinking, 2026-11. */
+const families: readonly [RegExp, ModelTraits][] = [
+  [/^gemini-2\.5-pro/, budget(128, 32_768, false)],
+  [/^gemini-2\.5-flash-lite/, budget(512, 24_576, true)],
+  [/^gemini-2\.5-flash-image/, { ...budget(0, 0, true), thinking: 'none' }],
+  [/^gemini-2\.5/, budget(1, 24_576, true)],
+  [/^gemini-(?:1|2\.0)|^gemma|^learnlm/, { ...budget(0, 0, true), thinking: 'none' }],
+  [/^gemini-3(?:\.\d+)?-pro/, level('low', 'high')],
+  [/^gemini-/, level(...levels)],
+];
+
+const unknown = budget(1, 24_576, true);
+
+/** What a model can do, by its name, unless the operator knows better. */
+export function readTraits(dialect: Dialect, model: string): ModelTraits {
+  const name = model.replace(/^.*\//, '');
+  const traits = families.find(([pattern]) => pattern.test(name))?.[1] ?? unknown;
+  return {
+    ...traits,
+    thinking: dialect.thinking === 'auto' ? traits.thinking : dialect.thinking,
+    most: traits.most || unknown.most,
+    levels: dialect.levels.length > 0 ? dialect.levels : traits.levels.length > 0 ? traits.levels : levels,
+  };
+}

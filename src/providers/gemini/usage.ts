@@ -1,0 +1,49 @@
+import type { FinishReason } from '../../domain/chunks.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { type Usage, usage } from '../../domain/usage.ts';
+
+/** @returns undefined when nothing was reported. @see responses.md section 6.3 */
+export function readUsage(counts: Record<string, unknown> | undefined): Usage | undefined {
+  if (!counts || typeof counts.promptTokenCount !== 'number') return undefined;
+  const input = count(counts.promptTokenCount) + count(counts.toolUsePromptTokenCount);
+  const thoughts = count(counts.thoughtsTokenCount);
+  const output = count(counts.candidatesTokenCount) + thoughts;
+  return usage({
+    inputTokens: input,
+    outputTokens: output,
+    cachedTokens: count(counts.cachedContentTokenCount),
+    reasoningTokens: thoughts,
+    ...(typeof counts.totalTokenCount === 'number' ? { totalTokens: counts.totalTokenCount } : undefined),
+  });
+}
+
+const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
+
+const filtered = new Set([
+  ...['SAFETY', 'RECITATION', 'LANGUAGE', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII'],
+  ...['IMAGE_SAFETY', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION'],
+]);
+const broken = new Set([
+  ...['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MISSING_THOUGHT_SIGNATURE'],
+  'MALFORMED_RESPONSE',
+]);
+
+/**
+ * @param message what the provider says of it
+ * @param dropped gets a reason that the interface has no word for
+ * @throws {GatewayError} `upstream_failed` when the model's answer is no use
+ */
+export function readFinishReason(reason: string, message: unknown, dropped: Set<string>): FinishReason {
+  if (reason === 'STOP') return 'stop';
+  if (reason === 'MAX_TOKENS') return 'length';
+  if (filtered.has(reason)) return 'content_filter';
+  if (broken.has(reason)) {
+    const words = typeof message === 'string' ? `: ${message.slice(0, 300)}` : '.';
+    throw new GatewayError('upstream_failed', `The model ended with ${reason}${words}`, {
+      retryable: true,
+      providerCode: reason,
+    });
+  }
+  dropped.add(`finishReason (${reason})`);
+  return 'stop';
+}

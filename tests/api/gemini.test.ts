@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ResponseObject } from '../../src/domain/response.ts';
+import { type Answer, json, recording } from '../../src/testing/answers.ts';
+import { type AskOptions, type Lab, type Mode, openLab } from './lab.ts';
+
+let lab: Lab;
+beforeAll(async () => {
+  lab = await openLab();
+});
+afterAll(() => lab.close());
+
+const folder = new URL('../../src/providers/gemini/recordings/', import.meta.url);
+const recorded = (name: string, mode: Mode): Answer =>
+  recording(new URL(`${name}.${mode === 'streamed' ? 'stream' : 'whole'}.http`, folder));
+const ask = (mode: Mode, options?: AskOptions) => lab.ask({ wire: 'gemini', mode }, options);
+const withMetadata = { headers: { 'x-router-metadata': 'enabled' } };
+const lastBody = () => lab.upstream.requests.at(-1)!.body as { contents: { role: string; parts: object[] }[] };
+
+describe.each<Mode>(['buffered', 'streamed'])('a conversation with signatures, %s', (mode) => {
+  it('goes back to its provider to the letter, and a tool is answered', async () => {
+    lab.upstream.always(recorded('tool-call-signed', mode));
+    const tools = [{ type: 'function', name: 'get_weather', parameters: { type: 'object' } }];
+    const first = (await ask(mode, { body: { tools } })).response as ResponseObject;
+    expect(first.output.map(({ type }) => type)).toEqual(['reasoning', 'function_call']);
+
+    lab.upstream.always(recorded('text', mode));
+    const result = { type: 'function_call_output', call_id: 'fc_8123', output: '7 degrees' };
+    const input = [{ role: 'user', content: 'Weather?' }, ...first.output, result];
+    const second = (await ask(mode, { body: { tools, input }, ...withMetadata })).response as ResponseObject;
+    expect(second.status).toBe('completed');
+    expect(second.router_metadata?.params).not.toHaveProperty('dropped_fields');
+    expect(lastBody().contents).toEqual([
+      { role: 'user', parts: [{ text: 'Weather?' }] },
+      {
+        role: 'model',
+        parts: [
+          {
+            functionCall: { id: 'fc_8123', name: 'get_weather', args: { city: 'Bern', days: 2 } },
+            thoughtSignature: 'CiQB0e2Kb1Xo9m3sYJ7tVQ+hPz/8LrWqkD5fGcNvTb2xUyEiMZ0KbgHR7tp9Zq4w==',
+          },
+        ],
+      },
+      {
+        role: 'user',
+        parts: [{ functionResponse: { id: 'fc_8123', name: 'get_weather', response: { output: '7 degrees' } } }],
+      },
+    ]);
+  });
+
+  it('leaves out what another provider sealed, and says so', async () => {
+    lab.upstream.always(recorded('text', mode));
+    const reasoning = { type: 'reasoning', summary: [], signature: 'EqQBCg', format: 'anthropic-claude-v1' };
+    const input = [{ role: 'user', content: 'a' }, reasoning, { role: 'user', content: 'b' }];
+    const { response } = await ask(mode, { body: { input }, ...withMetadata });
+    expect((response as ResponseObject).router_metadata?.params).toMatchObject({
+      dropped_fields: ['input[1] (reasoning, anthropic-claude-v1)'],
+    });
+    expect(JSON.stringify(lastBody())).not.toContain('EqQBCg');
+  });
+});
+
+it.each<[Mode, string]>([
+  ['buffered', '/v1/models/m:generateContent'],
+  ['streamed', '/v1/models/m:streamGenerateContent?alt=sse'],
+])('asks at the path of the protocol with its key, %s', async (mode, path) => {
+  lab.upstream.always(recorded('text', mode));
+  await ask(mode, { body: { user: 'ada@example.org' } });
+  const request = lab.upstream.requests.at(-1)!;
+  expect(request.path).toBe(path);
+  expect(request.headers).toMatchObject({ 'x-goog-api-key': expect.stringMatching(/^sk-upstream-secret/) });
+  expect(request.headers).not.toHaveProperty('authorization');
+  expect(request.text).not.toContain('ada@');
+});
+
+describe.each<Mode>(['buffered', 'streamed'])('a failure, %s', (mode) => {
+  it.each([
+    ['overloaded', 529, 'provider_overloaded', null],
+    ['quota', 429, 'rate_limit_exceeded', '32'],
+    ['bad-key', 502, 'provider_unavailable', null],
+    ['too-long', 400, 'context_length_exceeded', null],
+    ['bad-request', 400, 'invalid_request', null],
+  ])('keeps its meaning: %s', async (name, status, type, wait) => {
+    lab.upstream.always(recording(new URL(`${name}.http`, folder)));
+    const outcome = await ask(mode);
+    expect(outcome.status).toBe(status);
+    expect(outcome.envelope?.error.metadata).toMatchObject({ error_type: type });
+    if (wait !== null) expect(outcome.headers.get('retry-after')).toBe(wait);
+  });
+
+  it('is told when the provider refuses the prompt', async () => {
+    lab.upstream.always(recording(new URL('blocked-prompt.stream.http', folder)));
+    const outcome = await ask(mode);
+    expect(outcome.status).toBe(400);
+    expect(outcome.envelope?.error).toMatchObject({
+      message: 'The provider refused the prompt (PROHIBITED_CONTENT).',
+      metadata: { error_type: 'content_policy_violation', provider_code: 'PROHIBITED_CONTENT' },
+    });
+  });
+
+  it('midway never passes for an end', async () => {
+    lab.upstream.always(recording(new URL('error-midway.stream.http', folder)));
+    const outcome = await ask(mode);
+    if (mode === 'buffered') expect(outcome.status).toBe(529);
+    else expect(outcome.response).toMatchObject({ status: 'failed', error_type: 'provider_overloaded' });
+  });
+});
+
+it('cannot be led to another path by the name of a model', async () => {
+  const { upstream } = lab;
+  const wild = await openLab({
+    providers: [{ id: 'g', wire: 'gemini', base_url: upstream.url, api_key: 'k', models: [{ model: 'g/*' }] }],
+  });
+  upstream.always(recorded('text', 'buffered'));
+  await wild.ask({ wire: 'gemini', mode: 'buffered' }, { model: 'g/../../files?key=x#' });
+  expect(upstream.requests.at(-1)!.path).toBe('/v1/models/..%2F..%2Ffiles%3Fkey%3Dx%23:generateContent');
+  await wild.close();
+});
+
+it('is not upset by an answer without sense', async () => {
+  for (const body of [
+    {},
+    { candidates: 'x' },
+    { candidates: [{ finishReason: 'STOP', content: { parts: [7] } }] },
+    [],
+  ]) {
+    lab.upstream.always(json(body));
+    expect((await ask('buffered')).status).toBe(502);
+  }
+});
