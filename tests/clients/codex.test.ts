@@ -5,6 +5,7 @@ import { wires } from '../../src/providers/index.ts';
 import type { Target } from '../../src/providers/provider.ts';
 import { type BackEndKind, backEndKinds, startBackEnds } from './back-end.ts';
 import { CodexSeat, findCodex, patienceMs } from './codex-cli.ts';
+import type { Turn } from './turn.ts';
 
 const found = findCodex();
 const codex = 'program' in found ? found.program : undefined;
@@ -97,14 +98,16 @@ describe.skipIf(!codex).each(backEnds?.all ?? [])(
       expect(served).toMatchObject({ code: 0 });
     });
 
-    it('tells what went wrong when the provider fails', async () => {
+    it.each<[string, Turn, string]>([
+      ['before it answers', { fail: { status: 500, message: 'The engine is on fire.' } }, 'The engine is on fire.'],
+      ['in the middle', { text: 'One two three four.', after: 'failure' }, 'The server had an error.'],
+    ])('tells what went wrong when the provider fails %s', async (_when, turn, message) => {
       await using seat = new CodexSeat(codex!);
 
-      const prompt = backEnd.script('Hello.', { fail: { status: 500, message: 'The engine is on fire.' } });
-      const run = await seat.exec(backEnd, prompt, settings);
+      const run = await seat.exec(backEnd, backEnd.script('Hello.', turn), settings);
 
       expect(run.code).not.toBe(0);
-      expect(JSON.stringify(run.events)).toContain('The engine is on fire.');
+      expect(JSON.stringify(run.events)).toContain(message);
       expect(run.events.at(-1)?.type).toBe('turn.failed');
     });
   },
