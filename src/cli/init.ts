@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { keyVariable, knownProviders } from '../config/known-providers.ts';
 import { showPath } from '../config/load.ts';
-import { knownProviders } from './known-providers.ts';
-import { findLocalServers, localServers } from './local-servers.ts';
+import { findLocalServers, localServers } from '../config/local-servers.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 import { writeConfig } from './write-config.ts';
 
@@ -22,7 +22,10 @@ export async function init(terminal: Terminal, options: InitOptions, servers = l
   const { stdout, env, cwd } = terminal;
   const file = resolve(cwd, options.output ?? 'headgate.yaml');
   const shown = showPath(file, cwd);
-  const providers = knownProviders.filter((provider) => env[provider.env]);
+  const providers = knownProviders.flatMap((provider) => {
+    const variable = provider.discover && provider.baseUrl ? keyVariable(provider, env) : undefined;
+    return variable === undefined ? [] : [{ ...provider, variable }];
+  });
   const found = await findLocalServers(servers);
 
   try {
@@ -36,8 +39,7 @@ export async function init(terminal: Terminal, options: InitOptions, servers = l
   }
 
   stdout.write(`Wrote ${shown}.\n`);
-  for (const { name, env: variable, id } of providers)
-    stdout.write(`  ${name}: key in ${variable}, models as ${id}/…\n`);
+  for (const { name, variable, id } of providers) stdout.write(`  ${name}: key in ${variable}, models as ${id}/…\n`);
   for (const { name, baseUrl, models, id } of found) {
     const count = models.length === 1 ? '1 model' : `${models.length} models`;
     stdout.write(`  ${name}: answers at ${baseUrl} with ${count}, as ${id}/…\n`);

@@ -1,9 +1,19 @@
 import type { LoadedConfig } from '../config/load.ts';
+import {
+  findLocalServers,
+  findUnconfigured,
+  type LocalServer,
+  localServers,
+  withLocalServers,
+} from '../config/local-servers.ts';
 import type { Config } from '../config/schema.ts';
 import { watchConfig } from '../config/watch.ts';
 import type { Gateway } from '../gateway.ts';
 import { CommandError, paint, readMessage, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
+
+/** How long model servers of this machine have to say that they are there. */
+const LOCAL_MS = 300;
 
 /** `npx` passes Ctrl-C on to us, who have it from the terminal already: within this time it is one and the same. */
 const sameInterruptMs = 100;
@@ -14,10 +24,25 @@ const sameInterruptMs = 100;
  * @returns the exit code
  * @throws {CommandError} when the gateway cannot start
  */
-export async function start(terminal: Terminal, load: () => LoadedConfig): Promise<number> {
+export async function start(
+  terminal: Terminal,
+  read: () => LoadedConfig,
+  servers: readonly LocalServer[] = localServers,
+): Promise<number> {
   const { stderr } = terminal;
-  const loaded = load();
+  const written = read();
+  const local = await findLocalServers(findUnconfigured(written, servers), LOCAL_MS);
+  const load = () => withLocalServers(read(), local); // found once, at the start
+  const loaded = withLocalServers(written, local);
   for (const warning of loaded.warnings) stderr.write(`headgate: ${warning}\n`);
+  for (const { id, variable } of loaded.discovered) {
+    stderr.write(`headgate: ${variable} is set: models of ${id} as ${id}/… (catalog.auto_discover)\n`);
+  }
+  for (const { id, name, baseUrl, models } of local) {
+    stderr.write(
+      `headgate: ${name} answers at ${baseUrl}: ${models.length} models, as ${id}/… (catalog.auto_discover)\n`,
+    );
+  }
   const signals = listenForSignals(loaded.config, stderr);
   const opening = open(loaded, terminal);
   // From now on: a SIGHUP that comes before the gateway is up must not end it.

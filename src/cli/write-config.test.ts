@@ -5,18 +5,23 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { knownProviders } from '../config/known-providers.ts';
 import { loadConfig } from '../config/load.ts';
-import { knownProviders } from './known-providers.ts';
-import { type FoundServer, findLocalServers, localServers } from './local-servers.ts';
+import { type FoundServer, findLocalServers, localServers } from '../config/local-servers.ts';
 import { writeConfig } from './write-config.ts';
+
+const writable = knownProviders.flatMap((provider) => {
+  const [variable] = provider.env;
+  return variable !== undefined && provider.discover ? [{ ...provider, variable }] : [];
+});
 
 /** Loads what was written, with every variable set that it asks for. */
 function load(text: string) {
   const cwd = mkdtempSync(join(tmpdir(), 'headgate-init-'));
   writeFileSync(join(cwd, 'headgate.yaml'), text);
-  const names = [...knownProviders.map((provider) => provider.env), 'HEADGATE_MASTER_KEY', 'HEADGATE_KEY'];
+  const names = [...writable.map(({ variable }) => variable), 'HEADGATE_MASTER_KEY', 'HEADGATE_KEY'];
   const env = Object.fromEntries(names.map((name) => [name, `value-of-${name}`]));
-  const { config, warnings } = loadConfig({ env, cwd });
+  const { config, warnings } = loadConfig({ env: { ...env, HEADGATE_CATALOG_AUTO_DISCOVER: 'false' }, cwd });
   rmSync(cwd, { recursive: true });
   expect(warnings).toEqual([]);
   return config;
@@ -35,10 +40,11 @@ async function withServer<Result>(listener: RequestListener, use: (port: number)
 
 describe('the file that init writes', () => {
   it('loads with every provider we know, each with its key', () => {
-    const { providers } = load(writeConfig(knownProviders, []));
-    expect(providers.map(({ id }) => id)).toEqual([...knownProviders.map(({ id }) => id), 'simulator']);
-    for (const { id, env } of knownProviders) {
-      expect(providers.find((provider) => provider.id === id)?.api_key).toBe(`value-of-${env}`);
+    const { providers } = load(writeConfig(writable, []));
+    expect(providers.map(({ id }) => id)).toEqual([...writable.map(({ id }) => id), 'simulator']);
+    for (const { id, variable, wire, baseUrl } of writable) {
+      const entry = { api_key: `value-of-${variable}`, wire, base_url: baseUrl };
+      expect(providers.find((provider) => provider.id === id)).toMatchObject(entry);
     }
   });
 
@@ -64,8 +70,10 @@ describe('the file that init writes', () => {
 describe('looking for local servers', () => {
   it('takes what lists models, and nothing else', async () => {
     const answers: Record<string, [number, string]> = {
-      '/good/models': [200, '{"object":"list","data":[{"id":"a"},{"id":7},null,{"id":"b"}]}'],
-      '/empty/models': [200, '{"data":[]}'],
+      '/good/models': [200, '{"object":"list","data":[{"id":"a","object":"model"},{"id":"b","object":"model"}]}'],
+      '/empty/models': [200, '{"object":"list","data":[]}'],
+      '/other/models': [200, '{"data":[{"id":"a"}]}'],
+      '/odd/models': [200, '{"object":"list","data":[{"id":"a","object":"model"},null]}'],
       '/page/models': [200, '<html>'],
       '/null/models': [200, 'null'],
       '/closed/models': [401, '{"data":[]}'],
@@ -77,7 +85,7 @@ describe('looking for local servers', () => {
       },
       (port) =>
         findLocalServers(
-          ['good', 'empty', 'page', 'null', 'closed', 'gone'].map((id) => ({
+          ['good', 'empty', 'other', 'odd', 'page', 'null', 'closed', 'gone'].map((id) => ({
             id,
             name: id,
             baseUrl: `http://127.0.0.1:${port}/${id}`,

@@ -1,5 +1,8 @@
-import type { KnownProvider } from './known-providers.ts';
-import type { FoundServer } from './local-servers.ts';
+import type { KnownProvider } from '../config/known-providers.ts';
+import type { FoundServer } from '../config/local-servers.ts';
+
+/** A provider, and the variable that holds its key. */
+export type ProviderWithKey = KnownProvider & { variable: string };
 
 const header = `# Headgate. Every key, with its default: docs/reference/configuration.md
 # Any value can come from the environment: \${NAME} in a text, or HEADGATE_<PATH>, as in HEADGATE_SERVER_PORT=9000.
@@ -41,7 +44,7 @@ const simulator = `  # Answers offline, always the same: for a first try. Take i
 `;
 
 /** A commented file with what was found. Holds names of variables, never their values. */
-export function writeConfig(providers: readonly KnownProvider[], servers: readonly FoundServer[]): string {
+export function writeConfig(providers: readonly ProviderWithKey[], servers: readonly FoundServer[]): string {
   const entries = [
     ...providers.map((provider) => writeProvider(provider)),
     ...servers.map((server) => writeServer(server)),
@@ -50,12 +53,9 @@ export function writeConfig(providers: readonly KnownProvider[], servers: readon
   return header + entries.join('\n') + (providers.length === 0 ? exampleProvider() : '') + footer;
 }
 
-function writeProvider({ id, name, env, baseUrl, wire }: KnownProvider): string {
-  return `  - id: ${id}
-    name: ${name}
-    wire: ${wire}
-    base_url: ${baseUrl}
-    api_key: \${${env}}
+function writeProvider({ id, name, variable, baseUrl, wire }: ProviderWithKey): string {
+  return `  - id: ${id}                    # ${name}: ${wire} at ${baseUrl}, as the built-in list has it
+    api_key: \${${variable}}
     models:
       - model: ${id}/*            # any model of theirs, as ${id}/<its name>
       # - model: ${id}/some-model   # or one by one, with what you pay: USD per token

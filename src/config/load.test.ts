@@ -230,7 +230,7 @@ providers: [{ id: a, wire: openai-images, models: [{ model: m }] }]
 bootstrap: { keys: [{ key: long-enough, name: n, kind: management, credit_usd: 0 }] }
 `;
     expect(problemsOf(text).sort()).toEqual([
-      '2: catalog: this build does not offer a catalogue of models beyond `providers[].models`; take it out',
+      '2: catalog.builtin: this build does not offer a catalogue of models beyond `providers[].models`; take it out',
       '3: counters.url: this build does not offer counters shared through Redis or Valkey; take it out',
       '4: guardrails: this build does not offer guardrails; take it out',
       '5: providers[0].wire: "openai-images": this build does not offer this wire; take it out',

@@ -5,6 +5,7 @@ import { checkRelations } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
 import { interpolate, type Problem } from './interpolate.ts';
+import { completeProviders, discoverProviders } from './known-providers.ts';
 import { refuseNotOffered } from './not-offered.ts';
 import { formatPath, type Path, setIn } from './path.ts';
 import { type FileTree, readTree } from './read-file.ts';
@@ -29,6 +30,10 @@ export interface LoadedConfig {
   file: string | undefined;
   /** One line each. */
   warnings: string[];
+  /** No provider is configured or discovered: the simulator stands in. */
+  isBare: boolean;
+  /** Providers that nobody configured and whose key stands in the environment. */
+  discovered: { id: string; variable: string }[];
 }
 
 /** A configuration that cannot be used. `problems` are all of them, one line each, and never hold a secret. */
@@ -68,6 +73,7 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
   const found = readOverrides(env, whole, filled.names);
   const overrides = [...found.overrides, ...readFlags(flags)];
   const unplaced = overrides.filter(({ path, value }) => !setIn(whole, path, value));
+  const incomplete = completeProviders(whole, env);
   const refusedLater = refuseNotOffered(whole);
   const checked = checkSchema(whole, (path) => !filled.filled.has(JSON.stringify(path)));
   const config = checked.tree as Config; // it is one when nothing is found below
@@ -78,6 +84,7 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
     ...filled.problems.filter(({ path }) => !findOverride(overrides, path)),
     ...refused.problems,
     ...refusedLater.problems,
+    ...incomplete,
     ...checked.problems.filter(({ path }) => !settled.some((start) => startsWith(path, start))),
     ...found.problems,
     ...unplaced.map(({ path, source }) => ({
@@ -97,8 +104,18 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
   }
 
   config.storage.url = settleStorageUrl(config.storage.url, dataDir, cwd);
-  if (config.providers.length === 0) config.providers = [structuredClone(simulator)];
-  return { config: deepFreeze(config), dataDir, file, warnings: found.warnings };
+  const discovered = config.catalog.auto_discover ? discoverProviders(config.providers, env) : [];
+  config.providers.push(...discovered.map(({ provider }) => structuredClone(provider)));
+  const isBare = config.providers.length === 0;
+  if (isBare) config.providers = [structuredClone(simulator)];
+  return {
+    config: deepFreeze(config),
+    dataDir,
+    file,
+    warnings: found.warnings,
+    isBare,
+    discovered: discovered.map(({ variable, provider }) => ({ variable, id: provider.id })),
+  };
 }
 
 function findFile(named: string | undefined, cwd: string): string | undefined {

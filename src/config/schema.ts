@@ -110,7 +110,10 @@ const provider = Type.Object({
     says: 'letters, digits, `-`, `_` and `.`, a letter or digit first',
   }),
   name: Type.Optional(text('Name shown in metadata. Absent: the id.')),
-  wire: Type.Enum([...wires], { description: 'Protocol the provider speaks.' }),
+  wire: Type.Enum([...wires], {
+    description:
+      'Protocol the provider speaks. Without it the entry takes what it does not say from the built-in list, by its id.',
+  }),
   base_url: Type.Optional(
     Type.String({
       description: 'Address of the provider up to its version: `https://api.openai.com/v1`. Needed unless simulated.',
@@ -234,6 +237,13 @@ export const configSchema = Type.Object({
   providers: Type.Array(provider, {
     description: 'Where models are. None: the simulator alone, as `simulator/*`.',
     default: [],
+  }),
+  catalog: Type.Object({
+    auto_discover: Type.Boolean({
+      description:
+        'Providers whose key stands in the environment, and model servers of this machine, come by themselves.',
+      default: true,
+    }),
   }),
   bootstrap,
 });

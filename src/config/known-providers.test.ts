@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { wires } from '../providers/index.ts';
+import { knownProviders } from './known-providers.ts';
+import { type ConfigError, loadConfig } from './load.ts';
+
+const load = (env: Record<string, string>, file?: string) =>
+  loadConfig({ env: { ...env, ...(file && { HEADGATE_PROVIDERS: file }) }, cwd: import.meta.dirname });
+const problemsOf = (env: Record<string, string>, file: string): readonly string[] => {
+  try {
+    load(env, file);
+    return [];
+  } catch (error) {
+    return (error as ConfigError).problems;
+  }
+};
+
+it.each(knownProviders)('$id is an entry that its wire takes', ({ wire, dialect, baseUrl, baseUrlEnv, id, env }) => {
+  expect(() => wires.get(wire)!.checkDialect?.(dialect)).not.toThrow();
+  expect(id).toMatch(/^[a-z0-9]+$/);
+  if (baseUrl === undefined) expect(baseUrlEnv).toBeDefined();
+  else expect(baseUrl).toMatch(/^(https:\/\/|http:\/\/127\.0\.0\.1:)[^?#]*[^/]$/);
+  for (const name of env) expect(name).toMatch(/^[A-Z][A-Z0-9_]+$/);
+});
+
+it('no id, slug or variable means two of them', () => {
+  const names = knownProviders.flatMap(({ id, slugs }) => [id, ...slugs]);
+  expect(new Set(names).size).toBe(names.length);
+  const variables = knownProviders.flatMap(({ env }) => env);
+  expect(new Set(variables).size).toBe(variables.length);
+});
+
+it('a key in the environment is all the set-up', () => {
+  const { config, discovered } = load({ GROQ_API_KEY: 'gsk', ANTHROPIC_API_KEY: 'sk', XAI_API_KEY: '' });
+  expect(discovered).toEqual([
+    { id: 'anthropic', variable: 'ANTHROPIC_API_KEY' },
+    { id: 'groq', variable: 'GROQ_API_KEY' },
+  ]);
+  expect(config.providers).toMatchObject([
+    {
+      id: 'anthropic',
+      wire: 'anthropic-messages',
+      base_url: 'https://api.anthropic.com/v1',
+      api_key: 'sk',
+      models: [{ model: 'anthropic/*' }],
+    },
+    { id: 'groq', wire: 'openai-chat', api_key: 'gsk', dialect: { omit: expect.any(Array) } },
+  ]);
+});
+
+it('another address may stand in the environment', () => {
+  const env = { OPENAI_API_KEY: 'sk', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' };
+  expect(load(env).config.providers).toMatchObject([{ id: 'openai', base_url: 'http://127.0.0.1:9/v1' }]);
+});
+
+it('what is configured comes first, and not twice', () => {
+  const env = { OPENAI_API_KEY: 'sk', GROQ_API_KEY: 'gsk' };
+  const file = '[{ id: openai, wire: openai-chat, base_url: "http://127.0.0.1:9", models: [{ model: m }] }]';
+  const { config, discovered } = load(env, file);
+  expect(config.providers.map(({ id, wire }) => [id, wire])).toEqual([
+    ['openai', 'openai-chat'],
+    ['groq', 'openai-chat'],
+  ]);
+  expect(config.providers[0]).not.toHaveProperty('dialect'); // it names its wire, so nothing is filled in
+  expect(discovered.map(({ id }) => id)).toEqual(['groq']);
+});
+
+it('nothing comes by itself when that is off, or for keys that mean something else as well', () => {
+  expect(load({ OPENAI_API_KEY: 'sk', HEADGATE_CATALOG_AUTO_DISCOVER: 'false' }).isBare).toBe(true);
+  expect(load({ GITHUB_TOKEN: 'ghp', HF_TOKEN: 'hf' })).toMatchObject({ isBare: true, discovered: [] });
+});
+
+it('an entry says no more than its id, and what it says wins', () => {
+  const env = { MISTRAL_API_KEY: 'key', AZURE_OPENAI_API_KEY: 'az' };
+  const { config } = load(
+    env,
+    '[{ id: mistral, name: Mine, dialect: { stream_usage: true } }, { id: azure, base_url: "https://x.example/openai/v1" }, { id: huggingface, api_key: own }]',
+  );
+  expect(config.providers).toMatchObject([
+    {
+      name: 'Mine',
+      wire: 'openai-chat',
+      api_key: 'key',
+      base_url: 'https://api.mistral.ai/v1',
+      dialect: { stream_usage: true, max_tokens_field: 'max_tokens' },
+      models: [{ model: 'mistral/*' }, { model: 'mistralai/*' }],
+    },
+    { wire: 'openai-responses', dialect: { reasoning_format: 'azure-openai-responses-v1' } },
+    { api_key: 'own', wire: 'openai-chat' },
+  ]);
+});
+
+it('tells what an entry lacks', () => {
+  expect(problemsOf({}, '[{ id: groq }]').join('\n')).toContain('api_key): is missing: set GROQ_API_KEY, or write it');
+  expect(problemsOf({ AZURE_OPENAI_API_KEY: 'az' }, '[{ id: azure }]').join('\n')).toContain('base_url');
+  expect(problemsOf({}, '[{ id: unheard }]').join('\n')).toContain('wire');
+});
+
+it('the guide lists every provider', () => {
+  const page = readFileSync(new URL('../../docs/guides/providers.md', import.meta.url), 'utf8');
+  const section = page.split('## Providers that come by themselves')[1]!.split('\n## ')[0]!;
+  const rows = section.split('\n').filter((line) => /^\| `\w+` \|.*\| `\w[\w-]*` \|$/.test(line));
+  expect(rows.slice(1)).toEqual(
+    knownProviders.map(({ id, name, env, wire }) => {
+      const variables = env.length === 0 ? '–' : env.map((variable) => `\`${variable}\``).join(', ');
+      return `| \`${id}\` | ${name} | ${variables} | \`${wire}\` |`;
+    }),
+  );
+});

@@ -1,0 +1,107 @@
+import { get } from 'node:http';
+import { knownProviders } from './known-providers.ts';
+import type { LoadedConfig } from './load.ts';
+import type { ProviderConfig } from './schema.ts';
+
+/** A program that serves models on this machine, where it listens when nobody told it otherwise. */
+export interface LocalServer {
+  id: string;
+  name: string;
+  /** Up to the version. */
+  baseUrl: string;
+}
+
+export interface FoundServer extends LocalServer {
+  /** Ids of the models it lists; may be empty. */
+  models: string[];
+}
+
+/** Those of the built-in list that live on this machine. */
+export const localServers: readonly LocalServer[] = knownProviders.flatMap(({ id, name, baseUrl }) =>
+  baseUrl?.startsWith('http://127.0.0.1:') ? [{ id, name, baseUrl }] : [],
+);
+
+/** More than any list of models of one machine. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Asks each for its models, once and briefly. What is silent, slow or lists no models is not one. */
+export async function findLocalServers(servers: readonly LocalServer[], timeoutMs = 800): Promise<FoundServer[]> {
+  const answers = await Promise.all(servers.map((server) => askForModels(server, timeoutMs)));
+  return answers.filter((answer) => answer !== undefined);
+}
+
+/**
+ * The ids in a list of models. Many programs listen on the usual ports, so the list must be one in every detail.
+ *
+ * @returns undefined when it is none
+ */
+export function readModels(body: unknown): string[] | undefined {
+  const { object, data } = (body ?? {}) as { object?: unknown; data?: unknown };
+  if (object !== 'list' || !Array.isArray(data)) return undefined;
+  const ids = data.map((model) => (model?.object === 'model' && typeof model.id === 'string' ? model.id : undefined));
+  return ids.every((id) => id !== undefined) ? ids : undefined;
+}
+
+function askForModels(server: LocalServer, timeoutMs: number): Promise<FoundServer | undefined> {
+  return new Promise((resolve) => {
+    const request = get(
+      `${server.baseUrl}/models`,
+      { agent: false, signal: AbortSignal.timeout(timeoutMs) },
+      (answer) => {
+        const pieces: Buffer[] = [];
+        let bytes = 0;
+        answer.on('data', (piece: Buffer) => {
+          bytes += piece.length;
+          if (bytes > MAX_BYTES) answer.destroy();
+          else pieces.push(piece);
+        });
+        answer.on('end', () => {
+          const models = answer.statusCode === 200 ? readModels(parse(Buffer.concat(pieces).toString())) : undefined;
+          resolve(models && { ...server, models });
+        });
+        answer.on('close', () => resolve(undefined)); // after `end` it changes nothing
+        answer.on('error', () => resolve(undefined));
+      },
+    );
+    request.on('error', () => resolve(undefined));
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Which of the servers the configuration does not speak of yet. */
+export function findUnconfigured({ config }: LoadedConfig, servers: readonly LocalServer[]): LocalServer[] {
+  if (!config.catalog.auto_discover) return [];
+  const taken = new Set(config.providers.flatMap(({ id, base_url: url }) => [id, url && new URL(url).host]));
+  return servers.filter(({ id, baseUrl }) => !taken.has(id) && !taken.has(new URL(baseUrl).host));
+}
+
+/** The configuration with the servers that were found. The simulator no longer stands in when there are any. */
+export function withLocalServers(loaded: LoadedConfig, found: readonly FoundServer[]): LoadedConfig {
+  if (found.length === 0) return loaded;
+  const configured = loaded.isBare ? [] : loaded.config.providers;
+  const providers = [...configured, ...found.map(describe)];
+  return {
+    ...loaded,
+    config: Object.freeze({ ...loaded.config, providers: Object.freeze(providers) as ProviderConfig[] }),
+  };
+}
+
+/** Its models one by one, and any that it gets later. */
+function describe({ id, name, baseUrl, models }: FoundServer): ProviderConfig {
+  const { wire, dialect } = knownProviders.find((known) => known.id === id)!; // `localServers` is made of them
+  return Object.freeze({
+    id,
+    name,
+    wire,
+    dialect,
+    base_url: baseUrl,
+    models: [...models.map((model) => ({ model: `${id}/${model}`, upstream_model: model })), { model: `${id}/*` }],
+  });
+}
