@@ -51,6 +51,7 @@ export function createProvider(entry: ProviderEntry): Provider {
       'content-type': 'application/json',
       accept: stream ? 'text/event-stream' : 'application/json',
       'user-agent': 'headgate',
+      ...wire.headers,
       ...(key === undefined ? undefined : wire.authorize(key)),
       ...own,
     }).flat();

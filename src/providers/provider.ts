@@ -13,6 +13,8 @@ export interface Wire<Reading = unknown> {
   readonly id: string;
   /** Checks the `dialect` of a provider when it is configured. @throws {Error} naming the setting, for the operator */
   checkDialect?(settings: Readonly<Record<string, unknown>>): void;
+  /** Headers that every request of the protocol needs; `headers` of the configuration may override them. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Headers that carry the operator's key. Not called when the provider has none. */
   authorize(apiKey: string): Record<string, string>;
   /**

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import type { ProviderConfig } from '../../config/schema.ts';
+import { wires } from '../../providers/index.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
@@ -26,25 +27,22 @@ export async function checkProvider(provider: ProviderConfig, { probe }: { probe
   const probed = keys.length === 0 ? [undefined] : keys;
   return Promise.all(
     probed.map(async (key, index) => {
-      const finding = await askForModels(provider.base_url!, key, provider.headers ?? {});
+      const finding = await askForModels(provider, key);
       const which = probed.length > 1 ? `key ${index + 1} of ${probed.length}: ` : '';
       return { ...finding, subject, says: which + finding.says };
     }),
   );
 }
 
-/** The list of models: the one call that costs nothing, and that both wires have at the same place. */
-async function askForModels(
-  baseUrl: string,
-  key: string | undefined,
-  fixed: Readonly<Record<string, string>>,
-): Promise<Omit<Finding, 'subject'>> {
-  const headers = new Headers(key === undefined ? {} : { authorization: `Bearer ${key}` });
-  for (const [name, value] of Object.entries(fixed)) headers.set(name, value);
+/** The list of models: the one call that costs nothing, and that all wires have at the same place. */
+async function askForModels(provider: ProviderConfig, key: string | undefined): Promise<Omit<Finding, 'subject'>> {
+  const wire = wires.get(provider.wire);
+  const headers = new Headers({ ...wire?.headers, ...(key === undefined ? undefined : wire?.authorize(key)) });
+  for (const [name, value] of Object.entries(provider.headers ?? {})) headers.set(name, value);
   const started = performance.now();
   let status: number;
   try {
-    const answer = await fetch(`${baseUrl.replace(/\/$/, '')}/models`, {
+    const answer = await fetch(`${provider.base_url!.replace(/\/$/, '')}/models`, {
       headers,
       redirect: 'manual',
       signal: AbortSignal.timeout(probeTimeoutMs),

@@ -6,7 +6,6 @@ import { type ModelTraits, traitsOf } from './models.ts';
 /** How a server, or a model, differs from what `models.ts` knows. */
 export const dialectSchema = Type.Object(
   {
-    version: Type.String({ default: '2023-06-01', description: 'The header `anthropic-version`.' }),
     betas: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       description: 'Features for the header `anthropic-beta`, besides those that a request needs.',

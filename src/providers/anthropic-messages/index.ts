@@ -8,6 +8,7 @@ import { writeRequest } from './request.ts';
 export const anthropicMessages = defineWire({
   id: 'anthropic-messages',
   checkDialect: readDialect,
+  headers: { 'anthropic-version': '2023-06-01' },
   authorize: (apiKey) => ({ 'x-api-key': apiKey }),
   writeRequest,
   createReader,

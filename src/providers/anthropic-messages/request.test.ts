@@ -240,7 +240,7 @@ describe('media', () => {
   it('asks for the files beta when files are named by id', () => {
     const part = { type: 'input_image' as const, file_id: 'file_1' };
     const { headers } = write({ input: [{ type: 'message', role: 'user', content: [part] }] });
-    expect(headers).toEqual({ 'anthropic-version': '2023-06-01', 'anthropic-beta': 'files-api-2025-04-14' });
+    expect(headers).toEqual({ 'anthropic-beta': 'files-api-2025-04-14' });
   });
 });
 
@@ -483,11 +483,9 @@ describe('settings', () => {
     expect(JSON.stringify(body)).not.toContain('ada@');
   });
 
-  it('send the version, and the betas of the operator', () => {
-    expect(write({}, { dialect: { version: '2024-01-01', betas: ['a', 'b'] } }).headers).toEqual({
-      'anthropic-version': '2024-01-01',
-      'anthropic-beta': 'a,b',
-    });
+  it('send the betas of the operator', () => {
+    expect(write({}, { dialect: { betas: ['a', 'b'] } }).headers).toEqual({ 'anthropic-beta': 'a,b' });
+    expect(write({})).not.toHaveProperty('headers');
   });
 });
 

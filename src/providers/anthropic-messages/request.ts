@@ -52,10 +52,10 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (request.modalities?.includes('image')) throw refuse(draft, 'modalities', 'A wish for images');
   dropRest(draft, request, settled);
 
-  const headers: Record<string, string> = { 'anthropic-version': dialect.version };
-  if (draft.betas.size > 0) headers['anthropic-beta'] = [...draft.betas].join(',');
   const reading: Reading = box.offered === undefined ? {} : { tools: box.offered };
-  return { path: '/messages', headers, body, dropped: draft.dropped, reading };
+  const written: UpstreamRequest<Reading> = { path: '/messages', body, dropped: draft.dropped, reading };
+  if (draft.betas.size > 0) written.headers = { 'anthropic-beta': [...draft.betas].join(',') };
+  return written;
 }
 
 /** The smallest budget that the provider takes, and the largest that is asked of it. @see responses.md section 6.2 */

@@ -37,6 +37,10 @@ export const dialectSchema = Type.Object(
       default: false,
       description: 'Send earlier reasoning text back as `reasoning_content` of the assistant message.',
     }),
+    reasoning_details: Type.Boolean({
+      default: false,
+      description: 'Send earlier reasoning back as `reasoning_details`, signatures and encrypted content included.',
+    }),
     cache_control: Type.Boolean({ default: false, description: 'Pass on cache breakpoints of text parts.' }),
     metadata: Type.Boolean({ default: false, description: 'Pass on `metadata`.' }),
     top_k: Type.Boolean({ default: false, description: 'Pass on `top_k`, which OpenAI does not know.' }),

@@ -182,3 +182,37 @@ describe('replayed reasoning', () => {
     ]);
   });
 });
+
+describe('reasoning for servers that take it in blocks', () => {
+  it('goes back to the letter, with its format', () => {
+    const { body, dropped } = write(
+      {
+        input: [
+          { type: 'message', role: 'user', content: 'a' },
+          {
+            type: 'reasoning',
+            id: 'rs_1',
+            summary: [{ type: 'summary_text', text: 'S' }],
+            content: [{ type: 'reasoning_text', text: 'T' }],
+            signature: 'Eq+/=',
+            format: 'anthropic-claude-v1',
+          },
+          { type: 'reasoning', summary: [], encrypted_content: 'gA+/=', format: 'openai-responses-v1' },
+          { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+        ],
+      },
+      { dialect: { reasoning_details: true } },
+    );
+    const claude = { format: 'anthropic-claude-v1', id: 'rs_1' };
+    expect((body.messages as object[])[1]).toMatchObject({
+      role: 'assistant',
+      reasoning_details: [
+        { type: 'reasoning.summary', summary: 'S', ...claude, index: 0 },
+        { type: 'reasoning.text', text: 'T', signature: 'Eq+/=', ...claude, index: 1 },
+        { type: 'reasoning.encrypted', data: 'gA+/=', format: 'openai-responses-v1', index: 0 },
+      ],
+      tool_calls: [{ id: 'c' }],
+    });
+    expect(dropped).toEqual([]);
+  });
+});

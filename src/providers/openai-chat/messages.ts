@@ -14,6 +14,7 @@ import { dropUnknown, refuse, refuseReference } from '../draft.ts';
 import { upstreamName } from '../tool-box.ts';
 import type { ChatDraft } from './draft.ts';
 import { writeContent } from './parts.ts';
+import { writeReasoningDetails } from './reasoning-details.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
 
 /** What `input` says: messages, and what its control items change elsewhere in the request. */
@@ -171,6 +172,7 @@ function addReasoning(
   place: () => string,
 ): ChatMessage | undefined {
   dropUnknown(draft, item, known.reasoning, place);
+  if (draft.dialect.reasoning_details) return addDetails(messages, turn, item);
   const { dropped } = draft;
   const format = item.format ?? 'unknown';
   if (item.encrypted_content) dropped.push(`${place()}.encrypted_content (${format})`);
@@ -189,6 +191,19 @@ function addReasoning(
   const message = openTurn(messages, turn?.content != null && !turn.tool_calls ? undefined : turn);
   message.reasoning_content =
     message.reasoning_content === undefined ? text : `${message.reasoning_content}\n\n${text}`;
+  return message;
+}
+
+/** To the letter, with the format beside it: such servers stand in front of several providers, and sort it out. */
+function addDetails(
+  messages: ChatMessage[],
+  turn: ChatMessage | undefined,
+  item: ReasoningItem,
+): ChatMessage | undefined {
+  const details = writeReasoningDetails(item);
+  if (details.length === 0) return turn;
+  const message = openTurn(messages, turn?.content != null && !turn.tool_calls ? undefined : turn);
+  message.reasoning_details = [...(message.reasoning_details ?? []), ...details];
   return message;
 }
 

@@ -1,5 +1,5 @@
 import type { Chunk } from '../../domain/chunks.ts';
-import type { ReasoningFormat } from '../../domain/items.ts';
+import type { ReasoningFormat, ReasoningItem } from '../../domain/items.ts';
 import type { ReasoningDetail } from './wire.ts';
 
 const formats: Record<ReasoningFormat, true> = {
@@ -58,4 +58,22 @@ function readSeal(
   if (!isKnown && format) dropped.add(`message.reasoning_details[].format (${format})`);
   const seal: Chunk = { type: 'reasoning_seal', format: isKnown ? format : 'unknown', ...sealed };
   return id ? { ...seal, id } : seal;
+}
+
+/** The blocks of a reasoning item, in the order in which `readReasoningDetails` reads them. @see responses.md section 6.1 */
+export function writeReasoningDetails(item: ReasoningItem): ReasoningDetail[] {
+  const details: ReasoningDetail[] = [];
+  const format = item.format ?? null;
+  const id = item.id ?? null;
+  for (const { text } of item.summary ?? []) details.push({ type: 'reasoning.summary', summary: text, format, id });
+  const parts = item.content ?? [];
+  parts.forEach(({ text }, index) => {
+    const signature = index === parts.length - 1 ? (item.signature ?? null) : null;
+    details.push({ type: 'reasoning.text', text, signature, format, id });
+  });
+  if (item.signature && parts.length === 0) {
+    details.push({ type: 'reasoning.text', text: '', signature: item.signature, format, id });
+  }
+  if (item.encrypted_content) details.push({ type: 'reasoning.encrypted', data: item.encrypted_content, format, id });
+  return details.map((detail, index) => ({ ...detail, index }));
 }

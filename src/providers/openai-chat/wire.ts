@@ -9,6 +9,7 @@ export interface ChatMessage {
   content: string | ChatPart[] | null;
   refusal?: string;
   reasoning_content?: string;
+  reasoning_details?: ReasoningDetail[];
   tool_calls?: ChatToolCall[];
   tool_call_id?: string;
 }
