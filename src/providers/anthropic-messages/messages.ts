@@ -11,9 +11,10 @@ import type {
   Tool,
 } from '../../domain/items.ts';
 import { dropUnknown, refuse, refuseReference } from '../draft.ts';
+import { madeImageHeading, readMadeImage } from '../made-image.ts';
 import { upstreamName } from '../tool-box.ts';
 import { type MessagesDraft, writeParts } from './parts.ts';
-import type { Block, Turn } from './wire.ts';
+import type { Block, Source, Turn } from './wire.ts';
 
 /** What the opaque fields of a reasoning item must be marked with to come back here. */
 export const reasoningFormat = 'anthropic-claude-v1';
@@ -67,6 +68,7 @@ const known = {
   agentMessage: new Set(['type', 'id', 'author', 'recipient', 'content']),
   additionalTools: new Set(['type', 'id', 'role', 'tools']),
   configurationUpdate: new Set(['type', 'id', 'reasoning']),
+  image: new Set(['type', 'id', 'status', 'result', 'url']),
 };
 
 /** Writes `instructions` and `input`. @see responses.md section 6.2 */
@@ -115,6 +117,20 @@ function writeItem(draft: MessagesDraft, conversation: Conversation, item: Input
       const blocks = writeParts(draft, content, `input[${index}].content`);
       const heading: Block = { type: 'text', text: `[Message from ${author} to ${recipient}]` };
       if (blocks.length > 0) conversation.add('user', [heading, ...blocks]);
+      return;
+    }
+    case 'image_generation_call': {
+      dropUnknown(draft, item, known.image, place);
+      const image = readMadeImage(item);
+      if (!image) {
+        draft.dropped.push(`input[${index}] (${item.type})`);
+        return;
+      }
+      const source: Source = { type: 'base64', media_type: image.mediaType, data: image.data };
+      conversation.add('user', [
+        { type: 'text', text: madeImageHeading },
+        { type: 'image', source },
+      ]);
       return;
     }
     case 'additional_tools':

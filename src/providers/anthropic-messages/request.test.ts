@@ -134,6 +134,19 @@ describe('turns', () => {
     expect(() => write({ input: [hello, item] })).toThrow(refused(path));
   });
 
+  it('show a picture that was made before, by the user', () => {
+    expect(turns([hello, { type: 'image_generation_call', id: 'i', result: 'UklGRAA' }])).toMatchObject([
+      {
+        role: 'user',
+        content: [
+          { text: 'hello' },
+          { type: 'text' },
+          { type: 'image', source: { media_type: 'image/webp', data: 'UklGRAA' } },
+        ],
+      },
+    ]);
+  });
+
   it('name items that only others can read, or that are no use without their pages', () => {
     const { dropped } = write({
       input: [hello, { type: 'compaction', encrypted_content: 'x' }, { type: 'web_search_call', id: 'ws_1' }],

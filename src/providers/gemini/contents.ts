@@ -11,6 +11,7 @@ import type {
   Tool,
 } from '../../domain/items.ts';
 import { dropUnknown, refuse, refuseReference } from '../draft.ts';
+import { readMadeImage } from '../made-image.ts';
 import { upstreamName } from '../tool-box.ts';
 import { type GeminiDraft, writeParts } from './parts.ts';
 import type { Content, Part } from './wire.ts';
@@ -131,9 +132,8 @@ function writeItem(draft: GeminiDraft, conversation: Conversation, item: InputIt
     }
     case 'image_generation_call': {
       dropUnknown(draft, item, known.image, place);
-      const { result } = item as { result?: unknown };
-      if (typeof result === 'string')
-        conversation.add('model', [{ inlineData: { mimeType: imageType(result), data: result } }]);
+      const image = readMadeImage(item);
+      if (image) conversation.add('model', [{ inlineData: { mimeType: image.mediaType, data: image.data } }]);
       else draft.dropped.push(`input[${index}] (${item.type})`);
       return;
     }
@@ -155,12 +155,6 @@ function writeItem(draft: GeminiDraft, conversation: Conversation, item: InputIt
       if (item.type.startsWith('router:')) draft.dropped.push(`input[${index}] (${item.type})`);
       else throw refuse(draft, place(), `An item of type ${item.type}`);
   }
-}
-
-/** By the first bytes, which base64 shows as letters. */
-function imageType(data: string): string {
-  if (data.startsWith('/9j/')) return 'image/jpeg';
-  return data.startsWith('UklGR') ? 'image/webp' : 'image/png';
 }
 
 /** Signatures go back to who made them, to the letter; thoughts themselves are not asked for again. */

@@ -216,3 +216,25 @@ describe('reasoning for servers that take it in blocks', () => {
     expect(dropped).toEqual([]);
   });
 });
+
+describe('what was made before', () => {
+  it('is shown by the user where only the user shows pictures', () => {
+    const input: InputItem[] = [
+      hello,
+      { type: 'image_generation_call', id: 'i', status: 'completed', result: '/9j/AA' },
+    ];
+    expect(messages(input)).toMatchObject([
+      { content: 'hello' },
+      { role: 'user', content: [{ type: 'text' }, { image_url: { url: 'data:image/jpeg;base64,/9j/AA' } }] },
+    ]);
+  });
+
+  it('is left out by name when nothing of it is there', () => {
+    const input: InputItem[] = [
+      hello,
+      { type: 'image_generation_call', id: 'i', result: null },
+      { type: 'web_search_call', id: 'w' },
+    ];
+    expect(write({ input }).dropped).toEqual(['input[1] (image_generation_call)', 'input[2] (web_search_call)']);
+  });
+});

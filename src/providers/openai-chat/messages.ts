@@ -11,6 +11,7 @@ import type {
   Tool,
 } from '../../domain/items.ts';
 import { dropUnknown, refuse, refuseReference } from '../draft.ts';
+import { madeImageHeading, readMadeImage } from '../made-image.ts';
 import { upstreamName } from '../tool-box.ts';
 import type { ChatDraft } from './draft.ts';
 import { writeContent } from './parts.ts';
@@ -35,6 +36,7 @@ const known = {
   agentMessage: new Set(['type', 'id', 'author', 'recipient', 'content']),
   additionalTools: new Set(['type', 'id', 'role', 'tools']),
   configurationUpdate: new Set(['type', 'id', 'reasoning']),
+  image: new Set(['type', 'id', 'status', 'result', 'url']),
 };
 
 /**
@@ -97,6 +99,23 @@ export function writeMessages(
         dropUnknown(draft, item, known.configurationUpdate, place);
         conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
         break;
+      case 'image_generation_call': {
+        dropUnknown(draft, item, known.image, place);
+        const image = readMadeImage(item);
+        if (!image) {
+          draft.dropped.push(`input[${index}] (${item.type})`);
+          break;
+        }
+        const url = `data:${image.mediaType};base64,${image.data}`;
+        const content: ChatPart[] = [
+          { type: 'text', text: madeImageHeading },
+          { type: 'image_url', image_url: { url } },
+        ];
+        messages.push({ role: 'user', content });
+        turn = undefined;
+        break;
+      }
+      case 'web_search_call': // what was found stands in the text
       case 'compaction':
       case 'context_compaction':
         draft.dropped.push(`input[${index}] (${item.type})`);

@@ -215,7 +215,6 @@ describe('what would change the meaning is refused, with field and endpoint', ()
 
   it.each([
     'item_reference',
-    'web_search_call',
     'mcp_call',
     'shell_call_output',
     'computer_call',
