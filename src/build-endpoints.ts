@@ -8,11 +8,20 @@ export function buildEndpoints(config: Config): { providers: Provider[]; endpoin
   const providers: Provider[] = [];
   const endpoints: Endpoint[] = [];
   for (const entry of config.providers) {
-    const provider = buildProvider(entry, config.timeouts);
+    const provider = buildOrExplain(entry, config.timeouts);
     providers.push(provider);
     for (const model of entry.models) endpoints.push(buildEndpoint(provider, model));
   }
   return { providers, endpoints };
+}
+
+/** @throws {Error} that names the provider, for the operator */
+function buildOrExplain(entry: ProviderConfig, timeouts: Config['timeouts']): Provider {
+  try {
+    return buildProvider(entry, timeouts);
+  } catch (error) {
+    throw new Error(`Provider ${entry.id}: ${(error as Error).message}`, { cause: error }); // wires throw Errors
+  }
 }
 
 function buildProvider(entry: ProviderConfig, timeouts: Config['timeouts']): Provider {
@@ -32,6 +41,9 @@ function buildProvider(entry: ProviderConfig, timeouts: Config['timeouts']): Pro
       totalMs: entry.timeouts?.total_ms ?? timeouts.total_ms,
     },
     ...(entry.base_url === undefined ? undefined : { baseUrl: entry.base_url }),
+    ...(entry.package === undefined ? undefined : { package: entry.package }),
+    ...(entry.factory === undefined ? undefined : { factory: entry.factory }),
+    ...(entry.settings === undefined ? undefined : { settings: entry.settings }),
   });
 }
 

@@ -26,6 +26,7 @@ function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
   for (const [index, provider] of providers.entries()) {
     const path = ['providers', index];
     problems.push(...checkBaseUrl(provider, [...path, 'base_url']));
+    problems.push(...checkPackage(provider, path));
     problems.push(...findTwins(provider.models, (model) => model.model, [...path, 'models'], 'model'));
     for (const [at, { model, upstream_model: upstream = '' }] of provider.models.entries()) {
       const place = [...path, 'models', at];
@@ -43,11 +44,25 @@ function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
   return problems;
 }
 
+/** A package and what belongs to it go with one wire, and that wire with a package. */
+function checkPackage(provider: ProviderConfig, path: Path): Problem[] {
+  if (provider.wire === 'ai-sdk') {
+    return provider.package === undefined
+      ? [{ path: [...path, 'package'], message: 'is missing: the npm package that asks, @ai-sdk/cohere, say' }]
+      : [];
+  }
+  return (['package', 'factory', 'settings'] as const)
+    .filter((key) => provider[key] !== undefined)
+    .map((key) => ({ path: [...path, key], message: 'belongs to the wire ai-sdk alone' }));
+}
+
 const countStars = (text: string) => text.split('*').length - 1;
 
 function checkBaseUrl({ wire, base_url: text }: ProviderConfig, path: Path): Problem[] {
   if (text === undefined)
-    return wire === 'simulator' ? [] : [{ path, message: 'is missing; only the simulator has none' }];
+    return wire === 'simulator' || wire === 'ai-sdk'
+      ? []
+      : [{ path, message: 'is missing; only the simulator has none' }];
   const url = URL.parse(text);
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     return [{ path, message: 'must be an http or https URL' }];

@@ -164,7 +164,7 @@ describe('what is wrong with a file', () => {
     ['server: {}\nserver: {}', '2: Map keys must be unique'],
     [
       provider().replace('openai-chat', 'smtp'),
-      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, simulator, not "smtp"',
+      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, ai-sdk, simulator, not "smtp"',
     ],
     [
       provider().replace('model: m', 'modle: m'),

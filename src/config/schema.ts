@@ -101,7 +101,14 @@ const model = Type.Object({
 });
 
 /** Wires of this build; the folder names under `src/providers/`. */
-export const wires = ['openai-responses', 'openai-chat', 'anthropic-messages', 'gemini', 'simulator'] as const;
+export const wires = [
+  'openai-responses',
+  'openai-chat',
+  'anthropic-messages',
+  'gemini',
+  'ai-sdk',
+  'simulator',
+] as const;
 
 const provider = Type.Object({
   id: Type.String({
@@ -142,6 +149,16 @@ const provider = Type.Object({
   dialect: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       description: 'What is special about this provider’s way to speak the wire; each wire documents its settings.',
+    }),
+  ),
+  package: Type.Optional(text('With `wire: ai-sdk`: the npm package that asks, installed by you: `@ai-sdk/cohere`.')),
+  factory: Type.Optional(
+    text('With `wire: ai-sdk`: its function that makes a provider. Absent: by its name, `createCohere`.'),
+  ),
+  settings: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'With `wire: ai-sdk`: what that function is given besides `api_key`, `base_url` and `headers`.',
+      secret: true,
     }),
   ),
   models: Type.Array(model, { description: 'Endpoints of this provider.', minItems: 1 }),

@@ -1,3 +1,4 @@
+import { aiSdk } from './ai-sdk/index.ts';
 import { anthropicMessages } from './anthropic-messages/index.ts';
 import { gemini } from './gemini/index.ts';
 import { openaiChat } from './openai-chat/index.ts';
@@ -7,5 +8,5 @@ import { simulator } from './simulator/index.ts';
 
 /** Every wire of this build, by the name the configuration uses. A new wire is a folder and a line here. */
 export const wires: ReadonlyMap<string, Wire> = new Map(
-  [openaiResponses, openaiChat, anthropicMessages, gemini, simulator].map((wire) => [wire.id, wire]),
+  [openaiResponses, openaiChat, anthropicMessages, gemini, aiSdk, simulator].map((wire) => [wire.id, wire]),
 );

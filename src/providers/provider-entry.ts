@@ -39,11 +39,15 @@ export interface ProviderEntry {
   headers: Readonly<Record<string, string>>;
   timeouts: UpstreamTimeouts;
   dialect: Readonly<Record<string, unknown>>;
+  /** The npm package behind the wire `ai-sdk`, the function that makes its provider, and what that is given. */
+  package?: string;
+  factory?: string;
+  settings?: Readonly<Record<string, unknown>>;
 }
 
-/** @throws {Error} when a dialect setting is not one of the wire, for the operator */
+/** @throws {Error} when a dialect setting is not one of the wire, or a package is missing; for the operator */
 export function createProvider(entry: ProviderEntry): Provider {
-  const { wire } = entry;
+  const wire = entry.wire.forProvider?.(entry) ?? entry.wire;
   wire.checkDialect?.(entry.dialect);
   const own = Object.fromEntries(Object.entries(entry.headers).map(([name, value]) => [name.toLowerCase(), value]));
   const headersFor = (key: string | undefined, stream: boolean) =>
@@ -59,7 +63,11 @@ export function createProvider(entry: ProviderEntry): Provider {
   const whole = keys.map((key) => headersFor(key, false));
   const streamed = keys.map((key) => headersFor(key, true));
   // A short header is a name or a version, and may well be a word of a message.
-  const secrets = [...entry.apiKeys, ...Object.values(own).filter(({ length }) => length >= 16)];
+  const secrets = [
+    ...entry.apiKeys,
+    ...findTexts(entry.settings),
+    ...Object.values(own).filter(({ length }) => length >= 16),
+  ];
   let turn = 0;
   const upstream =
     wire.answer || entry.baseUrl === undefined
@@ -79,4 +87,10 @@ export function createProvider(entry: ProviderEntry): Provider {
     maskKeys: (text) => secrets.reduce((masked, secret) => masked.replaceAll(secret, '[masked]'), text),
     close: async (now) => upstream?.close(now),
   };
+}
+
+/** Settings of a package may hold keys under any name: all long texts in them are taken for one. */
+function findTexts(value: unknown): string[] {
+  if (typeof value === 'string') return value.length >= 16 ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(findTexts) : [];
 }

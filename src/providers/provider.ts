@@ -1,6 +1,7 @@
 import type { Chunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import type { ProviderEntry } from './provider-entry.ts';
 
 /**
  * A **wire** is a protocol: a folder here, pure translation. A **provider** is an entry of the configuration that names
@@ -34,7 +35,13 @@ export interface Wire<Reading = unknown> {
   readWhole(body: unknown, reading: Reading): Chunk[];
   /** What a status other than 2xx means. `body` is parsed JSON, or the text when it is none. */
   readError(answer: UpstreamErrorAnswer): GatewayError;
-  /** For a provider inside this process (the simulator): answers in place of the network. */
+  /**
+   * Makes the wire of one provider, where it is not the same for all.
+   *
+   * @throws {Error} naming what is wrong, for the operator
+   */
+  forProvider?(entry: ProviderEntry): Wire;
+  /** For a provider inside this process (the simulator, a package): answers in place of the network. */
   readonly answer?: (request: UpstreamRequest<Reading>, signal: AbortSignal) => AsyncIterable<Frame[]>;
 }
 

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import type { ProviderConfig } from '../../config/schema.ts';
+import { findPackage } from '../../providers/ai-sdk/load-package.ts';
 import { wires } from '../../providers/index.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
@@ -9,6 +10,7 @@ const probeTimeoutMs = 10_000;
 /** Is the provider's host known; and with `probe`, does it list its models to each of our keys? */
 export async function checkProvider(provider: ProviderConfig, { probe }: { probe: boolean }): Promise<Finding[]> {
   const subject = provider.id;
+  if (provider.wire === 'ai-sdk') return [checkPackage(provider)];
   if (provider.base_url === undefined) return [{ status: 'ok', subject, says: 'inside this process' }];
   const url = new URL(provider.base_url);
   try {
@@ -32,6 +34,15 @@ export async function checkProvider(provider: ProviderConfig, { probe }: { probe
       return { ...finding, subject, says: which + finding.says };
     }),
   );
+}
+
+function checkPackage({ id: subject, package: name = '' }: ProviderConfig): Finding {
+  try {
+    findPackage(name);
+    return { status: 'ok', subject, says: `${name} is installed; not asked` };
+  } catch (error) {
+    return { status: 'fail', subject, says: readMessage(error), mend: `Run: npm install ${name}` };
+  }
 }
 
 /** The list of models: the one call that costs nothing, and that all wires have at the same place. */

@@ -213,12 +213,7 @@ describe('what would change the meaning is refused, with field and endpoint', ()
     expect(() => write({ tools: [{ type } as Tool] })).toThrow(refused('tools[0]'));
   });
 
-  it.each([
-    'item_reference',
-    'mcp_call',
-    'shell_call_output',
-    'computer_call',
-  ])('the item %s', (type) => {
+  it.each(['item_reference', 'mcp_call', 'shell_call_output', 'computer_call'])('the item %s', (type) => {
     expect(() => write({ input: [hello, { type, id: 'x' } as InputItem] })).toThrow(refused('input[1]'));
   });
 

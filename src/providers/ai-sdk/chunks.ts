@@ -1,0 +1,205 @@
+import type { Chunk, FinishReason } from '../../domain/chunks.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { type Usage, usage } from '../../domain/usage.ts';
+import { OpenCall } from '../open-call.ts';
+import type { Frame, Reader } from '../provider.ts';
+import { readPackageError } from './errors.ts';
+import type { Metadata, StreamPart } from './model.ts';
+import type { Reading } from './request.ts';
+import { writeSeal } from './seal.ts';
+
+/** Reads the parts of a streamed answer, each a frame in JSON. */
+export const createReader = (reading: Reading): Reader => new PartReader(reading);
+
+/** Reads all parts at once. */
+export function readWhole(body: unknown, reading: Reading): Chunk[] {
+  const reader = new PartReader(reading);
+  return (Array.isArray(body) ? body : []).flatMap((part) => reader.take(part as StreamPart));
+}
+
+class PartReader implements Reader {
+  private readonly reading: Reading;
+  private readonly dropped = new Set<string>();
+  private readonly calls = new Map<string, OpenCall | undefined>(); // undefined: it is complete
+  private readonly thoughts = new Map<string, Metadata>();
+  private sources: Chunk[] = [];
+  private textIsLast = false;
+  private images = 0;
+
+  constructor(reading: Reading) {
+    this.reading = reading;
+  }
+
+  read({ data }: Frame): Chunk[] {
+    return this.take(JSON.parse(data) as StreamPart); // our own JSON
+  }
+
+  end(): Chunk[] {
+    return []; // without `finish` it was cut
+  }
+
+  take(part: StreamPart): Chunk[] {
+    const chunks: Chunk[] = [];
+    const id = String(part.id ?? '');
+    switch (part.type) {
+      case 'text-delta':
+        this.textIsLast = true;
+        if (part.delta) chunks.push({ type: 'text', delta: part.delta });
+        break;
+      case 'reasoning-start':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        this.readThought(part, id, chunks);
+        break;
+      case 'tool-input-start':
+        if (part.providerExecuted) break;
+        this.open(id, String(part.toolName), chunks);
+        this.sealCall(id, part.providerMetadata, chunks);
+        break;
+      case 'tool-input-delta':
+        this.calls.get(id)?.push(part.delta ?? '', chunks);
+        break;
+      case 'tool-call':
+        this.readCall(part, chunks);
+        break;
+      case 'source':
+        this.readSource(part);
+        break;
+      case 'file':
+        this.readFile(part, chunks);
+        break;
+      case 'response-metadata':
+        if (typeof part.modelId === 'string') chunks.push({ type: 'start', model: part.modelId });
+        break;
+      case 'stream-start':
+        this.readWarnings(part.warnings);
+        break;
+      case 'finish':
+        this.finish(part, chunks);
+        break;
+      case 'error':
+        throw readPackageError(part.error, 'The provider');
+      case 'text-start':
+      case 'text-end':
+      case 'tool-input-end':
+      case 'ping':
+      case 'raw':
+        break;
+      default:
+        this.dropped.add(String(part.type));
+    }
+    return chunks;
+  }
+
+  private readThought(part: StreamPart, id: string, chunks: Chunk[]): void {
+    this.textIsLast = false;
+    if (part.providerMetadata) this.thoughts.set(id, { ...this.thoughts.get(id), ...part.providerMetadata });
+    if (part.type === 'reasoning-delta' && part.delta) chunks.push({ type: 'reasoning', delta: part.delta });
+    const metadata = this.thoughts.get(id);
+    if (part.type !== 'reasoning-end' || !metadata) return;
+    const encryptedContent = writeSeal(this.reading.name, { on: 'reasoning', metadata });
+    chunks.push({ type: 'reasoning_seal', format: 'unknown', encryptedContent });
+  }
+
+  private open(id: string, name: string, chunks: Chunk[]): void {
+    this.textIsLast = false;
+    this.calls.set(id, new OpenCall(this.reading.tools, { callId: id, name }, chunks));
+  }
+
+  private sealCall(callId: string, metadata: Metadata | undefined, chunks: Chunk[]): void {
+    if (!metadata || Object.keys(metadata).length === 0) return;
+    const encryptedContent = writeSeal(this.reading.name, { on: 'call', callId, metadata });
+    chunks.push({ type: 'reasoning_seal', format: 'unknown', encryptedContent });
+  }
+
+  private readCall(part: StreamPart, chunks: Chunk[]): void {
+    const { toolCallId, toolName, input, providerExecuted } = part;
+    const id = String(toolCallId);
+    if (providerExecuted) {
+      this.dropped.add(`tool-call (${String(toolName)}, run by the provider)`);
+      return;
+    }
+    if (!this.calls.has(id)) {
+      this.open(id, String(toolName), chunks);
+      this.calls.get(id)?.push(typeof input === 'string' ? input : JSON.stringify(input ?? {}), chunks);
+    }
+    this.calls.get(id)?.end(chunks);
+    this.calls.set(id, undefined);
+    this.sealCall(id, part.providerMetadata, chunks);
+  }
+
+  private readSource({ sourceType, url, title }: StreamPart): void {
+    if (sourceType !== 'url' || typeof url !== 'string') {
+      this.dropped.add(`source (${String(sourceType)})`);
+      return;
+    }
+    const annotation = { type: 'url_citation', url, title: String(title ?? ''), start_index: 0, end_index: 0 };
+    this.sources.push({ type: 'annotation', annotation });
+  }
+
+  private readFile({ mediaType, data }: StreamPart, chunks: Chunk[]): void {
+    const bytes = (data as { data?: unknown } | undefined)?.data;
+    if (!String(mediaType).startsWith('image/') || typeof bytes !== 'string') {
+      this.dropped.add(`file (${String(mediaType)})`);
+      return;
+    }
+    this.textIsLast = false;
+    const item = { type: 'image_generation_call', status: 'completed', result: bytes };
+    chunks.push({ type: 'item_done', key: `image-${this.images++}`, item });
+  }
+
+  private readWarnings(warnings: unknown): void {
+    for (const warning of Array.isArray(warnings) ? warnings : []) {
+      this.dropped.add(`request: ${String(warning?.feature ?? warning?.setting ?? warning?.message ?? warning?.type)}`);
+    }
+  }
+
+  private finish(part: StreamPart, chunks: Chunk[]): void {
+    if (this.textIsLast) chunks.push(...this.sources);
+    else if (this.sources.length > 0) this.dropped.add('source');
+    const finish: Chunk = { type: 'finish', reason: this.readReason(part.finishReason) };
+    const counts = readUsage(part.usage);
+    if (counts) finish.usage = counts;
+    if (this.dropped.size > 0) finish.dropped = [...this.dropped];
+    chunks.push(finish);
+  }
+
+  private readReason(value: unknown): FinishReason {
+    const { unified, raw } = (value ?? {}) as { unified?: string; raw?: string };
+    switch (unified) {
+      case 'stop':
+      case 'length':
+        return unified;
+      case 'content-filter':
+        return 'content_filter';
+      case 'tool-calls':
+        return 'tool_calls';
+      case 'error':
+        throw new GatewayError(
+          'upstream_failed',
+          `The provider ended with an error${raw ? ` (${raw.slice(0, 100)})` : ''}.`,
+          {
+            retryable: true,
+          },
+        );
+      default:
+        this.dropped.add(`finishReason (${raw ?? unified})`);
+        return 'stop';
+    }
+  }
+}
+
+function readUsage(value: unknown): Usage | undefined {
+  const { inputTokens: input, outputTokens: output } = (value ?? {}) as {
+    inputTokens?: { total?: number; cacheRead?: number; cacheWrite?: number };
+    outputTokens?: { total?: number; reasoning?: number };
+  };
+  if (input?.total === undefined && output?.total === undefined) return undefined;
+  return usage({
+    inputTokens: input?.total ?? 0,
+    outputTokens: output?.total ?? 0,
+    cachedTokens: input?.cacheRead ?? 0,
+    reasoningTokens: output?.reasoning ?? 0,
+    ...(input?.cacheWrite === undefined ? undefined : { cacheWriteTokens: input.cacheWrite }),
+  });
+}

@@ -1,0 +1,48 @@
+import { GatewayError } from '../../domain/errors.ts';
+import { readUpstreamError } from '../upstream-error.ts';
+
+/** What the SDK's `APICallError` has; other errors have less. */
+interface PackageError {
+  name?: string;
+  message?: string;
+  statusCode?: number;
+  responseHeaders?: Record<string, string>;
+  responseBody?: string;
+}
+
+/**
+ * What went wrong in a package, by the HTTP answer behind it where there was one.
+ *
+ * @param error thrown, or the `error` of a part, which may have been JSON meanwhile
+ */
+export function readPackageError(error: unknown, provider: string): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const { statusCode, responseHeaders, responseBody, name } = (error ?? {}) as PackageError;
+  if (typeof statusCode === 'number' && statusCode >= 300) {
+    return readUpstreamError({ status: statusCode, headers: lower(responseHeaders), body: parse(responseBody) });
+  }
+  if (name === 'AI_LoadAPIKeyError' || name === 'AI_LoadSettingError') {
+    return new GatewayError('upstream_failed', `${provider} is not set up: its package misses a key or a setting.`, {
+      retryable: true,
+      cause: error,
+    });
+  }
+  if (name === 'AI_UnsupportedFunctionalityError') {
+    return new GatewayError('upstream_rejected', `${provider} cannot do what was asked for.`, { cause: error });
+  }
+  return new GatewayError('upstream_failed', `${provider} failed or cannot be reached.`, {
+    retryable: true,
+    cause: error,
+  });
+}
+
+const lower = (headers: Record<string, string> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+function parse(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,59 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** A package that is there, not yet imported. */
+export interface FoundPackage {
+  name: string;
+  /** `file:` URL of its entry. */
+  url: string;
+}
+
+/** What the npm registry takes as a name, so that a path or an address is none. */
+const nameShape = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
+
+/**
+ * Looks for a package where the operator works, then where Headgate is installed. Nothing of it runs yet.
+ *
+ * @throws {Error} that says what to install, for the operator
+ */
+export function findPackage(name: string, cwd: string = process.cwd()): FoundPackage {
+  if (!nameShape.test(name)) throw new Error(`package: "${name}" is no name of a package; write @ai-sdk/cohere, say.`);
+  for (const place of [join(cwd, 'package.json'), import.meta.filename]) {
+    try {
+      return { name, url: pathToFileURL(createRequire(place).resolve(name)).href };
+    } catch {
+      // not here
+    }
+  }
+  throw new Error(`package: ${name} is not installed. Run: npm install ${name}`);
+}
+
+/** `@ai-sdk/amazon-bedrock` → `createAmazonBedrock`. */
+export function factoryName(name: string): string {
+  const words = name.replace(/^@[^/]+\//, '').split(/[-_.]/);
+  return `create${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`;
+}
+
+/**
+ * The function that makes the package's provider: named by the operator, by the package's name, or the only one of the
+ * kind.
+ *
+ * @throws {Error} that lists what there is, for the operator
+ */
+export function findFactory(
+  exported: Record<string, unknown>,
+  name: string,
+  wanted?: string,
+): (settings: object) => unknown {
+  const makers = Object.keys(exported).filter((key) => /^create[A-Z]/.test(key) && typeof exported[key] === 'function');
+  const chosen = [wanted, factoryName(name), makers.length === 1 ? makers[0] : undefined].find(
+    (key) => key !== undefined && typeof exported[key] === 'function',
+  );
+  if (chosen === undefined || (wanted !== undefined && chosen !== wanted)) {
+    throw new Error(
+      `factory: ${name} exports ${makers.join(', ') || 'no function that begins with create'}; name one of them.`,
+    );
+  }
+  return exported[chosen] as (settings: object) => unknown; // a function, as the filter has seen
+}

@@ -1,0 +1,214 @@
+import type {
+  AgentMessageItem,
+  CustomToolCallItem,
+  CustomToolCallOutputItem,
+  EncryptedContentPart,
+  FunctionCallItem,
+  FunctionCallOutputItem,
+  InputItem,
+  MessageItem,
+  MessagePart,
+  ReasoningEffort,
+  ReasoningItem,
+  Tool,
+} from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { type Draft, refuse, refuseReference } from '../draft.ts';
+import { readMadeImage } from '../made-image.ts';
+import { upstreamName } from '../tool-box.ts';
+import type { Metadata } from './model.ts';
+import { readSeal } from './seal.ts';
+
+type Part = { type: string; [field: string]: unknown };
+
+interface Message {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  content: string | Part[];
+}
+
+/** The messages of a call, and what control items change elsewhere in the request. */
+export class Conversation {
+  readonly prompt: Message[] = [];
+  readonly additionalTools: { tools: readonly Tool[]; path: string }[] = [];
+  effort: ReasoningEffort | undefined;
+  /** Call id → name upstream, which a result must repeat. */
+  readonly names = new Map<string, string>();
+  /** Call id → what its provider wants back with it. */
+  readonly sealed = new Map<string, Metadata>();
+
+  /** Neighbours of one role share a message. */
+  add(role: 'user' | 'assistant' | 'tool', parts: readonly Part[]): void {
+    if (parts.length === 0) return;
+    const last = this.prompt.at(-1);
+    if (last?.role === role && typeof last.content !== 'string') last.content.push(...parts);
+    else this.prompt.push({ role, content: [...parts] });
+  }
+}
+
+/** @param name of the package, to which opaque reasoning is bound */
+export function writePrompt(draft: Draft, { instructions, input }: ResponseRequest, name: string): Conversation {
+  const conversation = new Conversation();
+  if (instructions) conversation.prompt.push({ role: 'system', content: instructions });
+  for (const item of input) noteSeal(conversation, item, name);
+  for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index, name);
+  return conversation;
+}
+
+/** What seals a call may stand before it or behind it. */
+function noteSeal(conversation: Conversation, item: InputItem, name: string): void {
+  if (item.type !== 'reasoning') return;
+  const seal = readSeal(name, (item as ReasoningItem).encrypted_content);
+  if (seal?.on === 'call' && seal.callId !== undefined) conversation.sealed.set(seal.callId, seal.metadata);
+}
+
+function writeItem(draft: Draft, conversation: Conversation, item: InputItem, index: number, name: string): void {
+  const place = `input[${index}]`;
+  switch (item.type) {
+    case 'message': {
+      const { role, content } = item as MessageItem;
+      const parts = writeParts(draft, content, `${place}.content`);
+      if (role === 'user' || role === 'assistant') conversation.add(role, parts);
+      else if (parts.every(({ type }) => type === 'text')) {
+        conversation.prompt.push({ role: 'system', content: parts.map(({ text }) => text).join('\n') });
+      } else throw refuse(draft, place, 'An image or file in a system message');
+      return;
+    }
+    case 'reasoning':
+      writeReasoning(draft, conversation, item as ReasoningItem, place, name);
+      return;
+    case 'function_call':
+    case 'custom_tool_call': {
+      const call = item as FunctionCallItem | CustomToolCallItem;
+      const toolName = upstreamName(call.name, call.namespace);
+      const value = call.type === 'custom_tool_call' ? { input: call.input } : readArguments(draft, call, place);
+      conversation.names.set(call.call_id, toolName);
+      conversation.add('assistant', [
+        {
+          type: 'tool-call',
+          toolCallId: call.call_id,
+          toolName,
+          input: value,
+          ...options(conversation.sealed.get(call.call_id)),
+        },
+      ]);
+      return;
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      const { call_id: toolCallId, output } = item as FunctionCallOutputItem | CustomToolCallOutputItem;
+      const written =
+        typeof output === 'string'
+          ? { type: 'text', value: output }
+          : { type: 'content', value: writeParts(draft, output, `${place}.output`) };
+      const toolName = conversation.names.get(toolCallId) ?? toolCallId;
+      conversation.add('tool', [{ type: 'tool-result', toolCallId, toolName, output: written }]);
+      return;
+    }
+    case 'agent_message': {
+      const { author, recipient, content } = item as AgentMessageItem;
+      const parts = writeParts(draft, content, `${place}.content`);
+      if (parts.length > 0)
+        conversation.add('user', [{ type: 'text', text: `[Message from ${author} to ${recipient}]` }, ...parts]);
+      return;
+    }
+    case 'image_generation_call': {
+      const image = readMadeImage(item);
+      if (image) conversation.add('assistant', [writeData(image.data, image.mediaType)]);
+      else draft.dropped.push(`${place} (${item.type})`);
+      return;
+    }
+    case 'additional_tools':
+      conversation.additionalTools.push({ tools: item.tools as Tool[], path: `${place}.tools` });
+      return;
+    case 'configuration_update':
+      conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
+      return;
+    case 'compaction':
+    case 'context_compaction':
+    case 'web_search_call':
+      draft.dropped.push(`${place} (${item.type})`);
+      return;
+    default:
+      if (item.type === 'item_reference') throw refuseReference(draft, place, item.id);
+      if (item.type.startsWith('router:')) draft.dropped.push(`${place} (${item.type})`);
+      else throw refuse(draft, place, `An item of type ${item.type}`);
+  }
+}
+
+const options = (metadata: Metadata | undefined) =>
+  metadata === undefined ? undefined : { providerOptions: metadata };
+
+function writeReasoning(
+  draft: Draft,
+  conversation: Conversation,
+  item: ReasoningItem,
+  place: string,
+  name: string,
+): void {
+  const seal = readSeal(name, item.encrypted_content);
+  const text = item.content?.map((part) => part.text).join('') ?? '';
+  if (seal?.on === 'reasoning') conversation.add('assistant', [{ type: 'reasoning', text, ...options(seal.metadata) }]);
+  else if (!seal) draft.dropped.push(`${place} (reasoning, ${item.format ?? 'unsigned'})`);
+}
+
+function readArguments(draft: Draft, item: FunctionCallItem, place: string): unknown {
+  if (item.arguments === '') return {};
+  try {
+    return JSON.parse(item.arguments);
+  } catch {
+    draft.dropped.push(`${place}.arguments (not JSON; sent as text)`);
+    return { arguments: item.arguments };
+  }
+}
+
+function writeParts(
+  draft: Draft,
+  parts: string | readonly (MessagePart | EncryptedContentPart)[] | null | undefined,
+  path: string,
+): Part[] {
+  if (typeof parts === 'string') return parts === '' ? [] : [{ type: 'text', text: parts }];
+  return (parts ?? []).flatMap((part, index) => writePart(draft, part, `${path}[${index}]`) ?? []);
+}
+
+function writePart(draft: Draft, part: MessagePart | EncryptedContentPart, place: string): Part | undefined {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+      return part.text === '' ? undefined : { type: 'text', text: part.text };
+    case 'refusal':
+      return { type: 'text', text: part.refusal };
+    case 'input_image':
+      if (!part.image_url) throw refuse(draft, `${place}.file_id`, 'An image given by file id');
+      return writeFile(draft, part.image_url, 'image/*', undefined, place);
+    case 'input_file': {
+      const data = part.file_data ?? part.file_url;
+      if (!data) throw refuse(draft, `${place}.file_id`, 'A file given by file id');
+      return writeFile(draft, data, 'application/pdf', part.filename, place);
+    }
+    case 'input_audio':
+      return writeData(part.input_audio.data, `audio/${part.input_audio.format}`);
+    case 'input_video':
+      return writeFile(draft, part.video_url, 'video/mp4', undefined, place);
+    case 'encrypted_content':
+      draft.dropped.push(place);
+      return undefined;
+  }
+}
+
+const dataUrl = /^data:([^;,]*)(?:;[^;,]*)*;base64,/;
+
+function writeFile(draft: Draft, text: string, otherwise: string, filename: string | undefined, place: string): Part {
+  const named = filename === undefined ? undefined : { filename };
+  if (/^https?:/.test(text)) {
+    return { type: 'file', data: { type: 'url', url: new URL(text) }, mediaType: otherwise, ...named };
+  }
+  const head = dataUrl.exec(text);
+  if (text.startsWith('data:') && !head) throw refuse(draft, place, 'A data URL that is not base64');
+  return { ...writeData(head ? text.slice(head[0].length) : text, head?.[1] || otherwise), ...named };
+}
+
+const writeData = (data: string, mediaType: string): Part => ({
+  type: 'file',
+  data: { type: 'data', data },
+  mediaType,
+});

@@ -1,0 +1,88 @@
+import type { ReasoningEffort } from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { type Draft, dropRest, isSet, refuse } from '../draft.ts';
+import { efforts, planEffort } from '../effort.ts';
+import type { Target, UpstreamRequest } from '../provider.ts';
+import { addTools, type OfferedTools, planTools, ToolBox, type ToolPlan } from '../tool-box.ts';
+import { writePrompt } from './prompt.ts';
+
+/** What the answer must know of the request. */
+export interface Reading {
+  /** Name of the package. */
+  name: string;
+  upstreamModel: string;
+  tools?: OfferedTools;
+}
+
+const settled = new Set([
+  ...['input', 'model', 'models', 'instructions', 'stream', 'tools', 'tool_choice', 'text', 'reasoning', 'prompt'],
+  ...['max_output_tokens', 'temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'modalities'],
+  ...['background', 'debug', 'max_tool_calls', 'plugins', 'previous_response_id', 'provider', 'route'],
+  ...['safety_identifier', 'session_id', 'stop_server_tools_when', 'store', 'trace', 'user'],
+]);
+
+/**
+ * Translates a request into the call options of a language model of the AI SDK.
+ *
+ * @param name of the package, to which opaque reasoning is bound
+ */
+export function writeRequest(request: ResponseRequest, target: Target, name: string): UpstreamRequest<Reading> {
+  const draft: Draft = { target, format: 'AI SDK', dropped: [] };
+  if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
+  const conversation = writePrompt(draft, request, name);
+  const body: Record<string, unknown> = { prompt: conversation.prompt };
+
+  const box = new ToolBox();
+  if (request.tools) addTools(draft, box, { tools: request.tools, path: 'tools' });
+  for (const list of conversation.additionalTools) addTools(draft, box, { ...list, replaces: true });
+  const { tools, choice } = planTools(draft, box, request.tool_choice);
+  if (tools.length > 0) {
+    body.tools = tools.map(({ parameters, ...tool }) => ({
+      type: 'function',
+      ...tool,
+      inputSchema: parameters ?? { type: 'object', properties: {} },
+    }));
+    if (choice !== undefined) body.toolChoice = writeChoice(choice);
+  }
+  const put = (field: string, value: unknown): void => {
+    if (isSet(value)) body[field] = value;
+  };
+  put('maxOutputTokens', request.max_output_tokens);
+  put('temperature', request.temperature);
+  put('topP', request.top_p);
+  put('topK', request.top_k);
+  put('frequencyPenalty', request.frequency_penalty);
+  put('presencePenalty', request.presence_penalty);
+  put('reasoning', readEffort(draft, request, conversation.effort));
+  put('responseFormat', writeFormat(draft, request.text));
+  if (request.modalities?.includes('image')) draft.dropped.push('modalities');
+  dropRest(draft, request, settled);
+
+  const reading: Reading = { name, upstreamModel: target.upstreamModel };
+  if (box.offered) reading.tools = box.offered;
+  return { path: '', body, dropped: draft.dropped, reading };
+}
+
+const writeChoice = (choice: NonNullable<ToolPlan['choice']>): object =>
+  typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
+
+function readEffort(
+  { dropped }: Draft,
+  { reasoning, max_output_tokens: limit }: ResponseRequest,
+  update: ReasoningEffort | undefined,
+): ReasoningEffort | undefined {
+  const effort = planEffort(reasoning, update, limit, efforts);
+  for (const field of ['summary', 'context', 'mode'] as const)
+    if (reasoning?.[field]) dropped.push(`reasoning.${field}`);
+  if (isSet(reasoning?.max_tokens)) dropped.push(`reasoning.max_tokens (→ effort ${effort})`);
+  return effort;
+}
+
+function writeFormat({ dropped }: Draft, text: ResponseRequest['text']): object | undefined {
+  if (text?.verbosity) dropped.push('text.verbosity');
+  const format = text?.format;
+  if (format?.type === 'json_object') return { type: 'json' };
+  if (format?.type !== 'json_schema') return undefined;
+  const { name, description, schema } = format;
+  return { type: 'json', schema, name, ...(description === undefined ? undefined : { description }) };
+}
