@@ -104,3 +104,30 @@ function readLiteral(literal: string): string | undefined {
     return undefined;
   }
 }
+
+/** Templates in a row that fitted nothing, after which none is made. */
+const MAX_MISSES = 20;
+
+/** The template of the stream in progress: made of the last frame that was parsed, and given up where it is no use. */
+export class DeltaFrames {
+  private template: FrameTemplate | undefined;
+  private misses = 0;
+
+  /** @returns the delta of a frame that is like the last one; undefined when it must be parsed */
+  read(data: string): string | undefined {
+    const delta = this.template?.read(data);
+    if (delta !== undefined) this.misses = 0;
+    return delta;
+  }
+
+  /** @see FrameTemplate.learn */
+  learn(data: string, holes: readonly Hole[]): void {
+    if (this.misses >= MAX_MISSES) return;
+    this.template = FrameTemplate.learn(data, holes);
+    this.misses++;
+  }
+
+  forget(): void {
+    this.template = undefined;
+  }
+}

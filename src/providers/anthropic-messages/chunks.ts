@@ -1,6 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { FrameTemplate } from '../frame-template.ts';
+import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { BlockReader } from './blocks.ts';
@@ -39,9 +39,6 @@ function asObject(value: unknown, otherwise: string): Record<string, unknown> {
 const senseless = (message: string, cause?: unknown) =>
   new GatewayError('upstream_failed', message, { retryable: true, cause });
 
-/** Templates in a row that fitted nothing, after which none is made. */
-const MAX_MISSES = 20;
-
 /** Fields of a message that say nothing, or that are read elsewhere. */
 const known = new Set([
   ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage', 'error'],
@@ -54,8 +51,7 @@ class MessageReader implements Reader {
   private counts: Counts = {};
   private stopReason: unknown;
   private ended = false;
-  private template: FrameTemplate | undefined;
-  private misses = 0;
+  private readonly frames = new DeltaFrames();
 
   constructor(reading: Reading) {
     this.blocks = new BlockReader(reading, this.dropped);
@@ -63,11 +59,8 @@ class MessageReader implements Reader {
 
   read({ data }: Frame): Chunk[] {
     if (data === '' || this.ended) return [];
-    const delta = this.blocks.isText ? this.template?.read(data) : undefined;
-    if (delta) {
-      this.misses = 0;
-      return [this.blocks.readText(delta)];
-    }
+    const delta = this.blocks.isText ? this.frames.read(data) : undefined;
+    if (delta) return [this.blocks.readText(delta)];
     const chunks: Chunk[] = [];
     this.take(parse(data), data, chunks);
     return chunks;
@@ -109,7 +102,7 @@ class MessageReader implements Reader {
         break;
       case 'content_block_start':
         this.blocks.open(asObject(event.content_block, 'The provider sent a content block that is no object.'), chunks);
-        this.template = undefined;
+        this.frames.forget();
         break;
       case 'content_block_stop':
         this.blocks.close(chunks);
@@ -140,10 +133,8 @@ class MessageReader implements Reader {
     const delta = asObject(event.delta, 'The provider sent a delta that is no object.');
     this.blocks.add(delta, chunks);
     const [first] = chunks;
-    if (delta.type !== 'text_delta' || chunks.length !== 1 || first?.type !== 'text' || this.misses >= MAX_MISSES)
-      return;
-    this.template = FrameTemplate.learn(data, [{ key: 'text', value: first.delta }]);
-    this.misses++;
+    if (delta.type !== 'text_delta' || chunks.length !== 1 || first?.type !== 'text') return;
+    this.frames.learn(data, [{ key: 'text', value: first.delta }]);
   }
 
   private count(counts: unknown): void {

@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { readGrounding } from './grounding.ts';
@@ -36,6 +37,7 @@ const candidateFields = new Set([
 class AnswerReader implements Reader {
   private readonly dropped = new Set<string>();
   private readonly parts: PartReader;
+  private readonly frames = new DeltaFrames();
   private begun = false;
   private ended = false;
   private usage: Record<string, unknown> | undefined;
@@ -48,6 +50,8 @@ class AnswerReader implements Reader {
 
   read({ data }: Frame): Chunk[] {
     if (data === '' || this.ended) return [];
+    const delta = this.frames.read(data);
+    if (delta) return [this.parts.readDelta(delta)];
     let answer: unknown;
     try {
       answer = JSON.parse(data);
@@ -56,7 +60,18 @@ class AnswerReader implements Reader {
     }
     const chunks: Chunk[] = [];
     this.take(answer, chunks);
+    this.learn(data, chunks);
     return chunks;
+  }
+
+  /** A frame that says nothing but a text, and how many tokens there are so far, serves as template for the next. */
+  private learn(data: string, chunks: readonly Chunk[]): void {
+    const [first] = chunks;
+    if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs || this.reason || this.grounding) return;
+    const counts = Object.entries(this.usage ?? {}).flatMap(([key, value]) =>
+      typeof value === 'number' ? [{ key, value }] : [],
+    );
+    this.frames.learn(data, [{ key: 'text', value: first.delta }, ...counts]);
   }
 
   take(value: unknown, chunks: Chunk[]): void {

@@ -46,6 +46,13 @@ export class PartReader {
     if (!part.functionCall && typeof signature === 'string') this.seal(signature, chunks);
   }
 
+  /** A delta of text, when nothing else can be in the frame. */
+  readDelta(delta: string): Chunk {
+    this.textIsLast = true;
+    if (this.reading.searches) this.pieces.push(delta);
+    return { type: 'text', delta };
+  }
+
   private readField(name: string, value: unknown, chunks: Chunk[]): void {
     switch (name) {
       case 'text':

@@ -1,6 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { FrameTemplate } from '../frame-template.ts';
+import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { MessageReader } from './message.ts';
@@ -36,16 +36,12 @@ function parse(data: string): ChatAnswer {
 const senseless = (message: string, cause?: unknown) =>
   new GatewayError('upstream_failed', message, { retryable: true, cause });
 
-/** Templates in a row that fitted nothing, after which none is made. */
-const MAX_MISSES = 20;
-
 /** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class AnswerReader implements Reader {
   seenChoice = false;
   private readonly dropped = new Set<string>();
   private readonly message: MessageReader;
-  private template: FrameTemplate | undefined;
-  private misses = 0;
+  private readonly frames = new DeltaFrames();
   private begun = false;
   private streamed = false;
   private reason: FinishReason | undefined;
@@ -62,15 +58,12 @@ class AnswerReader implements Reader {
   read({ event, data }: Frame): Chunk[] {
     if (data === '[DONE]') return this.end();
     if (data === '') return []; // a keep-alive of some servers
-    const delta = this.ended || event === 'error' ? undefined : this.template?.read(data);
-    if (delta) {
-      this.misses = 0;
-      return [this.message.readText(delta)];
-    }
+    const delta = this.ended || event === 'error' ? undefined : this.frames.read(data);
+    if (delta) return [this.message.readText(delta)];
     const chunk = parse(data);
     if (event === 'error') throw readUpstreamErrorObject(chunk.error ?? chunk, 200);
     const chunks = this.take(chunk, 'delta');
-    if (this.misses < MAX_MISSES) this.learn(data, chunks);
+    this.learn(data, chunks);
     return chunks;
   }
 
@@ -78,8 +71,7 @@ class AnswerReader implements Reader {
   private learn(data: string, chunks: readonly Chunk[]): void {
     const [first] = chunks;
     if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs) return;
-    this.template = FrameTemplate.learn(data, [{ key: 'content', value: first.delta }]);
-    this.misses++;
+    this.frames.learn(data, [{ key: 'content', value: first.delta }]);
   }
 
   take(answer: ChatAnswer, key: 'delta' | 'message'): Chunk[] {
