@@ -10,7 +10,14 @@ import { responsesAnswer } from './responses-answers.ts';
 import { writePrompt } from './simulator-prompt.ts';
 import type { Turn } from './turn.ts';
 
-export const backEndKinds = ['simulator', 'openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'] as const;
+export const backEndKinds = [
+  'simulator',
+  'openai-chat',
+  'openai-responses',
+  'anthropic-messages',
+  'gemini',
+  'ai-sdk',
+] as const;
 export type BackEndKind = (typeof backEndKinds)[number];
 
 /** A gateway and the model behind it, which does what the test says. */
@@ -41,6 +48,7 @@ const doors = {
   'openai-responses': { path: '/v1/responses', answer: responsesAnswer },
   'anthropic-messages': { path: '/v1/messages', answer: messagesAnswer },
   gemini: { path: '/v1/models/', answer: geminiAnswer },
+  'ai-sdk': { path: '/v1/responses', answer: responsesAnswer }, // through @ai-sdk/openai
 } as const;
 
 /** @param parts of the gateway's configuration, besides its provider */
@@ -50,6 +58,7 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
   const provider = {
     id: kind,
     wire: kind,
+    ...(kind === 'ai-sdk' && { package: '@ai-sdk/openai' }),
     ...(upstream && { base_url: upstream.url, api_key: 'upstream-key-of-a-test' }),
     models: [{ model, upstream_model: model.slice(model.indexOf('/') + 1), pricing }],
   };
@@ -67,7 +76,7 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
   return {
     kind,
     can: {
-      tellRefusals: kind !== 'anthropic-messages' && kind !== 'gemini',
+      tellRefusals: kind !== 'anthropic-messages' && kind !== 'gemini' && kind !== 'ai-sdk',
       countReasoning: kind !== 'anthropic-messages',
     },
     gateway,

@@ -3,6 +3,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { type Usage, usage } from '../../domain/usage.ts';
 import { OpenCall } from '../open-call.ts';
 import type { Frame, Reader } from '../provider.ts';
+import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { readPackageError } from './errors.ts';
 import type { Metadata, StreamPart } from './model.ts';
 import type { Reading } from './request.ts';
@@ -78,7 +79,7 @@ class PartReader implements Reader {
         this.finish(part, chunks);
         break;
       case 'error':
-        throw readPackageError(part.error, 'The provider');
+        throw readErrorPart(part.error);
       case 'text-start':
       case 'text-end':
       case 'tool-input-end':
@@ -107,7 +108,7 @@ class PartReader implements Reader {
   }
 
   private sealCall(callId: string, metadata: Metadata | undefined, chunks: Chunk[]): void {
-    if (!metadata || Object.keys(metadata).length === 0) return;
+    if (!metadata || Object.values(metadata).every(isIdAlone)) return;
     const encryptedContent = writeSeal(this.reading.name, { on: 'call', callId, metadata });
     chunks.push({ type: 'reasoning_seal', format: 'unknown', encryptedContent });
   }
@@ -187,6 +188,17 @@ class PartReader implements Reader {
         return 'stop';
     }
   }
+}
+
+/** The id under which a provider would keep the call: it keeps nothing of ours. */
+function isIdAlone(value: unknown): boolean {
+  return Object.keys((value ?? {}) as object).every((key) => key === 'itemId');
+}
+
+/** By the HTTP answer behind it, or by what the provider said in the stream. */
+function readErrorPart(error: unknown): GatewayError {
+  const { statusCode } = (error ?? {}) as { statusCode?: unknown };
+  return typeof statusCode === 'number' ? readPackageError(error, 'The provider') : readUpstreamErrorObject(error, 200);
 }
 
 function readUsage(value: unknown): Usage | undefined {
