@@ -17,9 +17,13 @@ interface PackageError {
  */
 export function readPackageError(error: unknown, provider: string): GatewayError {
   if (error instanceof GatewayError) return error;
-  const { statusCode, responseHeaders, responseBody, name } = (error ?? {}) as PackageError;
+  const { statusCode, responseHeaders, responseBody, name, message } = (error ?? {}) as PackageError;
   if (typeof statusCode === 'number' && statusCode >= 300) {
-    return readUpstreamError({ status: statusCode, headers: lower(responseHeaders), body: parse(responseBody) });
+    return readUpstreamError({
+      status: statusCode,
+      headers: lower(responseHeaders),
+      body: parse(responseBody) ?? { message },
+    });
   }
   if (name === 'AI_LoadAPIKeyError' || name === 'AI_LoadSettingError') {
     return new GatewayError('upstream_failed', `${provider} is not set up: its package misses a key or a setting.`, {
@@ -39,9 +43,11 @@ export function readPackageError(error: unknown, provider: string): GatewayError
 const lower = (headers: Record<string, string> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
+/** @returns undefined when there is no body */
 function parse(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
   try {
-    return JSON.parse(text ?? '');
+    return JSON.parse(text);
   } catch {
     return text;
   }
