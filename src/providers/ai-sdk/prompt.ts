@@ -13,8 +13,9 @@ import type {
   Tool,
 } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { type Draft, refuse, refuseReference } from '../draft.ts';
+import { type Draft, dropUnknown, refuse, refuseReference } from '../draft.ts';
 import { readMadeImage } from '../made-image.ts';
+import { agentHeading, itemFields, readArguments } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import type { Metadata } from './model.ts';
 import { readSeal } from './seal.ts';
@@ -63,6 +64,9 @@ function noteSeal(conversation: Conversation, item: InputItem, name: string): vo
 
 function writeItem(draft: Draft, conversation: Conversation, item: InputItem, index: number, name: string): void {
   const place = `input[${index}]`;
+  const at = () => place;
+  const fields = fieldsOf[item.type];
+  if (fields) dropUnknown(draft, item, fields, at);
   switch (item.type) {
     case 'message': {
       const { role, content } = item as MessageItem;
@@ -80,7 +84,7 @@ function writeItem(draft: Draft, conversation: Conversation, item: InputItem, in
     case 'custom_tool_call': {
       const call = item as FunctionCallItem | CustomToolCallItem;
       const toolName = upstreamName(call.name, call.namespace);
-      const value = call.type === 'custom_tool_call' ? { input: call.input } : readArguments(draft, call, place);
+      const value = call.type === 'custom_tool_call' ? { input: call.input } : readArguments(draft, call, at);
       conversation.names.set(call.call_id, toolName);
       conversation.add('assistant', [
         {
@@ -105,10 +109,9 @@ function writeItem(draft: Draft, conversation: Conversation, item: InputItem, in
       return;
     }
     case 'agent_message': {
-      const { author, recipient, content } = item as AgentMessageItem;
-      const parts = writeParts(draft, content, `${place}.content`);
-      if (parts.length > 0)
-        conversation.add('user', [{ type: 'text', text: `[Message from ${author} to ${recipient}]` }, ...parts]);
+      const message = item as AgentMessageItem;
+      const parts = writeParts(draft, message.content, `${place}.content`);
+      if (parts.length > 0) conversation.add('user', [{ type: 'text', text: agentHeading(message) }, ...parts]);
       return;
     }
     case 'image_generation_call': {
@@ -135,6 +138,30 @@ function writeItem(draft: Draft, conversation: Conversation, item: InputItem, in
   }
 }
 
+const fieldsOf: Readonly<Record<string, ReadonlySet<string>>> = {
+  message: itemFields.message,
+  reasoning: itemFields.reasoning,
+  function_call: itemFields.call,
+  custom_tool_call: itemFields.call,
+  function_call_output: itemFields.output,
+  custom_tool_call_output: itemFields.output,
+  agent_message: itemFields.agentMessage,
+  image_generation_call: itemFields.image,
+  additional_tools: itemFields.additionalTools,
+  configuration_update: itemFields.configurationUpdate,
+};
+
+const partFields: Readonly<Record<string, ReadonlySet<string>>> = {
+  input_text: new Set(['type', 'text']),
+  output_text: new Set(['type', 'text']),
+  refusal: new Set(['type', 'refusal']),
+  input_image: new Set(['type', 'image_url']),
+  input_file: new Set(['type', 'file_data', 'file_url', 'filename']),
+  input_audio: new Set(['type', 'input_audio']),
+  input_video: new Set(['type', 'video_url']),
+  encrypted_content: new Set(['type', 'encrypted_content']),
+};
+
 const options = (metadata: Metadata | undefined) =>
   metadata === undefined ? undefined : { providerOptions: metadata };
 
@@ -151,16 +178,6 @@ function writeReasoning(
   else if (!seal) draft.dropped.push(`${place} (reasoning, ${item.format ?? 'unsigned'})`);
 }
 
-function readArguments(draft: Draft, item: FunctionCallItem, place: string): unknown {
-  if (item.arguments === '') return {};
-  try {
-    return JSON.parse(item.arguments);
-  } catch {
-    draft.dropped.push(`${place}.arguments (not JSON; sent as text)`);
-    return { arguments: item.arguments };
-  }
-}
-
 function writeParts(
   draft: Draft,
   parts: string | readonly (MessagePart | EncryptedContentPart)[] | null | undefined,
@@ -171,6 +188,9 @@ function writeParts(
 }
 
 function writePart(draft: Draft, part: MessagePart | EncryptedContentPart, place: string): Part | undefined {
+  const fields = partFields[part.type];
+  if (fields === undefined) throw refuse(draft, place, `A part of type ${part.type}`);
+  dropUnknown(draft, part, fields, () => place);
   switch (part.type) {
     case 'input_text':
     case 'output_text':

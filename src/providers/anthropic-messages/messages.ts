@@ -12,6 +12,7 @@ import type {
 } from '../../domain/items.ts';
 import { dropUnknown, refuse, refuseReference } from '../draft.ts';
 import { madeImageHeading, readMadeImage } from '../made-image.ts';
+import { agentHeading, itemFields, readArguments } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import { type MessagesDraft, writeParts } from './parts.ts';
 import type { Block, Source, Turn } from './wire.ts';
@@ -59,18 +60,6 @@ export class Conversation {
   }
 }
 
-// Ids and states of replayed items mean nothing to a server that keeps nothing: they go without a name (choice).
-const known = {
-  message: new Set(['type', 'id', 'role', 'content', 'status', 'model']),
-  reasoning: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'format', 'signature', 'status']),
-  call: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'input', 'namespace', 'status']),
-  output: new Set(['type', 'id', 'call_id', 'output', 'status']),
-  agentMessage: new Set(['type', 'id', 'author', 'recipient', 'content']),
-  additionalTools: new Set(['type', 'id', 'role', 'tools']),
-  configurationUpdate: new Set(['type', 'id', 'reasoning']),
-  image: new Set(['type', 'id', 'status', 'result', 'url']),
-};
-
 /** Writes `instructions` and `input`. @see responses.md section 6.2 */
 export function writeMessages(
   draft: MessagesDraft,
@@ -87,7 +76,7 @@ function writeItem(draft: MessagesDraft, conversation: Conversation, item: Input
   const place = () => `input[${index}]`;
   switch (item.type) {
     case 'message': {
-      dropUnknown(draft, item, known.message, place);
+      dropUnknown(draft, item, itemFields.message, place);
       const { role, content } = item as MessageItem;
       const blocks = writeParts(draft, content, `input[${index}].content`);
       if (role === 'user' || role === 'assistant') conversation.add(role, blocks);
@@ -95,32 +84,32 @@ function writeItem(draft: MessagesDraft, conversation: Conversation, item: Input
       return;
     }
     case 'reasoning':
-      dropUnknown(draft, item, known.reasoning, place);
+      dropUnknown(draft, item, itemFields.reasoning, place);
       conversation.add('assistant', writeReasoning(draft, item as ReasoningItem, place));
       return;
     case 'function_call':
     case 'custom_tool_call':
-      dropUnknown(draft, item, known.call, place);
+      dropUnknown(draft, item, itemFields.call, place);
       conversation.add('assistant', [writeCall(draft, item as FunctionCallItem | CustomToolCallItem, place)]);
       return;
     case 'function_call_output':
     case 'custom_tool_call_output': {
       const { call_id: callId, output } = item as FunctionCallOutputItem | CustomToolCallOutputItem;
-      dropUnknown(draft, item, known.output, place);
+      dropUnknown(draft, item, itemFields.output, place);
       const content = typeof output === 'string' ? output : writeParts(draft, output, `input[${index}].output`);
       conversation.addResult({ type: 'tool_result', tool_use_id: callId, content });
       return;
     }
     case 'agent_message': {
-      dropUnknown(draft, item, known.agentMessage, place);
-      const { author, recipient, content } = item as AgentMessageItem;
-      const blocks = writeParts(draft, content, `input[${index}].content`);
-      const heading: Block = { type: 'text', text: `[Message from ${author} to ${recipient}]` };
+      dropUnknown(draft, item, itemFields.agentMessage, place);
+      const message = item as AgentMessageItem;
+      const blocks = writeParts(draft, message.content, `input[${index}].content`);
+      const heading: Block = { type: 'text', text: agentHeading(message) };
       if (blocks.length > 0) conversation.add('user', [heading, ...blocks]);
       return;
     }
     case 'image_generation_call': {
-      dropUnknown(draft, item, known.image, place);
+      dropUnknown(draft, item, itemFields.image, place);
       const image = readMadeImage(item);
       if (!image) {
         draft.dropped.push(`input[${index}] (${item.type})`);
@@ -134,11 +123,11 @@ function writeItem(draft: MessagesDraft, conversation: Conversation, item: Input
       return;
     }
     case 'additional_tools':
-      dropUnknown(draft, item, known.additionalTools, place);
+      dropUnknown(draft, item, itemFields.additionalTools, place);
       conversation.additionalTools.push({ tools: item.tools as Tool[], path: `input[${index}].tools` });
       return;
     case 'configuration_update':
-      dropUnknown(draft, item, known.configurationUpdate, place);
+      dropUnknown(draft, item, itemFields.configurationUpdate, place);
       conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
       return;
     case 'compaction':
@@ -175,17 +164,4 @@ function writeCall(draft: MessagesDraft, item: FunctionCallItem | CustomToolCall
   const { call_id: id, name, namespace } = item;
   const input = item.type === 'custom_tool_call' ? { input: item.input } : readArguments(draft, item, place);
   return { type: 'tool_use', id, name: upstreamName(name, namespace), input };
-}
-
-/** The protocol takes an object alone; a model that wrote something else must still see what it wrote. */
-function readArguments(draft: MessagesDraft, item: FunctionCallItem, place: () => string): object {
-  if (item.arguments === '') return {};
-  try {
-    const value: unknown = JSON.parse(item.arguments);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // named below
-  }
-  draft.dropped.push(`${place()}.arguments (not a JSON object; sent as text)`);
-  return { arguments: item.arguments };
 }

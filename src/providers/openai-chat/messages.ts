@@ -12,6 +12,7 @@ import type {
 } from '../../domain/items.ts';
 import { dropUnknown, refuse, refuseReference } from '../draft.ts';
 import { madeImageHeading, readMadeImage } from '../made-image.ts';
+import { agentHeading, itemFields } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import type { ChatDraft } from './draft.ts';
 import { writeContent } from './parts.ts';
@@ -26,18 +27,6 @@ export interface Conversation {
   /** Of the last `configuration_update`. */
   effort?: ReasoningEffort;
 }
-
-// Ids and states of replayed items mean nothing to a server that keeps nothing: they go without a name (choice).
-const known = {
-  message: new Set(['type', 'id', 'role', 'content', 'status', 'model']),
-  reasoning: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'format', 'signature', 'status']),
-  call: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'input', 'namespace', 'status']),
-  output: new Set(['type', 'id', 'call_id', 'output', 'status']),
-  agentMessage: new Set(['type', 'id', 'author', 'recipient', 'content']),
-  additionalTools: new Set(['type', 'id', 'role', 'tools']),
-  configurationUpdate: new Set(['type', 'id', 'reasoning']),
-  image: new Set(['type', 'id', 'status', 'result', 'url']),
-};
 
 /**
  * Writes `instructions` and `input` as messages. What the assistant said and called in a row shares one message, since
@@ -58,7 +47,7 @@ export function writeMessages(
     const place = () => `input[${index}]`;
     switch (item.type) {
       case 'message':
-        dropUnknown(draft, item, known.message, place);
+        dropUnknown(draft, item, itemFields.message, place);
         if (item.role === 'assistant') {
           turn = addAssistantText(messages, turn, writeMessage(draft, item as MessageItem, index));
         } else {
@@ -71,20 +60,20 @@ export function writeMessages(
         break;
       case 'function_call':
       case 'custom_tool_call':
-        dropUnknown(draft, item, known.call, place);
+        dropUnknown(draft, item, itemFields.call, place);
         turn = addCall(messages, turn, item as FunctionCallItem | CustomToolCallItem);
         break;
       case 'function_call_output':
       case 'custom_tool_call_output': {
         const output = item as FunctionCallOutputItem | CustomToolCallOutputItem;
-        dropUnknown(draft, output, known.output, place);
+        dropUnknown(draft, output, itemFields.output, place);
         const { content } = writeContent(draft, output.output, `input[${index}].output`);
         messages.push({ role: 'tool', tool_call_id: output.call_id, content });
         turn = undefined;
         break;
       }
       case 'agent_message': {
-        dropUnknown(draft, item, known.agentMessage, place);
+        dropUnknown(draft, item, itemFields.agentMessage, place);
         const message = writeAgentMessage(draft, item as AgentMessageItem, index);
         if (message === undefined) break;
         messages.push(message);
@@ -92,15 +81,15 @@ export function writeMessages(
         break;
       }
       case 'additional_tools':
-        dropUnknown(draft, item, known.additionalTools, place);
+        dropUnknown(draft, item, itemFields.additionalTools, place);
         conversation.additionalTools.push({ tools: item.tools as Tool[], path: `input[${index}].tools` });
         break;
       case 'configuration_update':
-        dropUnknown(draft, item, known.configurationUpdate, place);
+        dropUnknown(draft, item, itemFields.configurationUpdate, place);
         conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
         break;
       case 'image_generation_call': {
-        dropUnknown(draft, item, known.image, place);
+        dropUnknown(draft, item, itemFields.image, place);
         const image = readMadeImage(item);
         if (!image) {
           draft.dropped.push(`input[${index}] (${item.type})`);
@@ -190,7 +179,7 @@ function addReasoning(
   item: ReasoningItem,
   place: () => string,
 ): ChatMessage | undefined {
-  dropUnknown(draft, item, known.reasoning, place);
+  dropUnknown(draft, item, itemFields.reasoning, place);
   if (draft.dialect.reasoning_details) return addDetails(messages, turn, item);
   const { dropped } = draft;
   const format = item.format ?? 'unknown';
@@ -230,7 +219,7 @@ function addDetails(
 function writeAgentMessage(draft: ChatDraft, item: AgentMessageItem, index: number): ChatMessage | undefined {
   const { content } = writeContent(draft, item.content, `input[${index}].content`);
   if (!content || content.length === 0) return undefined;
-  const heading = `[Message from ${item.author} to ${item.recipient}]`;
+  const heading = agentHeading(item);
   return {
     role: 'user',
     content:
