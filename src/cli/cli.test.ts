@@ -267,6 +267,16 @@ describe('headgate init', () => {
 });
 
 describe('headgate doctor', () => {
+  it('says where the key of a provider comes from that came by itself, and not what it is', async () => {
+    const { code, stdout } = await call(['doctor'], {
+      GROQ_API_KEY: 'gsk_secret_1234567890',
+      HEADGATE_SERVER_PORT: '0',
+    });
+    expect(stdout).toContain('comes by itself: its key is in GROQ_API_KEY');
+    expect(stdout).not.toContain('gsk_secret');
+    expect([0, 1]).toContain(code); // the provider's name may not resolve here
+  });
+
   it('finds nothing wrong with nothing, makes nothing, and does not colour a pipe', async () => {
     const { code, stdout } = await finish(['doctor'], { HEADGATE_SERVER_PORT: '0', FORCE_COLOR: '1' });
     expect(code).toBe(0);

@@ -39,6 +39,9 @@ function tryLoad(load: () => LoadedConfig, findings: Finding[]): LoadedConfig | 
     const loaded = load();
     findings.push({ status: 'ok', subject: 'config', says: loaded.file ?? 'no file, so the defaults' });
     for (const warning of loaded.warnings) findings.push({ status: 'warn', subject: 'config', says: warning });
+    for (const { id, variable } of loaded.discovered) {
+      findings.push({ status: 'ok', subject: id, says: `comes by itself: its key is in ${variable}` });
+    }
     return loaded;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
