@@ -6,6 +6,12 @@ import type { Reading } from './wire.ts';
 
 const read = (name: string, reading: Reading = {}): Chunk[] =>
   replay(new URL(`recordings/${name}.stream.http`, import.meta.url), createReader(reading));
+/** An answer of these parts, in one event. */
+function readParts(parts: object[], candidate: object = {}, reading: Reading = {}): Chunk[] {
+  const reader = createReader(reading);
+  const answer = { candidates: [{ content: { parts }, finishReason: 'STOP', ...candidate }] };
+  return [...reader.read({ event: '', data: JSON.stringify(answer) }), ...reader.end()];
+}
 const join = (chunks: Chunk[], type: 'text' | 'reasoning' | 'tool_call_arguments'): string =>
   chunks.flatMap((chunk) => (chunk.type === type ? [chunk.delta] : [])).join('');
 const finishOf = (chunks: Chunk[]) => chunks.at(-1);
@@ -49,6 +55,15 @@ describe('a streamed answer', () => {
     });
   });
 
+  it('keeps the signature of a text from the call behind it, which has none', () => {
+    const seals = read('signed-text-then-call').flatMap((chunk) =>
+      chunk.type === 'reasoning_seal' ? [chunk.encryptedContent] : [],
+    );
+    expect(seals).toEqual(['CiQB0e2Kb1Xo9m3sYJ7tVQ+hPz/8LrWqkD5fGcNvTb2xUyEiMZ0KbgHR7tp9Zq4w==', '']);
+    const parallel = [{ functionCall: { name: 'a' }, thoughtSignature: 'S' }, { functionCall: { name: 'b' } }];
+    expect(readParts(parallel).filter(({ type }) => type === 'reasoning_seal')).toHaveLength(1);
+  });
+
   it('gives custom tools and groups back as they were offered', () => {
     const custom = read('custom-tool', { tools: new Map([['run_python', { name: 'run_python', kind: 'custom' }]]) });
     expect(join(custom, 'tool_call_arguments')).toBe('print("ü")\n');
@@ -80,6 +95,59 @@ describe('a streamed answer', () => {
         }),
       }),
     );
+  });
+
+  it('cites behind a signature, and by the words where the offsets are of another part', () => {
+    const chunks = read('grounding-signed', { searches: true });
+    const text = join(chunks, 'text');
+    const found = chunks.flatMap((chunk) => (chunk.type === 'annotation' ? [chunk.annotation] : []));
+    expect(found.map(({ start_index: start, end_index: end }) => text.slice(Number(start), Number(end)))).toEqual([
+      'Der Säntis ist 2502 m hoch.',
+      'Er steht im Alpstein.',
+    ]);
+    expect(finishOf(chunks)).toMatchObject({ serviceTier: 'default' });
+    expect(finishOf(chunks)).not.toHaveProperty('dropped');
+  });
+
+  it('cites in the last message alone', () => {
+    const grounding = {
+      groundingMetadata: {
+        groundingChunks: [{ web: { uri: 'https://a.example' } }],
+        groundingSupports: [{ segment: { endIndex: 2, text: 'AB' }, groundingChunkIndices: [0] }],
+      },
+    };
+    const call = { functionCall: { name: 'f' } };
+    const place = (parts: object[]) =>
+      readParts(parts, grounding, { searches: true }).find(({ type }) => type === 'annotation');
+    expect(place([{ text: 'XYZ' }, call, { text: 'AB' }])).toMatchObject({
+      annotation: { start_index: 0, end_index: 2 },
+    });
+    expect(place([{ text: 'AB' }, call])).toBeUndefined();
+    const named = (reading: Reading) => finishOf(readParts([{ text: 'AB' }, call], grounding, reading));
+    expect(named({ searches: true })).toMatchObject({ dropped: ['groundingMetadata.groundingSupports'] });
+    expect(named({})).toMatchObject({ dropped: ['groundingMetadata'] });
+  });
+
+  it('keeps pictures in their place, and those of a thought out of the answer', () => {
+    const chunks = read('images-signed');
+    const kinds = chunks.map((chunk) => (chunk.type === 'item_done' ? chunk.item.type : chunk.type));
+    expect(kinds).toEqual([
+      'start',
+      ...['text', 'item', 'image_generation_call', 'reasoning_seal'],
+      ...['text', 'item', 'image_generation_call', 'reasoning_seal', 'finish'],
+    ]);
+    expect(finishOf(chunks)).toMatchObject({ dropped: ['parts[].inlineData (of a thought)'] });
+  });
+
+  it('gives log probabilities once, and names those without a text', () => {
+    const logprobsResult = { chosenCandidates: [{ token: 'AB', logProbability: -1 }] };
+    const texts = readParts([{ text: 'A' }, { text: 'B' }], { logprobsResult }).filter(({ type }) => type === 'text');
+    expect(texts.map((chunk) => 'logprobs' in chunk)).toEqual([true, false]);
+    expect(finishOf(readParts([], { logprobsResult }))).toMatchObject({ dropped: ['logprobsResult'] });
+  });
+
+  it('passes over fields that are null', () => {
+    expect(readParts([{ text: 'A', functionCall: null, inlineData: null }])).toHaveLength(3);
   });
 
   it('gives pictures and log probabilities', () => {
@@ -119,6 +187,7 @@ describe('a streamed answer', () => {
     '7',
     '{"candidates":[{"content":{"parts":[null]}}]}',
     '{"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]}',
+    '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":"x"}}]}}]}',
   ])('makes no sense: %s', (data) => {
     expect(() => createReader({}).read({ event: '', data })).toThrow(
       expect.objectContaining({ kind: 'upstream_failed', retryable: true }),

@@ -2,10 +2,10 @@ import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
-import { readUpstreamErrorObject } from '../upstream-error.ts';
+import { readErrorObject } from './errors.ts';
 import { readGrounding } from './grounding.ts';
 import { PartReader } from './part-reader.ts';
-import { readFinishReason, readUsage } from './usage.ts';
+import { readFinishReason, readTier, readUsage } from './usage.ts';
 import type { Answer, Candidate, Reading } from './wire.ts';
 
 /** Reads a stream of answers, each with the parts that are new. The end of the body is the end of the answer. */
@@ -59,7 +59,8 @@ class AnswerReader implements Reader {
       throw senseless('The provider sent a stream event that is not JSON.', cause);
     }
     const chunks: Chunk[] = [];
-    this.take(answer, chunks);
+    // An error may come in a list, as it does where the whole stream is one.
+    for (const each of Array.isArray(answer) ? answer : [answer]) this.take(each, chunks);
     this.learn(data, chunks);
     return chunks;
   }
@@ -77,7 +78,7 @@ class AnswerReader implements Reader {
   take(value: unknown, chunks: Chunk[]): void {
     if (typeof value !== 'object' || value === null) throw senseless('The provider sent an event that is no object.');
     const answer = value as Answer;
-    if (answer.error) throw readUpstreamErrorObject(answer.error, 200);
+    if (answer.error) throw readErrorObject(answer.error);
     if (!this.begun) {
       this.begun = true;
       const { modelVersion: model, responseId: id } = answer;
@@ -102,24 +103,31 @@ class AnswerReader implements Reader {
     if (this.ended || this.reason === undefined) return []; // without a reason the stream was cut
     this.ended = true;
     const chunks: Chunk[] = [];
-    if (this.grounding) {
-      readGrounding(this.grounding, this.parts.text, this.parts.textIsLast, chunks, this.dropped);
-    }
+    if (this.grounding) this.cite(this.grounding, chunks);
     const isCall = this.reason === 'stop' && this.parts.hasCalls;
     const finish: Chunk = { type: 'finish', reason: isCall ? 'tool_calls' : this.reason };
     const counts = readUsage(this.usage);
     if (counts) finish.usage = counts;
+    const tier = readTier(this.usage);
+    if (tier !== undefined) finish.serviceTier = tier;
     if (this.dropped.size > 0) finish.dropped = [...this.dropped];
     chunks.push(finish);
     return chunks;
   }
 
+  /** What was found without a search that the caller offered has no text to stand at. */
+  private cite(grounding: Record<string, unknown>, chunks: Chunk[]): void {
+    const { text, isTextOpen } = this.parts;
+    if (text === undefined) this.dropped.add('groundingMetadata');
+    else readGrounding(grounding, isTextOpen ? text : undefined, chunks, this.dropped);
+  }
+
   private readCandidate(candidate: Candidate, chunks: Chunk[]): void {
     for (const name in candidate) if (!candidateFields.has(name) && candidate[name]) this.dropped.add(name);
     const parts = candidate.content?.parts;
-    if (Array.isArray(parts)) {
-      for (const part of parts) this.parts.read(part, candidate.logprobsResult, chunks);
-    }
+    this.parts.logprobs = candidate.logprobsResult ?? undefined;
+    if (Array.isArray(parts)) for (const part of parts) this.parts.read(part, chunks);
+    if (this.parts.logprobs !== undefined) this.dropped.add('logprobsResult');
     // It may come on every event, each time with all that was found so far.
     if (candidate.groundingMetadata) this.grounding = candidate.groundingMetadata as Record<string, unknown>;
     const sources = (candidate.citationMetadata as { citationSources?: unknown } | undefined)?.citationSources;

@@ -23,10 +23,13 @@ testWire(gemini, new URL('recordings', import.meta.url), {
   errors: {
     'bad-key.http': 'upstream_failed',
     'bad-request.http': 'upstream_rejected',
+    'billing.http': 'upstream_failed',
     'blocked-prompt.stream.http': 'content_policy',
     'prompt-blocked.whole.http': 'content_policy',
     'deadline.http': 'upstream_timeout',
     'error-midway.stream.http': 'upstream_overloaded',
+    'errors-midway.stream.http': 'rate_limited',
+    'file-not-active.http': 'upstream_rejected',
     'internal.http': 'upstream_failed',
     'list-of-errors.http': 'rate_limited',
     'location.http': 'upstream_failed',
@@ -36,6 +39,7 @@ testWire(gemini, new URL('recordings', import.meta.url), {
     'overloaded.http': 'upstream_overloaded',
     'permission.http': 'upstream_failed',
     'quota.http': 'rate_limited',
+    'service-blocked.http': 'upstream_failed',
     'too-long.http': 'context_length_exceeded',
   },
 });

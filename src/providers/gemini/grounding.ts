@@ -8,28 +8,24 @@ const list = (value: unknown): Fields[] =>
 /**
  * What a search found, as annotations of the text, and the search itself as an item. The provider counts bytes.
  *
- * @param text of the whole message
- * @param canAnnotate false when the text is not the last thing said, so that no annotation can join it
+ * @param text of the last message; undefined when it is closed, so that no annotation can join it
  * @param dropped gets what has no place
  * @see responses-items.md section 1.2
  */
 export function readGrounding(
   grounding: Fields,
-  text: string,
-  canAnnotate: boolean,
+  text: string | undefined,
   chunks: Chunk[],
   dropped: Set<string>,
 ): void {
   const pages = list(grounding.groundingChunks).map(({ web }) => (web ?? {}) as { uri?: unknown; title?: unknown });
-  const bytes = Buffer.from(text);
-  const place = (offset: unknown): number =>
-    bytes.subarray(0, typeof offset === 'number' ? offset : 0).toString('utf8').length;
+  const bytes = Buffer.from(text ?? '');
   for (const { segment, groundingChunkIndices: indices } of list(grounding.groundingSupports)) {
-    const { startIndex, endIndex } = (segment ?? {}) as { startIndex?: unknown; endIndex?: unknown };
+    const place = findPlace((segment ?? {}) as Fields, text ?? '', bytes);
     for (const index of Array.isArray(indices) ? indices : []) {
       const page = pages[Number(index)];
       if (typeof page?.uri !== 'string') continue;
-      if (!canAnnotate) {
+      if (text === undefined) {
         dropped.add('groundingMetadata.groundingSupports');
         continue;
       }
@@ -37,8 +33,7 @@ export function readGrounding(
         type: 'url_citation',
         url: page.uri,
         title: typeof page.title === 'string' ? page.title : '',
-        start_index: place(startIndex),
-        end_index: place(endIndex),
+        ...place,
       };
       chunks.push({ type: 'annotation', annotation });
     }
@@ -53,4 +48,15 @@ export function readGrounding(
     action: { type: 'search', query: queries[0]!, queries, sources },
   };
   chunks.push({ type: 'item_done', key: 'search', item });
+}
+
+/** Offsets count from the part; where other parts came before it, the words themselves tell the place. */
+function findPlace({ startIndex, endIndex, text: words }: Fields, text: string, bytes: Buffer) {
+  const count = (offset: unknown): number =>
+    bytes.subarray(0, typeof offset === 'number' ? offset : 0).toString('utf8').length;
+  const start = count(startIndex);
+  const end = count(endIndex);
+  const found = typeof words !== 'string' || text.startsWith(words, start) ? -1 : text.indexOf(words);
+  if (found === -1) return { start_index: start, end_index: end };
+  return { start_index: found, end_index: found + String(words).length };
 }

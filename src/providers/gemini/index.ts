@@ -1,7 +1,8 @@
 import { defineWire } from '../provider.ts';
-import { readUpstreamError } from '../upstream-error.ts';
+
 import { createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
+import { readError } from './errors.ts';
 import { writeRequest } from './request.ts';
 
 /** Google's `generateContent`. */
@@ -12,5 +13,5 @@ export const gemini = defineWire({
   writeRequest,
   createReader,
   readWhole,
-  readError: readUpstreamError,
+  readError,
 });

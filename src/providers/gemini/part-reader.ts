@@ -11,11 +11,14 @@ type Fields = Record<string, unknown>;
 export class PartReader {
   /** The provider's id of the answer, once it is known: ids of calls are made of it. */
   answerId: string | undefined;
-  /** Nothing came behind the text, so that annotations can join it. */
-  textIsLast = false;
+  /** The message is still open, so that annotations can join it. */
+  isTextOpen = false;
+  /** Of the candidate at hand; its first text takes them. */
+  logprobs: unknown;
   private readonly reading: Reading;
   private readonly dropped: Set<string>;
-  private readonly pieces: string[] = []; // of the text, when the provider searches
+  private readonly pieces: string[] = []; // of the message, when the provider searches
+  private isSealOpen = false; // a seal stands last, and the next call would take it for its own
   private images = 0;
   private calls = 0;
 
@@ -28,72 +31,82 @@ export class PartReader {
     return this.calls > 0;
   }
 
-  get text(): string {
-    return this.pieces.join('');
+  /** Of the last message; undefined when nobody expected to need it. */
+  get text(): string | undefined {
+    return this.reading.searches ? this.pieces.join('') : undefined;
   }
 
-  /** @param logprobs of the candidate, which belong to its text */
-  read(value: unknown, logprobs: unknown, chunks: Chunk[]): void {
-    if (typeof value !== 'object' || value === null) {
-      throw new GatewayError('upstream_failed', 'The provider sent a part that is no object.', { retryable: true });
-    }
+  read(value: unknown, chunks: Chunk[]): void {
+    if (typeof value !== 'object' || value === null) throw senseless('The provider sent a part that is no object.');
     const part = value as Fields;
-    const { thoughtSignature: signature } = part;
-    // It stands before the call that it seals, and behind the text.
-    if (part.functionCall && typeof signature === 'string') this.seal(signature, chunks);
-    if (typeof part.text === 'string') this.readText(part.text, part.thought === true, logprobs, chunks);
-    for (const name in part) this.readField(name, part[name], chunks);
-    if (!part.functionCall && typeof signature === 'string') this.seal(signature, chunks);
+    const { thoughtSignature } = part;
+    const signature = typeof thoughtSignature === 'string' && thoughtSignature !== '' ? thoughtSignature : undefined;
+    const isThought = part.thought === true;
+    if (part.functionCall) this.sealCall(signature, chunks);
+    if (typeof part.text === 'string') this.readText(part.text, isThought, chunks);
+    for (const name in part) if (part[name] !== null) this.readField(name, part[name], isThought, chunks);
+    if (!part.functionCall && signature !== undefined) this.seal(signature, chunks);
   }
 
   /** A delta of text, when nothing else can be in the frame. */
   readDelta(delta: string): Chunk {
-    this.textIsLast = true;
-    if (this.reading.searches) this.pieces.push(delta);
+    this.keepText(delta);
     return { type: 'text', delta };
   }
 
-  private readField(name: string, value: unknown, chunks: Chunk[]): void {
+  private readField(name: string, value: unknown, isThought: boolean, chunks: Chunk[]): void {
     switch (name) {
       case 'text':
       case 'thought':
       case 'thoughtSignature':
         break;
       case 'functionCall':
-        this.readCall((value ?? {}) as Fields, chunks);
+        this.readCall(value as Fields, chunks);
         break;
       case 'inlineData':
-        this.readMedia((value ?? {}) as Fields, chunks);
+        this.readMedia(value as Fields, isThought, chunks);
         break;
       default:
         if (value) this.dropped.add(`parts[].${name}`);
     }
   }
 
+  /** The seal of a call stands before it. Where a call has none, an empty one keeps it from that of the part before. */
+  private sealCall(signature: string | undefined, chunks: Chunk[]): void {
+    if (signature !== undefined || this.isSealOpen) this.seal(signature ?? '', chunks);
+    this.isSealOpen = false;
+  }
+
+  /** The seal of anything else stands behind it. It leaves the message open: more of its text may come. */
   private seal(signature: string, chunks: Chunk[]): void {
-    this.textIsLast = false;
+    this.isSealOpen = true;
     chunks.push({ type: 'reasoning_seal', format: reasoningFormat, encryptedContent: signature });
   }
 
-  private readText(delta: string, isThought: boolean, logprobs: unknown, chunks: Chunk[]): void {
+  private readText(delta: string, isThought: boolean, chunks: Chunk[]): void {
     if (delta === '') return;
     if (isThought) {
-      this.textIsLast = false;
+      this.isTextOpen = false;
       chunks.push({ type: 'reasoning', delta });
       return;
     }
-    this.textIsLast = true;
+    this.keepText(delta);
+    const logprobs = readLogprobs(this.logprobs);
+    this.logprobs = undefined;
+    chunks.push(logprobs ? { type: 'text', delta, logprobs } : { type: 'text', delta });
+  }
+
+  private keepText(delta: string): void {
+    if (!this.isTextOpen) this.pieces.length = 0;
+    this.isTextOpen = true;
     if (this.reading.searches) this.pieces.push(delta);
-    const list = readLogprobs(logprobs);
-    chunks.push(list ? { type: 'text', delta, logprobs: list } : { type: 'text', delta });
   }
 
   private readCall({ id, name, args, ...rest }: Fields, chunks: Chunk[]): void {
-    if (typeof name !== 'string' || name === '') {
-      throw new GatewayError('upstream_failed', 'The provider sent a call without a name.', { retryable: true });
-    }
+    if (typeof name !== 'string' || name === '') throw senseless('The provider sent a call without a name.');
+    if (typeof (args ?? {}) !== 'object') throw senseless('The provider sent a call whose arguments are no object.');
     for (const field in rest) if (rest[field]) this.dropped.add(`parts[].functionCall.${field}`);
-    this.textIsLast = false;
+    this.isTextOpen = false;
     const callId = typeof id === 'string' && id !== '' ? id : this.createCallId();
     this.calls++;
     const call = new OpenCall(this.reading.tools, { callId, name }, chunks);
@@ -108,16 +121,21 @@ export class PartReader {
     return this.answerId === undefined ? createId('call_') : `call_${this.answerId}_${this.calls}`;
   }
 
-  private readMedia({ mimeType, data }: Fields, chunks: Chunk[]): void {
-    if (typeof data !== 'string' || !String(mimeType).startsWith('image/')) {
-      this.dropped.add(`parts[].inlineData (${String(mimeType)})`);
+  /** Pictures that the model tries while it thinks are none of its answer. */
+  private readMedia({ mimeType, data }: Fields, isThought: boolean, chunks: Chunk[]): void {
+    if (isThought || typeof data !== 'string' || !String(mimeType).startsWith('image/')) {
+      this.dropped.add(`parts[].inlineData (${isThought ? 'of a thought' : String(mimeType)})`);
       return;
     }
-    this.textIsLast = false;
-    const item = { type: 'image_generation_call', status: 'completed', result: data };
-    chunks.push({ type: 'item_done', key: `image-${this.images++}`, item });
+    this.isTextOpen = false;
+    const key = `image-${this.images++}`;
+    const type = 'image_generation_call';
+    chunks.push({ type: 'item', key, item: { type, status: 'in_progress', result: null } }); // it ends the message before
+    chunks.push({ type: 'item_done', key, item: { type, status: 'completed', result: data } });
   }
 }
+
+const senseless = (message: string) => new GatewayError('upstream_failed', message, { retryable: true });
 
 function readLogprobs(result: unknown): object[] | undefined {
   const { chosenCandidates: chosen, topCandidates: tops } = (result ?? {}) as Fields;

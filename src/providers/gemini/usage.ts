@@ -17,6 +17,15 @@ export function readUsage(counts: Record<string, unknown> | undefined): Usage | 
   });
 }
 
+/** The tier that served, in the words of the interface. @returns undefined when it was not told */
+export function readTier(counts: Record<string, unknown> | undefined): string | undefined {
+  const { serviceTier } = counts ?? {};
+  if (typeof serviceTier !== 'string') return undefined;
+  const tier = serviceTier.toLowerCase();
+  if (tier === 'standard') return 'default';
+  return tier === 'flex' || tier === 'priority' ? tier : undefined;
+}
+
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
 const filtered = new Set([

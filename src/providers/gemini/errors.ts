@@ -1,0 +1,38 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { UpstreamErrorAnswer } from '../provider.ts';
+import { readUpstreamError, readUpstreamErrorObject } from '../upstream-error.ts';
+
+/** What a status other than 2xx means. */
+export const readError = (answer: UpstreamErrorAnswer): GatewayError =>
+  blameAccount(readUpstreamError(answer), answer.body);
+
+/** Reads an error inside a 200 answer. */
+export const readErrorObject = (error: unknown): GatewayError =>
+  blameAccount(readUpstreamErrorObject(error, 200), { error });
+
+/** Reasons of `google.rpc.ErrorInfo` that speak of our key or account, though the status is 400. */
+const accountReasons =
+  /^(?:API_KEY_|SERVICE_DISABLED|BILLING_DISABLED|CONSUMER_|ACCESS_TOKEN_|ACCOUNT_STATE_|USER_PROJECT_)/;
+/** What it says with `FAILED_PRECONDITION`, which has no reason. */
+const accountWords = /enable billing|free tier is not available/i;
+
+/** The provider says 400 of a wrong key and of an account that may not; neither is the caller's fault. */
+function blameAccount(error: GatewayError, body: unknown): GatewayError {
+  if (error.kind !== 'upstream_rejected') return error;
+  if (!accountWords.test(error.message) && !readReasons(body).some((reason) => accountReasons.test(reason)))
+    return error;
+  const message = error.message.replace('The provider rejected the request', 'The provider failed');
+  const { providerCode, cause } = error;
+  return new GatewayError('upstream_failed', message, {
+    retryable: true,
+    ...(providerCode === undefined ? undefined : { providerCode }),
+    cause,
+  });
+}
+
+function readReasons(body: unknown): string[] {
+  const first = Array.isArray(body) ? body[0] : body;
+  const details = (first as { error?: { details?: unknown } } | null | undefined)?.error?.details; // `?.` alone looks at it
+  if (!Array.isArray(details)) return [];
+  return details.flatMap((detail) => (typeof detail?.reason === 'string' ? [detail.reason as string] : []));
+}
