@@ -59,6 +59,73 @@ describe.each<Mode>(['buffered', 'streamed'])('a conversation with signatures, %
   });
 });
 
+describe.each<Mode>(['buffered', 'streamed'])('an answer sent back unchanged, %s', (mode) => {
+  /** The parts of the model's turn, when the output of a recording is sent back with what the user says next. */
+  async function replayed(name: string, body: object = {}): Promise<object[]> {
+    lab.upstream.always(recorded(name, mode));
+    const { output } = (await ask(mode, { body })).response as ResponseObject;
+    lab.upstream.always(recorded('text', mode));
+    const results = output.flatMap(({ type, call_id }) =>
+      type === 'function_call' ? [{ type: 'function_call_output', call_id, output: 'ok' }] : [],
+    );
+    const input = [{ role: 'user', content: 'a' }, ...output, ...results, { role: 'user', content: 'b' }];
+    await ask(mode, { body: { ...body, input } });
+    return lastBody().contents.filter(({ role }) => role === 'model')[0]!.parts;
+  }
+  const signature = 'CiQB0e2Kb1Xo9m3sYJ7tVQ+hPz/8LrWqkD5fGcNvTb2xUyEiMZ0KbgHR7tp9Zq4w==';
+
+  it('has the signature of its text on the text, though a call follows', async () => {
+    const tools = [{ type: 'function', name: 'get_weather', parameters: { type: 'object' } }];
+    expect(await replayed('signed-text-then-call', { tools })).toEqual([
+      { text: 'I will look that up.' },
+      { text: '', thoughtSignature: signature },
+      { functionCall: { id: 'call_xK4eaZ3vO5mAkdUPz8eT2Ac_0', name: 'get_weather', args: { city: 'Bern' } } },
+    ]);
+  });
+
+  it('has each picture in its place, with its signature', async () => {
+    const second = 'EowBCokBAdHtim8rF1+kQm/7vWc2sXy9ZpLhT0bNe4uJgA3dRiO6wKfV5tMxYCEqIn==';
+    const picture = { mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) };
+    expect(await replayed('images-signed')).toEqual([
+      { text: 'First, the sky.' },
+      { inlineData: picture, thoughtSignature: signature },
+      { text: 'Then, the sea.' },
+      { inlineData: picture, thoughtSignature: second },
+    ]);
+  });
+});
+
+describe.each<Mode>(['buffered', 'streamed'])('a search at the provider, %s', (mode) => {
+  const tools = [{ type: 'web_search' }];
+
+  it('cites the characters that it speaks of, though a signature stands behind them', async () => {
+    lab.upstream.always(recorded('grounding-signed', mode));
+    const { output, service_tier } = (await ask(mode, { body: { tools } })).response as ResponseObject;
+    expect(service_tier).toBe('default');
+    expect(output.map(({ type }) => type)).toEqual(['message', 'reasoning', 'web_search_call']);
+    const [part] = output[0]!['content'] as { text: string; annotations: Record<string, number | string>[] }[];
+    const cited = part!.annotations.map(({ url, start_index: start, end_index: end }) => [
+      url,
+      part!.text.slice(Number(start), Number(end)),
+    ]);
+    expect(cited).toEqual([
+      ['https://peaks.example/saentis', 'Der Säntis ist 2502 m hoch.'],
+      ['https://alpstein.example/', 'Er steht im Alpstein.'],
+    ]);
+  });
+
+  it('is not made where the caller allows some places alone, nor when it was told to use no tool', async () => {
+    const limited = [{ type: 'web_search', filters: { blocked_domains: ['a.example'] } }];
+    const { status, envelope } = await ask(mode, { body: { tools: limited } });
+    expect(status).toBe(400);
+    expect(envelope?.error.message).toMatch(/^tools\[0\]\.filters\.blocked_domains: .*gemini\/patient/);
+
+    lab.upstream.always(recorded('text', mode));
+    await ask(mode, { body: { tools, tool_choice: 'none' } });
+    expect(lastBody()).not.toHaveProperty('tools');
+  });
+});
+
 it.each<[Mode, string]>([
   ['buffered', '/v1/models/m:generateContent'],
   ['streamed', '/v1/models/m:streamGenerateContent?alt=sse'],
@@ -77,6 +144,9 @@ describe.each<Mode>(['buffered', 'streamed'])('a failure, %s', (mode) => {
     ['overloaded', 529, 'provider_overloaded', null],
     ['quota', 429, 'rate_limit_exceeded', '32'],
     ['bad-key', 502, 'provider_unavailable', null],
+    ['billing', 502, 'provider_unavailable', null],
+    ['service-blocked', 502, 'provider_unavailable', null],
+    ['file-not-active', 400, 'invalid_request', null],
     ['too-long', 400, 'context_length_exceeded', null],
     ['bad-request', 400, 'invalid_request', null],
   ])('keeps its meaning: %s', async (name, status, type, wait) => {
@@ -97,11 +167,16 @@ describe.each<Mode>(['buffered', 'streamed'])('a failure, %s', (mode) => {
     });
   });
 
-  it('midway never passes for an end', async () => {
-    lab.upstream.always(recording(new URL('error-midway.stream.http', folder)));
+  it.each([
+    ['error-midway', 529, 'provider_overloaded', null],
+    ['errors-midway', 429, 'rate_limit_exceeded', '8'],
+  ])('midway never passes for an end: %s', async (name, status, type, wait) => {
+    lab.upstream.always(recording(new URL(`${name}.stream.http`, folder)));
     const outcome = await ask(mode);
-    if (mode === 'buffered') expect(outcome.status).toBe(529);
-    else expect(outcome.response).toMatchObject({ status: 'failed', error_type: 'provider_overloaded' });
+    if (mode === 'buffered') {
+      expect(outcome.status).toBe(status);
+      expect(outcome.headers.get('retry-after')).toBe(wait);
+    } else expect(outcome.response).toMatchObject({ status: 'failed', error_type: type });
   });
 });
 

@@ -12,6 +12,7 @@ import type {
 } from '../../domain/items.ts';
 import { dropUnknown, refuse, refuseReference } from '../draft.ts';
 import { readMadeImage } from '../made-image.ts';
+import { agentHeading, itemFields, readArguments, readObject } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import { type GeminiDraft, writeParts } from './parts.ts';
 import type { Content, Part } from './wire.ts';
@@ -58,10 +59,15 @@ export class Conversation {
     ]);
   }
 
-  /** One that no call follows seals the text before it, and has a part of its own, as it came. */
+  /** One that no call follows seals the picture before it, or the text, and then has a part of its own, as it came. */
   settle(): void {
-    if (this.signature !== undefined) this.push('model', [{ text: '', thoughtSignature: this.signature }]);
+    const { signature } = this;
+    if (signature === undefined) return;
     this.signature = undefined;
+    const last = this.contents.at(-1);
+    const part = last?.role === 'model' ? last.parts.at(-1) : undefined;
+    if (part?.inlineData && part.thoughtSignature === undefined) part.thoughtSignature = signature;
+    else this.push('model', [{ text: '', thoughtSignature: signature }]);
   }
 
   private push(role: Content['role'], parts: readonly Part[]): void {
@@ -70,18 +76,6 @@ export class Conversation {
     else this.contents.push({ role, parts: [...parts] });
   }
 }
-
-// Ids and states of replayed items mean nothing to a server that keeps nothing: they go without a name (choice).
-const known = {
-  message: new Set(['type', 'id', 'role', 'content', 'status', 'model']),
-  reasoning: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'format', 'signature', 'status']),
-  call: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'input', 'namespace', 'status']),
-  output: new Set(['type', 'id', 'call_id', 'output', 'status']),
-  agentMessage: new Set(['type', 'id', 'author', 'recipient', 'content']),
-  additionalTools: new Set(['type', 'id', 'role', 'tools']),
-  configurationUpdate: new Set(['type', 'id', 'reasoning']),
-  image: new Set(['type', 'id', 'status', 'result', 'url']),
-};
 
 /** Writes `instructions` and `input`. @see responses.md section 6.3 */
 export function writeContents(
@@ -100,7 +94,7 @@ function writeItem(draft: GeminiDraft, conversation: Conversation, item: InputIt
   const place = () => `input[${index}]`;
   switch (item.type) {
     case 'message': {
-      dropUnknown(draft, item, known.message, place);
+      dropUnknown(draft, item, itemFields.message, place);
       const { role, content } = item as MessageItem;
       const parts = writeParts(draft, content, `input[${index}].content`);
       if (role === 'user') conversation.add('user', parts);
@@ -110,39 +104,39 @@ function writeItem(draft: GeminiDraft, conversation: Conversation, item: InputIt
       return;
     }
     case 'reasoning':
-      dropUnknown(draft, item, known.reasoning, place);
+      dropUnknown(draft, item, itemFields.reasoning, place);
       writeReasoning(draft, conversation, item as ReasoningItem, place);
       return;
     case 'function_call':
     case 'custom_tool_call':
-      dropUnknown(draft, item, known.call, place);
+      dropUnknown(draft, item, itemFields.call, place);
       writeCall(draft, conversation, item as FunctionCallItem | CustomToolCallItem, place);
       return;
     case 'function_call_output':
     case 'custom_tool_call_output':
-      dropUnknown(draft, item, known.output, place);
+      dropUnknown(draft, item, itemFields.output, place);
       writeOutput(draft, conversation, item as FunctionCallOutputItem | CustomToolCallOutputItem, index);
       return;
     case 'agent_message': {
-      dropUnknown(draft, item, known.agentMessage, place);
-      const { author, recipient, content } = item as AgentMessageItem;
-      const parts = writeParts(draft, content, `input[${index}].content`);
-      if (parts.length > 0) conversation.add('user', [{ text: `[Message from ${author} to ${recipient}]` }, ...parts]);
+      dropUnknown(draft, item, itemFields.agentMessage, place);
+      const message = item as AgentMessageItem;
+      const parts = writeParts(draft, message.content, `input[${index}].content`);
+      if (parts.length > 0) conversation.add('user', [{ text: agentHeading(message) }, ...parts]);
       return;
     }
     case 'image_generation_call': {
-      dropUnknown(draft, item, known.image, place);
+      dropUnknown(draft, item, itemFields.image, place);
       const image = readMadeImage(item);
       if (image) conversation.add('model', [{ inlineData: { mimeType: image.mediaType, data: image.data } }]);
       else draft.dropped.push(`input[${index}] (${item.type})`);
       return;
     }
     case 'additional_tools':
-      dropUnknown(draft, item, known.additionalTools, place);
+      dropUnknown(draft, item, itemFields.additionalTools, place);
       conversation.additionalTools.push({ tools: item.tools as Tool[], path: `input[${index}].tools` });
       return;
     case 'configuration_update':
-      dropUnknown(draft, item, known.configurationUpdate, place);
+      dropUnknown(draft, item, itemFields.configurationUpdate, place);
       conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
       return;
     case 'compaction':
@@ -164,12 +158,21 @@ function writeReasoning(
   item: ReasoningItem,
   place: () => string,
 ): void {
-  if (item.format === reasoningFormat) {
+  if (item.format === reasoningFormat || isLikelyOurs(item)) {
     if (item.encrypted_content) conversation.addSignature(item.encrypted_content);
+    else if (item.encrypted_content === '') conversation.settle(); // the call that follows has none: see `part-reader.ts`
     return;
   }
   draft.dropped.push(`${place()} (reasoning, ${item.format ?? 'unsigned'})`);
 }
+
+const ownId = /^rs_[0-9A-Za-z]{24}$/;
+
+const signatureForm = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** Some clients send an item back without its format. Its id then is one of ours, and it looks like a signature: choice 105. */
+const isLikelyOurs = ({ format, id, encrypted_content: sealed }: ReasoningItem): boolean =>
+  !format && ownId.test(id ?? '') && signatureForm.test(sealed ?? '');
 
 function writeCall(
   draft: GeminiDraft,
@@ -183,24 +186,6 @@ function writeCall(
   const args = item.type === 'custom_tool_call' ? { input: item.input } : readArguments(draft, item, place);
   const call = draft.dialect.call_ids ? { id, name, args } : { name, args };
   conversation.addCall(call, draft.traits.thinking === 'level');
-}
-
-/** The protocol takes an object alone; a model that wrote something else must still see what it wrote. */
-function readArguments(draft: GeminiDraft, item: FunctionCallItem, place: () => string): object {
-  if (item.arguments === '') return {};
-  const value = readObject(item.arguments);
-  if (value) return value;
-  draft.dropped.push(`${place()}.arguments (not a JSON object; sent as text)`);
-  return { arguments: item.arguments };
-}
-
-function readObject(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A result is an object; text is wrapped into one, and pictures stand behind it. */

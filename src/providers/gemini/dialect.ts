@@ -20,6 +20,7 @@ export const dialectSchema = Type.Object(
       description: 'How schemas are sent: as JSON Schema, or in the subset of OpenAPI that older models take.',
     }),
     call_ids: Type.Boolean({ default: true, description: 'Send the ids of calls along with calls and results.' }),
+    service_tier: Type.Boolean({ default: true, description: 'Send `service_tier`; Vertex AI knows no such field.' }),
     native_search: Type.Boolean({ default: true, description: 'Send the tool `web_search` to run at the provider.' }),
   },
   { additionalProperties: false },

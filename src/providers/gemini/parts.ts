@@ -16,7 +16,7 @@ const known: Record<InputPart['type'], ReadonlySet<string>> = {
   input_text: new Set(['type', 'text']),
   output_text: new Set(['type', 'text']),
   refusal: new Set(['type', 'refusal']),
-  input_image: new Set(['type', 'image_url', 'file_id']),
+  input_image: new Set(['type', 'image_url', 'file_id', 'detail']),
   input_file: new Set(['type', 'file_data', 'file_url', 'file_id', 'filename']),
   input_audio: new Set(['type', 'input_audio']),
   input_video: new Set(['type', 'video_url']),
@@ -55,6 +55,7 @@ function writePart(draft: GeminiDraft, part: InputPart, place: () => string): Pa
     case 'refusal':
       return part.refusal === '' ? undefined : { text: part.refusal };
     case 'input_image':
+      if (part.detail && part.detail !== 'auto') draft.dropped.push(`${place()}.detail (${part.detail})`);
       if (part.image_url) return writeMedia(draft, part.image_url, 'image/jpeg', place);
       if (part.file_id) return writeFileId(draft, part.file_id, place);
       throw refuse(draft, place(), 'An image without URL and file id');

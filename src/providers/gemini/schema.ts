@@ -1,64 +1,190 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { GeminiDraft } from './parts.ts';
+
 type Schema = Record<string, unknown>;
 
-/** Keywords of the subset of OpenAPI that the provider takes. */
+/** Keywords of the subset of OpenAPI that the provider takes as they are. */
 const plain = new Set([
-  ...['title', 'description', 'format', 'enum', 'default', 'example', 'required', 'minItems', 'maxItems'],
-  ...['minLength', 'maxLength', 'minimum', 'maximum', 'minProperties', 'maxProperties', 'pattern', 'nullable'],
-  ...['propertyOrdering'],
+  ...['title', 'description', 'default', 'example', 'required', 'minItems', 'maxItems', 'minLength', 'maxLength'],
+  ...['minimum', 'maximum', 'minProperties', 'maxProperties', 'pattern', 'nullable', 'propertyOrdering'],
 ]);
-/** What says nothing that the answer depends on. */
-const silent = new Set(['$schema', '$id', '$comment', 'strict']);
+/** What says nothing that the answer depends on, and where references point to. */
+const silent = new Set(['$schema', '$id', '$comment', 'strict', '$defs', 'definitions']);
+/** What is for reading, so that the nearer one is enough. */
+const words = new Set(['title', 'description', 'default', 'example']);
+/** The only formats that are not refused. */
+const formats = new Set(['float', 'double', 'int32', 'int64', 'enum', 'date-time']);
+
+/** Writes a schema in the subset, and names each keyword that the subset lacks. */
+export function writeSubset(draft: GeminiDraft, schema: object, path: string): Schema {
+  const dropped = new Set<string>();
+  const written = writeOpenApiSchema(schema, dropped);
+  for (const keyword of dropped) draft.dropped.push(`${path} (${keyword})`);
+  return written;
+}
 
 /**
- * Writes a JSON Schema in the subset of OpenAPI that older models take: one type with `nullable`, `anyOf`, no references.
+ * Writes a JSON Schema in the subset of OpenAPI that older models take: one type with `nullable`, `anyOf`, values of
+ * text alone, no references. References are written out, as far as they do not lead back to themselves.
  *
  * @param dropped gets the keywords that the subset lacks, each once
  */
-export function writeOpenApiSchema(schema: unknown, dropped: Set<string>): Schema {
-  const written: Schema = {};
-  if (typeof schema !== 'object' || schema === null) return written;
-  for (const [keyword, value] of Object.entries(schema)) {
+export const writeOpenApiSchema = (schema: unknown, dropped: Set<string>): Schema =>
+  new SubsetWriter(schema, dropped).write(schema);
+
+/** What joins the rest, or adds words to it, in this order. */
+const late = new Set(['$ref', 'allOf', 'anyOf', 'oneOf', 'const', 'enum']);
+
+/** Objects that references may add: a short schema can unfold into a very long one. */
+const MAX_UNFOLDED = 5000;
+
+class SubsetWriter {
+  private readonly root: unknown;
+  private readonly dropped: Set<string>;
+  private readonly open = new Set<string>(); // references that are being written out
+  private unfolded = 0;
+
+  constructor(root: unknown, dropped: Set<string>) {
+    this.root = root;
+    this.dropped = dropped;
+  }
+
+  write(schema: unknown): Schema {
+    const written: Schema = {};
+    if (this.open.size > 0) this.unfolded++;
+    if (!isObject(schema)) {
+      if (schema !== true) this.dropped.add(`a schema that is ${JSON.stringify(schema) ?? 'nothing'}`.slice(0, 60));
+      return written;
+    }
+    const entries = Object.entries(schema);
+    for (const [keyword, value] of entries) if (!late.has(keyword)) this.writeKeyword(written, keyword, value);
+    for (const keyword of late) if (schema[keyword] !== undefined) this.writeKeyword(written, keyword, schema[keyword]);
+    return written;
+  }
+
+  private writeKeyword(written: Schema, keyword: string, value: unknown): void {
     switch (keyword) {
       case 'type':
         writeType(written, value);
-        break;
+        return;
       case 'properties':
-        written.properties = Object.fromEntries(
-          Object.entries(value as Schema).map(([name, property]) => [name, writeOpenApiSchema(property, dropped)]),
-        );
-        break;
+        if (!isObject(value)) break;
+        written.properties = {
+          ...(written.properties as Schema | undefined),
+          ...Object.fromEntries(Object.entries(value).map(([name, property]) => [name, this.write(property)])),
+        };
+        return;
       case 'items':
-        written.items = writeOpenApiSchema(value, dropped);
-        break;
+        if (Array.isArray(value)) break;
+        written.items = this.write(value);
+        return;
       case 'anyOf':
       case 'oneOf':
-        writeChoice(written, value as unknown[], dropped);
-        break;
+        if (!Array.isArray(value)) break;
+        this.writeBranches(written, value);
+        return;
+      case 'allOf':
+        if (!Array.isArray(value)) break;
+        for (const each of value) this.merge(written, this.write(each));
+        return;
+      case '$ref':
+        this.writeReference(written, value);
+        return;
       case 'const':
-        written.enum = [value];
-        break;
+        this.writeValues(written, [value], keyword);
+        return;
+      case 'enum':
+        if (!Array.isArray(value)) break;
+        this.writeValues(written, value, keyword);
+        return;
+      case 'format':
+        if (formats.has(String(value))) written.format = value;
+        else this.dropped.add(`format ${String(value)}`.slice(0, 60));
+        return;
       case 'additionalProperties':
-        if (value !== false) dropped.add(keyword); // a model keeps to the properties it is shown
-        break;
+        // A model keeps to the properties it is shown, and `true` is what goes without saying.
+        if (typeof value !== 'boolean' && !(isObject(value) && Object.keys(value).length === 0)) break;
+        return;
       default:
-        if (plain.has(keyword)) written[keyword] = value;
-        else if (!silent.has(keyword)) dropped.add(keyword);
+        if (silent.has(keyword)) return;
+        if (!plain.has(keyword)) break;
+        written[keyword] = keyword === 'required' ? union(written.required, value) : value;
+        return;
+    }
+    this.dropped.add(keyword);
+  }
+
+  private writeBranches(written: Schema, branches: unknown[]): void {
+    const isNull = (branch: unknown) => isObject(branch) && branch.type === 'null';
+    const others = branches.filter((branch) => !isNull(branch)).map((branch) => this.write(branch));
+    if (others.length < branches.length) written.nullable = true;
+    if (others.length === 1) this.merge(written, others[0]!);
+    else if (others.length > 1) written.anyOf = others;
+  }
+
+  private writeReference(written: Schema, reference: unknown): void {
+    const pointer = String(reference);
+    const target = findTarget(this.root, pointer);
+    if (target === undefined || this.open.has(pointer) || this.unfolded > MAX_UNFOLDED) {
+      this.dropped.add('$ref');
+      if (isObject(target)) writeType(written, target.type); // it leads back to itself: at least its type is known
+      return;
+    }
+    this.open.add(pointer);
+    this.merge(written, this.write(target));
+    this.open.delete(pointer);
+  }
+
+  /** Joins a schema that holds as well. What was said nearer wins, and what would hold beside it is named. */
+  private merge(written: Schema, other: Schema): void {
+    for (const [keyword, value] of Object.entries(other)) {
+      if (keyword === 'properties') written.properties = { ...(value as Schema), ...(written.properties as Schema) };
+      else if (keyword === 'required') written.required = union(written.required, value);
+      else if (written[keyword] === undefined) written[keyword] = value;
+      else if (!words.has(keyword) && !isDeepStrictEqual(written[keyword], value))
+        this.dropped.add(`another ${keyword}`);
     }
   }
-  return written;
+
+  /** Only texts can be listed; other values are told in words, so that the model still knows them. */
+  private writeValues(written: Schema, values: unknown[], keyword: string): void {
+    const others = values.filter((value) => value !== null);
+    if (others.length < values.length) written.nullable = true;
+    if (others.every((value) => typeof value === 'string')) {
+      written.type ??= 'string';
+      written.enum = others;
+      return;
+    }
+    this.dropped.add(`${keyword} of values that are no text`);
+    const kinds = new Set(others.map((value) => typeof value));
+    if (kinds.size === 1 && kinds.has('number')) written.type ??= others.every(Number.isInteger) ? 'integer' : 'number';
+    if (kinds.size === 1 && kinds.has('boolean')) written.type ??= 'boolean';
+    const list = `One of ${JSON.stringify(others)}.`;
+    written.description = typeof written.description === 'string' ? `${written.description} ${list}` : list;
+  }
 }
+
+const isObject = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function writeType(written: Schema, type: unknown): void {
   const types = Array.isArray(type) ? type.filter((each) => each !== 'null') : [type];
   if (Array.isArray(type) && types.length < type.length) written.nullable = true;
-  if (types.length === 1) written.type = types[0];
+  if (types.length === 1 && types[0] !== undefined) written.type = types[0];
   else if (types.length > 1) written.anyOf = types.map((each) => ({ type: each }));
 }
 
-function writeChoice(written: Schema, branches: unknown[], dropped: Set<string>): void {
-  const isNull = (branch: unknown) => (branch as { type?: unknown } | null)?.type === 'null';
-  const others = branches.filter((branch) => !isNull(branch)).map((branch) => writeOpenApiSchema(branch, dropped));
-  if (others.length < branches.length) written.nullable = true;
-  if (others.length === 1) Object.assign(written, others[0]);
-  else written.anyOf = others;
+const union = (before: unknown, more: unknown): unknown =>
+  Array.isArray(before) && Array.isArray(more) ? [...new Set([...before, ...more])] : more;
+
+/** Follows `#/$defs/address`. @returns undefined when it leads nowhere, or out of the schema */
+function findTarget(root: unknown, pointer: string): unknown {
+  if (pointer !== '#' && !pointer.startsWith('#/')) return undefined;
+  let target: unknown = root;
+  for (const step of pointer.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof target !== 'object' || target === null || !Object.hasOwn(target, name)) return undefined;
+    target = (target as Schema)[name];
+  }
+  return target;
 }
