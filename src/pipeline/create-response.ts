@@ -25,7 +25,8 @@ export async function createResponse(stages: Stages, run: Run, client: Taker<Res
     if (!run.builder?.started || run.builder.ended) throw run.error;
     const events = tellFailure(run, run.error);
     stages.closeRun(run);
-    await client.take(events);
+    const told = client.take(events);
+    if (!run.cancellation.reason) await told; // of one that is cancelled nobody waits for the client
   } finally {
     stages.closeRun(run);
   }

@@ -45,6 +45,16 @@ describe('the body of an answer', () => {
     await expect(read()).rejects.toThrow('cut');
   });
 
+  it('ends at once when it is cut, though its taker has not come back', async () => {
+    const body = createAnswerBody(undefined, 'Acme', connection());
+    const over = body.each({ take: () => new Promise(() => {}) });
+    body.push(Buffer.from('a'));
+    await new Promise((resolve) => setImmediate(resolve));
+    body.push(Buffer.from('b'));
+    body.cut(new Error('left'));
+    await expect(over).rejects.toThrow('left');
+  });
+
   it('does not fail any more when it has ended', async () => {
     const body = createAnswerBody('', 'Acme', connection());
     const { read } = pull(body);

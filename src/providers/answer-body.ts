@@ -13,6 +13,8 @@ export interface AnswerBody {
   end(): void;
   /** Anything but the regular end; what was pushed before is still given. */
   fail(reason: Error): void;
+  /** Ends it at once, whatever is still to be given, and whoever is waited for. */
+  cut(reason: Error): void;
   /** @see UpstreamAnswer */
   each(taker: Taker<Buffer>): Promise<void>;
   /** Nobody reads any more: `each` is fulfilled. */
@@ -63,6 +65,7 @@ export function createAnswerBody(
       push: () => {},
       end: () => {},
       fail: (reason) => queue.fail(reason),
+      cut: (reason) => queue.cut(reason),
       each: (taker) => queue.each(taker),
       discard: () => queue.discard(),
     };
@@ -76,6 +79,10 @@ export function createAnswerBody(
     each: (taker) => queue.each(taker),
     fail(reason) {
       queue.fail(reason);
+      decoder.destroy();
+    },
+    cut(reason) {
+      queue.cut(reason);
       decoder.destroy();
     },
     discard() {
@@ -134,6 +141,12 @@ class AnswerQueue implements AnswerBody {
     if (this.isEnded) return;
     this.failure ??= reason;
     this.schedule();
+  }
+
+  /** Before somebody takes, there is nobody to tell: then it is a failure like any other. */
+  cut(reason: Error): void {
+    if (this.taker) this.stop(reason);
+    else this.fail(reason);
   }
 
   discard(): void {

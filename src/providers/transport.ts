@@ -144,6 +144,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
 
   cancelled(reason: GatewayError): void {
     this.stop(reason);
+    this.body?.cut(reason); // nobody waits for a client who may never read on
   }
 
   // --- undici's side ---

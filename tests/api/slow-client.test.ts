@@ -2,10 +2,11 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Answer, sse } from '../../src/testing/answers.ts';
 import { readStream } from '../../src/testing/test-gateway.ts';
 import { endFrames, type Lab, openFrames, openLab, type WireName, wires } from './lab.ts';
+import { readRows } from './ledger-rows.ts';
 import { expectText, readOutcome } from './outcome.ts';
 
 const MiB = 1024 * 1024;
@@ -40,13 +41,13 @@ function counted(wire: WireName, deltas: number): { answer: Answer; written: num
 }
 
 /** Sends the request and reads nothing until it is told to. */
-function askSlowly(wire: WireName): Socket {
-  const { port, hostname } = new URL(lab.gateway.url);
+function askSlowly(wire: WireName, { gateway }: Lab = lab): Socket {
+  const { port, hostname } = new URL(gateway.url);
   const body = JSON.stringify({ model: `${wire}/patient`, input: 'x', stream: true });
   const socket = connect(Number(port), hostname);
   socket.on('error', () => {});
   socket.write(
-    `POST /api/v1/responses HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${lab.gateway.key}\r\n` +
+    `POST /api/v1/responses HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\n` +
       `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
   );
   return socket;
@@ -90,6 +91,25 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
     expect(held - written).toBeLessThan(3 * MiB);
     socket.destroy();
     expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
+  });
+
+  it('is not waited for when the deadline has passed: the provider is let go, and the run is booked', async () => {
+    const hasty = await openLab({ timeouts: { request_ms: 1500 } });
+    hasty.upstream.always(counted(wire, 3200).answer);
+    const socket = askSlowly(wire, hasty);
+    const request = await hasty.upstream.nextRequest();
+    expect(await request.closed).toBe('aborted');
+    const row = await vi.waitFor(
+      () => {
+        const [found] = readRows(hasty.gateway.dataDir);
+        expect(found).toBeDefined();
+        return found;
+      },
+      { timeout: 5000, interval: 20 },
+    );
+    expect(row).toMatchObject({ outcome: 'failed', status: 408 });
+    socket.destroy();
+    await hasty.close();
   });
 
   it('gets all of it, in order, as soon as it reads', async () => {
