@@ -185,6 +185,7 @@ describe('a streamed answer', () => {
   it.each([
     'not JSON',
     '7',
+    '{"candidates":[null]}',
     '{"candidates":[{"content":{"parts":[null]}}]}',
     '{"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]}',
     '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":"x"}}]}}]}',

@@ -94,7 +94,8 @@ class AnswerReader implements Reader {
       });
     }
     for (const candidate of Array.isArray(answer.candidates) ? (answer.candidates as Candidate[]) : []) {
-      if (Number(candidate?.index ?? 0) > 0) this.dropped.add(`candidates[${String(candidate.index)}]`);
+      if (typeof candidate !== 'object' || candidate === null) throw senseless('The provider sent no candidate.');
+      if (Number(candidate.index ?? 0) > 0) this.dropped.add(`candidates[${String(candidate.index)}]`);
       else this.readCandidate(candidate, chunks);
     }
   }
