@@ -334,6 +334,10 @@ describe('tools', () => {
     ]);
     expect(body.tool_choice).toEqual({ type: 'tool', name: 'web_search' });
     expect(dropped).toEqual(['tools[1].search_context_size']);
+    const without: Tool = { type: 'web_search', filters: { blocked_domains: ['b.example'], mood: 'x' } };
+    const other = write({ tools: [without] });
+    expect(other.body.tools).toMatchObject([{ blocked_domains: ['b.example'] }]);
+    expect(other.dropped).toEqual(['tools[0].filters.mood']);
     expect(() => write({ tools: [search] }, { dialect: { native_search: false } })).toThrow(refused('tools[0]'));
     expect(() => write({ tools: [{ type: 'file_search' }] })).toThrow(refused('tools[0]'));
   });

@@ -54,21 +54,24 @@ const searchTypes = new Set([
   'web_search_preview',
   'web_search_preview_2025_03_11',
 ]);
-const searchFields = new Set(['type', 'filters', 'user_location', 'max_uses', 'allowed_domains', 'excluded_domains']);
+const domainFields = ['allowed_domains', 'blocked_domains', 'excluded_domains'];
+const searchFields = new Set(['type', 'filters', 'user_location', 'max_uses', ...domainFields]);
+const filterFields = new Set(domainFields);
+
+const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
 
 /** @see responses.md section 6.2, "native search" */
 function writeSearch(draft: MessagesDraft, tool: Tool, place: () => string): object | undefined {
   if (!searchTypes.has(tool.type)) return undefined;
   dropUnknown(draft, tool, searchFields, place);
   const { filters, user_location: location, max_uses: maxUses } = tool as Record<string, unknown>;
-  const { allowed_domains: allowed, excluded_domains: excluded } = { ...tool, ...(filters as object | undefined) } as {
-    allowed_domains?: unknown;
-    excluded_domains?: unknown;
-  };
+  const limits = { ...tool, ...(filters as object | undefined) } as Record<string, unknown>;
+  dropUnknown(draft, (filters ?? {}) as object, filterFields, () => `${place()}.filters`);
+  const blocked = limits.blocked_domains ?? limits.excluded_domains;
   const written: Record<string, unknown> = { type: 'web_search_20250305', name: 'web_search' };
   if (typeof maxUses === 'number') written.max_uses = maxUses;
-  if (Array.isArray(allowed) && allowed.length > 0) written.allowed_domains = allowed;
-  if (Array.isArray(excluded) && excluded.length > 0) written.blocked_domains = excluded;
+  if (isFilled(limits.allowed_domains)) written.allowed_domains = limits.allowed_domains;
+  if (isFilled(blocked)) written.blocked_domains = blocked;
   if (location) written.user_location = { type: 'approximate', ...location };
   return written;
 }
