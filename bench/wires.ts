@@ -1,6 +1,7 @@
 /**
  * What each wire costs beside `openai-chat`: writing the 2 KB request of the rig, reading a whole answer, reading an
- * event of a stream of 200 deltas. Translation alone, without network, in one process.
+ * event of a stream of 200 deltas, and the same with what follows, up to the text that the client gets. Without network,
+ * in one process.
  *
  *     node bench/wires.ts              µs of CPU, best of the rounds, and the ratio to openai-chat
  *     node bench/wires.ts --rounds 20
@@ -10,6 +11,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readRequest } from '../src/api/responses/request.ts';
+import { EventWriter } from '../src/http/sse.ts';
+import { type BuilderContext, createEventBuilder } from '../src/pipeline/build-events.ts';
+import { createResponseObject } from '../src/pipeline/response-object.ts';
 import { wires } from '../src/providers/index.ts';
 import { bodyFile, writeBodies } from './bodies.ts';
 
@@ -119,6 +123,12 @@ writeBodies(folder);
 const body = readFileSync(bodyFile(folder, 'slug', '2k', false), 'utf8');
 rmSync(folder, { recursive: true });
 
+const context: BuilderContext = {
+  base: () => createResponseObject({ input: [] }, 'resp_1', 0, 'm'),
+  settle: () => ({ usage: null, routerMetadata: undefined }),
+  now: () => 0,
+};
+
 /** @returns µs of CPU for one call, the best of the rounds */
 function measure(work: () => unknown, times: number): number {
   for (let warm = 0; warm < times; warm++) work();
@@ -148,15 +158,23 @@ const figures = Object.entries(answers).map(([id, { model, whole, frames }]) => 
         const reader = wire.createReader(reading);
         for (const frame of data) reader.read(frame);
       }, 200) / deltas,
+    client:
+      measure(() => {
+        const reader = wire.createReader(reading);
+        const builder = createEventBuilder(context);
+        const writer = new EventWriter();
+        const chunks = data.flatMap((frame) => reader.read(frame));
+        return writer.write(builder.build(chunks)).length;
+      }, 200) / deltas,
   };
 });
 
 const base = figures.find(({ id }) => id === 'openai-chat')!;
 const show = (value: number, of: number): string => `${value.toFixed(2)} µs (${(value / of).toFixed(2)} ×)`;
-const lines = figures.map(({ id, write, whole, event }) => {
+const lines = figures.map(({ id, write, whole, event, client }) => {
   const buffered = show(write + whole, base.write + base.whole);
-  return `| ${id} | ${show(write, base.write)} | ${show(whole, base.whole)} | ${buffered} | ${show(event, base.event)} |`;
+  return `| ${id} | ${show(write, base.write)} | ${show(whole, base.whole)} | ${buffered} | ${show(event, base.event)} | ${show(client, base.client)} |`;
 });
 process.stdout.write(
-  `| Wire | write 2 KB | read whole | both | read an event |\n|---|---|---|---|---|\n${lines.join('\n')}\n`,
+  `| Wire | write 2 KB | read whole | both | read an event | event to client |\n|---|---|---|---|---|---|\n${lines.join('\n')}\n`,
 );
