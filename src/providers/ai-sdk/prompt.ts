@@ -220,7 +220,9 @@ const dataUrl = /^data:([^;,]*)(?:;[^;,]*)*;base64,/;
 function writeFile(draft: Draft, text: string, otherwise: string, filename: string | undefined, place: string): Part {
   const named = filename === undefined ? undefined : { filename };
   if (/^https?:/.test(text)) {
-    return { type: 'file', data: { type: 'url', url: new URL(text) }, mediaType: otherwise, ...named };
+    const url = URL.parse(text);
+    if (!url) throw refuse(draft, place, 'An address that is no URL');
+    return { type: 'file', data: { type: 'url', url }, mediaType: otherwise, ...named };
   }
   const head = dataUrl.exec(text);
   if (text.startsWith('data:') && !head) throw refuse(draft, place, 'A data URL that is not base64');
