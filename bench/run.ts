@@ -49,7 +49,8 @@ async function main(): Promise<void> {
   limitTime(chosenPhases);
   const names = variants.map((variant) => variant.name);
   const quickNames = ['headgate', 'bare-proxy'];
-  const chosenNames = choose('only', options.only, names) ?? (options.quick ? quickNames : names);
+  const usualNames = variants.filter(({ named }) => !named).map((variant) => variant.name);
+  const chosenNames = choose('only', options.only, names) ?? (options.quick ? quickNames : usualNames);
   await prepareRig();
   await nginx.prepare();
   const { ready, skipped } = await prepareVariants(variants.filter((variant) => chosenNames.includes(variant.name)));

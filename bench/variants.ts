@@ -23,6 +23,8 @@ export interface Variant {
   bodyModel: BodyModel;
   /** Whether the budgets are about it. */
   budgeted: boolean;
+  /** Left out unless `--only` names it. */
+  named?: boolean;
   /** Rounds it takes part in; absent: all. */
   rounds?: number;
   /** Makes it ready to be started; throws a `RigError` when it cannot be. */
@@ -144,7 +146,7 @@ const peer: Variant = {
 const headgateKey = 'bench-key-0123456789';
 
 /** Headgate over one wire, with everything on that a request meets: key, validation, translation, ledger. */
-function defineHeadgate(name: string, title: string, wire: 'openai-chat' | 'openai-responses'): Variant {
+function defineHeadgate(name: string, title: string, wire: string): Variant {
   return {
     name,
     title,
@@ -223,6 +225,8 @@ async function buildHeadgate(): Promise<void> {
 export const variants: readonly Variant[] = [
   defineHeadgate('headgate', 'Headgate (chat)', 'openai-chat'),
   defineHeadgate('headgate-responses', 'Headgate (responses)', 'openai-responses'),
+  { ...defineHeadgate('headgate-messages', 'Headgate (messages)', 'anthropic-messages'), named: true },
+  { ...defineHeadgate('headgate-gemini', 'Headgate (gemini)', 'gemini'), named: true },
   bareProxy,
   peer,
 ];
