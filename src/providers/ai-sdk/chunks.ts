@@ -18,6 +18,17 @@ export function readWhole(body: unknown, reading: Reading): Chunk[] {
   return (Array.isArray(body) ? body : []).flatMap((part) => reader.take(part as StreamPart));
 }
 
+function parse(data: string): StreamPart {
+  try {
+    return JSON.parse(data) as StreamPart; // by the SDK's contract an object
+  } catch (cause) {
+    throw new GatewayError('upstream_failed', 'The package handed over a part that is not JSON.', {
+      retryable: true,
+      cause,
+    });
+  }
+}
+
 class PartReader implements Reader {
   private readonly reading: Reading;
   private readonly dropped = new Set<string>();
@@ -32,7 +43,7 @@ class PartReader implements Reader {
   }
 
   read({ data }: Frame): Chunk[] {
-    return this.take(JSON.parse(data) as StreamPart); // our own JSON
+    return this.take(parse(data));
   }
 
   end(): Chunk[] {
