@@ -4,12 +4,13 @@ import type { InputItem } from '../../src/domain/items.ts';
 import type { ResponseRequest } from '../../src/domain/request.ts';
 import { wires } from '../../src/providers/index.ts';
 
-/** The wires that have an upstream, each with a model that can do what the protocol can. */
+/** The wires but for the simulator, each with a model that can do what the protocol can. */
 export const columns: Readonly<Record<string, string>> = {
   'openai-responses': 'gpt-5-mini',
   'openai-chat': 'gpt-5-mini',
   'anthropic-messages': 'claude-sonnet-4-5',
   gemini: 'gemini-3-pro-preview',
+  'ai-sdk': 'one',
 };
 
 /** A line of the matrix: what a caller sends, and what the wire makes of it. */
@@ -193,7 +194,13 @@ export function findFate(wireId: string, { request }: Row): Fate {
 export const answers: readonly { name: string; recordings: Readonly<Record<string, string>> }[] = [
   {
     name: 'text',
-    recordings: { 'openai-responses': 'text', 'openai-chat': 'text', 'anthropic-messages': 'text', gemini: 'text' },
+    recordings: {
+      'openai-responses': 'text',
+      'openai-chat': 'text',
+      'anthropic-messages': 'text',
+      gemini: 'text',
+      'ai-sdk': 'text',
+    },
   },
   {
     name: 'reasoning in words',
@@ -202,6 +209,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-chat': 'reasoning',
       'anthropic-messages': 'thinking',
       gemini: 'thoughts',
+      'ai-sdk': 'reasoning',
     },
   },
   {
@@ -211,6 +219,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-chat': 'reasoning-encrypted',
       'anthropic-messages': 'redacted-thinking',
       gemini: 'tool-call-signed',
+      'ai-sdk': 'redacted-reasoning',
     },
   },
   {
@@ -220,6 +229,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-chat': 'parallel-tool-calls',
       'anthropic-messages': 'parallel-tool-calls',
       gemini: 'parallel-tool-calls',
+      'ai-sdk': 'parallel-tool-calls',
     },
   },
   {
@@ -229,6 +239,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-chat': 'custom-tool',
       'anthropic-messages': 'custom-tool',
       gemini: 'custom-tool',
+      'ai-sdk': 'custom-tool',
     },
   },
   {
@@ -238,6 +249,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-chat': 'structured-output',
       'anthropic-messages': 'structured-output',
       gemini: 'structured-output',
+      'ai-sdk': 'structured-output',
     },
   },
   { name: 'refusal as a part', recordings: { 'openai-responses': 'refusal', 'openai-chat': 'refusal' } },
@@ -248,6 +260,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-chat': 'length',
       'anthropic-messages': 'length',
       gemini: 'length',
+      'ai-sdk': 'length',
     },
   },
   {
@@ -257,6 +270,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-chat': 'content-filter',
       'anthropic-messages': 'refusal',
       gemini: 'safety',
+      'ai-sdk': 'content-filter',
     },
   },
   {
@@ -266,13 +280,22 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-chat': 'citations',
       'anthropic-messages': 'citations',
       gemini: 'grounding',
+      'ai-sdk': 'citations',
     },
   },
   {
     name: 'search at the provider',
     recordings: { 'openai-responses': 'web-search', 'anthropic-messages': 'web-search', gemini: 'grounding' },
   },
-  { name: 'image', recordings: { 'openai-responses': 'image-generation', 'openai-chat': 'image', gemini: 'image' } },
+  {
+    name: 'image',
+    recordings: {
+      'openai-responses': 'image-generation',
+      'openai-chat': 'image',
+      gemini: 'image',
+      'ai-sdk': 'image-out',
+    },
+  },
   {
     name: 'log probabilities',
     recordings: { 'openai-responses': 'text-logprobs', 'openai-chat': 'logprobs', gemini: 'logprobs' },
@@ -284,6 +307,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-chat': 'usage-cache-hit',
       'anthropic-messages': 'cache-usage',
       gemini: 'cache-usage',
+      'ai-sdk': 'cache-usage',
     },
   },
   {
@@ -293,6 +317,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-chat': 'content-parts',
       'anthropic-messages': 'unknown-blocks',
       gemini: 'unknown-parts',
+      'ai-sdk': 'unknown-parts',
     },
   },
 ];
