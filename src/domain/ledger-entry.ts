@@ -11,6 +11,10 @@ export interface LedgerEntry {
   memberId: string | null;
   /** The slug that the caller sent. */
   requestedModel: string;
+  /** The slug of the router that chose the model, as in `router/auto`; null when the caller named a model. */
+  router: string | null;
+  /** What a router took the conversation to be about; null when none looked. */
+  task: string | null;
   /** The slug of the model that answered; null when none did. */
   model: string | null;
   /** The display name of the provider that answered; null when none did. */
@@ -26,6 +30,8 @@ export interface LedgerEntry {
   outputTokens: number;
   reasoningTokens: number;
   costNanoUsd: bigint;
+  /** The part of `costNanoUsd` that is for input; 0 in entries of a build that did not tell the parts apart. */
+  inputCostNanoUsd: bigint;
   /** False when no price was known; the cost is then 0 and says nothing. */
   priced: boolean;
   /** True when the provider reported no usage and the counts are ours. */

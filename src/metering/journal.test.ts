@@ -24,11 +24,21 @@ it('keeps every field of what is appended, from the return of append on', () => 
   const { journal, left } = openJournal(folder);
   expect(left).toEqual([]);
   const entries = [
-    makeEntry({ costNanoUsd: 2n ** 63n - 1n, requestedModel: 'a\nb"\u2028\0' }),
+    makeEntry({ costNanoUsd: 2n ** 63n - 1n, inputCostNanoUsd: 2n ** 62n + 1n, requestedModel: 'a\nb"\u2028\0' }),
+    makeEntry({ router: 'router/auto', task: 'code:review' }),
     makeEntry({ memberId: null, model: null, firstOutputMs: null }),
   ];
   for (const entry of entries) journal.append(entry);
   expect(readLeft()).toEqual(entries);
+});
+
+it('reads what a build left that knew no routers and no cost of input', () => {
+  const { router, task, inputCostNanoUsd, ...known } = makeEntry();
+  writeFileSync(
+    join(folder, 'ledger-1-old.jsonl'),
+    `${JSON.stringify({ ...known, costNanoUsd: String(known.costNanoUsd) })}\n`,
+  );
+  expect(readLeft()).toEqual([{ ...known, router: null, task: null, inputCostNanoUsd: 0n }]);
 });
 
 it('passes a torn last line over, and lines that are none', () => {

@@ -98,8 +98,12 @@ export function openJournal(folder: string): { journal: Journal; left: LedgerEnt
 
 /** An entry as a line, without its end. */
 export function writeEntry(entry: LedgerEntry): string {
-  return JSON.stringify({ ...entry, costNanoUsd: String(entry.costNanoUsd) });
+  const { costNanoUsd, inputCostNanoUsd } = entry;
+  return JSON.stringify({ ...entry, costNanoUsd: String(costNanoUsd), inputCostNanoUsd: String(inputCostNanoUsd) });
 }
+
+/** Fields that a build before this one did not write. */
+const notYetKnown = { router: null, task: null };
 
 /** The whole lines of a file; a last line without its line end was never acknowledged. */
 function readEntries(path: string): LedgerEntry[] {
@@ -107,7 +111,9 @@ function readEntries(path: string): LedgerEntry[] {
   return lines.flatMap((line) => {
     try {
       const entry = JSON.parse(line);
-      return [{ ...entry, costNanoUsd: BigInt(entry.costNanoUsd) }];
+      const costNanoUsd = BigInt(entry.costNanoUsd);
+      const inputCostNanoUsd = BigInt(entry.inputCostNanoUsd ?? 0);
+      return [{ ...notYetKnown, ...entry, costNanoUsd, inputCostNanoUsd }];
     } catch {
       return []; // a torn line: the write never returned, so nobody was told that it is booked
     }

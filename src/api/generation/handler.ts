@@ -43,6 +43,7 @@ function writeGeneration(entry: LedgerEntry): Record<string, unknown> {
     usage: entry.priced ? cost : null,
     usage_estimated: entry.estimated,
     is_byok: false,
+    router: entry.router,
     latency: entry.firstOutputMs,
     generation_time: entry.durationMs,
     session_id: entry.sessionId,

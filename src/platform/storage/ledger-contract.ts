@@ -12,6 +12,8 @@ export const makeEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
   keyHash: 'a'.repeat(64),
   memberId: 'ada',
   requestedModel: 'fast',
+  router: null,
+  task: null,
   model: 'acme/small',
   provider: 'Acme',
   outcome: 'completed',
@@ -24,6 +26,7 @@ export const makeEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
   outputTokens: 9,
   reasoningTokens: 4,
   costNanoUsd: 12_345n,
+  inputCostNanoUsd: 2_345n,
   priced: true,
   estimated: false,
   firstOutputMs: 80,
@@ -37,7 +40,14 @@ export const makeEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
 export function testLedgerStore(pair: () => { storage: Storage; other: Storage }): void {
   it('keeps an entry with all its fields', async () => {
     const { ledger } = pair().storage;
-    const full = makeEntry({ outcome: 'failed', status: 502, errorType: 'provider_unavailable', estimated: true });
+    const full = makeEntry({
+      router: 'router/auto',
+      task: 'code:review',
+      outcome: 'failed',
+      status: 502,
+      errorType: 'provider_unavailable',
+      estimated: true,
+    });
     const sparse = makeEntry({
       memberId: null,
       model: null,
@@ -66,12 +76,19 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
   it('keeps text that a caller made up, with what no database can hold replaced, and whole milliseconds', async () => {
     const { ledger } = pair().storage;
-    const entry = makeEntry({ requestedModel: 'a\0b', sessionId: 'half \ud83d', endUser: '東京 🗼', durationMs: 1.6 });
+    const entry = makeEntry({
+      requestedModel: 'a\0b',
+      task: 'a\0b',
+      sessionId: 'half \ud83d',
+      endUser: '東京 🗼',
+      durationMs: 1.6,
+    });
     await ledger.append([entry]);
 
     expect(await ledger.find(entry.workspaceId, entry.id)).toEqual({
       ...entry,
       requestedModel: 'a\ufffdb',
+      task: 'a\ufffdb',
       sessionId: 'half \ufffd',
       durationMs: 2,
     });
@@ -110,6 +127,64 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
       outputTokens: before.outputTokens + 3n * one.outputTokens,
       costNanoUsd: before.costNanoUsd + 3n * one.costNanoUsd,
     });
+  });
+
+  it('sums answers by task and model from a time on', async () => {
+    const { ledger } = pair().storage;
+    const sinceMs = 2_000_000_000_000;
+    const [small, large, unknown] = ['small', 'large', 'unknown'].map((name) => `${randomUUID()}/${name}`);
+    const make = (model: string, task: string | null, fields: Partial<LedgerEntry> = {}) =>
+      makeEntry({ createdAtMs: sinceMs, model, task, ...fields });
+    await ledger.append([
+      make(small!, 'code'),
+      make(small!, 'code', { outcome: 'incomplete', costNanoUsd: 5n, inputCostNanoUsd: 2n, inputTokens: 8 }),
+      make(small!, null, { createdAtMs: sinceMs + 1e9, workspaceId: 'another' }),
+      make(large!, 'code', { costNanoUsd: 2n ** 61n, inputTokens: Number.MAX_SAFE_INTEGER }),
+      // None of these is an answer of the time that has a price.
+      make(small!, 'code', { createdAtMs: sinceMs - 1 }),
+      make(small!, 'code', { outcome: 'failed' }),
+      make(small!, 'code', { outcome: 'cancelled' }),
+      make(unknown!, 'code', { priced: false, costNanoUsd: 0n, inputCostNanoUsd: 0n }),
+      makeEntry({ createdAtMs: sinceMs, model: null, task: small! }),
+    ]);
+
+    const rows = await ledger.readTraffic(sinceMs);
+    expect(rows.filter(({ task }) => task === small)).toEqual([]);
+    const ours = rows.filter(({ model }) => [small, large, unknown].includes(model));
+    const base = { task: 'code', model: small, answers: 1, costNanoUsd: 12_345n, inputCostNanoUsd: 2_345n };
+    expect(ours).toHaveLength(3);
+    expect(ours).toEqual(
+      expect.arrayContaining([
+        { ...base, answers: 2, costNanoUsd: 12_350n, inputCostNanoUsd: 2_347n, inputTokens: 20n },
+        { ...base, task: null, inputTokens: 12n },
+        { ...base, model: large, costNanoUsd: 2n ** 61n, inputTokens: BigInt(Number.MAX_SAFE_INTEGER) },
+      ]),
+    );
+    expect(await ledger.readTraffic(9e15)).toEqual([]);
+  });
+
+  it('sums each answer once, however many there are and however many came in one millisecond', async () => {
+    const { ledger } = pair().storage;
+    const sinceMs = 2_100_000_000_000;
+    const model = `${randomUUID()}/busy`;
+    const times = [0, 1, 1, 2, 5, 5, 5, 900].map((ms) => sinceMs + ms); // in thousands: slices end within and between
+    const entries = times.flatMap((createdAtMs) =>
+      Array.from({ length: 1000 }, () => makeEntry({ createdAtMs, model, task: 'code' })),
+    );
+    await ledger.append(entries);
+
+    const count = BigInt(entries.length);
+    expect((await ledger.readTraffic(sinceMs)).filter((row) => row.model === model)).toEqual([
+      {
+        task: 'code',
+        model,
+        answers: entries.length,
+        costNanoUsd: count * 12_345n,
+        inputCostNanoUsd: count * 2_345n,
+        inputTokens: count * 12n,
+      },
+    ]);
+    expect(await ledger.readTraffic(sinceMs + 900)).toMatchObject([{ model, answers: 1000 }]);
   });
 
   it('books an entry once: a second one with its id changes nothing', async () => {

@@ -3,7 +3,7 @@ import { migrate } from './migrations/migrate.ts';
 import type { LedgerStore, Storage } from './storage.ts';
 import type { Tables } from './tables/database.ts';
 import { listKeys, putKey, setKeyDisabled } from './tables/keys.ts';
-import { appendEntries, findEntry, readTotals } from './tables/ledger.ts';
+import { appendEntries, findEntry, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
 import { readAccessRevision } from './tables/revisions.ts';
 import { listWorkspaces, putWorkspace } from './tables/workspaces.ts';
@@ -38,6 +38,7 @@ export async function createSqlStorage(
       append,
       find: (workspaceId, id) => findEntry(db, workspaceId, id),
       readTotals: (workspaceId) => readTotals(db, workspaceId),
+      readTraffic: (sinceMs) => readTraffic(db, sinceMs),
     },
     migrate: () => migrate(db),
     ping,

@@ -68,10 +68,26 @@ export interface LedgerStore {
   find(workspaceId: string, id: string): Promise<LedgerEntry | undefined>;
   /** Sums over a workspace, or over all. */
   readTotals(workspaceId?: string): Promise<LedgerTotals>;
+  /**
+   * Sums by task and model over the answers from `sinceMs` on, of all workspaces: those that a model gave to the end
+   * (`completed` or `incomplete`) and that have a price. In no order.
+   *
+   * @param sinceMs Unix milliseconds
+   */
+  readTraffic(sinceMs: number): Promise<TrafficRow[]>;
 }
 export interface LedgerTotals {
   entries: number;
   inputTokens: bigint;
   outputTokens: bigint;
   costNanoUsd: bigint;
+}
+export interface TrafficRow {
+  /** Null: no router looked at what these were about. */
+  task: string | null;
+  model: string;
+  answers: number;
+  costNanoUsd: bigint;
+  inputCostNanoUsd: bigint;
+  inputTokens: bigint;
 }

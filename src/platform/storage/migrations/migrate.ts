@@ -1,10 +1,12 @@
 import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import { first } from './0001-first.ts';
+import { routers } from './0002-routers.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
   '0001-first': first,
+  '0002-routers': routers,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Selectable, sql } from 'kysely';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
-import type { LedgerTotals } from '../storage.ts';
+import type { LedgerTotals, TrafficRow } from '../storage.ts';
 import {
   type Integer,
   type NullableInteger,
@@ -38,10 +39,16 @@ export interface LedgerTable {
   duration_ms: Integer;
   session_id: string | null;
   end_user: string | null;
+  router: string | null;
+  task: string | null;
+  input_cost_nano_usd: Integer;
 }
 
-/** 24 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
+/** 27 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
 const maxRowsPerInsert = 1000;
+
+/** The embedded store works on our thread: this many take it about two milliseconds, and requests pass before the next. */
+const rowsPerSlice = 2000;
 
 /** Books what is not booked yet, all or none of it. */
 export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<void> {
@@ -91,6 +98,67 @@ export async function readTotals(db: Database, workspaceId?: string): Promise<Le
   return { ...totals, entries: readNumber(totals.entries) };
 }
 
+/** Sums slice by slice, so that a week of a busy gateway holds nobody up. */
+export async function readTraffic(db: Database, sinceMs: number): Promise<TrafficRow[]> {
+  const sums = new Map<string, TrafficRow>();
+  let from: bigint | undefined = BigInt(Math.round(sinceMs));
+  while (from !== undefined) {
+    const to: bigint | undefined = await findSliceEnd(db, from);
+    for (const row of await readSlice(db, from, to)) {
+      const key = JSON.stringify([row.task, row.model]);
+      const sum = sums.get(key);
+      sums.set(key, sum ? add(sum, row) : row);
+    }
+    if (to !== undefined) await nextTurn();
+    from = to;
+  }
+  return [...sums.values()];
+}
+
+/** @returns the time before which `rowsPerSlice` entries stand, or the next one when more have the same; undefined at the end */
+async function findSliceEnd(db: Database, from: bigint): Promise<bigint | undefined> {
+  const row = await db
+    .selectFrom('ledger')
+    .select('created_at_ms')
+    .where('created_at_ms', '>=', from)
+    .orderBy('created_at_ms')
+    .limit(1)
+    .offset(rowsPerSlice)
+    .executeTakeFirst();
+  if (!row) return undefined;
+  return row.created_at_ms > from ? row.created_at_ms : from + 1n;
+}
+
+async function readSlice(db: Database, from: bigint, to: bigint | undefined): Promise<TrafficRow[]> {
+  let query = db
+    .selectFrom('ledger')
+    .select([
+      'task',
+      'model',
+      sql<bigint>`count(*)`.as('answers'),
+      sql<bigint>`cast(sum(cost_nano_usd) as bigint)`.as('costNanoUsd'),
+      sql<bigint>`cast(sum(input_cost_nano_usd) as bigint)`.as('inputCostNanoUsd'),
+      sql<bigint>`cast(sum(input_tokens) as bigint)`.as('inputTokens'),
+    ])
+    .where('created_at_ms', '>=', from)
+    .where('model', 'is not', null)
+    .where('priced', '=', 1n)
+    .where('outcome', 'in', ['completed', 'incomplete'])
+    .where((row) => row.or([row('router', 'is', null), row('router', '!=', 'router/bodybuilder')])) // whose answers are free
+    .groupBy(['task', 'model'])
+    .$narrowType<{ model: string }>();
+  if (to !== undefined) query = query.where('created_at_ms', '<', to);
+  return (await query.execute()).map((row) => ({ ...row, answers: readNumber(row.answers) }));
+}
+
+const add = (a: TrafficRow, b: TrafficRow): TrafficRow => ({
+  ...a,
+  answers: a.answers + b.answers,
+  costNanoUsd: a.costNanoUsd + b.costNanoUsd,
+  inputCostNanoUsd: a.inputCostNanoUsd + b.inputCostNanoUsd,
+  inputTokens: a.inputTokens + b.inputTokens,
+});
+
 /** An entry as the table has it: the same columns in the same order for every entry. */
 export function writeLedgerRow(entry: LedgerEntry) {
   return {
@@ -118,6 +186,9 @@ export function writeLedgerRow(entry: LedgerEntry) {
     duration_ms: Math.round(entry.durationMs),
     session_id: writeNullableText(entry.sessionId),
     end_user: writeNullableText(entry.endUser),
+    router: writeNullableText(entry.router),
+    task: writeNullableText(entry.task),
+    input_cost_nano_usd: entry.inputCostNanoUsd,
   };
 }
 
@@ -129,6 +200,8 @@ function readEntry(row: Selectable<LedgerTable>): LedgerEntry {
     keyHash: row.key_hash,
     memberId: row.member_id,
     requestedModel: row.requested_model,
+    router: row.router,
+    task: row.task,
     model: row.model,
     provider: row.provider,
     outcome: row.outcome,
@@ -141,6 +214,7 @@ function readEntry(row: Selectable<LedgerTable>): LedgerEntry {
     outputTokens: readNumber(row.output_tokens),
     reasoningTokens: readNumber(row.reasoning_tokens),
     costNanoUsd: row.cost_nano_usd,
+    inputCostNanoUsd: row.input_cost_nano_usd,
     priced: readFlag(row.priced),
     estimated: readFlag(row.estimated),
     firstOutputMs: readNullableNumber(row.first_output_ms),

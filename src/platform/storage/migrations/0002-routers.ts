@@ -1,0 +1,17 @@
+import type { Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+/** What routers learn from the ledger: who chose, for what, and the part of the cost that is for input. */
+export const routers: Migration = {
+  async up(db: Kysely<unknown>) {
+    // SQLite adds one column to a statement.
+    await db.schema.alterTable('ledger').addColumn('router', 'text').execute();
+    await db.schema.alterTable('ledger').addColumn('task', 'text').execute();
+    await db.schema
+      .alterTable('ledger')
+      .addColumn('input_cost_nano_usd', 'bigint', (column) => column.notNull().defaultTo(0))
+      .execute();
+
+    await db.schema.createIndex('ledger_by_time').on('ledger').column('created_at_ms').execute();
+  },
+};
