@@ -13,7 +13,7 @@ import { prepareFolder, replaceFiles } from '../exchanges/folder.ts';
 import { Mask } from '../exchanges/mask.ts';
 import { writeRecording } from '../exchanges/recording.ts';
 import { readJson } from '../http/read-json.ts';
-import type { Endpoint, Provider } from '../providers/provider-entry.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 export interface RecordOptions {
@@ -125,8 +125,7 @@ function findEndpoint(
   const { endpoints, providers } = buildEndpoints({ ...config, providers: [entry] });
   const provider = providers[0]!; // of the one entry
   const [found] = createCatalog(endpoints).find(model);
-  const own = { provider, model, upstreamModel: model, pricing: undefined, contextLength: undefined, capabilities: {} };
-  return { endpoint: found ?? own, provider };
+  return { endpoint: found ?? bareEndpoint(provider, model, model), provider };
 }
 
 /** Ids of end users, which no provider is sent and no file shall hold. */

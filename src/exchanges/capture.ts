@@ -43,7 +43,7 @@ export async function capture(
     { ...request, stream },
     { endpoint: `${endpoint.model} at ${provider.name}`, upstreamModel, stream, dialect: provider.dialect },
   );
-  const headers = [...provider.nextHeaders(stream), ...Object.entries(sent.headers ?? {}).flat()];
+  const headers = [...provider.headersFor(provider.keys.take(), stream), ...Object.entries(sent.headers ?? {}).flat()];
   const body = Buffer.from(JSON.stringify(sent.body));
   const answer = await provider.upstream.send(sent.path, headers, body, options.cancellation);
   const { bytes, cut } = await readAll(answer, options.limitBytes);

@@ -1,3 +1,4 @@
+import { createCatalog } from '../catalog/catalog.ts';
 import { Cancellation } from '../domain/cancellation.ts';
 import { asGatewayError, GatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
@@ -8,9 +9,11 @@ import type { Taker } from '../domain/taker.ts';
 import { assembleStages } from '../pipeline/assemble-stages.ts';
 import { createResponse } from '../pipeline/create-response.ts';
 import { isTerminal } from '../pipeline/fold-events.ts';
+import { KeyRing } from '../providers/key-ring.ts';
 import type { Wire } from '../providers/provider.ts';
-import type { Endpoint, Provider } from '../providers/provider-entry.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
 import type { Upstream, UpstreamAnswer } from '../providers/transport.ts';
+import { createWorld } from '../routing/world.ts';
 import { cutHeader, type Recording } from './recording.ts';
 
 /** How a recorded answer is read. */
@@ -40,8 +43,10 @@ export interface Replayed {
 export async function replayRecording(recording: Recording, options: ReplayOptions): Promise<Replayed> {
   const { request } = options;
   const endpoint = createEndpoint(new RecordedUpstream(recording, options.sizes), options);
+  const world = createWorld(createCatalog([endpoint]));
   const stages = assembleStages({
-    findEndpoints: () => [endpoint],
+    world: () => world,
+    maxAttempts: () => 1,
     inspectors: [],
     preparers: [],
     book: () => {},
@@ -88,18 +93,12 @@ function createEndpoint(upstream: Upstream, { wire, dialect, upstreamModel }: Re
     wire,
     dialect,
     upstream,
-    nextHeaders: () => [],
+    keys: new KeyRing(1),
+    headersFor: () => [],
     maskKeys: (text) => text,
     close: async () => {},
   };
-  return {
-    provider,
-    model: upstreamModel,
-    upstreamModel,
-    pricing: undefined,
-    contextLength: undefined,
-    capabilities: {},
-  };
+  return bareEndpoint(provider, upstreamModel, upstreamModel);
 }
 
 /** Answers whatever it is asked with the recording. */

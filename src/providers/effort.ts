@@ -42,18 +42,18 @@ export function planEffort(
   maxOutputTokens: number | null | undefined,
   known: readonly ReasoningEffort[],
 ): ReasoningEffort | undefined {
-  if (update !== undefined) return nearest(update, known);
+  if (update !== undefined) return nearestEffort(update, known);
   if (!reasoning) return undefined;
-  if (reasoning.enabled === false) return nearest('none', known);
-  if (reasoning.effort) return nearest(reasoning.effort, known);
+  if (reasoning.enabled === false) return nearestEffort('none', known);
+  if (reasoning.effort) return nearestEffort(reasoning.effort, known);
   if (typeof reasoning.max_tokens === 'number') {
     return nearestShare(reasoning.max_tokens / (maxOutputTokens || assumedOutputTokens), known);
   }
-  return reasoning.enabled === true ? nearest('medium', known) : undefined;
+  return reasoning.enabled === true ? nearestEffort('medium', known) : undefined;
 }
 
 /** By rank; of two levels as near as each other the lower one. */
-function nearest(effort: ReasoningEffort, known: readonly ReasoningEffort[]): ReasoningEffort {
+export function nearestEffort(effort: ReasoningEffort, known: readonly ReasoningEffort[]): ReasoningEffort {
   if (known.includes(effort)) return effort;
   const rank = efforts.indexOf(effort);
   return pick(known, (level) => Math.abs(efforts.indexOf(level) - rank));
@@ -61,7 +61,7 @@ function nearest(effort: ReasoningEffort, known: readonly ReasoningEffort[]): Re
 
 /** `none` is no budget at all, so a small one still reasons; `max` has the share of `xhigh` and is never meant. */
 function nearestShare(share: number, known: readonly ReasoningEffort[]): ReasoningEffort {
-  if (share <= 0) return nearest('none', known);
+  if (share <= 0) return nearestEffort('none', known);
   const levels = known.filter((level) => level !== 'none');
   return pick(levels.length > 0 ? levels : known, (level) => Math.abs(shares[level] - share));
 }

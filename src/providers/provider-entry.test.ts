@@ -18,25 +18,32 @@ const headersOf = (list: string[]): Record<string, string> =>
 
 it('sends no key when there is none', () => {
   const provider = createProvider(entry);
-  expect(headersOf(provider.nextHeaders(false))).toEqual({
+  expect(headersOf(provider.headersFor(provider.keys.take(), false))).toEqual({
     'content-type': 'application/json',
     accept: 'application/json',
     'user-agent': 'headgate',
   });
-  expect(headersOf(provider.nextHeaders(true))['accept']).toBe('text/event-stream');
+  expect(headersOf(provider.headersFor(provider.keys.take(), true))['accept']).toBe('text/event-stream');
 });
 
 it('lets several keys take turns, streamed or not', () => {
   const provider = createProvider({ ...entry, apiKeys: ['one', 'two', 'three'] });
-  const used = [true, false, false, true].map((stream) => headersOf(provider.nextHeaders(stream))['authorization']);
+  const used = [true, false, false, true].map(
+    (stream) => headersOf(provider.headersFor(provider.keys.take(), stream))['authorization'],
+  );
   expect(new Set(used.slice(0, 3))).toEqual(new Set(['Bearer one', 'Bearer two', 'Bearer three']));
   expect(used[3]).toBe(used[0]);
 });
 
 it('lets the headers of the configuration win, however they are written', () => {
   const provider = createProvider({ ...entry, apiKeys: ['one'], headers: { Authorization: 'Basic x', 'X-A': 'b' } });
-  expect(headersOf(provider.nextHeaders(false))).toMatchObject({ authorization: 'Basic x', 'x-a': 'b' });
-  expect(provider.nextHeaders(false).filter((each) => /^authorization$/i.test(each))).toHaveLength(1);
+  expect(headersOf(provider.headersFor(provider.keys.take(), false))).toMatchObject({
+    authorization: 'Basic x',
+    'x-a': 'b',
+  });
+  expect(provider.headersFor(provider.keys.take(), false).filter((each) => /^authorization$/i.test(each))).toHaveLength(
+    1,
+  );
 });
 
 it('masks its keys and long headers, and no short header', () => {

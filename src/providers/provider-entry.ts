@@ -1,4 +1,5 @@
-import type { Capabilities, Pricing } from '../domain/endpoint.ts';
+import type { EndpointFacts } from '../domain/endpoint.ts';
+import { KeyRing } from './key-ring.ts';
 import type { Wire } from './provider.ts';
 import { createUpstream, type Upstream, type UpstreamTimeouts } from './transport.ts';
 
@@ -11,8 +12,9 @@ export interface Provider {
   readonly dialect: Readonly<Record<string, unknown>>;
   /** The network; undefined for a wire that answers inside this process. */
   readonly upstream: Upstream | undefined;
-  /** @returns the headers of the next request as a flat list; several keys take turns */
-  nextHeaders(stream: boolean): string[];
+  readonly keys: KeyRing;
+  /** @returns the headers of a request with that key of the ring, as a flat list */
+  headersFor(key: number, stream: boolean): string[];
   /** Takes the operator's keys out of what the provider said. */
   maskKeys(text: string): string;
   /** Lets the requests that are under way finish; `now` cuts them. */
@@ -20,15 +22,33 @@ export interface Provider {
 }
 
 /** A model at a provider. */
-export interface Endpoint {
+export interface Endpoint extends EndpointFacts {
   readonly provider: Provider;
-  /** The slug at the gateway. */
-  readonly model: string;
   readonly upstreamModel: string;
-  readonly pricing: Pricing | undefined;
-  readonly contextLength: number | undefined;
-  readonly capabilities: Capabilities;
 }
+
+/** An endpoint of which nothing is known but where it is. */
+export const bareEndpoint = (provider: Provider, model: string, upstreamModel: string): Endpoint => ({
+  id: `${model}@${provider.id}`,
+  provider,
+  model,
+  upstreamModel,
+  tag: provider.id,
+  tier: undefined,
+  pricing: undefined,
+  contextLength: undefined,
+  maxOutputTokens: undefined,
+  maxPromptTokens: undefined,
+  quantization: undefined,
+  parameters: undefined,
+  capabilities: {},
+  reasoning: undefined,
+  retainsData: undefined,
+  trainsOnData: undefined,
+  distillable: undefined,
+  workspace: undefined,
+  isFallbackKey: false,
+});
 
 export interface ProviderEntry {
   id: string;
@@ -68,7 +88,6 @@ export function createProvider(entry: ProviderEntry): Provider {
     ...findTexts(entry.settings),
     ...Object.values(own).filter(({ length }) => length >= 16),
   ];
-  let turn = 0;
   const upstream =
     wire.answer || entry.baseUrl === undefined
       ? undefined
@@ -80,10 +99,8 @@ export function createProvider(entry: ProviderEntry): Provider {
     wire,
     dialect: entry.dialect,
     upstream,
-    nextHeaders(stream) {
-      turn = (turn + 1) % keys.length;
-      return (stream ? streamed : whole)[turn]!;
-    },
+    keys: new KeyRing(keys.length),
+    headersFor: (key, stream) => (stream ? streamed : whole)[key]!,
     maskKeys: (text) => secrets.reduce((masked, secret) => masked.replaceAll(secret, '[masked]'), text),
     close: async (now) => upstream?.close(now),
   };

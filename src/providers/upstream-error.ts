@@ -57,16 +57,22 @@ function explain(
   const redirected = status >= 300 && status < 400;
   const reason = redirected ? 'redirects are not followed' : words;
   const providerCode = complaint.code ?? (complaint.type || undefined);
+  const blamesKey = kind === 'rate_limited' || (kind === 'upstream_failed' && isAboutKey(complaint, status));
   const waits = kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_failed';
   return new GatewayError(kind, `${says[kind]} (status ${status})${reason === '' ? '.' : `: ${reason}`}`, {
     retryable: kind === 'upstream_timeout' || waits,
     retryAfterSeconds: waits
       ? (retryAfterSeconds ?? complaint.wait ?? readSpokenWait(complaint.message, kind))
       : undefined,
+    blamesKey,
     providerCode: typeof providerCode === 'string' ? shorten(maskSecrets(providerCode)) : providerCode,
     cause,
   });
 }
+
+/** Refused, not paid, not allowed, or a 400 that means one of these. */
+const isAboutKey = ({ message, code }: Complaint, status: number): boolean =>
+  (status >= 401 && status <= 403) || (status === 400 && (keyWords.test(message) || /api_key/i.test(String(code))));
 
 const contextCodes = /context_length|context_window|exceed_context_size|prompt_too_long|input_too_long/;
 const contextWords =
