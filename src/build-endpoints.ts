@@ -1,18 +1,52 @@
+import { describeModel, readRecordPrices } from './catalog/describe-model.ts';
+import type { CatalogRecords, EndpointRecord, ModelRecord } from './catalog/records.ts';
+import { findKnown } from './config/known-providers.ts';
 import type { Config, ModelConfig, ProviderConfig } from './config/schema.ts';
-import type { Pricing } from './domain/endpoint.ts';
+import type { Model, Pricing, TokenPrices } from './domain/endpoint.ts';
+import { perPiece, perToken } from './metering/price.ts';
 import { wires } from './providers/index.ts';
-import { createProvider, type Endpoint, type Provider } from './providers/provider-entry.ts';
+import { bareEndpoint, createProvider, type Endpoint, type Provider } from './providers/provider-entry.ts';
 
-/** Makes the providers of a configuration and their endpoints, in its order. */
-export function buildEndpoints(config: Config): { providers: Provider[]; endpoints: Endpoint[] } {
+/** What a configuration and the catalogue make together. */
+export interface Built {
+  providers: Provider[];
+  endpoints: Endpoint[];
+  /** Those that an endpoint carries, by id. */
+  models: Map<string, Model>;
+}
+
+const noRecords: CatalogRecords = { models: new Map(), endpoints: new Map() };
+
+/**
+ * Makes the providers of a configuration and their endpoints, in its order. What an entry does not say of a model is
+ * taken from the catalogue. A provider that passes on all models of its name (`openai/*`) also carries every endpoint
+ * that the catalogue lists for it.
+ *
+ * @param findWorkspace gives the id of a workspace by its name or id
+ * @throws {Error} that names the provider, for the operator
+ */
+export function buildEndpoints(
+  config: Config,
+  records: CatalogRecords = noRecords,
+  findWorkspace: (named: string) => string = (named) => named,
+): Built {
+  const rows = Map.groupBy(records.endpoints.values(), ({ provider }) => provider);
   const providers: Provider[] = [];
   const endpoints: Endpoint[] = [];
   for (const entry of config.providers) {
     const provider = buildOrExplain(entry, config.timeouts);
     providers.push(provider);
-    for (const model of entry.models) endpoints.push(buildEndpoint(provider, model));
+    const workspace = entry.workspace === undefined ? undefined : findWorkspace(entry.workspace);
+    const source = new Source(
+      { ...entry, workspace },
+      provider,
+      rows.get(entry.same_as ?? entry.id) ?? [],
+      records.models,
+    );
+    for (const model of entry.models) endpoints.push(source.build(model));
+    if (isWhole(entry)) endpoints.push(...source.buildRest());
   }
-  return { providers, endpoints };
+  return { providers, endpoints: withUniqueIds(endpoints), models: listModels(endpoints, records.models) };
 }
 
 /** @throws {Error} that names the provider, for the operator */
@@ -47,37 +81,156 @@ function buildProvider(entry: ProviderConfig, timeouts: Config['timeouts']): Pro
   });
 }
 
-function buildEndpoint(provider: Provider, model: ModelConfig): Endpoint {
-  const star = model.model.includes('*');
-  return {
-    provider,
-    model: model.model,
-    upstreamModel: model.upstream_model ?? (star ? '*' : model.model),
-    pricing: readPricing(model.pricing),
-    contextLength: model.context_length,
-    capabilities: {
-      tools: model.capabilities?.tools,
-      structuredOutputs: model.capabilities?.structured_outputs,
-      reasoning: model.capabilities?.reasoning,
-      input: model.capabilities?.input,
-      output: model.capabilities?.output,
-    },
-  };
+/** Does the entry pass on every model of the provider's own name? */
+function isWhole(entry: ProviderConfig): boolean {
+  const known = findKnown(entry);
+  const prefixes = [entry.id, ...(known ? [known.id, ...known.slugs] : [])];
+  return entry.models.some(({ model }) => prefixes.some((prefix) => model === `${prefix}/*`));
 }
 
-/** USD per token → integer nano-dollars per million tokens: the factor is 10^15. */
+/** What one provider offers: its entry, and the rows of the catalogue that fill the entry's gaps. */
+class Source {
+  private readonly entry: ProviderConfig;
+  private readonly provider: Provider;
+  private readonly rows: readonly EndpointRecord[];
+  private readonly models: ReadonlyMap<string, ModelRecord>;
+
+  constructor(
+    entry: ProviderConfig,
+    provider: Provider,
+    rows: readonly EndpointRecord[],
+    models: ReadonlyMap<string, ModelRecord>,
+  ) {
+    this.entry = entry;
+    this.provider = provider;
+    this.rows = rows;
+    this.models = models;
+  }
+
+  build(config: ModelConfig): Endpoint {
+    const slug = config.model.toLowerCase();
+    const { tier = 'default' } = config;
+    const row = this.rows.find((each) => each.model === slug && (each.tier ?? 'default') === tier);
+    return this.assemble({ ...config, tier: config.tier ?? row?.tier }, row);
+  }
+
+  /** The rows that the entry does not name itself. */
+  buildRest(): Endpoint[] {
+    const named = new Set(this.entry.models.map(({ model }) => model.toLowerCase()));
+    return this.rows
+      .filter(({ model, hidden }) => !named.has(model) && !hidden)
+      .map((row) => this.assemble({ model: row.model, tier: row.tier ?? 'default' }, row));
+  }
+
+  private assemble(config: ModelConfig, row: EndpointRecord | undefined): Endpoint {
+    const { entry } = this;
+    const model = this.models.get(config.model.toLowerCase());
+    const slug = entry.same_as ?? entry.id;
+    const part = config.tag ?? (config.tier === 'default' ? undefined : config.tier);
+    const parameters = config.supported_parameters ?? row?.parameters ?? (row && model?.parameters);
+    const pricing = readPricing(config.pricing) ?? (config.pricing ? undefined : row && readRecordPrices(row));
+    const upstream = config.upstream_model ?? row?.upstream_model ?? (config.model.includes('*') ? '*' : config.model);
+    return {
+      ...bareEndpoint(this.provider, config.model, upstream),
+      id: `${config.model}@${entry.id}${part === undefined ? '' : `/${part}`}`,
+      tag: part === undefined ? slug : `${slug}/${part}`,
+      tier: config.tier,
+      pricing,
+      contextLength: config.context_length ?? row?.context_length ?? (row && model?.context_length),
+      maxOutputTokens: config.max_output_tokens ?? row?.max_completion_tokens ?? (row && model?.max_output_tokens),
+      maxPromptTokens: config.max_prompt_tokens ?? row?.max_prompt_tokens,
+      quantization: config.quantization ?? row?.quantization,
+      parameters: parameters && new Set(parameters),
+      capabilities: {
+        tools: config.capabilities?.tools,
+        structuredOutputs: config.capabilities?.structured_outputs,
+        reasoning: config.capabilities?.reasoning,
+        input: config.capabilities?.input ?? row?.input ?? (row && model?.input),
+        output: config.capabilities?.output ?? row?.output ?? (row && model?.output),
+      },
+      reasoning: row && model?.reasoning,
+      retainsData: entry.data_policy?.retains ?? row?.retains_data,
+      trainsOnData: entry.data_policy?.trains ?? row?.trains_on_data,
+      distillable: config.distillable ?? model?.distillable,
+      workspace: entry.workspace,
+      isFallbackKey: entry.is_fallback ?? false,
+    };
+  }
+}
+
+function withUniqueIds(endpoints: readonly Endpoint[]): Endpoint[] {
+  const seen = new Map<string, number>();
+  return endpoints.map((endpoint) => {
+    const count = (seen.get(endpoint.id) ?? 0) + 1;
+    seen.set(endpoint.id, count);
+    return count === 1 ? endpoint : { ...endpoint, id: `${endpoint.id}#${count}` };
+  });
+}
+
+/** Of a model that the catalogue does not know, its endpoints tell what they can. */
+function listModels(endpoints: readonly Endpoint[], records: ReadonlyMap<string, ModelRecord>): Map<string, Model> {
+  const models = new Map<string, Model>();
+  for (const endpoint of endpoints) {
+    const id = endpoint.model.toLowerCase();
+    if (id.includes('*') || models.has(id)) continue;
+    const { capabilities, contextLength, maxOutputTokens, parameters } = endpoint;
+    const record = records.get(id) ?? {
+      id,
+      ...(contextLength === undefined ? undefined : { context_length: contextLength }),
+      ...(maxOutputTokens === undefined ? undefined : { max_output_tokens: maxOutputTokens }),
+      ...(capabilities.input === undefined ? undefined : { input: [...capabilities.input] }),
+      ...(capabilities.output === undefined ? undefined : { output: [...capabilities.output] }),
+      parameters: parameters ? [...parameters] : listCapabilities(capabilities),
+    };
+    models.set(id, describeModel(record));
+  }
+  return models;
+}
+
+function listCapabilities({ tools, structuredOutputs, reasoning }: Endpoint['capabilities']): string[] {
+  return [
+    ...(tools ? ['tools', 'tool_choice'] : []),
+    ...(structuredOutputs ? ['response_format', 'structured_outputs'] : []),
+    ...(reasoning ? ['reasoning', 'include_reasoning'] : []),
+  ];
+}
+
+/** @returns undefined when no price is written: nobody said, which is not the same as free */
 function readPricing(pricing: ModelConfig['pricing']): Pricing | undefined {
   if (pricing?.prompt === undefined && pricing?.completion === undefined && pricing?.request === undefined) {
     return undefined;
   }
-  const perMillion = (usd: number | string) => Math.round(Number(usd) * 1e15);
   return {
-    promptNanoUsdPerMillion: perMillion(pricing.prompt ?? 0),
-    completionNanoUsdPerMillion: perMillion(pricing.completion ?? 0),
-    ...(pricing.cache_read === undefined ? undefined : { cacheReadNanoUsdPerMillion: perMillion(pricing.cache_read) }),
-    ...(pricing.cache_write === undefined
+    ...readTokenPrices(pricing),
+    promptNanoUsdPerMillion: perToken(pricing.prompt ?? 0),
+    completionNanoUsdPerMillion: perToken(pricing.completion ?? 0),
+    ...(pricing.request === undefined ? undefined : { requestNanoUsd: perPiece(pricing.request) }),
+    ...(pricing.image === undefined ? undefined : { imageNanoUsd: perPiece(pricing.image) }),
+    ...(pricing.above === undefined
       ? undefined
-      : { cacheWriteNanoUsdPerMillion: perMillion(pricing.cache_write) }),
-    ...(pricing.request === undefined ? undefined : { requestNanoUsd: Math.round(Number(pricing.request) * 1e9) }),
+      : {
+          above: pricing.above
+            .map(({ prompt_tokens: promptTokens, ...prices }) => ({ promptTokens, ...readTokenPrices(prices) }))
+            .sort((a, b) => a.promptTokens - b.promptTokens),
+        }),
   };
+}
+
+type WrittenPrices = Pick<
+  NonNullable<ModelConfig['pricing']>,
+  'prompt' | 'completion' | 'cache_read' | 'cache_write' | 'cache_write_1h' | 'reasoning'
+>;
+
+function readTokenPrices(prices: WrittenPrices): Partial<TokenPrices> {
+  const read: Partial<TokenPrices> = {};
+  const set = (key: keyof TokenPrices, value: number | string | undefined): void => {
+    if (value !== undefined) read[key] = perToken(value);
+  };
+  set('promptNanoUsdPerMillion', prices.prompt);
+  set('completionNanoUsdPerMillion', prices.completion);
+  set('cacheReadNanoUsdPerMillion', prices.cache_read);
+  set('cacheWriteNanoUsdPerMillion', prices.cache_write);
+  set('cacheWrite1hNanoUsdPerMillion', prices.cache_write_1h);
+  set('reasoningNanoUsdPerMillion', prices.reasoning);
+  return read;
 }

@@ -7,24 +7,31 @@ import { applyBootstrap, createFirstKeys } from './access/bootstrap.ts';
 import { createEndUserHash } from './access/hash-end-user.ts';
 import { createGenerationHandler } from './api/generation/handler.ts';
 import { createHealthHandler, createReadyHandler } from './api/health/handler.ts';
+import { createModelsHandlers } from './api/models/handlers.ts';
 import { checkMeaning } from './api/responses/check-meaning.ts';
 import { createResponsesHandler } from './api/responses/handler.ts';
 import { refuseNotOffered } from './api/responses/not-offered.ts';
 import { buildEndpoints } from './build-endpoints.ts';
-import { createCatalog } from './catalog/catalog.ts';
+import { type Catalog, createCatalog } from './catalog/catalog.ts';
+import { loadCatalogRecords } from './catalog/load-catalog.ts';
 import type { Config } from './config/schema.ts';
 import { GatewayError } from './domain/errors.ts';
+import { findSetting } from './domain/request.ts';
 import type { StageRecord } from './domain/router-metadata.ts';
 import { createOpenRequests } from './http/open-requests.ts';
 import { listRoutes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { openLedger } from './metering/ledger.ts';
+import { createTraffic } from './metering/traffic.ts';
 import { assembleStages } from './pipeline/assemble-stages.ts';
 import { describeRun } from './pipeline/router-metadata.ts';
 import { readMasterKey, takeDataFolder } from './platform/data-folder/data-folder.ts';
-import type { Storage } from './platform/storage/storage.ts';
+import type { Storage, WorkspaceRecord } from './platform/storage/storage.ts';
 import { plugins } from './plugins/index.ts';
-import { findSetting } from './plugins/plugin.ts';
+import type { Provider } from './providers/provider-entry.ts';
+import { Health } from './routing/health.ts';
+import { StickyMemory } from './routing/sticky.ts';
+import { readRouterSettings, seededRandom } from './routing/world.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -79,13 +86,13 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       log.error({ err: error }, 'The store was left without a good-bye.'),
     ),
   );
-  let { providers, endpoints } = buildEndpoints(config);
-  let catalog = createCatalog(endpoints);
+  const warn = (message: string): void => log.warn(message);
   let draining = false;
   const open = createOpenRequests();
 
   await storage.migrate();
   await applyBootstrap(storage.access, config.bootstrap);
+  let built = buildFrom(config, dataDir, await storage.access.listWorkspaces(), warn);
   const ledger = await openLedger({
     folder: join(dataDir, 'journal'),
     store: storage.ledger,
@@ -94,13 +101,30 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
   held.defer(() =>
     within(FLUSH_MS, ledger.close()).catch((error) => log.error({ err: error }, 'Ledger entries stay in the journal.')),
   );
+  const { traffic, close: closeTraffic } = createTraffic({
+    read: (since) => storage.ledger.readTraffic(since),
+    onTrouble: (error) => log.warn({ err: error }, 'The store does not tell what models were used for.'),
+  });
+  held.defer(closeTraffic);
   const access = await openAccess(storage.access, (error) =>
     log.error({ err: error }, 'The store does not tell the keys.'),
   );
   held.defer(access.close);
 
+  const health = new Health();
+  const sticky = new StickyMemory(() => config.routing.sticky_ms);
+  const makeWorld = () => ({
+    catalog: built.catalog,
+    health,
+    sticky,
+    routers: readRouterSettings(config.routers, traffic),
+    random: config.routing.seed === undefined ? Math.random : seededRandom(config.routing.seed),
+  });
+  let world = makeWorld();
+
   const stages = assembleStages({
-    findEndpoints: (slug) => catalog.find(slug),
+    world: () => world,
+    maxAttempts: () => config.routing.max_attempts,
     inspectors: [checkMeaning, refuseNotOffered],
     preparers: plugins.map((plugin) => (run) => {
       const setting = findSetting(run.request, plugin.id);
@@ -126,6 +150,12 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
         canBook,
       }),
       findGeneration: createGenerationHandler((workspaceId, id) => ledger.find(workspaceId, id)),
+      ...createModelsHandlers({
+        catalog: () => built.catalog,
+        health,
+        latest: () => world.routers.latest,
+        providers: () => built.providers,
+      }),
       health: createHealthHandler(version),
       ready: createReadyHandler({ isDraining, canBook, ping: () => within(PING_MS, storage.ping()) }),
     }),
@@ -153,14 +183,14 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       return firstKeys ? { url, firstKeys } : { url };
     },
     async reload(next) {
-      const built = buildEndpoints(next);
       await applyBootstrap(storage.access, next.bootstrap);
       await access.refresh();
-      const before = providers;
+      const after = buildFrom(next, dataDir, await storage.access.listWorkspaces(), warn);
+      const before = built.providers;
       const underWay = open.settled(config.timeouts.request_ms);
-      ({ providers, endpoints } = built);
-      catalog = createCatalog(endpoints);
+      built = after;
       config = next;
+      world = makeWorld();
       log.level = next.log.level;
       // Not before: the next endpoint of a request under way may be one of these.
       void underWay.then(() => Promise.all(before.map((provider) => provider.close(false))));
@@ -174,10 +204,31 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       app.server.closeAllConnections(); // clients that do not take their last words
       await closed;
       await open.settled(LAST_WORDS_MS); // what these were told is booked, too
-      await Promise.all(providers.map((provider) => provider.close(true)));
+      await Promise.all(built.providers.map((provider) => provider.close(true)));
       await held.disposeAsync();
     },
   };
+}
+
+interface Models {
+  providers: readonly Provider[];
+  catalog: Catalog;
+}
+
+function buildFrom(
+  config: Config,
+  dataDir: string,
+  workspaces: readonly WorkspaceRecord[],
+  warn: (message: string) => void,
+): Models {
+  const { builtin, overrides } = config.catalog;
+  const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
+  const { providers, endpoints, models } = buildEndpoints(config, records, (named) => {
+    const found = workspaces.find(({ id, name }) => id === named || name === named);
+    if (!found) throw new Error(`There is no workspace ${named}; add it to bootstrap.workspaces.`);
+    return found.id;
+  });
+  return { providers, catalog: createCatalog(endpoints, models, records) };
 }
 
 /** The embedded store, or PostgreSQL; the driver of the latter is loaded only then. */

@@ -1,47 +1,95 @@
+import type { Model } from '../domain/endpoint.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
+import { describeModel } from './describe-model.ts';
+import type { CatalogRecords } from './records.ts';
 
-/** Endpoints by slug, in memory. */
+/** Models and endpoints by slug, in memory. Slugs are compared in lower case; a canonical slug names its model. */
 export interface Catalog {
-  /** @returns the endpoints of a slug in the order of the configuration, exact ones before wildcards; none when unknown */
+  /**
+   * @param slug without routing suffixes
+   * @returns its endpoints in the order of the configuration, exact ones before wildcards; none when nobody carries it
+   */
   find(slug: string): readonly Endpoint[];
+  /** The model, when an endpoint carries it. */
+  findModel(slug: string): Model | undefined;
+  /** A model that no endpoint carries, and the providers that would. */
+  findKnown(slug: string): { model: Model; providers: readonly string[] } | undefined;
+  /** Those that an endpoint carries, hidden ones included. */
+  readonly models: readonly Model[];
+  /** Wildcards included. */
+  readonly endpoints: readonly Endpoint[];
 }
 
 /** Slugs that a wildcard answered are remembered, so that the next request finds them as fast; bounded. */
 const MAX_REMEMBERED = 10_000;
 
+/** The provider, as the catalogue names it. */
+const tagOf = ({ tag }: Endpoint): string => tag.split('/')[0]!;
+
+const noRecords: CatalogRecords = { models: new Map(), endpoints: new Map() };
+
 /**
- * Indexes endpoints. An endpoint whose `model` holds a `*` answers every slug of that shape; a `*` in its
- * `upstreamModel` takes what the star matched. Slugs are compared in lower case.
+ * Indexes endpoints. An endpoint whose `model` holds a `*` answers every slug of that shape, unless the same provider
+ * carries the very slug, or the catalogue knows the model and that this provider does not have it. A `*` in its `upstreamModel` takes what the star matched.
  */
-export function createCatalog(endpoints: readonly Endpoint[]): Catalog {
+export function createCatalog(
+  endpoints: readonly Endpoint[],
+  models: ReadonlyMap<string, Model> = new Map(),
+  records: CatalogRecords = noRecords,
+): Catalog {
   const exact = new Map<string, Endpoint[]>();
   const wildcards: { before: string; after: string; endpoint: Endpoint }[] = [];
   for (const endpoint of endpoints) {
     const slug = endpoint.model.toLowerCase();
     const star = slug.indexOf('*');
-    if (star === -1) exact.set(slug, [...(exact.get(slug) ?? []), endpoint]);
-    else wildcards.push({ before: slug.slice(0, star), after: slug.slice(star + 1), endpoint });
+    if (star !== -1) wildcards.push({ before: slug.slice(0, star), after: slug.slice(star + 1), endpoint });
+    else {
+      const known = exact.get(slug);
+      if (known) known.push(endpoint);
+      else exact.set(slug, [endpoint]);
+    }
   }
+  const ids = new Map<string, string>(); // canonical slug → id
+  for (const model of models.values()) ids.set(model.canonicalSlug.toLowerCase(), model.id);
+  const listed = new Set([...records.endpoints.values()].map(({ provider }) => provider));
   const remembered = new Map<string, readonly Endpoint[]>();
 
   function search(slug: string): readonly Endpoint[] {
     const lower = slug.toLowerCase();
-    const found = [...(exact.get(lower) ?? [])];
+    const found = [...(exact.get(lower) ?? exact.get(ids.get(lower) ?? '') ?? [])];
+    const providers = new Set<object>(found.map(({ provider }) => provider));
+    const isListed = found.length > 0 && records.models.has(lower);
     for (const { before, after, endpoint } of wildcards) {
+      if (providers.has(endpoint.provider)) continue;
+      if (isListed && listed.has(tagOf(endpoint))) continue;
       if (lower.length <= before.length + after.length || !lower.startsWith(before) || !lower.endsWith(after)) continue;
       const matched = slug.slice(before.length, slug.length - after.length);
-      found.push({ ...endpoint, model: slug, upstreamModel: endpoint.upstreamModel.replace('*', () => matched) });
+      const id = endpoint.id.replace(endpoint.model, () => slug);
+      const upstreamModel = endpoint.upstreamModel.replace('*', () => matched);
+      found.push({ ...endpoint, id, model: slug, upstreamModel });
     }
     return found;
   }
 
   return {
+    endpoints,
+    models: [...models.values()],
     find(slug) {
       const known = remembered.get(slug);
       if (known) return known;
       const found = search(slug);
       if (found.length > 0 && remembered.size < MAX_REMEMBERED) remembered.set(slug, found);
       return found;
+    },
+    findModel(slug) {
+      const lower = slug.toLowerCase();
+      return models.get(lower) ?? models.get(ids.get(lower) ?? '');
+    },
+    findKnown(slug) {
+      const record = records.models.get(slug.toLowerCase());
+      if (!record) return undefined;
+      const rows = [...records.endpoints.values()].filter(({ model }) => model === record.id);
+      return { model: describeModel(record), providers: [...new Set(rows.map(({ provider }) => provider))] };
     },
   };
 }

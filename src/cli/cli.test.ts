@@ -87,7 +87,7 @@ describe('headgate', () => {
     [['strat'], 'There is no command "strat". Did you mean "headgate start"?'],
     [['keys', 'lst'], 'Did you mean list?'],
     [['start', '--prot', '1'], 'Did you mean --port?'],
-    [['explain'], 'This build does not offer "headgate explain"'],
+    [['guardrails'], 'This build does not offer "headgate guardrails"'],
     [['start', '--workers', '4'], 'This build does not offer --workers'],
   ])('refuses %j and names the nearest', async (args, message) => {
     const { code, stdout, stderr } = await call(args);

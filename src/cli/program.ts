@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { findNearest } from '../config/nearest.ts';
+import type { ExplainOptions } from './explain.ts';
 import type { CreateKeyOptions } from './keys.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
@@ -15,7 +16,7 @@ interface SourceOptions {
 }
 
 /** Commands of the operator's contract that this build does not have. */
-const notOffered = ['workspaces', 'credits', 'models', 'guardrails', 'explain'];
+const notOffered = ['workspaces', 'credits', 'models', 'guardrails'];
 
 /**
  * Runs one command to its end.
@@ -100,6 +101,20 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .action(async ({ probe, ...options }: SourceOptions & { probe?: boolean }) => {
       const { doctor } = await import('./doctor.ts');
       exit(await doctor(terminal, () => load(options), { probe }));
+    });
+
+  command(
+    program,
+    'explain',
+    'print which endpoints a request would use, and why not the others; sends nothing',
+    explainExamples,
+  )
+    .requiredOption('--body <file>', 'body of a POST /responses, as JSON; - for standard input')
+    .option('--workspace <name>', 'workspace that would ask')
+    .option('--json', 'as JSON')
+    .action(async (options: SourceOptions & ExplainOptions) => {
+      const { explain: run } = await import('./explain.ts');
+      exit(run(terminal, load(options), options));
     });
 
   command(program, 'record', 'ask a provider and keep what it sends, without secrets, for a bug report', recordExamples)
@@ -196,6 +211,11 @@ const doctorExamples = `
 Examples:
   $ headgate doctor --probe
   $ headgate doctor --config staging.yaml && headgate start --config staging.yaml`;
+
+const explainExamples = `
+Examples:
+  $ echo '{"model": "router/auto", "input": "Translate: hello"}' | headgate explain --body -
+  $ headgate explain --body request.json --json`;
 
 const recordExamples = `
 Examples:

@@ -27,7 +27,7 @@ function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
     const path = ['providers', index];
     problems.push(...checkBaseUrl(provider, [...path, 'base_url']));
     problems.push(...checkPackage(provider, path));
-    problems.push(...findTwins(provider.models, (model) => model.model, [...path, 'models'], 'model'));
+    problems.push(...findTwins(provider.models, nameOfEndpoint, [...path, 'models'], 'model'));
     for (const [at, { model, upstream_model: upstream = '' }] of provider.models.entries()) {
       const place = [...path, 'models', at];
       if (countStars(model) > 1) problems.push({ path: [...place, 'model'], message: 'may hold one * only' });
@@ -43,6 +43,10 @@ function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
   }
   return problems;
 }
+
+/** Endpoints of one model at one provider differ by their tier or tag. */
+const nameOfEndpoint = ({ model, tier, tag }: ProviderConfig['models'][number]) =>
+  [model, tier, tag].filter((part) => part !== undefined).join(' ');
 
 /** A package and what belongs to it go with one wire, and that wire with a package. */
 function checkPackage(provider: ProviderConfig, path: Path): Problem[] {

@@ -106,7 +106,7 @@ describe('a variable that is no override', () => {
   });
 
   it('is a warning when it sets what is not offered', () => {
-    expect(load({ HEADGATE_ROUTERS: '{}' }).warnings[0]).toContain('this build does not offer');
+    expect(load({ HEADGATE_GUARDRAILS: '{}' }).warnings[0]).toContain('this build does not offer');
   });
 
   it.each([

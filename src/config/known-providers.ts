@@ -78,7 +78,7 @@ export function completeProviders(tree: Record<string, unknown>, environment: En
   if (!Array.isArray(tree.providers)) return [];
   const problems: Problem[] = [];
   tree.providers = tree.providers.map((entry: unknown, index) => {
-    const known = isMapping(entry) && entry.wire === undefined ? byId.get(String(entry.id)) : undefined;
+    const known = isMapping(entry) && entry.wire === undefined ? byId.get(nameInList(entry)) : undefined;
     if (!known || !isMapping(entry)) return entry;
     const dialect =
       isMapping(entry.dialect) || entry.dialect === undefined ? { ...known.dialect, ...entry.dialect } : entry.dialect;
@@ -91,6 +91,11 @@ export function completeProviders(tree: Record<string, unknown>, environment: En
   });
   return problems;
 }
+
+const nameInList = ({ same_as: sameAs, id }: Record<string, unknown>): string => String(sameAs ?? id);
+
+/** The provider of the list that an entry is an account of; undefined when it is none of them. */
+export const findKnown = ({ same_as: sameAs, id }: ProviderConfig): KnownProvider | undefined => byId.get(sameAs ?? id);
 
 export interface Discovered {
   /** The variable that holds its key. */

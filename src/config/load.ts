@@ -104,6 +104,7 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
   }
 
   config.storage.url = settleStorageUrl(config.storage.url, dataDir, cwd);
+  if (config.catalog.overrides !== undefined) config.catalog.overrides = resolve(cwd, config.catalog.overrides);
   const discovered = config.catalog.auto_discover ? discoverProviders(config.providers, env) : [];
   config.providers.push(...discovered.map(({ provider }) => structuredClone(provider)));
   const isBare = config.providers.length === 0;

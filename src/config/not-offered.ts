@@ -3,9 +3,6 @@ import { isMapping, type Path } from './path.ts';
 
 /** What the configuration of Headgate knows and this build does not offer. `*` in a path is any list item. */
 export const notOffered: readonly { path: Path; values?: readonly string[]; nonEmpty?: true; says: string }[] = [
-  { path: ['catalog', 'builtin'], says: 'a catalogue of models beyond `providers[].models`' },
-  { path: ['catalog', 'overrides'], says: 'a catalogue of models beyond `providers[].models`' },
-  { path: ['routers'], says: 'routers that choose a model' },
   { path: ['guardrails'], says: 'guardrails' },
   { path: ['plugins'], says: 'plugins' },
   { path: ['tools'], says: 'server tools' },

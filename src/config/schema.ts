@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { type Static, Type } from 'typebox';
+import { quantizations } from '../domain/endpoint.ts';
 
 /*
  * The configuration, in the words of the file. The schema is its documentation: `describe.ts` makes
@@ -69,13 +70,28 @@ const server = Type.Object({
   shutdown_grace_ms: milliseconds('How long open requests may go on after SIGTERM.', 30_000, 0),
 });
 
-const pricing = Type.Object({
+const tokenPrices = {
   prompt: price('USD per input token.'),
   completion: price('USD per output token.'),
   cache_read: price('USD per input token read from the prompt cache. Absent: as `prompt`.'),
   cache_write: price('USD per input token written to the prompt cache. Absent: as `prompt`.'),
+  cache_write_1h: price('The same, kept for an hour. Absent: as `cache_write`.'),
+  reasoning: price('USD per token of reasoning. Absent: as `completion`.'),
+};
+
+const pricing = Type.Object({
+  ...tokenPrices,
   request: price('USD per request.'),
   image: price('USD per image.'),
+  above: Type.Optional(
+    Type.Array(
+      Type.Object({
+        prompt_tokens: Type.Integer({ description: 'For prompts longer than this.', minimum: 1 }),
+        ...tokenPrices,
+      }),
+      { description: 'Other prices for long prompts.' },
+    ),
+  ),
 });
 
 const capabilities = Type.Object({
@@ -97,6 +113,28 @@ const model = Type.Object({
   ),
   pricing: Type.Optional(pricing),
   context_length: Type.Optional(Type.Integer({ description: 'Tokens that fit, input and output.', minimum: 1 })),
+  max_output_tokens: Type.Optional(Type.Integer({ description: 'The most tokens of one answer.', minimum: 1 })),
+  max_prompt_tokens: Type.Optional(Type.Integer({ description: 'The most tokens of one input.', minimum: 1 })),
+  quantization: Type.Optional(
+    Type.Enum([...quantizations], { description: 'How its weights are kept. Absent: `unknown`.' }),
+  ),
+  supported_parameters: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      description: 'All parameters it takes: `temperature`, `tools`, … What is sent besides is left out and named.',
+    }),
+  ),
+  tier: Type.Optional(
+    Type.Enum(['default', 'flex', 'priority'], {
+      description:
+        'Service tier of this endpoint, chosen by `service_tier` and `:nitro`, `:floor`. Absent: the tier of a request is passed on.',
+    }),
+  ),
+  tag: Type.Optional(
+    text('Told apart by `provider.order`, `only` and `ignore` as `<provider>/<tag>`: a region, a variant.'),
+  ),
+  distillable: Type.Optional(
+    Type.Boolean({ description: 'Its author allows that other models learn from what it says.' }),
+  ),
   capabilities: Type.Optional(capabilities),
 });
 
@@ -161,6 +199,25 @@ const provider = Type.Object({
       secret: true,
     }),
   ),
+  same_as: Type.Optional(
+    text('Id of the built-in provider that this is another account of: takes what is not said here from there.'),
+  ),
+  workspace: Type.Optional(
+    text('Name or id of a workspace whose own key this is: it alone may use it, before the providers of all.'),
+  ),
+  is_fallback: Type.Optional(
+    Type.Boolean({ description: 'With `workspace`: after the providers of all, not before.' }),
+  ),
+  data_policy: Type.Optional(
+    Type.Object({
+      retains: Type.Optional(
+        Type.Boolean({ description: 'Keeps what it is sent. Absent: taken for true by `provider.zdr`.' }),
+      ),
+      trains: Type.Optional(
+        Type.Boolean({ description: 'Learns from it. Absent: taken for true by `provider.data_collection: deny`.' }),
+      ),
+    }),
+  ),
   models: Type.Array(model, { description: 'Endpoints of this provider.', minItems: 1 }),
 });
 
@@ -202,6 +259,77 @@ const bootstrap = Type.Object({
     { description: 'Members that must be there, in exactly these workspaces.', default: [] },
   ),
   keys: Type.Array(bootstrapKey, { description: 'Keys that must be there.', default: [] }),
+});
+
+const patterns = (description: string) =>
+  Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), { description, maxItems: 1024 }));
+
+const routers = Type.Object({
+  latest: Type.Array(
+    Type.Object({
+      alias: Type.String({
+        description: '`~author/family-latest`.',
+        pattern: '^~[^/\\s]+/\\S+$',
+        says: '`~author/family-latest`',
+      }),
+      pattern: text('Which models belong to the family: `acme/one-*`.'),
+      exclude: patterns('Which of them do not.'),
+    }),
+    { description: 'Aliases of the newest model of a family, besides the built-in ones.', default: [] },
+  ),
+  auto: Type.Object({
+    rankings: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.String({ minLength: 1 })), {
+        description:
+          'Models by task (`code:debugging`, `translation`, …; `default` for the others), the best first, where the ledger has no ranking.',
+      }),
+    ),
+    allowed_models: patterns('Patterns of the models that may be chosen, where a request names none.'),
+    excluded_models: patterns('Patterns of models that may not.'),
+    cost_tier: Type.Optional(
+      Type.Enum(['low', 'medium', 'high', 'xhigh', 'max'], {
+        description: 'Band of cost, where a request names none.',
+      }),
+    ),
+    cost_quality_tradeoff: Type.Optional(
+      Type.Integer({ description: '0 the best, 10 the cheapest; `cost_tier` wins.', minimum: 0, maximum: 10 }),
+    ),
+    prevent_overrides: Type.Boolean({
+      description: 'What is set here holds also where a request says otherwise.',
+      default: false,
+    }),
+    classifier: Type.Optional(
+      Type.Object({
+        model: text('A small, fast model that says what a conversation is about. Absent: its words are looked at.'),
+        timeout_ms: milliseconds('How long it may take; then the words are looked at.', 2000),
+      }),
+    ),
+  }),
+  pareto_code: Type.Object({
+    models: Type.Optional(
+      Type.Array(
+        Type.Object({
+          slug: text('A coding model.'),
+          coding_score: Type.Number({ description: 'Percentile among coding models.', minimum: 0, maximum: 100 }),
+        }),
+        { description: 'Coding models and their scores. Absent: those of the catalogue.' },
+      ),
+    ),
+    min_coding_score: Type.Optional(
+      Type.Number({ description: '0 to 1, where a request says nothing.', minimum: 0, maximum: 1 }),
+    ),
+    max_price: Type.Optional(
+      Type.Number({ description: 'USD per million input tokens, where a request says nothing.', minimum: 0 }),
+    ),
+    price_source: Type.Optional(
+      Type.Enum(['prompt', 'weighted_avg'], {
+        description: 'List price, or what the gateway has paid on the average.',
+      }),
+    ),
+  }),
+  bodybuilder: Type.Object({
+    model: Type.Optional(text('The model that writes request bodies. Absent: the cheapest that keeps to a schema.')),
+  }),
 });
 
 /** Least to none. */
@@ -256,11 +384,35 @@ export const configSchema = Type.Object({
     default: [],
   }),
   catalog: Type.Object({
+    builtin: Type.Boolean({
+      description: 'Models, prices and limits that Headgate knows of, for the providers that are configured.',
+      default: true,
+    }),
+    overrides: Type.Optional(
+      text('A file of the same shape as the built-in catalogue (JSON or YAML), which speaks over it.'),
+    ),
     auto_discover: Type.Boolean({
       description:
         'Providers whose key stands in the environment, and model servers of this machine, come by themselves.',
       default: true,
     }),
+  }),
+  routers,
+  routing: Type.Object({
+    max_attempts: Type.Integer({
+      description: 'The most endpoints that are tried for one request.',
+      minimum: 1,
+      maximum: 100,
+      default: 12,
+    }),
+    sticky_ms: milliseconds(
+      'How long a session goes back to the endpoint that served it; each success starts it anew. 0: never.',
+      600_000,
+      0,
+    ),
+    seed: Type.Optional(
+      Type.Integer({ description: 'Makes every draw the same in every run: for tests.', minimum: 0 }),
+    ),
   }),
   bootstrap,
 });

@@ -1,12 +1,30 @@
-/** USD per unit as integer nano-dollars per million units: 0.00000025 USD a token is 250_000_000. */
-export interface Pricing {
+/**
+ * What an endpoint asks. Prices per token are integers of nano-dollars per million tokens: 0.00000025 USD a token is
+ * 250_000_000. Prices per piece are nano-dollars.
+ */
+export interface Pricing extends TokenPrices {
+  promptNanoUsdPerMillion: number;
+  completionNanoUsdPerMillion: number;
+  requestNanoUsd?: number;
+  /** Of an image that is read. */
+  imageNanoUsd?: number;
+  webSearchNanoUsd?: number;
+  /** Other prices beyond a length of the prompt, in tokens, the shortest first; the last that is exceeded counts. */
+  above?: readonly ({ promptTokens: number } & Partial<TokenPrices>)[];
+}
+
+export interface TokenPrices {
   promptNanoUsdPerMillion: number;
   completionNanoUsdPerMillion: number;
   /** Absent: cached input costs what other input costs. */
   cacheReadNanoUsdPerMillion?: number;
   cacheWriteNanoUsdPerMillion?: number;
-  /** Nano-dollars per request. */
-  requestNanoUsd?: number;
+  /** Absent: as for five minutes. */
+  cacheWrite1hNanoUsdPerMillion?: number;
+  /** Absent: reasoning costs what other output costs. */
+  reasoningNanoUsdPerMillion?: number;
+  audioNanoUsdPerMillion?: number;
+  imageOutputNanoUsdPerMillion?: number;
 }
 
 /** What an endpoint can do; undefined means that nobody said. */
@@ -16,4 +34,78 @@ export interface Capabilities {
   reasoning?: boolean;
   input?: readonly string[];
   output?: readonly string[];
+}
+
+/** Endpoints of these tiers have prices of their own. @see routing.md section 12 */
+export type Tier = 'default' | 'flex' | 'priority';
+
+export const quantizations = [
+  ...['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'],
+] as const;
+
+/** All that routing knows of an endpoint; undefined means that nobody said. @see routing.md section 14.2 */
+export interface EndpointFacts {
+  /** Unique among the endpoints of this process, the same after a restart: what health and sticky memory are kept under. */
+  readonly id: string;
+  /** The slug at the gateway. */
+  readonly model: string;
+  readonly provider: { readonly id: string; readonly name: string };
+  /** What `provider.order`, `only` and `ignore` match: `openai`, `openai/flex`, `google-vertex/us-east5`. */
+  readonly tag: string;
+  /** Undefined: the tier that was asked for is passed on as it is. */
+  readonly tier: Tier | undefined;
+  readonly pricing: Pricing | undefined;
+  /** Tokens, input and output. */
+  readonly contextLength: number | undefined;
+  readonly maxOutputTokens: number | undefined;
+  readonly maxPromptTokens: number | undefined;
+  readonly quantization: string | undefined;
+  /** Names of section 14.4, all of them. */
+  readonly parameters: ReadonlySet<string> | undefined;
+  readonly capabilities: Capabilities;
+  /** Of the model. */
+  readonly reasoning: ModelReasoning | undefined;
+  /** Does the provider keep, or learn from, what it is sent? Unknown counts as yes. */
+  readonly retainsData: boolean | undefined;
+  readonly trainsOnData: boolean | undefined;
+  /** Does the author of the model allow that others learn from what it says? */
+  readonly distillable: boolean | undefined;
+  /** An own key: only this workspace may use it. */
+  readonly workspace: string | undefined;
+  /** Of an own key: used after the shared endpoints, not before. */
+  readonly isFallbackKey: boolean;
+}
+
+/** A model of the catalogue. Dates are `YYYY-MM-DD`. @see routing.md section 14.1 */
+export interface Model {
+  readonly id: string;
+  /** Dated, for good; accepted in requests like the id. */
+  readonly canonicalSlug: string;
+  readonly name: string;
+  readonly description?: string;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly contextLength: number | undefined;
+  readonly maxOutputTokens: number | undefined;
+  readonly input: readonly string[];
+  readonly output: readonly string[];
+  readonly parameters: readonly string[];
+  readonly reasoning?: ModelReasoning;
+  readonly knowledgeCutoff?: string;
+  readonly expirationDate?: string;
+  readonly huggingFaceId?: string;
+  readonly distillable?: boolean;
+  /** Solved share of a public coding benchmark as a percentile of the models that were measured, 0 to 100. */
+  readonly codingScore?: number;
+  /** Not listed and no target of an alias. */
+  readonly hidden?: boolean;
+}
+
+export interface ModelReasoning {
+  /** Cannot be turned off. */
+  readonly mandatory?: boolean;
+  readonly default_enabled?: boolean;
+  readonly default_effort?: string;
+  readonly supported_efforts?: readonly string[];
+  readonly supports_max_tokens?: boolean;
 }

@@ -81,6 +81,12 @@ export interface Availability {
   retryable: boolean;
   requested_models: string[];
   docs_url: string;
+  /** Seconds. */
+  retry_after?: number;
+  affected_providers?: string[];
+  excluded_by?: string[];
+  fallback_models?: string[];
+  constraint?: { field: string; detail: string };
 }
 
 export interface GatewayErrorOptions {
@@ -93,6 +99,8 @@ export interface GatewayErrorOptions {
   retryable?: boolean;
   /** Seconds; goes out as `Retry-After`. */
   retryAfterSeconds?: number;
+  /** Was it the key, not the request or the model? Another key of the provider may do. */
+  blamesKey?: boolean | undefined;
   /** The provider's own code, shown as `metadata.provider_code`. */
   providerCode?: string | number;
   cause?: unknown;
@@ -108,6 +116,7 @@ export class GatewayError extends Error {
   readonly retryable: boolean;
   readonly retryAfterSeconds: number | undefined;
   readonly providerCode: string | number | undefined;
+  readonly blamesKey: boolean;
 
   constructor(kind: ErrorKind, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -120,6 +129,7 @@ export class GatewayError extends Error {
     this.retryable = options.retryable ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.providerCode = options.providerCode;
+    this.blamesKey = options.blamesKey ?? false;
   }
 }
 

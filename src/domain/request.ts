@@ -51,6 +51,11 @@ export interface PluginSetting {
   [field: string]: unknown;
 }
 
+/** The setting of a plugin that the request asks for; `enabled: false` counts as not asked for. */
+export function findSetting(request: ResponseRequest, id: string): PluginSetting | undefined {
+  return request.plugins?.find((setting) => setting.id === id && setting.enabled !== false);
+}
+
 export interface ReasoningSetting {
   effort?: ReasoningEffort | null;
   max_tokens?: number | null;

@@ -1,7 +1,7 @@
 /** Why the gateway did what it did. Wire shape. @see router-metadata.md */
 export interface RouterMetadata {
   requested: string;
-  strategy: 'direct' | 'fallback';
+  strategy: 'direct' | 'auto' | 'free' | 'latest' | 'alias' | 'fallback' | 'pareto' | 'bodybuilder' | 'fusion';
   region: string;
   summary: string;
   attempt: number;

@@ -1,15 +1,17 @@
 import type { Pricing } from '../domain/endpoint.ts';
 import type { Cost, Usage, WireUsage } from '../domain/usage.ts';
+import { pricesFor } from './price.ts';
 
 const MILLION = 1_000_000n;
 
 /**
  * Prices an answer, exact to the nano-dollar: sums of tokens times integer prices, rounded half up once per side.
  *
- * @param pricing undefined when the catalogue knows no price: the cost is then 0 and marked as not priced
+ * @param known undefined when the catalogue knows no price: the cost is then 0 and marked as not priced
  */
-export function costOf(pricing: Pricing | undefined, usage: Usage): Cost {
-  if (!pricing) return { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: false };
+export function costOf(known: Pricing | undefined, usage: Usage): Cost {
+  if (!known) return { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: false };
+  const pricing = pricesFor(known, usage.inputTokens);
   const cached = Math.min(usage.cachedTokens, usage.inputTokens);
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached);
   const plain = usage.inputTokens - cached - written;
@@ -18,7 +20,11 @@ export function costOf(pricing: Pricing | undefined, usage: Usage): Cost {
     times(plain, prompt) +
     times(cached, pricing.cacheReadNanoUsdPerMillion ?? prompt) +
     times(written, pricing.cacheWriteNanoUsdPerMillion ?? prompt);
-  const output = times(usage.outputTokens, pricing.completionNanoUsdPerMillion);
+  const completion = pricing.completionNanoUsdPerMillion;
+  const reasoning = Math.min(usage.reasoningTokens, usage.outputTokens);
+  const output =
+    times(usage.outputTokens - reasoning, completion) +
+    times(reasoning, pricing.reasoningNanoUsdPerMillion ?? completion);
   return {
     inputNanoUsd: roundMillionth(input) + BigInt(pricing.requestNanoUsd ?? 0),
     outputNanoUsd: roundMillionth(output),

@@ -6,9 +6,12 @@ import type { ResponseObject } from '../domain/response.ts';
 import type { Taker } from '../domain/taker.ts';
 import { writeUsage } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import { type FindEndpoints, planRoute } from '../routing/plan-route.ts';
+import type { Health } from '../routing/health.ts';
+import { planRoute, type RoutingWorld } from '../routing/plan-route.ts';
+import { deriveSessionKey } from '../routing/sticky.ts';
 import { type BuilderContext, EventBuilder } from './build-events.ts';
 import { settleRun, writeLedgerEntry } from './close-run.ts';
+import { unparkInput } from './park-input.ts';
 import { createResponseObject } from './response-object.ts';
 import { type Reviser, reviseChunks } from './revise.ts';
 import { describeRun } from './router-metadata.ts';
@@ -19,7 +22,8 @@ import { walkPlan } from './walk-plan.ts';
 
 /** What the composition root hands to the pipeline. Functions are asked anew for each run, so a reload is seen at once. */
 export interface PipelineParts {
-  findEndpoints: FindEndpoints<Endpoint>;
+  world: () => RoutingWorld<Endpoint> & { health: Health };
+  maxAttempts: () => number;
   /** Look at the input in order; the first that throws ends the run. */
   inspectors: readonly ((request: ResponseRequest) => void)[];
   /** Each may give a reviser for this run. */
@@ -36,6 +40,7 @@ export function assembleStages(parts: PipelineParts): Stages {
     if (run.closed) return;
     run.closed = true;
     parts.book(writeLedgerEntry(run));
+    rememberSession(run, parts.world().sticky);
   }
   return {
     startRun: (input) => startRun(input, parts.hashEndUser),
@@ -49,10 +54,26 @@ export function assembleStages(parts: PipelineParts): Stages {
       return { revisers };
     },
     planRoute(run) {
-      run.plan = planRoute(run.request, parts.findEndpoints);
-      return run.plan;
+      const plan = planRoute(run.request, run.caller.workspaceId, parts.world(), {}, (refused) => {
+        run.plan = refused;
+      });
+      run.plan = plan;
+      run.stages.push(...plan.stages);
+      if (plan.rewrite) {
+        plan.rewrite(run.request);
+        run.source = undefined;
+      }
+      return plan;
     },
-    runSteps: (run, plan, out) => walkPlan(run, plan, parts.upstreamBodyLimit(), out),
+    runSteps(run, plan, out) {
+      const { health } = parts.world();
+      return walkPlan(
+        run,
+        plan,
+        { limitBytes: parts.upstreamBodyLimit(), maxAttempts: parts.maxAttempts(), health },
+        out,
+      );
+    },
     revise: (prepared, out) => reviseChunks(prepared.revisers, out),
     buildEvents(run, client) {
       run.builder = new EventBuilder(new RunContext(run, parts.region()), run.request.stream === true);
@@ -113,3 +134,23 @@ class EventStage implements Taker<Chunk> {
     return events.length > 0 ? this.client.take(events) : undefined;
   }
 }
+
+/**
+ * Where a conversation went that succeeded. One that the caller did not name is only remembered when the provider read
+ * of its cache: elsewhere there would be nothing to read. @see routing.md section 11
+ */
+function rememberSession(run: Run, sticky: RoutingWorld<Endpoint>['sticky']): void {
+  const { plan, selected, error, usage, caller } = run;
+  if (!plan?.session || !selected || error) return;
+  let { key } = plan.session;
+  if (!key?.isExplicit) {
+    if ((usage?.cachedTokens ?? 0) === 0 || !isCacheCheaper(selected)) return;
+    unparkInput(run);
+    key ??= deriveSessionKey(run.request);
+  }
+  if (key) sticky.remember(caller.workspaceId, plan.session.slug || selected.model, key, selected.id, selected.model);
+}
+
+const isCacheCheaper = ({ pricing }: Endpoint): boolean =>
+  pricing?.cacheReadNanoUsdPerMillion !== undefined &&
+  pricing.cacheReadNanoUsdPerMillion < pricing.promptNanoUsdPerMillion;

@@ -6,6 +6,7 @@ import type { UpstreamRequest } from '../providers/provider.ts';
 import type { Endpoint, Provider } from '../providers/provider-entry.ts';
 import { copyError } from './copy-error.ts';
 import { shortenForDebug } from './debug-body.ts';
+import { fitRequest } from './fit-request.ts';
 import { parkInput, unparkInput } from './park-input.ts';
 import { readAnswer, readErrorBody, readInside } from './read-answer.ts';
 import type { Run } from './run.ts';
@@ -19,11 +20,11 @@ import type { Run } from './run.ts';
  */
 export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, out: Taker<Chunk>): Promise<void> {
   const { provider, upstreamModel } = endpoint;
-  const { request } = run;
-  const stream = request.stream === true;
+  const stream = run.request.stream === true;
   const name = `${endpoint.model} at ${provider.name}`;
   forgetLast(run);
   unparkInput(run);
+  const { request, changed } = fitRequest(run.request, endpoint, run.plan?.isAlias === true);
   const written = provider.wire.writeRequest(request, {
     endpoint: name,
     upstreamModel,
@@ -31,7 +32,7 @@ export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, 
     dialect: provider.dialect,
     ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
   });
-  run.droppedFields = written.dropped;
+  run.droppedFields = changed.length === 0 ? written.dropped : [...changed, ...written.dropped];
   if (stream && request.debug?.echo_upstream_body) {
     await out.take([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
   }
@@ -92,7 +93,9 @@ async function exchange(
     return readInside(wire.createReader(written.reading), frames, { name, cancellation }, out);
   }
   if (!upstream) throw new GatewayError('internal', `The provider ${provider.id} has no address.`);
-  const headers = provider.nextHeaders(stream);
+  const key = provider.keys.take();
+  run.key = key;
+  const headers = provider.headersFor(key, stream);
   const all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
   const body = Buffer.from(JSON.stringify(written.body));
   written.body = sent;

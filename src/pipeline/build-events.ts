@@ -56,6 +56,11 @@ export class EventBuilder {
     return this.base !== undefined;
   }
 
+  /** What has been built so far, as the client sees it. */
+  get items(): readonly OutputItem[] {
+    return this.writer.items.map((item) => item.wire);
+  }
+
   /** UTF-16 units of text, reasoning and arguments so far: what an estimate of a cut stream counts. */
   get producedLength(): number {
     return this.writer.producedLength;

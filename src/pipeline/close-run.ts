@@ -13,7 +13,7 @@ export function settleRun(run: Run): void {
   if (run.cost) return;
   const reported = run.finish?.usage;
   run.usage = reported && isCredible(reported) ? reported : estimate(run);
-  run.cost = run.selected ? costOf(run.selected.pricing, run.usage) : free;
+  run.cost = run.selected && !run.plan?.isFree ? costOf(run.selected.pricing, run.usage) : free;
 }
 
 /** Nobody answered, so there is nothing to price. */
@@ -43,6 +43,8 @@ export function writeLedgerEntry(run: Run): LedgerEntry {
     keyHash: run.caller.keyHash,
     memberId: run.caller.memberId,
     requestedModel: run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? '',
+    router: run.plan?.router ?? null,
+    task: run.plan?.task ?? null,
     model: run.selected?.model ?? null,
     provider: run.selected?.provider.name ?? null,
     outcome: reachedEnd
@@ -61,6 +63,7 @@ export function writeLedgerEntry(run: Run): LedgerEntry {
     outputTokens: usage!.outputTokens,
     reasoningTokens: usage!.reasoningTokens,
     costNanoUsd: cost!.inputNanoUsd + cost!.outputNanoUsd,
+    inputCostNanoUsd: cost!.inputNanoUsd,
     priced: cost!.priced,
     estimated: usage!.estimated === true,
     firstOutputMs:

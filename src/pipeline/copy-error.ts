@@ -2,7 +2,8 @@ import { GatewayError, type GatewayErrorOptions } from '../domain/errors.ts';
 
 /** The same failure, told otherwise. */
 export function copyError(error: GatewayError, message: string, changes: GatewayErrorOptions = {}): GatewayError {
-  const { kind, metadata, availability, errorType, retryable, retryAfterSeconds, providerCode, cause } = error;
+  const { kind, metadata, availability, errorType, retryable, retryAfterSeconds, providerCode, blamesKey, cause } =
+    error;
   return new GatewayError(kind, message, {
     metadata,
     availability,
@@ -10,6 +11,7 @@ export function copyError(error: GatewayError, message: string, changes: Gateway
     retryable,
     retryAfterSeconds,
     providerCode,
+    blamesKey,
     cause,
     ...changes,
   });

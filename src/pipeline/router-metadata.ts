@@ -12,7 +12,8 @@ export function describeRun(run: Run, region: string): RouterMetadata | undefine
   const { plan, attempts } = run;
   if (!run.metadata || !plan) return undefined;
   const selected = run.error ? undefined : run.selected; // who broke off did not serve
-  const available = plan.endpoints.map((endpoint) => ({
+  const excluded = plan.excluded.map(({ endpoint }) => endpoint);
+  const available = [...plan.endpoints, ...excluded].map((endpoint) => ({
     provider: endpoint.provider.name,
     model: endpoint.model,
     selected: endpoint === selected,
@@ -21,9 +22,9 @@ export function describeRun(run: Run, region: string): RouterMetadata | undefine
     requested: plan.requested,
     strategy: plan.strategy,
     region,
-    summary: `available=${available.length}${selected ? `, selected=${selected.provider.name}` : ''}`,
+    summary: `available=${plan.endpoints.length}${selected ? `, selected=${selected.provider.name}` : ''}`,
     attempt: attempts.length,
-    is_byok: false,
+    is_byok: selected?.workspace !== undefined,
     endpoints: { total: available.length, available },
   };
   if (attempts.length > 0) {
@@ -42,8 +43,19 @@ export function describeRun(run: Run, region: string): RouterMetadata | undefine
   return metadata;
 }
 
+/** No list of reasons is longer. */
+const MOST_REASONS = 100;
+
 function describeParams(run: Run): Record<string, unknown> {
   const params: Record<string, unknown> = {};
+  const excluded = run.plan?.excluded ?? [];
+  if (excluded.length > 0) {
+    params['excluded'] = excluded.slice(0, MOST_REASONS).map(({ endpoint, reason }) => ({
+      provider: endpoint.provider.name,
+      model: endpoint.model,
+      reason,
+    }));
+  }
   if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;
   if (run.clamped.length > 0) params['clamped'] = run.clamped;
   if (run.droppedFields.length > 0) params['dropped_fields'] = run.droppedFields;

@@ -46,6 +46,8 @@ export interface Run extends RunInput {
   readonly stages: StageRecord[];
   readonly attempts: AttemptRecord[];
   plan: Plan<Endpoint> | undefined;
+  /** Which of the provider's keys the last attempt was made with. */
+  key: number;
   /** The endpoint that answers, once its output has been let through. */
   selected: Endpoint | undefined;
   builder: EventBuilder | undefined;

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { createCatalog } from '../catalog/catalog.ts';
+import { createWorld } from '../routing/world.ts';
 import { assembleStages } from './assemble-stages.ts';
 import { stageOrder } from './stages.ts';
 
@@ -19,7 +21,8 @@ it('runs the stages of create-response.ts in that order', () => {
 
 it('has a function for each stage', () => {
   const stages = assembleStages({
-    findEndpoints: () => [],
+    world: () => createWorld(createCatalog([])),
+    maxAttempts: () => 1,
     inspectors: [],
     preparers: [],
     book: () => {},

@@ -24,6 +24,7 @@ export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id:
     stages: [],
     attempts: [],
     plan: undefined,
+    key: 0,
     selected: undefined,
     builder: undefined,
     upstreamModel: undefined,

@@ -1,8 +1,9 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { type Chunk, isVisible } from '../domain/chunks.ts';
-import { asGatewayError, type GatewayError } from '../domain/errors.ts';
+import { type Availability, asGatewayError, type GatewayError } from '../domain/errors.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
+import { type AttemptOutcome, type Health, isEndpointFault } from '../routing/health.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import { attempt } from './attempt.ts';
 import { copyError } from './copy-error.ts';
@@ -12,35 +13,93 @@ import type { AttemptRecord, Run } from './run.ts';
  * Walks the plan until an endpoint answers. What an endpoint says is held back until it is visible output (for a
  * buffered answer: until its end), so that an endpoint that dies before leaves no trace but its attempt record.
  *
+ * Failures that are the endpoint's go to its health, and a key that was refused rests while another one is tried.
+ *
  * @throws {GatewayError} of the last endpoint tried, with the earlier ones in `metadata.previous_errors`
  * @see routing.md section 7, interface "Events"
  */
-export async function walkPlan(run: Run, plan: Plan<Endpoint>, limitBytes: number, out: Taker<Chunk>): Promise<void> {
+export async function walkPlan(run: Run, plan: Plan<Endpoint>, bounds: WalkBounds, out: Taker<Chunk>): Promise<void> {
   const gate = new Gate(run, out);
+  const { health, maxAttempts, limitBytes } = bounds;
   let lostModel: string | undefined; // a model that blamed the request is not asked again elsewhere
   let failure: GatewayError | undefined;
+  let again: Endpoint | undefined; // one that has another key to try
 
-  for (const endpoint of plan.endpoints) {
-    if (endpoint.model === lostModel) continue;
+  for (let index = 0; index < plan.endpoints.length && run.attempts.length < maxAttempts; ) {
+    const endpoint: Endpoint = again ?? plan.endpoints[index]!;
+    again = undefined;
+    if (endpoint.model === lostModel) {
+      index++;
+      continue;
+    }
     const record: AttemptRecord = { endpoint, status: 200 };
     run.attempts.push(record);
     gate.endpoint = endpoint;
     try {
       await attempt(run, endpoint, limitBytes, gate);
+      health.record(endpoint.id, describeOutcome(run, undefined));
       return;
     } catch (error) {
       failure = asGatewayError(error);
       record.status = failure.status;
       record.error = failure;
+      const hasOtherKey = failure.blamesKey && endpoint.provider.keys.rest(run.key, failure);
+      if (!hasOtherKey) health.record(endpoint.id, describeOutcome(run, failure));
       if (run.selected) throw failure; // the client has seen some of it
       gate.forgetFailed();
       run.finish = undefined;
       const next = run.cancellation.reason ? 'nowhere' : whereNext(failure);
       if (next === 'nowhere') break;
       if (next === 'model') lostModel = endpoint.model;
+      if (hasOtherKey) again = endpoint;
+      else index++;
     }
   }
   throw withHistory(run, failure!);
+}
+
+/** What holds for every run, whatever its plan. */
+export interface WalkBounds {
+  /** The largest whole answer, or single stream event, that is read, in bytes. */
+  limitBytes: number;
+  maxAttempts: number;
+  health: Pick<Health, 'record'>;
+}
+
+/** What an attempt tells of its endpoint. */
+function describeOutcome(run: Run, error: GatewayError | undefined): AttemptOutcome {
+  const { dispatchedAt, firstOutputAt, upstreamEndedAt, finish } = run;
+  if (error || dispatchedAt === undefined) return { atMs: Date.now(), error };
+  return {
+    atMs: Date.now(),
+    error,
+    firstOutputMs: firstOutputAt === undefined ? undefined : firstOutputAt - dispatchedAt,
+    durationMs: upstreamEndedAt === undefined ? undefined : upstreamEndedAt - dispatchedAt,
+    outputTokens: finish?.usage?.outputTokens,
+    toolCalls: finish?.reason === 'tool_calls' ? judgeToolCalls(run) : 'none',
+  };
+}
+
+/** A call is broken whose arguments are no JSON, or whose tool nobody offered. @see routing.md section 6 */
+function judgeToolCalls({ builder, request: { tools = [] } }: Run): 'sound' | 'broken' {
+  const names = new Set(tools.flatMap((tool) => ('name' in tool && typeof tool.name === 'string' ? [tool.name] : [])));
+  const isGrouped = tools.some(({ type }) => type === 'namespace');
+  for (const item of builder?.items ?? []) {
+    if (item.type !== 'function_call') continue;
+    const { name, arguments: text } = item as { name?: unknown; arguments?: unknown };
+    if (!isGrouped && !names.has(String(name))) return 'broken';
+    if (!isJson(String(text))) return 'broken';
+  }
+  return 'sound';
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Holds chunks back until they may be shown; from then on the endpoint that made them is the one that answers. */
@@ -91,10 +150,11 @@ function whereNext(failure: GatewayError): 'endpoint' | 'model' | 'nowhere' {
   }
 }
 
-/** The last failure, telling of those before it. */
+/** The last failure, telling of those before it, and whether it is worth to come again. */
 function withHistory(run: Run, last: GatewayError): GatewayError {
   const tried = run.attempts.filter((record) => record.error !== undefined);
-  if (tried.length < 2) return last;
+  const availability = describeAvailability(run, tried);
+  if (tried.length < 2) return availability ? copyError(last, last.message, { availability }) : last;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
   return copyError(last, last.message, {
     metadata: {
@@ -105,6 +165,27 @@ function withHistory(run: Run, last: GatewayError): GatewayError {
         status,
       })),
     },
+    ...(availability === undefined ? undefined : { availability }),
     ...(waits.length === 0 ? undefined : { retryAfterSeconds: Math.min(...waits) }),
   });
+}
+
+/** When every attempt failed for want of capacity, or of a provider that works. @see routing.md section 8.3 */
+function describeAvailability({ plan }: Run, tried: readonly AttemptRecord[]): Availability | undefined {
+  const kinds = new Set(tried.map(({ error }) => error?.kind));
+  const isLimited = kinds.size === 1 && kinds.has('rate_limited');
+  const isDown = tried.every(
+    ({ error }) => error !== undefined && (isEndpointFault(error) || error.kind === 'rate_limited'),
+  );
+  if (tried.length === 0 || !isDown) return undefined;
+  const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
+  const code = isLimited ? 'capacity_exhausted' : 'temporarily_unavailable';
+  return {
+    code,
+    retryable: true,
+    requested_models: [plan?.requested.slice(0, 200) ?? ''],
+    docs_url: `docs/reference/errors.md#${code}`,
+    affected_providers: [...new Set(tried.map(({ endpoint }) => endpoint.provider.name))],
+    ...(waits.length === 0 ? undefined : { retry_after: Math.min(...waits) }),
+  };
 }

@@ -19,8 +19,3 @@ export interface Plugin {
   /** @returns the reviser of this run; undefined when there is nothing to do */
   prepare(run: PluginRun, setting: PluginSetting): ChunkReviser | undefined;
 }
-
-/** The setting of a plugin that the request asks for; `enabled: false` counts as not asked for. */
-export function findSetting(request: ResponseRequest, id: string): PluginSetting | undefined {
-  return request.plugins?.find((setting) => setting.id === id && setting.enabled !== false);
-}

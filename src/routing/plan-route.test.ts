@@ -1,69 +1,457 @@
 import { describe, expect, it } from 'vitest';
+import { createCatalog } from '../catalog/catalog.ts';
+import { describeModel } from '../catalog/describe-model.ts';
+import type { ModelRecord } from '../catalog/records.ts';
+import type { EndpointFacts, Pricing } from '../domain/endpoint.ts';
+import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import { perMillionTokens } from '../metering/price.ts';
+import type { Endpoint } from '../providers/provider-entry.ts';
+import { bareEndpoint, type Provider } from '../providers/provider-entry.ts';
 import { planRoute } from './plan-route.ts';
+import { createWorld } from './world.ts';
 
-const carried: Record<string, string[]> = { one: ['A', 'B'], two: ['C'], three: ['A'] };
-const findEndpoints = (slug: string) => (carried[slug] ?? []).map((name) => ({ model: slug, provider: { name } }));
+type Facts = Partial<Omit<EndpointFacts, 'pricing' | 'provider'>> & {
+  usd?: number | [number, number];
+  pricing?: Pricing;
+};
 
-function plan(request: Partial<ResponseRequest>) {
-  const { endpoints, ...rest } = planRoute({ input: [], ...request }, findEndpoints);
-  return { ...rest, endpoints: endpoints.map(({ model, provider }) => `${model} at ${provider.name}`) };
+/** `author/model@provider`, priced per million tokens. */
+function endpoint(name: string, { usd, ...facts }: Facts = {}): Endpoint {
+  const [model = '', provider = ''] = name.split('@');
+  const [id = ''] = provider.split('/');
+  const [prompt, completion] = Array.isArray(usd) ? usd : [usd, usd];
+  const pricing =
+    prompt === undefined
+      ? undefined
+      : {
+          promptNanoUsdPerMillion: perMillionTokens(prompt),
+          completionNanoUsdPerMillion: perMillionTokens(completion!),
+        };
+  const where = { id, name: id.toUpperCase() } as Provider;
+  return { ...bareEndpoint(where, model, model), id: name, tag: provider, pricing, ...facts };
 }
 
-describe('a plan', () => {
-  it('names the endpoints of the model, in order', () => {
-    expect(plan({ model: 'one' })).toEqual({
-      requested: 'one',
-      strategy: 'direct',
-      endpoints: ['one at A', 'one at B'],
-    });
+const nameOf = ({ id }: EndpointFacts) => id;
+
+interface Setting {
+  endpoints: Endpoint[];
+  models?: ModelRecord[];
+  seed?: number;
+}
+
+function world({ endpoints, models = [], seed = 1 }: Setting) {
+  const described = new Map(models.map((record) => [record.id, describeModel(record)]));
+  const listed = endpoints.map(({ model }) => [model, described.get(model) ?? describeModel({ id: model })] as const);
+  const records = { models: new Map(models.map((record) => [record.id, record])), endpoints: new Map() };
+  return createWorld(createCatalog(endpoints, new Map(listed), records), { seed });
+}
+
+type Body = Omit<Partial<ResponseRequest>, 'input'> & { input?: unknown };
+const read = (body: Body): ResponseRequest => ({ input: [], ...body }) as ResponseRequest;
+
+const plan = (setting: Setting, body: Body, workspace = 'w') => planRoute(read(body), workspace, world(setting));
+const names = (setting: Setting, body: Body, workspace?: string) =>
+  plan(setting, body, workspace).endpoints.map(nameOf);
+
+/** What is thrown. */
+function refusal(run: () => unknown): GatewayError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  throw new Error('Nothing was thrown.');
+}
+
+const two = [endpoint('one@a', { usd: 1 }), endpoint('one@b', { usd: 1 })];
+
+describe('the models of a request', () => {
+  const setting = { endpoints: [endpoint('one@a'), endpoint('two@c'), endpoint('three@a')] };
+
+  it('are tried one after the other, each once', () => {
+    const made = plan(setting, { model: 'one', models: ['two', 'one', 'three', 'two'] });
+    expect(made.endpoints.map(nameOf)).toEqual(['one@a', 'two@c', 'three@a']);
+    expect(made).toMatchObject({ requested: 'one', strategy: 'fallback' });
   });
 
-  it('names all endpoints of a model before those of the next', () => {
-    expect(plan({ model: 'two', models: ['one', 'three'] })).toEqual({
-      requested: 'two',
-      strategy: 'fallback',
-      endpoints: ['two at C', 'one at A', 'one at B', 'three at A'],
-    });
-  });
-
-  it('takes each model once', () => {
-    expect(plan({ model: 'one', models: ['two', 'one', 'two'] }).endpoints).toEqual([
-      'one at A',
-      'one at B',
-      'two at C',
-    ]);
-  });
-
-  it('begins with the first of `models` when `model` is absent', () => {
-    expect(plan({ models: ['two', 'three'] })).toMatchObject({ requested: 'two', strategy: 'fallback' });
+  it('begin with the first of `models` when `model` is absent', () => {
+    expect(plan(setting, { models: ['two', 'three'] })).toMatchObject({ requested: 'two', strategy: 'fallback' });
   });
 
   it.each([
     { models: ['two'] },
     { model: 'two', models: ['two'] },
     { model: 'two', models: [] },
-  ])('is direct when %j names one model', (request) => {
-    expect(plan(request)).toEqual({ requested: 'two', strategy: 'direct', endpoints: ['two at C'] });
+  ])('are direct when %j names one', (body) => {
+    expect(plan(setting, body)).toMatchObject({ requested: 'two', strategy: 'direct' });
   });
 
   it.each([
     { model: 'none' },
     { model: 'one', models: ['none'] },
     { models: ['none', 'one'] },
-  ])('is refused when a slug of %j is carried by no endpoint', (request) => {
-    expect(() => plan(request)).toThrow(
-      expect.objectContaining({
-        kind: 'model_not_found',
-        message: 'none is not a valid model ID: no provider of this gateway carries it.',
-        availability: expect.objectContaining({ code: 'model_not_found', requested_models: ['none'] }),
-      }),
+  ])('are refused when nobody knows one of %j', (body) => {
+    expect(refusal(() => plan(setting, body))).toMatchObject({
+      kind: 'model_not_found',
+      message: 'none is not a valid model ID: no provider of this gateway carries it.',
+      availability: { code: 'model_not_found', requested_models: ['none'], retryable: false },
+    });
+  });
+
+  it('are named in messages no longer than these bear', () => {
+    expect(refusal(() => plan(setting, { model: 'x'.repeat(10_000) })).message).toMatch(/^x{200} is not/);
+  });
+
+  it('may be known and carried by nobody: 404, naming the providers that would', () => {
+    const known = { ...setting, models: [{ id: 'acme/known' }] };
+    expect(refusal(() => plan(known, { model: 'acme/known' }))).toMatchObject({
+      kind: 'not_found',
+      availability: { code: 'no_endpoints' },
+    });
+  });
+
+  it('go on to the next when the first has no endpoint that may serve', () => {
+    const priced = { endpoints: [endpoint('one@a', { usd: 9 }), endpoint('two@c', { usd: 1 })] };
+    expect(names(priced, { models: ['one', 'two'], provider: { max_price: { prompt: 5 } } })).toEqual(['two@c']);
+  });
+});
+
+describe('suffixes', () => {
+  const endpoints = [
+    endpoint('acme/one@a', { usd: 3 }),
+    endpoint('acme/one@b', { usd: 1 }),
+    endpoint('acme/one@b/flex', { usd: 0.5, tier: 'flex' }),
+    endpoint('acme/one@a/priority', { usd: 6, tier: 'priority' }),
+    endpoint('acme/one:free@c', { usd: 0 }),
+  ];
+  const setting = { endpoints };
+
+  it(':floor sorts by price and lets flex in', () => {
+    expect(names(setting, { model: 'acme/one:floor' })).toEqual(['acme/one@b/flex', 'acme/one@b', 'acme/one@a']);
+  });
+
+  it(':nitro lets priority in', () => {
+    expect(names(setting, { model: 'acme/one:nitro' })).toContain('acme/one@a/priority');
+    expect(names(setting, { model: 'acme/one:nitro' })).not.toContain('acme/one@b/flex');
+  });
+
+  it('the plain sorts do not', () => {
+    expect(names(setting, { model: 'acme/one', provider: { sort: 'price' } })).toEqual(['acme/one@b', 'acme/one@a']);
+  });
+
+  it('an order, or the default tier, keeps tiers out; the sort of the suffix stays with the latter', () => {
+    expect(names(setting, { model: 'acme/one:floor', provider: { order: ['a'] } })).toEqual([
+      'acme/one@a',
+      'acme/one@b',
+    ]);
+    expect(names(setting, { model: 'acme/one:floor', service_tier: 'default' })).toEqual(['acme/one@b', 'acme/one@a']);
+  });
+
+  it('the last sort wins, and the sort of the body wins over it', () => {
+    expect(names(setting, { model: 'acme/one:nitro:floor' })[0]).toBe('acme/one@b/flex');
+    const body = { model: 'acme/one:nitro', provider: { sort: 'price' } };
+    expect(names(setting, body)).toEqual(['acme/one@b', 'acme/one@a', 'acme/one@a/priority']);
+  });
+
+  it('a catalogue suffix names an entry of its own, in any order with others, and never falls back', () => {
+    expect(names(setting, { model: 'acme/one:free:nitro' })).toEqual(['acme/one:free@c']);
+    expect(names(setting, { model: 'acme/one:nitro:free' })).toEqual(['acme/one:free@c']);
+    expect(refusal(() => plan(setting, { model: 'acme/one:batch' }))).toMatchObject({
+      status: 404,
+      availability: { code: 'no_endpoints' },
+    });
+  });
+
+  it('what is no suffix is part of the name, and a name nobody knows is a 400', () => {
+    const tagged = { endpoints: [endpoint('local/llama:3b@a')] };
+    expect(names(tagged, { model: 'local/llama:3b' })).toEqual(['local/llama:3b@a']);
+    expect(names(tagged, { model: 'local/llama:3b:nitro' })).toEqual(['local/llama:3b@a']);
+    expect(refusal(() => plan(setting, { model: 'acme/one:other' })).kind).toBe('model_not_found');
+  });
+
+  it('slugs are compared without regard to case', () => {
+    expect(names(setting, { model: 'ACME/One:FREE' })).toEqual(['acme/one:free@c']);
+  });
+});
+
+describe('preferences', () => {
+  const a = endpoint('m@a', { usd: [1, 4], quantization: 'fp8', retainsData: false, trainsOnData: false });
+  const b = endpoint('m@b', { usd: [3, 12], quantization: 'mxfp4', trainsOnData: true });
+  const c = endpoint('m@c', { usd: [2, 8], tag: 'c/eu', contextLength: 1000 });
+  const setting = { endpoints: [a, b, c] };
+  const ask = (provider: object, more: Body = {}) => names(setting, { model: 'm', provider: { ...provider }, ...more });
+
+  it.each<[object, string[]]>([
+    [{ order: ['c', 'A'] }, ['m@c', 'm@a', 'm@b']],
+    [{ order: ['b'], allow_fallbacks: false }, ['m@b']],
+    [{ only: ['b', 'C/EU'], sort: 'price' }, ['m@c', 'm@b']],
+    [{ ignore: ['c'], sort: 'price' }, ['m@a', 'm@b']],
+    [{ only: ['a', 'b'], ignore: ['a'] }, ['m@b']],
+    [{ sort: 'price' }, ['m@a', 'm@c', 'm@b']],
+    [{ sort: { by: 'price' }, allow_fallbacks: false }, ['m@a']],
+    [{ quantizations: ['fp8'] }, ['m@a']],
+    [{ quantizations: ['fp4'] }, ['m@b']],
+    [{ quantizations: ['unknown'] }, ['m@c']],
+    [{ data_collection: 'deny' }, ['m@a']],
+    [{ zdr: true }, ['m@a']],
+    [{ zdr: false, sort: 'price' }, ['m@a', 'm@c', 'm@b']],
+    [{ max_price: { prompt: 1 } }, ['m@a']],
+    [{ max_price: { completion: '8' }, sort: 'price' }, ['m@a', 'm@c']],
+    [{ max_price: { prompt: 1, completion: 3.9999 } }, []],
+    [{ only: ['nobody'] }, []],
+    [{ enforce_distillable_text: true }, []],
+  ])('%j leaves %j', (provider, expected) => {
+    if (expected.length > 0) expect(ask(provider)).toEqual(expected);
+    else expect(refusal(() => ask(provider)).status).toBe(404);
+  });
+
+  it('null is as good as absent', () => {
+    expect(ask({ order: null, only: null, sort: null, zdr: null }).toSorted()).toEqual(['m@a', 'm@b', 'm@c']);
+  });
+
+  it('say what they shut out, and whose limit it was', () => {
+    const error = refusal(() => ask({ only: ['nobody'] }));
+    expect(error.message).toContain('No allowed providers are available for the selected model.');
+    expect(error.availability).toMatchObject({ code: 'constraint_filtered', excluded_by: ['allowed_providers'] });
+    expect(refusal(() => ask({ ignore: ['a'], zdr: true, only: ['b'] })).availability?.excluded_by).toEqual(
+      ['data_policy:zdr', 'allowed_providers'].toSorted(() => 0).toReversed(),
+    );
+    expect(refusal(() => ask({ max_price: { prompt: 0.1 } })).availability?.constraint?.field).toBe('max_price');
+    expect(refusal(() => ask({ zdr: true, only: ['b', 'c'], data_collection: 'deny' })).availability?.code).toBe(
+      'constraint_filtered',
+    );
+    const kept = refusal(() => names({ endpoints: [b] }, { model: 'm', provider: { zdr: true } }));
+    expect(kept.availability?.code).toBe('privacy_restricted');
+  });
+
+  it('partition `none` makes one list of all models', () => {
+    const mixed = {
+      endpoints: [endpoint('x@a', { usd: 3 }), endpoint('y@a', { usd: 1 }), endpoint('x@b', { usd: 2 })],
+    };
+    const body = { models: ['x', 'y'] };
+    expect(names(mixed, { ...body, provider: { sort: 'price' } })).toEqual(['x@b', 'x@a', 'y@a']);
+    const sort = { by: 'price', partition: 'none' };
+    expect(names(mixed, { ...body, provider: { sort } })).toEqual(['y@a', 'x@b', 'x@a']);
+  });
+});
+
+describe('what a request needs', () => {
+  const text = endpoint('m@text', { usd: 1, capabilities: { input: ['text'], tools: false } });
+  const all = endpoint('m@all', { usd: 1, capabilities: { input: ['text', 'image'], tools: true } });
+  const setting = { endpoints: [text, all] };
+  const image = {
+    type: 'message',
+    role: 'user',
+    content: [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }],
+  };
+
+  it('a picture goes to those that read pictures', () => {
+    expect(names(setting, { model: 'm', input: [image] })).toEqual(['m@all']);
+    expect(refusal(() => names({ endpoints: [text] }, { model: 'm', input: [image] })).message).toContain(
+      'does not read image',
     );
   });
 
-  it('repeats no more of a slug than a message bears', () => {
-    expect(() => plan({ model: 'x'.repeat(10_000) })).toThrow(
-      expect.objectContaining({ message: expect.stringMatching(/^x{200} is not/) }),
-    );
+  it('tools go to those that take tools, and to the others where none does', () => {
+    const tools = [{ type: 'function', name: 'f', parameters: null }] as ResponseRequest['tools'];
+    expect(names(setting, { model: 'm', tools: tools! })).toEqual(['m@all']);
+    expect(names({ endpoints: [text] }, { model: 'm', tools: tools! })).toEqual(['m@text']);
+  });
+
+  it('required parameters leave only those that are known to take them', () => {
+    const known = { endpoints: [text, endpoint('m@k', { usd: 1, parameters: new Set(['temperature', 'top_k']) })] };
+    const body = { model: 'm', temperature: 1, provider: { require_parameters: true } };
+    expect(names(known, body)).toEqual(['m@k']);
+    expect(refusal(() => names(known, { ...body, top_p: 0.5 })).availability?.excluded_by).toEqual([
+      'require_parameters',
+    ]);
+  });
+
+  it('an input that no tokenizer could make fit skips the endpoint, and where none is left it is too long', () => {
+    const short = endpoint('m@short', { usd: 1, contextLength: 100 });
+    const long = { type: 'message', role: 'user', content: 'x'.repeat(501 + 5) };
+    const body = { model: 'm', input: [long] };
+    expect(names({ endpoints: [short, endpoint('m@long', { usd: 9, contextLength: 1000 })] }, body)).toEqual([
+      'm@long',
+    ]);
+    expect(refusal(() => names({ endpoints: [short] }, body))).toMatchObject({ kind: 'context_length_exceeded' });
+    const fits = { type: 'message', role: 'user', content: 'x'.repeat(500) };
+    expect(names({ endpoints: [short] }, { model: 'm', input: [fits] })).toEqual(['m@short']);
+  });
+
+  it('more output than an endpoint makes skips it, and is a 400 where none makes so much', () => {
+    const brief = endpoint('m@brief', { usd: 1, maxOutputTokens: 10 });
+    const body = { model: 'm', max_output_tokens: 11 };
+    expect(names({ endpoints: [brief, endpoint('m@more', { usd: 9, maxOutputTokens: 11 })] }, body)).toEqual([
+      'm@more',
+    ]);
+    expect(refusal(() => names({ endpoints: [brief] }, body))).toMatchObject({
+      status: 400,
+      errorType: 'max_tokens_exceeded',
+    });
+  });
+});
+
+describe('tiers', () => {
+  const usual = endpoint('m@a', { usd: 2, tier: 'default' });
+  const flex = endpoint('m@a/flex', { usd: 1, tier: 'flex' });
+  const priority = endpoint('m@a/priority', { usd: 4, tier: 'priority' });
+  const setting = { endpoints: [usual, flex, priority] };
+
+  it.each<[Body, string[]]>([
+    [{}, ['m@a']],
+    [{ service_tier: 'auto' }, ['m@a']],
+    [{ service_tier: 'default' }, ['m@a']],
+    [{ service_tier: 'scale' }, ['m@a']],
+    [{ service_tier: 'flex' }, ['m@a/flex']],
+    [{ service_tier: 'priority' }, ['m@a/priority', 'm@a']],
+    [{ provider: { only: ['a/flex'] } }, ['m@a/flex']],
+    [{ provider: { only: ['a'] } }, ['m@a']],
+    [{ provider: { order: ['a/priority'] } }, ['m@a/priority', 'm@a']],
+  ])('%j goes to %j', (body, expected) => {
+    expect(names(setting, { model: 'm', ...body })).toEqual(expected);
+  });
+
+  it('flex goes to the usual endpoints where there is no flex', () => {
+    expect(names({ endpoints: [usual, priority] }, { model: 'm', service_tier: 'flex' })).toEqual(['m@a']);
+  });
+});
+
+describe('the draw', () => {
+  it('prefers the cheap by the square: a third of the price comes first nine times as often', () => {
+    const setting = { endpoints: [endpoint('m@a', { usd: 1 }), endpoint('m@c', { usd: 3 })] };
+    const where = world(setting);
+    const firsts = Array.from({ length: 20_000 }, () => planRoute(read({ model: 'm' }), 'w', where).endpoints[0]!.id);
+    const share = firsts.filter((id) => id === 'm@a').length / firsts.length;
+    expect(share).toBeGreaterThan(0.885);
+    expect(share).toBeLessThan(0.915);
+  });
+
+  it('lets free endpoints share', () => {
+    const setting = { endpoints: [endpoint('m@a', { usd: 0 }), endpoint('m@b', { usd: 0 })] };
+    const where = world(setting);
+    const firsts = Array.from({ length: 5000 }, () => planRoute(read({ model: 'm' }), 'w', where).endpoints[0]!.id);
+    expect(firsts.filter((id) => id === 'm@a').length / 5000).toBeCloseTo(0.5, 1);
+  });
+});
+
+describe('health', () => {
+  const failure = new GatewayError('upstream_failed', 'It broke.', { retryable: true });
+  const fail = (where: ReturnType<typeof world>, id: string, times: number, error = failure) => {
+    for (let count = 0; count < times; count++) where.health.record(id, { atMs: Date.now(), error });
+  };
+
+  it('moves an endpoint to the end after three failures in a row, and back after one success', () => {
+    const where = world({ endpoints: [endpoint('m@a', { usd: 0.001 }), endpoint('m@b', { usd: 100 })] });
+    const first = () => planRoute(read({ model: 'm' }), 'w', where).endpoints.map(nameOf);
+    fail(where, 'm@a', 2);
+    expect(first()).toEqual(['m@a', 'm@b']);
+    fail(where, 'm@a', 1);
+    expect(first()).toEqual(['m@b', 'm@a']);
+    where.health.record('m@a', { atMs: Date.now(), error: undefined });
+    where.health.record('m@a', { atMs: Date.now(), error: undefined });
+    where.health.record('m@a', { atMs: Date.now(), error: undefined });
+    expect(first()).toEqual(['m@a', 'm@b']);
+  });
+
+  it('never suffers from what was the client’s fault', () => {
+    const where = world({ endpoints: two });
+    for (const kind of ['upstream_rejected', 'context_length_exceeded', 'content_policy', 'client_closed'] as const) {
+      fail(where, 'one@a', 10, new GatewayError(kind, 'No.'));
+    }
+    expect(where.health.view({ id: 'one@a' })?.isStable).toBe(true);
+  });
+
+  it('suffers from slowness', () => {
+    const where = world({ endpoints: two });
+    fail(where, 'one@a', 3, new GatewayError('upstream_timeout', 'Too slow.'));
+    expect(where.health.view({ id: 'one@a' })?.isStable).toBe(false);
+  });
+
+  it('leaves one alone that said when to come back', () => {
+    const where = world({ endpoints: two });
+    fail(where, 'one@a', 1, new GatewayError('rate_limited', 'Wait.', { retryAfterSeconds: 5 }));
+    expect(planRoute(read({ model: 'one' }), 'w', where).endpoints.map(nameOf)).toEqual(['one@b', 'one@a']);
+  });
+
+  it('does not overrule the order of the caller', () => {
+    const where = world({ endpoints: two });
+    fail(where, 'one@a', 5);
+    const body = read({ model: 'one', provider: { order: ['a', 'b'] } });
+    expect(planRoute(body, 'w', where).endpoints.map(nameOf)).toEqual(['one@a', 'one@b']);
+  });
+
+  it('puts those that keep within the wished latency or throughput first, and none out', () => {
+    const where = world({ endpoints: [...two, endpoint('one@c', { usd: 1 })] });
+    const at = Date.now();
+    where.health.record('one@a', {
+      atMs: at,
+      error: undefined,
+      firstOutputMs: 900,
+      durationMs: 1000,
+      outputTokens: 50,
+    });
+    where.health.record('one@b', {
+      atMs: at,
+      error: undefined,
+      firstOutputMs: 100,
+      durationMs: 1000,
+      outputTokens: 10,
+    });
+    const order = (provider: object) =>
+      planRoute(read({ model: 'one', provider: { ...provider } }), 'w', where).endpoints.map(nameOf);
+    expect(order({ preferred_max_latency: 0.5 })[0]).toBe('one@b');
+    expect(order({ preferred_min_throughput: { p90: 20, p50: null } })[0]).toBe('one@a');
+    expect(order({ preferred_min_throughput: 20 })).toHaveLength(3);
+    expect(order({ sort: 'latency' })).toEqual(['one@b', 'one@a', 'one@c']);
+    expect(order({ sort: 'throughput' })).toEqual(['one@a', 'one@b', 'one@c']);
+  });
+});
+
+describe('a session', () => {
+  const setting = { endpoints: [endpoint('m@cheap', { usd: 0.001 }), endpoint('m@dear', { usd: 1000 })] };
+  const session = { key: 's:one', isExplicit: true };
+
+  function remembering() {
+    const where = world(setting);
+    const sticky = new (where.sticky.constructor as new (ms: () => number) => typeof where.sticky)(() => 600_000);
+    sticky.remember('w', 'm', session, 'm@dear', 'm');
+    return { ...where, sticky };
+  }
+
+  it('goes back to the endpoint that served it', () => {
+    const first = (body: Body, workspace = 'w') => planRoute(read(body), workspace, remembering()).endpoints[0]!.id;
+    expect(first({ model: 'm', session_id: 'one' })).toBe('m@dear');
+    expect(first({ model: 'm', session_id: 'two' })).toBe('m@cheap');
+    expect(first({ model: 'm', session_id: 'one' }, 'another')).toBe('m@cheap');
+    expect(first({ model: 'm', session_id: 'one', provider: { order: ['cheap'] } })).toBe('m@cheap');
+  });
+
+  it('does not, while that endpoint is ailing', () => {
+    const where = remembering();
+    for (let count = 0; count < 3; count++) {
+      where.health.record('m@dear', { atMs: Date.now(), error: new GatewayError('upstream_failed', 'No.') });
+    }
+    expect(planRoute(read({ model: 'm', session_id: 'one' }), 'w', where).endpoints[0]!.id).toBe('m@cheap');
+  });
+});
+
+describe('own keys', () => {
+  const shared = endpoint('m@a', { usd: 0.001 });
+  const own = endpoint('m@own', { usd: 1000, workspace: 'w' });
+  const spare = endpoint('m@spare', { usd: 0.001, workspace: 'w', isFallbackKey: true });
+  const setting = { endpoints: [shared, spare, own] };
+
+  it('come before the shared ones, also against an order, and fallback keys after', () => {
+    expect(names(setting, { model: 'm' })).toEqual(['m@own', 'm@a', 'm@spare']);
+    expect(names(setting, { model: 'm', provider: { order: ['a'] } })[0]).toBe('m@own');
+  });
+
+  it('are nobody else’s, and nobody else hears of them', () => {
+    const made = plan(setting, { model: 'm' }, 'other');
+    expect(made.endpoints.map(nameOf)).toEqual(['m@a']);
+    expect(made.excluded).toEqual([]);
   });
 });

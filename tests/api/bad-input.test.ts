@@ -180,9 +180,8 @@ describe('a request that breaks a rule', () => {
   it.each([
     [{ ...good, tools: [{ type: 'router:web_search' }] }, 'router:web_search'],
     [{ ...good, plugins: [{ id: 'web' }] }, 'web'],
-    [{ ...good, provider: { sort: 'price' } }, 'provider'],
-    [{ ...good, model: 'router/auto' }, 'router/auto'],
-    [{ ...good, model: 'simulator/echo:nitro' }, ':nitro'],
+    [{ ...good, model: 'router/fusion' }, 'router/fusion'],
+    [{ ...good, model: 'simulator/echo:online' }, ':online'],
     [{ ...good, truncation: 'auto' }, 'truncation'],
   ])('says of what this build does not offer that it does not: %j', async (body, named) => {
     const answer = await refusal(body);

@@ -37,8 +37,9 @@ async function open(wire: WireName, models: Record<(typeof names)[number], strin
 }
 
 const everywhere = { alpha: ['m'], beta: ['m'], gamma: ['m'] };
+/** In the order of the names, which no draw changes. */
 const askFor = ({ mode }: Case, body: object = { model: 'm' }): Promise<Outcome> =>
-  ask(gateway, mode, body, { headers: withMetadata });
+  ask(gateway, mode, { provider: { order: names }, ...body }, { headers: withMetadata });
 
 describe.each(cases)('$wire, $mode', (how) => {
   const { wire } = how;
@@ -195,13 +196,13 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(outcome.headers.get('retry-after')).toBe('12');
   });
 
-  it('finds wildcard endpoints behind exact ones, with the name the star matched', async () => {
+  it('finds wildcard endpoints beside exact ones, with the name the star matched', async () => {
     await open(wire, { alpha: ['acme/*'], beta: ['acme/one'], gamma: ['*'] });
     for (const upstream of [alpha(), beta()]) upstream.always(failed(500));
     gamma().always(answer(how));
     const response = expectText(await askFor(how, { model: 'acme/one' }), 'Hello there.');
     expect(response.model).toBe('acme/one');
-    expect(response.router_metadata?.attempts?.map(({ provider }) => provider)).toEqual(['Beta', 'Alpha', 'Gamma']);
+    expect(response.router_metadata?.attempts?.map(({ provider }) => provider)).toEqual(['Alpha', 'Beta', 'Gamma']);
     const sent = upstreams.map(({ requests }) => (requests[0]?.body as { model: string }).model);
     expect(sent).toEqual(['alpha-acme/one', 'beta-acme/one', 'gamma-acme/one']);
   });
@@ -265,7 +266,7 @@ describe.each(cases)('$wire, $mode, a client that leaves', (how) => {
     await expect(
       gateway.post(
         '/responses',
-        { model: 'm', input: 'x', stream: how.mode === 'streamed' },
+        { model: 'm', input: 'x', stream: how.mode === 'streamed', provider: { order: names } },
         { signal: client.signal },
       ),
     ).rejects.toThrow();

@@ -10,6 +10,7 @@ import type { Run } from '../../pipeline/run.ts';
 import type { Stages } from '../../pipeline/stages.ts';
 import { tellFailure } from '../../pipeline/tell-failure.ts';
 import { BodySource, readRequest } from './request.ts';
+import { findSessionHeader } from './session-header.ts';
 
 export interface ResponsesParts {
   stages: Stages;
@@ -51,8 +52,8 @@ export function createResponsesHandler(parts: ResponsesParts) {
 
   return async function createResponseHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const { headers } = request;
-    const sessionId = headers['x-session-id'];
-    const read = readRequest(request.body, typeof sessionId === 'string' ? { sessionId } : {});
+    const sessionId = findSessionHeader(headers);
+    const read = readRequest(request.body, sessionId === undefined ? {} : { sessionId });
     if (!parts.canBook()) {
       throw new GatewayError(
         'unavailable',

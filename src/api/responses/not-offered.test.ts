@@ -22,9 +22,6 @@ const late = { type: 'function', name: 'late', parameters: null, defer_loading: 
 
 describe('refuses', () => {
   it.each<[path: string, fields: object]>([
-    ['provider.sort', { provider: { sort: 'price', order: null } }],
-    ['provider.zdr', { provider: { zdr: false } }],
-    ['provider.sort', { route: 'sort' }],
     ['plugins[0].id', { plugins: [{ id: 'web' }] }],
     ['plugins[1].id', { plugins: [{ id: 'response-healing' }, { id: 'moderation', enabled: true }] }],
     ['tools[0].type', { tools: [{ type: 'router:web_search' }] }],
@@ -36,9 +33,8 @@ describe('refuses', () => {
     ['tools[0].defer_loading', { tools: [late] }],
     ['tools[0].tools[0].defer_loading', { tools: [{ type: 'namespace', name: 'n', description: '', tools: [late] }] }],
     ['stop_server_tools_when', { stop_server_tools_when: { type: 'step_count_is', step_count: 1 } }],
-    ['model', { model: 'router/auto' }],
-    ['models[1]', { models: ['acme/mock', 'Router/free'] }],
-    ['model', { model: '~acme/mock-latest' }],
+    ['model', { model: 'router/fusion' }],
+    ['models[1]', { models: ['acme/mock', 'Router/fusion-flash'] }],
     ['model', { model: '@preset/mine' }],
     ['model', { model: 'acme/mock@preset/mine' }],
     ['preset', { preset: 'mine' }],
@@ -50,19 +46,10 @@ describe('refuses', () => {
     expect(paths(fields)).toEqual([path]);
   });
 
-  it.each([
-    'free',
-    'nitro',
-    'floor',
-    'exacto',
-    'online',
-    'thinking',
-    'extended',
-    'batch',
-  ])('the variant :%s', (variant) => {
-    expect(paths({ model: `acme/mock:${variant}` })).toEqual(['model']);
-    expect(paths({ models: [`acme/mock:8b:${variant}`] })).toEqual(['models[0]']);
-    expect(paths({ model: `acme/mock:${variant}:other` })).toEqual(['model']);
+  it('the variant :online', () => {
+    expect(paths({ model: 'acme/mock:online' })).toEqual(['model']);
+    expect(paths({ models: ['acme/mock:8b:online'] })).toEqual(['models[0]']);
+    expect(paths({ model: 'acme/mock:online:free' })).toEqual(['model']);
   });
 });
 
@@ -72,6 +59,9 @@ describe('lets pass', () => {
     ['preferences that are all null', { provider: { sort: null, order: null } }],
     ['the deprecated route that says the default', { route: 'fallback' }],
     ['response healing', { plugins: [{ id: 'response-healing' }] }],
+    ['what sets up a router', { plugins: [{ id: 'auto-router' }, { id: 'pareto-router' }] }],
+    ['preferences', { provider: { sort: 'price', zdr: true, order: ['acme'] }, route: 'sort' }],
+    ['a router', { model: 'router/auto', models: ['Router/Free', 'router/pareto-code', '~acme/one-latest'] }],
     ['a plugin that is off', { plugins: [{ id: 'web', enabled: false }] }],
     ['hosted and client tools', { tools: [{ type: 'web_search' }, { type: 'custom', name: 'c' }] }],
     [
@@ -90,9 +80,9 @@ describe('lets pass', () => {
 });
 
 it('names the field, the value and the build, and all of them in the metadata', () => {
-  const { request } = readRequest({ model: 'router/auto', input: 'hi', truncation: 'auto' }, {});
+  const { request } = readRequest({ model: 'router/fusion', input: 'hi', truncation: 'auto' }, {});
   expect(() => refuseNotOffered(request)).toThrow(
-    '`model` with the value "router/auto" is not offered by this build. Name a model. (and 1 more: see error.metadata.issues)',
+    '`model` with the value "router/fusion" is not offered by this build. Name a model. (and 1 more: see error.metadata.issues)',
   );
 });
 

@@ -25,30 +25,21 @@ export interface NotOffered {
   find: (request: CheckedRequest) => Hit[];
 }
 
-const variants = ['free', 'nitro', 'floor', 'exacto', 'online', 'thinking', 'extended', 'batch'];
-const variantPattern = new RegExp(`:(?:${variants.join('|')})(?=:|@|$)`, 'i');
+const onlinePattern = /:online(?=:|@|$)/i;
+/** Plugins that are read: one prepares, the others set up a router. */
+const offeredPlugins = new Set(['response-healing', 'auto-router', 'auto-beta-router', 'pareto-router']);
 const presetPattern = /^@preset\/|@preset\//i;
 
 /** The one list. A test holds the page to it; a feature that arrives takes its row away. */
 export const notOffered: readonly NotOffered[] = [
   {
-    field: 'provider',
-    refused: 'every preference that is not null',
-    instead: 'Leave it out.',
-    find: ({ provider }) =>
-      provider
-        ? Object.entries(provider)
-            .filter(([, value]) => value !== null && value !== undefined)
-            .map(([key, value]) => ({ path: `provider.${key}`, value }))
-        : [],
-  },
-  {
     field: 'plugins[].id',
-    refused: 'every plugin but `response-healing`, unless it has `enabled: false`',
+    refused:
+      'every plugin but `response-healing`, `auto-router`, `auto-beta-router` and `pareto-router`, unless it has `enabled: false`',
     instead: 'Leave the plugin out.',
     find: ({ plugins = [] }) =>
       plugins.flatMap(({ id, enabled }, index) =>
-        enabled === false || id === 'response-healing' ? [] : [{ path: `plugins[${index}].id`, value: id }],
+        enabled === false || offeredPlugins.has(id) ? [] : [{ path: `plugins[${index}].id`, value: id }],
       ),
   },
   {
@@ -80,15 +71,9 @@ export const notOffered: readonly NotOffered[] = [
   },
   {
     field: 'model: router slug',
-    refused: '`router/…`: the built-in routers, here and in `models`',
+    refused: '`router/fusion` and `router/fusion-flash`, here and in `models`',
     instead: 'Name a model.',
-    find: (request) => findSlugs(request, (slug) => slug.toLowerCase().startsWith('router/')),
-  },
-  {
-    field: 'model: latest alias',
-    refused: '`~author/family-latest`, here and in `models`',
-    instead: 'Name a model.',
-    find: (request) => findSlugs(request, (slug) => slug.startsWith('~')),
+    find: (request) => findSlugs(request, (slug) => slug.toLowerCase().startsWith('router/fusion')),
   },
   {
     field: 'model: preset',
@@ -98,9 +83,9 @@ export const notOffered: readonly NotOffered[] = [
   },
   {
     field: 'model: variant',
-    refused: `the suffixes ${variants.map((variant) => `\`:${variant}\``).join(', ')}, here and in \`models\``,
+    refused: 'the suffix `:online`, here and in `models`',
     instead: 'Name the model without the suffix.',
-    find: (request) => findSlugs(request, (slug) => variantPattern.test(slug)),
+    find: (request) => findSlugs(request, (slug) => onlinePattern.test(slug)),
   },
   {
     field: 'preset',

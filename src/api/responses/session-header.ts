@@ -1,0 +1,25 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { maxIdCharacters } from './schema.ts';
+
+/** How coding agents name the session that a request belongs to, each in a header of its own. */
+const agentHeaders = [
+  'session_id', // Codex
+  'conversation_id', // Codex, older
+  'x-claude-code-session-id',
+  'x-opencode-session',
+  'x-session-affinity',
+];
+
+/**
+ * The session that the headers name: `x-session-id`, else the header of a coding agent. One of the latter that is too
+ * long for an id is nobody's mistake, and left alone.
+ */
+export function findSessionHeader(headers: IncomingHttpHeaders): string | undefined {
+  const own = headers['x-session-id'];
+  if (typeof own === 'string' && own !== '') return own;
+  for (const name of agentHeaders) {
+    const value = headers[name];
+    if (typeof value === 'string' && value !== '' && value.length <= maxIdCharacters) return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,65 @@
+import type { Model, Pricing, TokenPrices } from '../domain/endpoint.ts';
+import { perMillionTokens, perPiece } from '../metering/price.ts';
+import type { EndpointRecord, ModelRecord } from './records.ts';
+
+/** The model of a record. What nobody said is empty; its date is then 1970, so that no alias follows it. */
+export function describeModel(record: ModelRecord): Model {
+  const { id, created = '1970-01-01' } = record;
+  return {
+    id,
+    canonicalSlug: record.canonical_slug ?? `${id}-${created.replaceAll('-', '')}`,
+    name: record.name ?? id,
+    created: Math.floor(Date.parse(created) / 1000),
+    contextLength: record.context_length,
+    maxOutputTokens: record.max_output_tokens,
+    input: record.input ?? ['text'],
+    output: record.output ?? ['text'],
+    parameters: record.parameters ?? [],
+    ...(record.description === undefined ? undefined : { description: record.description }),
+    ...(record.reasoning === undefined ? undefined : { reasoning: record.reasoning }),
+    ...(record.knowledge_cutoff === undefined ? undefined : { knowledgeCutoff: record.knowledge_cutoff }),
+    ...(record.expiration_date === undefined ? undefined : { expirationDate: record.expiration_date }),
+    ...(record.hugging_face_id === undefined ? undefined : { huggingFaceId: record.hugging_face_id }),
+    ...(record.distillable === undefined ? undefined : { distillable: record.distillable }),
+    ...(record.coding_score === undefined ? undefined : { codingScore: record.coding_score }),
+    ...(record.hidden === undefined ? undefined : { hidden: record.hidden }),
+  };
+}
+
+type RecordPrices = NonNullable<EndpointRecord['usd_per_million']>;
+
+/** @returns undefined when either of the two main prices is not known: such an answer is not priced */
+export function readRecordPrices(record: EndpointRecord): Pricing | undefined {
+  const { prompt, completion } = record.usd_per_million ?? {};
+  if (prompt === undefined || completion === undefined) return undefined;
+  const pricing: Pricing = {
+    ...readTokenPrices(record.usd_per_million!),
+    promptNanoUsdPerMillion: perMillionTokens(prompt),
+    completionNanoUsdPerMillion: perMillionTokens(completion),
+  };
+  if (record.usd_per_request !== undefined) pricing.requestNanoUsd = perPiece(record.usd_per_request);
+  if (record.usd_per_image !== undefined) pricing.imageNanoUsd = perPiece(record.usd_per_image);
+  if (record.usd_per_search !== undefined) pricing.webSearchNanoUsd = perPiece(record.usd_per_search);
+  if (record.above) {
+    pricing.above = record.above
+      .map(({ prompt_tokens: promptTokens, ...prices }) => ({ promptTokens, ...readTokenPrices(prices) }))
+      .sort((a, b) => a.promptTokens - b.promptTokens);
+  }
+  return pricing;
+}
+
+function readTokenPrices(prices: RecordPrices): Partial<TokenPrices> {
+  const read: Partial<TokenPrices> = {};
+  const set = (key: keyof TokenPrices, value: number | undefined): void => {
+    if (value !== undefined) read[key] = perMillionTokens(value);
+  };
+  set('promptNanoUsdPerMillion', prices.prompt);
+  set('completionNanoUsdPerMillion', prices.completion);
+  set('cacheReadNanoUsdPerMillion', prices.cache_read);
+  set('cacheWriteNanoUsdPerMillion', prices.cache_write);
+  set('cacheWrite1hNanoUsdPerMillion', prices.cache_write_1h);
+  set('reasoningNanoUsdPerMillion', prices.reasoning);
+  set('audioNanoUsdPerMillion', prices.audio);
+  set('imageOutputNanoUsdPerMillion', prices.image_output);
+  return read;
+}

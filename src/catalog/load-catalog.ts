@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import codingScores from './builtin/coding-scores.json' with { type: 'json' };
+import openWeights from './builtin/open-weights.json' with { type: 'json' };
+import proprietary from './builtin/proprietary.json' with { type: 'json' };
+import { type CatalogFile, type CatalogRecords, checkCatalogFile, mergeCatalogFiles } from './records.ts';
+
+/** The catalogue that comes with Headgate. A test holds each file to the schema. */
+export const builtinFiles: readonly CatalogFile[] = [proprietary, openWeights] as CatalogFile[];
+
+/** Where `headgate models refresh` keeps what it fetched, in the data folder. */
+export const REFRESHED_FILE = 'catalog.json';
+
+export interface CatalogSources {
+  builtin: boolean;
+  /** Absolute. */
+  overrides?: string | undefined;
+  dataDir: string;
+}
+
+/**
+ * Built-in records, then the fetched ones, then the operator's own, each over the ones before.
+ *
+ * @param warn is told when the fetched file is of no use; the built-in records then stand alone
+ * @throws {Error} when the operator's file is; for the operator
+ */
+export function loadCatalogRecords(sources: CatalogSources, warn: (message: string) => void): CatalogRecords {
+  const files: CatalogFile[] = [];
+  if (sources.builtin) {
+    files.push(...builtinFiles, listCodingScores());
+    const fetched = readFetched(join(sources.dataDir, REFRESHED_FILE), warn);
+    if (fetched) files.push(fetched);
+  }
+  if (sources.overrides !== undefined) files.push(readOverrides(sources.overrides));
+  return mergeCatalogFiles(files);
+}
+
+/** Models and the percentile of their coding score, as a file that any other speaks over. */
+function listCodingScores(): CatalogFile {
+  const known = new Set(builtinFiles.flatMap(({ models = [] }) => models.map(({ id }) => id)));
+  const percentiles = [...readPercentiles(codingScores.benchmarks)];
+  return { models: percentiles.filter(([id]) => known.has(id)).map(([id, score]) => ({ id, coding_score: score })) };
+}
+
+/** Half a year: what was good before is not now. */
+const OLDEST_MS = 183 * 86_400_000;
+
+interface Benchmark {
+  as_of: string;
+  scores: readonly { model: string; percent: number }[];
+}
+
+/**
+ * Where a model stands among all that were measured: the share of them that it is at least as good as, in percent. Of
+ * several benchmarks the newest that has measured it counts, since results of two cannot be compared; those that ended
+ * half a year before the newest count no more.
+ *
+ * @param benchmarks the newest first
+ */
+export function readPercentiles(benchmarks: readonly Benchmark[]): Map<string, number> {
+  const percentiles = new Map<string, number>();
+  const newest = Math.max(...benchmarks.map((benchmark) => Date.parse(benchmark.as_of)));
+  for (const { scores, as_of: asOf } of benchmarks) {
+    if (Date.parse(asOf) < newest - OLDEST_MS) continue;
+    for (const { model, percent } of scores) {
+      if (percentiles.has(model)) continue;
+      const worse = scores.filter((other) => other.percent < percent).length;
+      percentiles.set(model, Math.round((1000 * worse) / Math.max(1, scores.length - 1)) / 10);
+    }
+  }
+  return percentiles;
+}
+
+function readFetched(path: string, warn: (message: string) => void): CatalogFile | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return undefined; // nobody has refreshed yet
+  }
+  try {
+    const tree: unknown = JSON.parse(text);
+    const [problem] = checkCatalogFile(tree);
+    if (problem === undefined) return tree as CatalogFile; // the check found nothing
+    warn(`${path} is left out: ${problem}. "headgate models refresh" writes it anew.`);
+  } catch (error) {
+    warn(`${path} is left out: ${(error as Error).message}. "headgate models refresh" writes it anew.`); // JSON.parse throws Errors
+  }
+  return undefined;
+}
+
+function readOverrides(path: string): CatalogFile {
+  let tree: unknown;
+  try {
+    tree = parse(readFileSync(path, 'utf8')) ?? {};
+  } catch (error) {
+    throw new Error(`catalog.overrides: ${path} cannot be read: ${(error as Error).message}`, { cause: error }); // both throw Errors
+  }
+  const problems = checkCatalogFile(tree);
+  if (problems.length === 0) return tree as CatalogFile; // the check found nothing
+  throw new Error(`catalog.overrides: ${path}: ${problems.slice(0, 10).join('; ')}`);
+}

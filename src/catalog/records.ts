@@ -1,0 +1,136 @@
+import { type Static, type TProperties, Type } from 'typebox';
+import { Value } from 'typebox/value';
+
+/*
+ * The catalogue as files hold it: built in, fetched by `headgate models refresh`, and the operator's own
+ * (`catalog.overrides`). All three have this one shape.
+ */
+
+const closed = <Fields extends TProperties>(fields: Fields) => Type.Object(fields, { additionalProperties: false });
+const text = () => Type.String({ minLength: 1, maxLength: 1000 });
+const date = () => Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' });
+const tokens = () => Type.Integer({ minimum: 1 });
+const texts = () => Type.Array(text(), { maxItems: 100 });
+const usd = () => Type.Number({ minimum: 0, maximum: 1e6 });
+
+/** USD per million tokens. What is absent is not known, but for `cache_*` and `reasoning`, which then cost what other tokens cost. */
+const tokenPrices = {
+  prompt: Type.Optional(usd()),
+  completion: Type.Optional(usd()),
+  cache_read: Type.Optional(usd()),
+  cache_write: Type.Optional(usd()),
+  cache_write_1h: Type.Optional(usd()),
+  reasoning: Type.Optional(usd()),
+  audio: Type.Optional(usd()),
+  image_output: Type.Optional(usd()),
+};
+
+const reasoning = closed({
+  mandatory: Type.Optional(Type.Boolean()),
+  default_enabled: Type.Optional(Type.Boolean()),
+  default_effort: Type.Optional(text()),
+  supported_efforts: Type.Optional(texts()),
+  supports_max_tokens: Type.Optional(Type.Boolean()),
+});
+
+/** A model, whoever serves it. `source` and `as_of` say where the facts are from and of what day. */
+export const modelRecord = closed({
+  id: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._:-]*$', maxLength: 200 }),
+  canonical_slug: Type.Optional(text()),
+  name: Type.Optional(text()),
+  description: Type.Optional(text()),
+  created: Type.Optional(date()),
+  context_length: Type.Optional(tokens()),
+  max_output_tokens: Type.Optional(tokens()),
+  input: Type.Optional(texts()),
+  output: Type.Optional(texts()),
+  parameters: Type.Optional(texts()),
+  reasoning: Type.Optional(reasoning),
+  knowledge_cutoff: Type.Optional(date()),
+  expiration_date: Type.Optional(date()),
+  hugging_face_id: Type.Optional(text()),
+  license: Type.Optional(text()),
+  distillable: Type.Optional(Type.Boolean()),
+  coding_score: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+  hidden: Type.Optional(Type.Boolean()),
+  source: Type.Optional(text()),
+  as_of: Type.Optional(date()),
+});
+
+/** A model at a provider: `model` is the id of one, `provider` the id of one of the built-in list or the configuration. */
+export const endpointRecord = closed({
+  model: Type.String({ minLength: 1, maxLength: 200 }),
+  provider: Type.String({ minLength: 1, maxLength: 100 }),
+  upstream_model: Type.Optional(text()),
+  tier: Type.Optional(Type.Enum(['default', 'flex', 'priority'])),
+  context_length: Type.Optional(tokens()),
+  max_completion_tokens: Type.Optional(tokens()),
+  max_prompt_tokens: Type.Optional(tokens()),
+  quantization: Type.Optional(text()),
+  parameters: Type.Optional(texts()),
+  input: Type.Optional(texts()),
+  output: Type.Optional(texts()),
+  usd_per_million: Type.Optional(closed(tokenPrices)),
+  usd_per_request: Type.Optional(usd()),
+  usd_per_image: Type.Optional(usd()),
+  usd_per_search: Type.Optional(usd()),
+  /** Other prices beyond a length of the prompt. */
+  above: Type.Optional(Type.Array(closed({ prompt_tokens: tokens(), ...tokenPrices }), { maxItems: 10 })),
+  retains_data: Type.Optional(Type.Boolean()),
+  trains_on_data: Type.Optional(Type.Boolean()),
+  hidden: Type.Optional(Type.Boolean()),
+  source: Type.Optional(text()),
+  as_of: Type.Optional(date()),
+});
+
+/** A file of the catalogue. */
+export const catalogFile = closed({
+  note: Type.Optional(Type.String()),
+  models: Type.Optional(Type.Array(modelRecord, { maxItems: 20_000 })),
+  endpoints: Type.Optional(Type.Array(endpointRecord, { maxItems: 50_000 })),
+});
+
+export type ModelRecord = Static<typeof modelRecord>;
+export type EndpointRecord = Static<typeof endpointRecord>;
+export type CatalogFile = Static<typeof catalogFile>;
+
+/** Records by key, so that a later file speaks over an earlier one field by field. */
+export interface CatalogRecords {
+  readonly models: ReadonlyMap<string, ModelRecord>;
+  /** In the order in which they were first named. */
+  readonly endpoints: ReadonlyMap<string, EndpointRecord>;
+}
+
+/**
+ * Reads a file of the catalogue.
+ *
+ * @returns the problems, each with its place; none when `tree` is a `CatalogFile`
+ */
+export function checkCatalogFile(tree: unknown): string[] {
+  if (Value.Check(catalogFile, tree)) return [];
+  return Value.Errors(catalogFile, tree).map(({ instancePath, message }) => {
+    const place = instancePath.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.');
+    return `${place.replace(/^\./, '') || 'the file'}: ${message}`;
+  });
+}
+
+export const keyOfEndpoint = ({ model, provider, tier = 'default' }: EndpointRecord): string =>
+  `${model}@${provider}/${tier}`;
+
+/** Lays files over one another: the last that says a thing is right. */
+export function mergeCatalogFiles(files: readonly CatalogFile[]): CatalogRecords {
+  const models = new Map<string, ModelRecord>();
+  const endpoints = new Map<string, EndpointRecord>();
+  for (const file of files) {
+    for (const record of file.models ?? []) models.set(record.id, { ...models.get(record.id), ...record });
+    for (const record of file.endpoints ?? []) {
+      const key = keyOfEndpoint(record);
+      const before = endpoints.get(key);
+      const prices = before?.usd_per_million;
+      const merged = { ...before, ...record };
+      if (prices && record.usd_per_million) merged.usd_per_million = { ...prices, ...record.usd_per_million };
+      endpoints.set(key, merged);
+    }
+  }
+  return { models, endpoints };
+}

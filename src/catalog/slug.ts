@@ -1,0 +1,51 @@
+/** What a slug says besides the model. @see routing.md section 2 */
+export interface Slug {
+  /** The model, with its catalogue variant: `acme/one:free`. As it was written. */
+  model: string;
+  /** `free`, `batch`, `thinking`, `extended`: variants with an entry of their own in the catalogue. */
+  variant: string | undefined;
+  /** The last sorting suffix. */
+  sort: 'throughput' | 'price' | 'exacto' | undefined;
+  /** Tiers that `:nitro` and `:floor` let in. */
+  tiers: readonly ('priority' | 'flex')[];
+}
+
+const catalogueVariants = new Set(['free', 'batch', 'thinking', 'extended']);
+const routingVariants = {
+  nitro: { sort: 'throughput', tier: 'priority' },
+  floor: { sort: 'price', tier: 'flex' },
+  exacto: { sort: 'exacto', tier: undefined },
+} as const;
+
+const isRoutingVariant = (suffix: string): suffix is keyof typeof routingVariants =>
+  Object.hasOwn(routingVariants, suffix);
+
+/** Takes the routing suffixes off a slug. What is no suffix that we know is part of the name: `llama3.2:3b`. */
+export function parseSlug(slug: string): Slug {
+  if (!slug.includes(':')) return { model: slug, variant: undefined, sort: undefined, tiers: [] };
+  const [name, ...suffixes] = slug.split(':') as [string, ...string[]];
+  const kept: string[] = [];
+  const parsed: Slug = { model: slug, variant: undefined, sort: undefined, tiers: [] };
+  for (const suffix of suffixes) {
+    const lower = suffix.toLowerCase();
+    if (isRoutingVariant(lower)) {
+      const { sort, tier } = routingVariants[lower];
+      parsed.sort = sort;
+      if (tier) parsed.tiers = [...parsed.tiers, tier];
+      continue;
+    }
+    if (catalogueVariants.has(lower)) parsed.variant = lower;
+    kept.push(suffix);
+  }
+  parsed.model = [name, ...kept].join(':');
+  return parsed;
+}
+
+/** The model without its catalogue variant. */
+export const withoutVariant = ({ model, variant }: Slug): string =>
+  variant === undefined
+    ? model
+    : model
+        .split(':')
+        .filter((part) => part.toLowerCase() !== variant)
+        .join(':');

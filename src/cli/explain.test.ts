@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCli } from './program.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'headgate-explain-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const provider = (id: string, prompt: number, more = '') => `
+  - id: ${id}
+    wire: openai-chat
+    base_url: http://127.0.0.1:9/v1
+    ${more}
+    models:
+      - { model: acme/one, pricing: { prompt: ${prompt / 1e6}, completion: ${prompt / 1e6} }, capabilities: { input: [text] } }`;
+
+/** Runs `headgate explain` on a body. */
+async function explain(body: unknown, ...flags: string[]) {
+  const text = `
+catalog: { builtin: false, auto_discover: false }
+routing: { seed: 7 }
+routers: { latest: [{ alias: "~acme/newest-latest", pattern: "acme/*" }] }
+providers:${provider('cheap', 1)}${provider('dear', 3, 'data_policy: { retains: false, trains: false }')}${provider('own', 9, 'workspace: team')}
+`;
+  writeFileSync(join(folder, 'headgate.yaml'), text);
+  writeFileSync(join(folder, 'body.json'), typeof body === 'string' ? body : JSON.stringify(body));
+  const told: string[] = [];
+  const warned: string[] = [];
+  const terminal = {
+    stdout: { write: (part: string) => told.push(part) },
+    stderr: { write: (part: string) => warned.push(part) },
+    env: {},
+    cwd: folder,
+  };
+  const code = await runCli(['explain', '--body', 'body.json', ...flags], terminal);
+  return { code, stdout: told.join(''), stderr: warned.join('') };
+}
+
+describe('headgate explain', () => {
+  it('prints the endpoints with their prices and how often each comes first', async () => {
+    const { code, stdout } = await explain({ model: 'acme/one', input: 'hi' });
+    expect(code).toBe(0);
+    expect(stdout).toContain('acme/one  strategy direct');
+    expect(stdout).toMatch(/cheap +1 \/ 1 +first in (?:8[89]|9[012])%/);
+    expect(stdout).toMatch(/dear +3 \/ 3 +first in (?:8|9|1[012])%/);
+    expect(stdout).not.toContain('own');
+  });
+
+  it('shows a workspace its own key, first', async () => {
+    const { stdout } = await explain({ model: 'acme/one', input: 'hi' }, '--workspace', 'team');
+    expect(stdout).toMatch(/1 +acme\/one +own +9 \/ 9 +first in 100%/);
+  });
+
+  it('says why the others fell out', async () => {
+    const { code, stdout } = await explain({ model: 'acme/one', input: 'hi', provider: { zdr: true } });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/Left out\n +acme\/one +cheap +data_policy:zdr +does not say that it keeps nothing/);
+  });
+
+  it('tells the refusal, with what fell out, and exits with 1', async () => {
+    const { code, stdout } = await explain({
+      model: 'acme/one',
+      input: 'hi',
+      provider: { max_price: { prompt: 0.5 } },
+    });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^404 {2}No allowed providers are available for the selected model\./);
+    expect(stdout).toMatch(/cheap +max_price +asks 0\.000001 USD a token of input/);
+  });
+
+  it('tells what a router chose', async () => {
+    const { stdout } = await explain({ model: '~acme/newest-latest', input: 'hi' });
+    expect(stdout).toContain('~acme/newest-latest  strategy latest');
+    expect(stdout).toContain('resolved_to acme/one');
+  });
+
+  it('prints JSON, of a plan and of a refusal', async () => {
+    const good = JSON.parse((await explain({ model: 'acme/one', input: 'hi' }, '--json')).stdout);
+    expect(good).toMatchObject({ requested: 'acme/one', strategy: 'direct', excluded: [] });
+    expect(good.endpoints[0]).toMatchObject({ pricing: { prompt: expect.any(String) }, upstream_model: 'acme/one' });
+    const refused = JSON.parse((await explain({ model: 'none', input: 'hi' }, '--json')).stdout);
+    expect(refused.error).toMatchObject({ code: 400, availability: { code: 'model_not_found' } });
+  });
+
+  it.each([
+    ['{', /--body body\.json: /],
+    [{ model: 'acme/one', input: 7 }, /400 {2}input/],
+    [{ model: 'router/fusion', input: 'hi' }, /not offered/],
+  ])('exits with 1 and says what is wrong with %j', async (body, says) => {
+    const { code, stdout, stderr } = await explain(body);
+    expect(code).toBe(1);
+    expect(stdout + stderr).toMatch(says);
+  });
+
+  it('has nothing to read in a file that is not there', async () => {
+    const terminal = { stdout: { write: () => true }, stderr: { write: () => true }, env: {}, cwd: folder };
+    expect(await runCli(['explain', '--body', 'none.json'], terminal)).toBe(1);
+  });
+});

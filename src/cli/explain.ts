@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { checkMeaning } from '../api/responses/check-meaning.ts';
+import { refuseNotOffered } from '../api/responses/not-offered.ts';
+import { readRequest } from '../api/responses/request.ts';
+import { buildEndpoints } from '../build-endpoints.ts';
+import { createCatalog } from '../catalog/catalog.ts';
+import { loadCatalogRecords } from '../catalog/load-catalog.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { EndpointFacts } from '../domain/endpoint.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import { writeError } from '../http/error-envelope.ts';
+import { readJson } from '../http/read-json.ts';
+import { writePerToken } from '../metering/price.ts';
+import type { Endpoint } from '../providers/provider-entry.ts';
+import { type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
+import { createWorld } from '../routing/world.ts';
+import { alignColumns, CommandError, paint, readMessage, type Terminal } from './terminal.ts';
+
+export interface ExplainOptions {
+  /** File with the body of a `POST /responses`; `-` for the standard input. */
+  body: string;
+  /** Name or id of the workspace that would ask. */
+  workspace?: string;
+  json?: boolean;
+}
+
+/** Draws that the shares are counted from. */
+const DRAWS = 2_000;
+
+/**
+ * Prints which endpoints a request would use, in which order, and why the others fell out. Sends nothing: health,
+ * sessions and the ledger's rankings are those of a gateway that has served nothing yet.
+ *
+ * @returns the exit code: 1 when the request would be refused
+ */
+export function explain(terminal: Terminal, loaded: LoadedConfig, options: ExplainOptions): number {
+  const { stdout, stderr } = terminal;
+  const world = readWorld(loaded, (message) => stderr.write(`headgate: ${message}\n`));
+  const workspace = options.workspace ?? '';
+  let refused: Plan<Endpoint> | undefined;
+  try {
+    const { request } = readRequest(readBody(terminal, options.body), {});
+    checkMeaning(request);
+    refuseNotOffered(request);
+    const plan = planRoute(request, workspace, world, {}, (partial) => {
+      refused = partial;
+    });
+    const shares = countFirsts(request, workspace, world);
+    if (options.json) stdout.write(`${JSON.stringify(writeJson(plan, shares), undefined, 2)}\n`);
+    else print(terminal, plan, shares);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { body } = writeError(error);
+    if (options.json) stdout.write(`${JSON.stringify(body, undefined, 2)}\n`);
+    else {
+      stdout.write(`${error.status}  ${error.message}\n`);
+      if (refused) printExcluded(terminal, refused);
+    }
+    return 1;
+  }
+}
+
+function readWorld({ config, dataDir }: LoadedConfig, warn: (message: string) => void): RoutingWorld<Endpoint> {
+  const { builtin, overrides } = config.catalog;
+  const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
+  const { endpoints, models } = buildEndpoints(config, records);
+  return createWorld(createCatalog(endpoints, models, records), { routers: config.routers, seed: config.routing.seed });
+}
+
+function readBody({ cwd }: Terminal, file: string): unknown {
+  try {
+    return readJson(readFileSync(file === '-' ? 0 : resolve(cwd, file)));
+  } catch (error) {
+    throw new CommandError(`--body ${file}: ${readMessage(error)}`, { cause: error });
+  }
+}
+
+/** How often each endpoint comes first, in percent of many draws; the sum of all is 100. */
+function countFirsts(
+  request: ResponseRequest,
+  workspace: string,
+  world: RoutingWorld<Endpoint>,
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (let draw = 0; draw < DRAWS; draw++) {
+    const [first] = planRoute(request, workspace, world).endpoints;
+    counts.set(first!.id, (counts.get(first!.id) ?? 0) + 1);
+  }
+  return new Map([...counts].map(([id, count]) => [id, (100 * count) / DRAWS]));
+}
+
+function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>): void {
+  const { stdout } = terminal;
+  stdout.write(`${paint(terminal, 'bold', plan.requested)}  strategy ${plan.strategy}\n`);
+  for (const { name, data = {} } of plan.stages) {
+    const fields = Object.entries(data).map(([key, value]) => `${key} ${[value].flat().join(', ') || '–'}`);
+    stdout.write(`${name}: ${fields.join('; ')}\n`);
+  }
+  const rows = plan.endpoints.map((endpoint, index) => [
+    `  ${index + 1}`,
+    endpoint.model,
+    endpoint.tag,
+    writePrice(endpoint),
+    `first in ${writeShare(shares.get(endpoint.id) ?? 0)}`,
+  ]);
+  const head = ['  #', 'model', 'endpoint', 'USD per million in / out', 'drawn'];
+  stdout.write(`\n${alignColumns([head, ...rows])}`);
+  printExcluded(terminal, plan);
+}
+
+function printExcluded({ stdout }: Terminal, { excluded }: Plan<Endpoint>): void {
+  if (excluded.length === 0) return;
+  const rows = excluded.map(({ endpoint, code, reason }) => [`  ${endpoint.model}`, endpoint.tag, code, reason]);
+  stdout.write(`\nLeft out\n${alignColumns(rows)}`);
+}
+
+/** USD per million tokens. */
+function writePrice({ pricing }: EndpointFacts): string {
+  if (!pricing) return 'unknown';
+  const { promptNanoUsdPerMillion: prompt, completionNanoUsdPerMillion: completion } = pricing;
+  return `${prompt / 1e9} / ${completion / 1e9}${pricing.above ? ' and more for long prompts' : ''}`;
+}
+
+const writeShare = (percent: number): string =>
+  percent === 0 || percent === 100 ? `${percent}%` : `${percent < 1 ? '<1' : Math.round(percent)}%`;
+
+function writeJson(plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>) {
+  return {
+    requested: plan.requested,
+    strategy: plan.strategy,
+    pipeline: plan.stages,
+    endpoints: plan.endpoints.map((endpoint) => ({
+      model: endpoint.model,
+      provider: endpoint.provider.name,
+      tag: endpoint.tag,
+      upstream_model: endpoint.upstreamModel,
+      pricing: endpoint.pricing && {
+        prompt: writePerToken(endpoint.pricing.promptNanoUsdPerMillion),
+        completion: writePerToken(endpoint.pricing.completionNanoUsdPerMillion),
+      },
+      first_percent: Math.round((shares.get(endpoint.id) ?? 0) * 10) / 10,
+    })),
+    excluded: plan.excluded.map(({ endpoint, code, reason }) => ({
+      model: endpoint.model,
+      provider: endpoint.provider.name,
+      tag: endpoint.tag,
+      code,
+      reason,
+    })),
+  };
+}

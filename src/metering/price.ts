@@ -1,0 +1,53 @@
+import type { Pricing, TokenPrices } from '../domain/endpoint.ts';
+
+/** Nano-dollars per million tokens in a dollar per token. */
+const NANO_PER_MILLION = 1e15;
+
+/** USD per token → nano-dollars per million tokens. */
+export const perToken = (usd: number | string): number => Math.round(Number(usd) * NANO_PER_MILLION);
+/** USD per million tokens → nano-dollars per million tokens. */
+export const perMillionTokens = (usd: number | string): number => Math.round(Number(usd) * 1e9);
+/** USD per piece → nano-dollars. */
+export const perPiece = (usd: number | string): number => Math.round(Number(usd) * 1e9);
+
+/** Nano-dollars per million tokens → USD per token, as an exact decimal: `0.00000025`. */
+export const writePerToken = (price: number): string => writeDecimal(price, 15);
+/** Nano-dollars → USD, as an exact decimal. */
+export const writePerPiece = (price: number): string => writeDecimal(price, 9);
+
+/** An integer over a power of ten, without exponent and without zeros at the end. */
+function writeDecimal(value: number, digits: number): string {
+  const padded = BigInt(value)
+    .toString()
+    .padStart(digits + 1, '0');
+  const fraction = padded.slice(-digits).replace(/0+$/, '');
+  const whole = padded.slice(0, -digits);
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
+/** The prices of a prompt of that length. */
+export function pricesFor(pricing: Pricing, promptTokens: number): Pricing {
+  if (!pricing.above) return pricing;
+  let prices = pricing;
+  for (const tier of pricing.above) if (promptTokens > tier.promptTokens) prices = { ...prices, ...tier };
+  return prices;
+}
+
+/**
+ * One figure for comparisons: what a million tokens cost, three of input to one of output.
+ *
+ * @returns nano-dollars; undefined when no price is known
+ * @see routing.md section 5
+ */
+export function blendedPrice(pricing: Pricing | undefined, promptTokens = 0): number | undefined {
+  if (!pricing) return undefined;
+  const { promptNanoUsdPerMillion, completionNanoUsdPerMillion }: TokenPrices = pricesFor(pricing, promptTokens);
+  return (3 * promptNanoUsdPerMillion + completionNanoUsdPerMillion) / 4;
+}
+
+/** No token and no request costs anything. Unknown is not free. */
+export const isFree = (pricing: Pricing | undefined): boolean =>
+  pricing !== undefined &&
+  pricing.promptNanoUsdPerMillion === 0 &&
+  pricing.completionNanoUsdPerMillion === 0 &&
+  (pricing.requestNanoUsd ?? 0) === 0;

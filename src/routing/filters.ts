@@ -1,0 +1,156 @@
+import type { EndpointFacts } from '../domain/endpoint.ts';
+import { writePerToken } from '../metering/price.ts';
+import { type Needs, supports } from './needs.ts';
+import { isMeant, type Preferences } from './preferences.ts';
+
+/** Why an endpoint fell out. `code` is one of `excluded_by` in section 8.3, or one of ours. */
+export interface Exclusion {
+  code: string;
+  /** A clause: "asks 0.000003 USD a token of input". */
+  reason: string;
+}
+
+/** What filters look at besides the endpoint. */
+export interface Ask {
+  preferences: Preferences;
+  needs: Needs;
+  workspaceId: string;
+}
+
+type Filter = (endpoint: EndpointFacts, ask: Ask) => Exclusion | undefined;
+
+/**
+ * The hard filters, in order. Each alone decides, so the order only says which reason is given.
+ *
+ * @see routing.md sections 4 and 5
+ */
+export const filters: readonly Filter[] = [
+  function isOthersKey({ workspace }, { workspaceId }) {
+    return workspace === undefined || workspace === workspaceId
+      ? undefined
+      : { code: 'allowed_providers', reason: 'is the own key of another workspace' };
+  },
+  function isNotAllowed(endpoint, { preferences: { only } }) {
+    if (!only || only.some((entry) => isMeant(entry, endpoint))) return undefined;
+    return { code: 'allowed_providers', reason: '`provider.only` does not name it' };
+  },
+  function isIgnored(endpoint, { preferences: { ignore } }) {
+    if (!ignore?.some((entry) => isMeant(entry, endpoint))) return undefined;
+    return { code: 'allowed_providers', reason: '`provider.ignore` names it' };
+  },
+  function trains({ trainsOnData }, { preferences: { denyTraining } }) {
+    if (!denyTraining || trainsOnData === false) return undefined;
+    const reason = trainsOnData ? 'learns from what it is sent' : 'does not say that it learns from nothing it is sent';
+    return { code: 'data_policy:training', reason };
+  },
+  function retains({ retainsData }, { preferences: { zeroRetention } }) {
+    if (!zeroRetention || retainsData === false) return undefined;
+    const reason = retainsData ? 'keeps what it is sent' : 'does not say that it keeps nothing';
+    return { code: 'data_policy:zdr', reason };
+  },
+  function isNotDistillable({ distillable }, { preferences }) {
+    if (!preferences.distillable || distillable === true) return undefined;
+    return { code: 'distillation', reason: 'its author is not known to allow distillation' };
+  },
+  function isOtherQuantization({ quantization = 'unknown' }, { preferences: { quantizations } }) {
+    if (!quantizations || quantizations.has(quantization)) return undefined;
+    return { code: 'quantization', reason: `has the quantization ${quantization}` };
+  },
+  excludeByPrice,
+  excludeByTier,
+  function isTooShort({ contextLength, maxPromptTokens }, { needs }) {
+    const limit = Math.min(contextLength ?? Number.POSITIVE_INFINITY, maxPromptTokens ?? Number.POSITIVE_INFINITY);
+    if (limit === Number.POSITIVE_INFINITY || needs.leastInputTokens <= limit) return undefined;
+    return {
+      code: 'context_length',
+      reason: `takes ${limit} tokens, and the input has at least ${needs.leastInputTokens}`,
+    };
+  },
+  function saysTooLittle({ maxOutputTokens, contextLength }, { needs }) {
+    const limit = maxOutputTokens ?? contextLength;
+    if (limit === undefined || needs.maxOutputTokens === undefined || needs.maxOutputTokens <= limit) return undefined;
+    return { code: 'max_output_tokens', reason: `makes ${limit} tokens at most` };
+  },
+  function cannotRead({ capabilities: { input } }, { needs }) {
+    if (!input || input.length > 4 || needs.modalities.size === 0) return undefined;
+    const missing = [...needs.modalities].filter((modality) => !input.includes(modality));
+    return missing.length === 0 ? undefined : { code: 'modality', reason: `does not read ${missing.join(' and ')}` };
+  },
+  function cannotMake({ capabilities: { output } }, { needs }) {
+    const missing = output ? needs.output.filter((modality) => !output.includes(modality)) : [];
+    return missing.length === 0 ? undefined : { code: 'modality', reason: `does not make ${missing.join(' and ')}` };
+  },
+  function lacksParameters(endpoint, { preferences, needs }) {
+    if (!preferences.requireParameters) return undefined;
+    const missing = needs.parameters.filter((parameter) => supports(endpoint, parameter) !== true);
+    if (missing.length === 0) return undefined;
+    return { code: 'require_parameters', reason: `is not known to take ${missing.join(', ')}` };
+  },
+];
+
+function excludeByPrice({ pricing }: EndpointFacts, { preferences: { maxPrice } }: Ask): Exclusion | undefined {
+  if (!maxPrice) return undefined;
+  if (!pricing) return { code: 'max_price', reason: 'has no known price' };
+  const { prompt, completion, request, image } = maxPrice;
+  const { promptNanoUsdPerMillion, completionNanoUsdPerMillion } = pricing;
+  if (prompt !== undefined && promptNanoUsdPerMillion > prompt) {
+    return { code: 'max_price', reason: `asks ${writePerToken(promptNanoUsdPerMillion)} USD a token of input` };
+  }
+  if (completion !== undefined && completionNanoUsdPerMillion > completion) {
+    return { code: 'max_price', reason: `asks ${writePerToken(completionNanoUsdPerMillion)} USD a token of output` };
+  }
+  if (request !== undefined && (pricing.requestNanoUsd ?? 0) > request) {
+    return { code: 'max_price', reason: 'asks more per request' };
+  }
+  if (image !== undefined && (pricing.imageNanoUsd ?? 0) > image) {
+    return { code: 'max_price', reason: 'asks more per image' };
+  }
+  return undefined;
+}
+
+/** Endpoints of a tier take part only when a tier, a suffix, or their own name calls for them. @see routing.md section 12 */
+function excludeByTier(endpoint: EndpointFacts, { preferences }: Ask): Exclusion | undefined {
+  const { tier } = endpoint;
+  if (tier !== 'flex' && tier !== 'priority') return undefined;
+  if (preferences.tier === tier || preferences.tiers.has(tier)) return undefined;
+  const names = [...(preferences.only ?? []), ...(preferences.order ?? [])];
+  if (names.includes(endpoint.tag.toLowerCase())) return undefined;
+  return { code: 'tier', reason: `is of the tier ${tier}, which was not asked for` };
+}
+
+/** @returns why the endpoint may not serve this request; undefined when it may */
+export function findExclusion(endpoint: EndpointFacts, ask: Ask): Exclusion | undefined {
+  for (const filter of filters) {
+    const found = filter(endpoint, ask);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Parameters that pick endpoints where some have them and others not, and pick nothing where none has them. */
+const softParameters = ['tools', 'tool_choice', 'structured_outputs', 'response_format', 'verbosity'];
+
+/**
+ * Of the endpoints of a model, those that take what was sent, as long as there are such.
+ *
+ * @see routing.md section 5, "Capability filters"
+ */
+export function preferCapable<E extends EndpointFacts>(
+  endpoints: readonly E[],
+  needs: Needs,
+  drop: (endpoint: E, exclusion: Exclusion) => void,
+): readonly E[] {
+  if (endpoints.length < 2) return endpoints;
+  let left = endpoints;
+  for (const parameter of needs.parameters) {
+    if (!softParameters.includes(parameter)) continue;
+    const capable = left.filter((endpoint) => supports(endpoint, parameter) !== false);
+    if (capable.length === 0 || capable.length === left.length) continue;
+    for (const endpoint of left) {
+      if (capable.includes(endpoint)) continue;
+      drop(endpoint, { code: 'parameters', reason: `does not take ${parameter}, and others do` });
+    }
+    left = capable;
+  }
+  return left;
+}

@@ -1,0 +1,216 @@
+import type { GatewayError } from '../domain/errors.ts';
+import type { Percentile } from './preferences.ts';
+import { percentileOf, RecentSamples, RollingCounts } from './rolling.ts';
+
+/** How an endpoint does. @see routing.md sections 5 and 9 */
+export interface HealthView {
+  /** No outage within the last 30 seconds. */
+  readonly isStable: boolean;
+  /** Percent over 30 minutes; null below 100 requests. */
+  readonly uptime: number | null;
+  /** Tokens per second over 5 minutes; undefined when there are none. For `p90` nine of ten were as fast. */
+  throughput(percentile: Percentile): number | undefined;
+  /** To the first output, over 5 minutes. */
+  latencyMs(percentile: Percentile): number | undefined;
+  /** The median over 30 minutes, once there are 100 requests. */
+  readonly ratedThroughput: number | undefined;
+  /** Requests with a broken tool call, of those that ended with calls in 2 hours, once there are 200. */
+  readonly toolErrorShare: number | undefined;
+}
+
+/** What `GET …/endpoints` shows. Uptimes are percent, throughput tokens per second, latency milliseconds. */
+export interface HealthFigures {
+  uptime5m: number | null;
+  uptime30m: number | null;
+  uptime1d: number | null;
+  latency30m: Record<Percentile, number> | null;
+  throughput30m: Record<Percentile, number> | null;
+}
+
+/** What became of an attempt. */
+export interface AttemptOutcome {
+  atMs: number;
+  /** Undefined: it answered in full. */
+  error: GatewayError | undefined;
+  /** From dispatch to the first output; undefined when there was none. */
+  firstOutputMs?: number | undefined;
+  /** From dispatch to the end. */
+  durationMs?: number | undefined;
+  outputTokens?: number | undefined;
+  /** Did it end with tool calls, and was one of them broken? */
+  toolCalls?: 'none' | 'sound' | 'broken';
+}
+
+/** A wildcard makes an endpoint of any slug, so the first that was asked is forgotten beyond so many. 10 KB each. */
+const MOST_ENDPOINTS = 2_000;
+const SAMPLES = 256;
+const OUTAGE_MS = 30_000;
+const LEAST_ERRORS = 3;
+const MINUTE = 60_000;
+const LEAST_REQUESTS = 100;
+const LEAST_TOOL_REQUESTS = 200;
+const shares: Record<Percentile, number> = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 };
+const percentiles = Object.keys(shares) as Percentile[]; // the record names its keys
+
+/** Does a failure speak against the endpoint? A client's fault never does. @see routing.md section 7 */
+export function isEndpointFault(error: GatewayError): boolean {
+  switch (error.kind) {
+    case 'upstream_failed':
+    case 'upstream_timeout':
+    case 'upstream_overloaded':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The health of all endpoints, in memory. One that nobody asks costs nothing. */
+export class Health {
+  private readonly endpoints = new Map<string, EndpointHealth>();
+  private readonly now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.now = now;
+  }
+
+  /** Bound, since it is handed on. */
+  readonly view = ({ id }: { readonly id: string }): HealthView | undefined => {
+    const known = this.endpoints.get(id);
+    return known && new View(known, this.now());
+  };
+
+  record(id: string, outcome: AttemptOutcome): void {
+    let known = this.endpoints.get(id);
+    if (!known) {
+      known = new EndpointHealth();
+      if (this.endpoints.size >= MOST_ENDPOINTS) this.endpoints.delete(this.endpoints.keys().next().value!);
+      this.endpoints.set(id, known);
+    }
+    known.record(outcome);
+  }
+
+  figures(id: string): HealthFigures {
+    const known = this.endpoints.get(id);
+    return known ? known.figures(this.now()) : nothingKnown;
+  }
+}
+
+const nothingKnown: HealthFigures = {
+  uptime5m: null,
+  uptime30m: null,
+  uptime1d: null,
+  latency30m: null,
+  throughput30m: null,
+};
+
+const OK = 0;
+const FAULT = 1;
+
+class EndpointHealth {
+  readonly outage = new RollingCounts(1000, OUTAGE_MS / 1000, 2);
+  readonly fiveMinutes = new RollingCounts(10_000, 30, 2);
+  readonly halfHour = new RollingCounts(MINUTE, 30, 2);
+  readonly day = new RollingCounts(30 * MINUTE, 48, 2);
+  /** Sound and broken. */
+  readonly tools = new RollingCounts(5 * MINUTE, 24, 2);
+  readonly latenciesMs = new RecentSamples(SAMPLES);
+  readonly throughputs = new RecentSamples(SAMPLES);
+  private faultsInARow = 0;
+  private lastFaultAtMs = Number.NEGATIVE_INFINITY;
+  /** A provider that says when to come back is left alone until then. */
+  private restsUntilMs = 0;
+
+  record({ atMs, error, firstOutputMs, durationMs, outputTokens = 0, toolCalls = 'none' }: AttemptOutcome): void {
+    if (error) {
+      if (error.kind === 'rate_limited' || error.kind === 'upstream_overloaded') {
+        this.restsUntilMs = atMs + Math.min((error.retryAfterSeconds ?? 0) * 1000, 10 * MINUTE);
+      }
+      if (!isEndpointFault(error)) return;
+      this.count(FAULT, atMs);
+      this.faultsInARow++;
+      this.lastFaultAtMs = atMs;
+      return;
+    }
+    this.count(OK, atMs);
+    this.faultsInARow = 0;
+    if (firstOutputMs !== undefined) this.latenciesMs.add(firstOutputMs, atMs);
+    if (durationMs !== undefined && durationMs > 0 && outputTokens > 0) {
+      this.throughputs.add(outputTokens / (durationMs / 1000), atMs);
+    }
+    if (toolCalls !== 'none') this.tools.add(toolCalls === 'sound' ? OK : FAULT, atMs);
+  }
+
+  /** Three faults in a row, or most of the last 30 seconds' requests and at least three; over once 30 seconds are quiet. */
+  isStable(nowMs: number): boolean {
+    if (nowMs < this.restsUntilMs) return false;
+    if (nowMs - this.lastFaultAtMs >= OUTAGE_MS) return true;
+    if (this.faultsInARow >= LEAST_ERRORS) return false;
+    const [answered = 0, faults = 0] = this.outage.sums(nowMs);
+    return faults < LEAST_ERRORS || faults <= answered;
+  }
+
+  uptime(counts: RollingCounts, nowMs: number): number | null {
+    const [answered = 0, faults = 0] = counts.sums(nowMs);
+    const all = answered + faults;
+    return all < LEAST_REQUESTS ? null : (100 * answered) / all;
+  }
+
+  figures(nowMs: number): HealthFigures {
+    const latencies = this.latenciesMs.within(30 * MINUTE, nowMs);
+    const speeds = this.throughputs.within(30 * MINUTE, nowMs);
+    return {
+      uptime5m: this.uptime(this.fiveMinutes, nowMs),
+      uptime30m: this.uptime(this.halfHour, nowMs),
+      uptime1d: this.uptime(this.day, nowMs),
+      latency30m: spread(latencies, (share) => percentileOf(latencies, share)!),
+      throughput30m: spread(speeds, (share) => percentileOf(speeds, 1 - share) ?? speeds[0]!),
+    };
+  }
+
+  private count(kind: number, atMs: number): void {
+    for (const counts of [this.outage, this.fiveMinutes, this.halfHour, this.day]) counts.add(kind, atMs);
+  }
+}
+
+const spread = (samples: readonly number[], read: (share: number) => number): Record<Percentile, number> | null =>
+  samples.length === 0
+    ? null
+    : (Object.fromEntries(percentiles.map((name) => [name, Math.round(read(shares[name]) * 10) / 10])) as Record<
+        Percentile,
+        number
+      >); // one entry for each name
+
+class View implements HealthView {
+  readonly isStable: boolean;
+  private readonly known: EndpointHealth;
+  private readonly nowMs: number;
+
+  constructor(known: EndpointHealth, nowMs: number) {
+    this.known = known;
+    this.nowMs = nowMs;
+    this.isStable = known.isStable(nowMs);
+  }
+
+  get uptime(): number | null {
+    return this.known.uptime(this.known.halfHour, this.nowMs);
+  }
+
+  throughput(percentile: Percentile): number | undefined {
+    const speeds = this.known.throughputs.within(5 * MINUTE, this.nowMs);
+    return percentileOf(speeds, 1 - shares[percentile]) ?? speeds[0];
+  }
+
+  latencyMs(percentile: Percentile): number | undefined {
+    return percentileOf(this.known.latenciesMs.within(5 * MINUTE, this.nowMs), shares[percentile]);
+  }
+
+  get ratedThroughput(): number | undefined {
+    const speeds = this.known.throughputs.within(30 * MINUTE, this.nowMs);
+    return speeds.length < LEAST_REQUESTS ? undefined : percentileOf(speeds, 0.5);
+  }
+
+  get toolErrorShare(): number | undefined {
+    const [sound = 0, broken = 0] = this.known.tools.sums(this.nowMs);
+    return sound + broken < LEAST_TOOL_REQUESTS ? undefined : broken / (sound + broken);
+  }
+}

@@ -1,0 +1,113 @@
+import type { EndpointFacts } from '../domain/endpoint.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+
+/** What a request asks of an endpoint. Read only as far as somebody looks: a long input is walked once, or never. */
+export class Needs {
+  readonly maxOutputTokens: number | undefined;
+  readonly hasTools: boolean;
+  private readonly request: ResponseRequest;
+  private walked: { modalities: Set<string>; characters: number } | undefined;
+  private sent: readonly string[] | undefined;
+
+  constructor(request: ResponseRequest) {
+    this.request = request;
+    this.maxOutputTokens = request.max_output_tokens ?? undefined;
+    this.hasTools = request.tools !== undefined && request.tools.length > 0;
+  }
+
+  /** `image`, `file`, `audio`, `video`: what the input holds besides text. */
+  get modalities(): ReadonlySet<string> {
+    return this.walk().modalities;
+  }
+
+  /** Characters of text, instructions and tools included. */
+  get characters(): number {
+    return this.walk().characters;
+  }
+
+  /** At least so many, whatever the tokenizer: few texts have more than five characters a token. */
+  get leastInputTokens(): number {
+    return Math.floor(this.characters / 5);
+  }
+
+  /** Does the answer have to hold pictures? */
+  get output(): readonly string[] {
+    return this.request.modalities?.includes('image') ? ['image'] : [];
+  }
+
+  /** Names of section 14.4, of what was sent. */
+  get parameters(): readonly string[] {
+    this.sent ??= listParameters(this.request);
+    return this.sent;
+  }
+
+  private walk(): { modalities: Set<string>; characters: number } {
+    this.walked ??= walkInput(this.request);
+    return this.walked;
+  }
+}
+
+const partModalities: Readonly<Record<string, string>> = {
+  input_image: 'image',
+  input_file: 'file',
+  input_audio: 'audio',
+  input_video: 'video',
+};
+
+type Part = { type?: string; text?: string };
+
+function walkInput({ input, instructions, tools }: ResponseRequest): { modalities: Set<string>; characters: number } {
+  const modalities = new Set<string>();
+  let characters = instructions?.length ?? 0;
+  if (tools) characters += JSON.stringify(tools).length;
+  const look = (content: unknown): void => {
+    if (typeof content === 'string') characters += content.length;
+    else if (Array.isArray(content)) {
+      for (const part of content as Part[]) {
+        const modality = partModalities[part.type ?? ''];
+        if (modality !== undefined) modalities.add(modality);
+        else if (typeof part.text === 'string') characters += part.text.length;
+      }
+    }
+  };
+  for (const item of input as { content?: unknown; output?: unknown; arguments?: unknown }[]) {
+    look(item.content);
+    look(item.output);
+    if (typeof item.arguments === 'string') characters += item.arguments.length;
+  }
+  return { modalities, characters };
+}
+
+const plainParameters = [
+  ...(['temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'top_logprobs'] as const),
+  ...(['parallel_tool_calls'] as const),
+] as const;
+
+function listParameters(request: ResponseRequest): string[] {
+  const names: string[] = plainParameters.filter((name) => request[name] !== undefined && request[name] !== null);
+  const { text, reasoning, tool_choice: choice } = request;
+  if (request.max_output_tokens) names.push('max_tokens');
+  if (request.tools && request.tools.length > 0) names.push('tools');
+  if (choice !== undefined && choice !== 'auto') names.push('tool_choice');
+  if (text?.format?.type === 'json_schema') names.push('structured_outputs');
+  if (text?.format?.type === 'json_object') names.push('response_format');
+  if (text?.verbosity) names.push('verbosity');
+  if (reasoning && (reasoning.effort || reasoning.max_tokens || reasoning.enabled)) names.push('reasoning');
+  return names;
+}
+
+/** What one word of the operator's `capabilities` says of several parameters. */
+const capabilityOf: Readonly<Record<string, 'tools' | 'structuredOutputs' | 'reasoning'>> = {
+  tools: 'tools',
+  tool_choice: 'tools',
+  parallel_tool_calls: 'tools',
+  structured_outputs: 'structuredOutputs',
+  reasoning: 'reasoning',
+};
+
+/** @returns undefined when nobody said */
+export function supports({ capabilities, parameters }: EndpointFacts, parameter: string): boolean | undefined {
+  const capability = capabilityOf[parameter];
+  const said = capability === undefined ? undefined : capabilities[capability];
+  return said ?? (parameters === undefined ? undefined : parameters.has(parameter));
+}

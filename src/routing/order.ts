@@ -1,0 +1,207 @@
+import type { EndpointFacts } from '../domain/endpoint.ts';
+import { blendedPrice } from '../metering/price.ts';
+import type { Ask } from './filters.ts';
+import type { HealthView } from './health.ts';
+import { type Cutoffs, isMeant, type Preferences, type SortKey } from './preferences.ts';
+
+/** What the order depends on besides the request. */
+export interface OrderContext {
+  /** @returns undefined when nothing has happened there lately */
+  health: (endpoint: EndpointFacts) => HealthView | undefined;
+  /** 0 up to 1, each time another one. */
+  random: () => number;
+  /** The id of the endpoint that the session went to. */
+  sticky: (model: string) => string | undefined;
+}
+
+/**
+ * Orders endpoints that have passed the filters, the first to try in front: the caller's list, or a sort, or the tier,
+ * or quality and price; then what is slow, ailing or remembered moves.
+ *
+ * @param endpoints of one model; of all models where these are mixed
+ * @see routing.md sections 5, 6, 11, 12 and 15
+ */
+export function orderEndpoints<E extends EndpointFacts>(endpoints: readonly E[], ask: Ask, context: OrderContext): E[] {
+  if (endpoints.length === 1) return [...endpoints];
+  const { preferences, needs } = ask;
+  const { health } = context;
+  if (preferences.order) return putOwnKeysFirst(orderByList(endpoints, preferences.order, ask, context));
+  let ordered: E[];
+  if (preferences.sort && preferences.sort !== 'exacto') ordered = sortBy(endpoints, preferences.sort, health);
+  else if (preferences.tier !== undefined) ordered = orderByTier(endpoints, preferences.tier, ask, context);
+  else {
+    ordered = drawByPrice(endpoints, ask, context.random);
+    if (preferences.sort === 'exacto' || needs.hasTools) ordered = orderByQuality(ordered, health);
+  }
+  ordered = preferFast(ordered, preferences, health);
+  ordered = stablePartition(ordered, (endpoint) => bandOf(health(endpoint)));
+  return putOwnKeysFirst(putStickyFirst(ordered, context));
+}
+
+/** Endpoints of the first entry, then of the second, …, then the others as usual. */
+function orderByList<E extends EndpointFacts>(
+  endpoints: readonly E[],
+  order: readonly string[],
+  ask: Ask,
+  context: OrderContext,
+): E[] {
+  const rankOf = (endpoint: E): number => {
+    const rank = order.findIndex((entry) => isMeant(entry, endpoint));
+    return rank === -1 ? order.length : rank;
+  };
+  const listed = endpoints.filter((endpoint) => rankOf(endpoint) < order.length);
+  const others = endpoints.filter((endpoint) => rankOf(endpoint) === order.length);
+  const rest = ask.preferences.allowFallbacks
+    ? stablePartition(drawByPrice(others, ask, context.random), (endpoint) => bandOf(context.health(endpoint)))
+    : [];
+  return [...stablePartition(listed, rankOf), ...rest];
+}
+
+/** `priority`: those first, each group by throughput. `flex`: only those, where there are any. @see section 12 */
+function orderByTier<E extends EndpointFacts>(
+  endpoints: readonly E[],
+  tier: 'priority' | 'flex',
+  ask: Ask,
+  { health, random }: OrderContext,
+): E[] {
+  const own = endpoints.filter((endpoint) => endpoint.tier === tier);
+  if (own.length === 0) return drawByPrice(endpoints, ask, random);
+  if (tier === 'flex') return sortBy(own, 'price', health);
+  const others = endpoints.filter((endpoint) => endpoint.tier !== tier);
+  return [...sortBy(own, 'throughput', health), ...sortBy(others, 'throughput', health)];
+}
+
+/** Cheapest, fastest or quickest first; those of which nothing is known last, as they stand. */
+function sortBy<E extends EndpointFacts>(
+  endpoints: readonly E[],
+  key: Exclude<SortKey, 'exacto'>,
+  health: OrderContext['health'],
+): E[] {
+  const costOf = (endpoint: E): number => {
+    if (key === 'price') return blendedPrice(endpoint.pricing) ?? Number.POSITIVE_INFINITY;
+    const view = health(endpoint);
+    if (key === 'latency') return view?.latencyMs('p50') ?? Number.POSITIVE_INFINITY;
+    return -(view?.throughput('p50') ?? Number.NEGATIVE_INFINITY);
+  };
+  return endpoints
+    .map((endpoint) => ({ endpoint, cost: costOf(endpoint) }))
+    .sort((a, b) => (a.cost === b.cost ? 0 : a.cost - b.cost))
+    .map(({ endpoint }) => endpoint);
+}
+
+/** The least price that a draw sees, in USD per token: free endpoints share equally. */
+const LEAST_PRICE_USD = 1e-9;
+
+/**
+ * Draws without putting back, with the weight 1/price²: an endpoint at a third of the price is nine times as likely to
+ * come first. One whose price nobody knows has the mean weight of the others.
+ */
+export function drawByPrice<E extends EndpointFacts>(endpoints: readonly E[], ask: Ask, random: () => number): E[] {
+  if (endpoints.length < 2) return [...endpoints];
+  const tokens = endpoints.some(({ pricing }) => pricing?.above) ? ask.needs.leastInputTokens : 0;
+  const weights = endpoints.map(({ pricing }) => {
+    const price = blendedPrice(pricing, tokens);
+    return price === undefined ? undefined : 1 / Math.max(price / 1e15, LEAST_PRICE_USD) ** 2;
+  });
+  const known = weights.filter((weight) => weight !== undefined);
+  const usual = known.length === 0 ? 1 : known.reduce((sum, weight) => sum + weight, 0) / known.length;
+  // The smallest of exponential times with these rates: each place is a draw among those that are left.
+  return endpoints
+    .map((endpoint, index) => ({ endpoint, at: -Math.log(1 - random()) / (weights[index] ?? usual) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ endpoint }) => endpoint);
+}
+
+/** The fewest providers of a model between which quality is compared. */
+const LEAST_PROVIDERS = 4;
+
+/**
+ * Those that do well, those of which too little is known, those that do badly: in throughput below the median less
+ * 1.5 σ, or in broken tool calls more than 2 σ worse than the others.
+ *
+ * @see routing.md section 6
+ */
+function orderByQuality<E extends EndpointFacts>(endpoints: readonly E[], health: OrderContext['health']): E[] {
+  const views = endpoints.map(health);
+  const speeds = views.flatMap((view) => view?.ratedThroughput ?? []);
+  const errors = views.flatMap((view) => view?.toolErrorShare ?? []);
+  if (speeds.length < LEAST_PROVIDERS && errors.length < LEAST_PROVIDERS) return [...endpoints];
+  const slow = speeds.length < LEAST_PROVIDERS ? Number.NEGATIVE_INFINITY : median(speeds) - 1.5 * spread(speeds);
+  const broken = errors.length < LEAST_PROVIDERS ? Number.POSITIVE_INFINITY : median(errors) + 2 * spread(errors);
+  const groups = new Map(
+    endpoints.map((endpoint, index) => {
+      const { ratedThroughput: speed, toolErrorShare: share } = views[index] ?? {};
+      if (speed === undefined && share === undefined) return [endpoint, 1];
+      return [endpoint, (speed ?? Number.POSITIVE_INFINITY) < slow || (share ?? 0) > broken ? 2 : 0];
+    }),
+  );
+  return stablePartition(endpoints, (endpoint) => groups.get(endpoint)!);
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** The standard deviation, as the median of absolute deviations tells it. */
+function spread(values: readonly number[]): number {
+  const middle = median(values);
+  return 1.4826 * median(values.map((value) => Math.abs(value - middle)));
+}
+
+/** Those that keep within the wished speed first. Of whom nothing is known does not. */
+function preferFast<E extends EndpointFacts>(
+  endpoints: readonly E[],
+  { minThroughput, maxLatency }: Preferences,
+  health: OrderContext['health'],
+): E[] {
+  if (minThroughput.length === 0 && maxLatency.length === 0) return [...endpoints];
+  return stablePartition(endpoints, (endpoint) => (isFast(health(endpoint), minThroughput, maxLatency) ? 0 : 1));
+}
+
+/** Does it keep within all cutoffs? Latencies are in seconds. */
+export function isFast(view: HealthView | undefined, minThroughput: Cutoffs, maxLatency: Cutoffs): boolean {
+  return (
+    minThroughput.every(({ percentile, value }) => (view?.throughput(percentile) ?? -1) >= value) &&
+    maxLatency.every(({ percentile, value }) => {
+      const latency = view?.latencyMs(percentile);
+      return latency !== undefined && latency <= value * 1000;
+    })
+  );
+}
+
+/** 0 well, 1 degraded, 2 down or in an outage. @see routing.md section 9 */
+function bandOf(view: HealthView | undefined): number {
+  if (!view) return 0;
+  if (!view.isStable) return 2;
+  const { uptime } = view;
+  if (uptime === null || uptime >= 95) return 0;
+  return uptime >= 80 ? 1 : 2;
+}
+
+/** The endpoint that the session went to, as long as it is well. */
+function putStickyFirst<E extends EndpointFacts>(endpoints: E[], { sticky, health }: OrderContext): E[] {
+  const index = endpoints.findIndex((endpoint) => endpoint.id === sticky(endpoint.model));
+  if (index <= 0 || health(endpoints[index]!)?.isStable === false) return endpoints;
+  const [remembered] = endpoints.splice(index, 1);
+  return [remembered!, ...endpoints];
+}
+
+/** Own keys, shared endpoints, own keys that are fallbacks. @see routing.md section 10 */
+function putOwnKeysFirst<E extends EndpointFacts>(endpoints: E[]): E[] {
+  if (endpoints.every(({ workspace }) => workspace === undefined)) return endpoints;
+  return stablePartition(endpoints, ({ workspace, isFallbackKey }) =>
+    workspace === undefined ? 1 : isFallbackKey ? 2 : 0,
+  );
+}
+
+/** In the order of their groups, and as they stood within a group. */
+function stablePartition<E>(items: readonly E[], groupOf: (item: E) => number): E[] {
+  const groups = items.map(groupOf);
+  if (groups.every((group) => group === groups[0])) return [...items];
+  return items
+    .map((item, index) => ({ item, group: groups[index]! }))
+    .sort((a, b) => a.group - b.group)
+    .map(({ item }) => item);
+}

@@ -1,0 +1,101 @@
+import type { Model } from '../domain/endpoint.ts';
+
+/**
+ * Patterns of slugs: `*` is any run of characters, `/` included; both ends are anchored. Case does not matter. A pattern
+ * without a suffix means the model and its variants, one with a suffix that variant alone.
+ *
+ * @see routers.md section 1.5
+ */
+export class Patterns {
+  private readonly exact = new Set<string>();
+  /** Sorted; none begins with another, so that a slug can begin with one of them only. */
+  private readonly prefixes: readonly string[];
+  /** The texts between the stars. */
+  private readonly others: string[][] = [];
+  private readonly hasSuffixes: boolean;
+
+  constructor(patterns: readonly string[]) {
+    const prefixes: string[] = [];
+    let hasSuffixes = false;
+    for (const each of patterns) {
+      const pattern = each.toLowerCase();
+      hasSuffixes ||= pattern.includes(':');
+      const star = pattern.indexOf('*');
+      if (star === -1) this.exact.add(pattern);
+      else if (star === pattern.length - 1) prefixes.push(pattern.slice(0, -1));
+      else this.others.push(pattern.split('*'));
+    }
+    prefixes.sort();
+    this.prefixes = prefixes.filter((prefix, index) => {
+      const before = prefixes.findLast((each, at) => at < index && prefix.startsWith(each));
+      return before === undefined;
+    });
+    this.hasSuffixes = hasSuffixes;
+  }
+
+  matches({ id, canonicalSlug }: Pick<Model, 'id' | 'canonicalSlug'>): boolean {
+    const colon = id.indexOf(':');
+    const base = colon === -1 ? id : id.slice(0, colon);
+    return (
+      this.matchesText(base) ||
+      (colon !== -1 && this.hasSuffixes && this.matchesText(id)) ||
+      this.matchesText(canonicalSlug)
+    );
+  }
+
+  private matchesText(text: string): boolean {
+    const slug = text.toLowerCase();
+    return this.exact.has(slug) || this.hasPrefixOf(slug) || this.others.some((texts) => hasShape(slug, texts));
+  }
+
+  /** The greatest prefix that is not after the slug is the only one that it can begin with. */
+  private hasPrefixOf(slug: string): boolean {
+    let low = 0;
+    let high = this.prefixes.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.prefixes[middle]! <= slug) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && slug.startsWith(this.prefixes[low - 1]!);
+  }
+}
+
+/** The first text at the beginning, the last at the end, those between in order, as early as they come. */
+function hasShape(slug: string, texts: readonly string[]): boolean {
+  const first = texts[0]!;
+  const last = texts.at(-1)!;
+  if (slug.length < first.length + last.length || !slug.startsWith(first) || !slug.endsWith(last)) return false;
+  let at = first.length;
+  const end = slug.length - last.length;
+  for (let index = 1; index < texts.length - 1; index++) {
+    const found = slug.indexOf(texts[index]!, at);
+    if (found === -1 || found + texts[index]!.length > end) return false;
+    at = found + texts[index]!.length;
+  }
+  return at <= end;
+}
+
+/** The most lists of patterns whose models are remembered. */
+const MOST_LISTS = 64;
+const byModels = new WeakMap<readonly Model[], Map<string, ReadonlySet<string>>>();
+
+/**
+ * The ids of the models that any of the patterns matches. Callers send the same list time and again, so its result is
+ * kept as long as the catalogue is the same.
+ */
+export function matchModels(patterns: readonly string[], models: readonly Model[]): ReadonlySet<string> {
+  let known = byModels.get(models);
+  if (!known) {
+    known = new Map();
+    byModels.set(models, known);
+  }
+  const key = patterns.join('\n');
+  const before = known.get(key);
+  if (before) return before;
+  const compiled = new Patterns(patterns);
+  const found = new Set(models.filter((model) => compiled.matches(model)).map(({ id }) => id));
+  if (known.size >= MOST_LISTS) known.clear();
+  known.set(key, found);
+  return found;
+}

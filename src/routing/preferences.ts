@@ -1,0 +1,150 @@
+import type { Slug } from '../catalog/slug.ts';
+import type { EndpointFacts } from '../domain/endpoint.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import { perPiece, perToken } from '../metering/price.ts';
+
+export type SortKey = 'price' | 'throughput' | 'latency' | 'exacto';
+export type Percentile = 'p50' | 'p75' | 'p90' | 'p99';
+export type Cutoffs = readonly { percentile: Percentile; value: number }[];
+
+/** `provider` of a request, the suffixes of its slug and its tier, in one. @see routing.md sections 2, 4 and 12 */
+export interface Preferences {
+  order: readonly string[] | undefined;
+  only: readonly string[] | undefined;
+  ignore: readonly string[] | undefined;
+  allowFallbacks: boolean;
+  requireParameters: boolean;
+  denyTraining: boolean;
+  zeroRetention: boolean;
+  distillable: boolean;
+  quantizations: ReadonlySet<string> | undefined;
+  sort: SortKey | undefined;
+  /** One list of all models' endpoints, not one after the other. */
+  mixModels: boolean;
+  minThroughput: Cutoffs;
+  /** Seconds. */
+  maxLatency: Cutoffs;
+  maxPrice: MaxPrice | undefined;
+  /** `priority`, `flex`: endpoints of these tiers take part as well. */
+  tiers: ReadonlySet<string>;
+  /** What `service_tier` asks for. */
+  tier: 'priority' | 'flex' | undefined;
+}
+
+/** Nano-dollars per million tokens, or per piece. */
+export interface MaxPrice {
+  prompt?: number;
+  completion?: number;
+  request?: number;
+  image?: number;
+}
+
+const noTiers: ReadonlySet<string> = new Set();
+const noCutoffs: Cutoffs = [];
+
+const none: Preferences = {
+  order: undefined,
+  only: undefined,
+  ignore: undefined,
+  allowFallbacks: true,
+  requireParameters: false,
+  denyTraining: false,
+  zeroRetention: false,
+  distillable: false,
+  quantizations: undefined,
+  sort: undefined,
+  mixModels: false,
+  minThroughput: noCutoffs,
+  maxLatency: noCutoffs,
+  maxPrice: undefined,
+  tiers: noTiers,
+  tier: undefined,
+};
+
+/** As checked by the schema of the request; every key may be null, which is as good as absent. */
+interface WirePreferences {
+  order?: string[] | null;
+  only?: string[] | null;
+  ignore?: string[] | null;
+  allow_fallbacks?: boolean | null;
+  require_parameters?: boolean | null;
+  data_collection?: 'allow' | 'deny' | null;
+  zdr?: boolean | null;
+  enforce_distillable_text?: boolean | null;
+  quantizations?: string[] | null;
+  sort?: SortKey | { by?: SortKey | null; partition?: 'model' | 'none' | null } | null;
+  preferred_min_throughput?: WireCutoffs | null;
+  preferred_max_latency?: WireCutoffs | null;
+  max_price?: Partial<Record<'prompt' | 'completion' | 'request' | 'image' | 'audio', number | string>>;
+}
+
+type WireCutoffs = number | Partial<Record<Percentile, number | null>>;
+
+/** @param slug the model as it was named; its suffixes are preferences, too */
+export function readPreferences(request: ResponseRequest, slug: Slug): Preferences {
+  const wire = request.provider as WirePreferences | null | undefined; // as the schema has checked it
+  const tier = request.service_tier;
+  if (!wire && slug.sort === undefined && (tier === undefined || tier === null || tier === 'auto')) return none;
+  const { order, sort: wireSort, max_price: maxPrice, quantizations } = wire ?? {};
+  const sort = typeof wireSort === 'string' ? { by: wireSort } : (wireSort ?? {});
+  const admits = !order && tier !== 'default'; // both cancel what :nitro and :floor admit
+  return {
+    order: order?.map(lower),
+    only: wire?.only?.map(lower),
+    ignore: wire?.ignore?.map(lower),
+    allowFallbacks: wire?.allow_fallbacks ?? true,
+    requireParameters: wire?.require_parameters ?? false,
+    denyTraining: wire?.data_collection === 'deny',
+    zeroRetention: wire?.zdr ?? false,
+    distillable: wire?.enforce_distillable_text ?? false,
+    quantizations: quantizations ? new Set(quantizations.flatMap(widen)) : undefined,
+    sort: sort.by ?? slug.sort,
+    mixModels: sort.partition === 'none',
+    minThroughput: readCutoffs(wire?.preferred_min_throughput),
+    maxLatency: readCutoffs(wire?.preferred_max_latency),
+    maxPrice: maxPrice && readMaxPrice(maxPrice),
+    tiers: admits && slug.tiers.length > 0 ? new Set(slug.tiers) : noTiers,
+    tier: tier === 'priority' || tier === 'flex' ? tier : undefined,
+  };
+}
+
+const lower = (text: string): string => text.toLowerCase();
+
+/** `fp4` also means the two formats with scales, `fp8` that one. */
+function widen(quantization: string): string[] {
+  if (quantization === 'fp4') return ['fp4', 'mxfp4', 'nvfp4'];
+  return quantization === 'fp8' ? ['fp8', 'mxfp8'] : [quantization];
+}
+
+function readCutoffs(wire: WireCutoffs | null | undefined): Cutoffs {
+  if (wire === null || wire === undefined) return noCutoffs;
+  if (typeof wire === 'number') return [{ percentile: 'p50', value: wire }];
+  return (Object.entries(wire) as [Percentile, number | null][]).flatMap(([percentile, value]) =>
+    value === null ? [] : [{ percentile, value }],
+  );
+}
+
+/** The wire's token prices are USD per million tokens. */
+function readMaxPrice(wire: NonNullable<WirePreferences['max_price']>): MaxPrice {
+  const { prompt, completion, request, image } = wire;
+  return {
+    ...(prompt === undefined ? undefined : { prompt: perToken(Number(prompt) / 1e6) }),
+    ...(completion === undefined ? undefined : { completion: perToken(Number(completion) / 1e6) }),
+    ...(request === undefined ? undefined : { request: perPiece(request) }),
+    ...(image === undefined ? undefined : { image: perPiece(image) }),
+  };
+}
+
+const isExtraTier = (tier: string | undefined): boolean => tier === 'flex' || tier === 'priority';
+
+/**
+ * Does an entry of `order`, `only` or `ignore` mean this endpoint? A bare provider means all of its endpoints but those
+ * of a tier; `provider/tag` means that endpoint alone; the display name is as good as the slug.
+ */
+export function isMeant(entry: string, { tag, tier, provider }: EndpointFacts): boolean {
+  if (entry === tag.toLowerCase()) return true;
+  if (isExtraTier(tier)) return false;
+  const slash = tag.indexOf('/');
+  const base = (slash === -1 ? tag : tag.slice(0, slash)).toLowerCase();
+  return entry === base || entry === provider.id.toLowerCase() || entry === provider.name.toLowerCase();
+}

@@ -1,0 +1,83 @@
+import type { EndpointFacts } from '../domain/endpoint.ts';
+import { type Availability, GatewayError } from '../domain/errors.ts';
+import type { Exclusion } from './filters.ts';
+import type { Needs } from './needs.ts';
+
+/** No slug in a message is longer. */
+const shorten = (slug: string): string => slug.slice(0, 200);
+
+const availability = (code: string, slugs: readonly string[], more: Partial<Availability> = {}): Availability => ({
+  code,
+  retryable: false,
+  requested_models: slugs.slice(0, 32).map(shorten),
+  docs_url: `docs/reference/errors.md#${code}`,
+  ...more,
+});
+
+/** The slug means nothing here. */
+export const modelNotFound = (slug: string): GatewayError =>
+  new GatewayError(
+    'model_not_found',
+    `${shorten(slug)} is not a valid model ID: no provider of this gateway carries it.`,
+    { availability: availability('model_not_found', [slug]) },
+  );
+
+/** @param providers that would carry it */
+export function noEndpoints(slug: string, variant?: string, providers: readonly string[] = []): GatewayError {
+  const why =
+    variant === undefined
+      ? providers.length > 0
+        ? `its providers (${providers.join(', ')}) are not configured here`
+        : 'no provider of this gateway carries it'
+      : `it has no variant :${variant}`;
+  const more = providers.length > 0 ? { affected_providers: [...providers] } : {};
+  return new GatewayError('not_found', `No endpoints found for ${shorten(slug)}: ${why}.`, {
+    availability: availability('no_endpoints', [slug], more),
+  });
+}
+
+/** A router found nothing to choose from. */
+export const nothingToChoose = (slug: string, message: string, metadata: Record<string, unknown> = {}): GatewayError =>
+  new GatewayError('not_found', message, { metadata, availability: availability('constraint_filtered', [slug]) });
+
+interface Fallen extends Exclusion {
+  endpoint: EndpointFacts;
+}
+
+/** Our own reasons are not in the list of `excluded_by`. @see routing.md section 8.3 */
+const wireCodes = new Set([
+  ...['geo', 'data_region', 'data_policy:zdr', 'data_policy:training', 'max_price', 'context_length'],
+  ...['require_parameters', 'quantization', 'allowed_providers'],
+]);
+
+/** Every endpoint fell out: says why, each reason once, and whose limit it was. */
+export function nothingLeft(slugs: readonly string[], excluded: readonly Fallen[], needs: Needs): GatewayError {
+  const codes = [...new Set(excluded.map(({ code }) => code))];
+  const reasons = [...new Set(excluded.map(({ endpoint, reason }) => `${endpoint.tag} ${reason}`))];
+  const shown = reasons.slice(0, 5).join('; ') + (reasons.length > 5 ? `; and ${reasons.length - 5} more` : '');
+  const model = slugs.map(shorten).slice(0, 3).join(', ');
+  if (codes.length === 1 && codes[0] === 'context_length') {
+    return new GatewayError(
+      'context_length_exceeded',
+      `The input is too long for every endpoint of ${model}: ${shown}.`,
+    );
+  }
+  if (codes.length === 1 && codes[0] === 'max_output_tokens') {
+    const message = `max_output_tokens: ${needs.maxOutputTokens} is more than any endpoint of ${model} makes: ${shown}.`;
+    return new GatewayError('invalid_request', message, { errorType: 'max_tokens_exceeded' });
+  }
+  const isPrivacy = codes.length > 0 && codes.every((code) => code.startsWith('data_policy:'));
+  const known = codes.filter((code) => wireCodes.has(code));
+  const [only] = codes.length === 1 ? codes : [];
+  return new GatewayError(
+    'not_found',
+    `No allowed providers are available for the selected model. ${model}: ${shown || 'no endpoint'}.`,
+    {
+      availability: availability(isPrivacy ? 'privacy_restricted' : 'constraint_filtered', slugs, {
+        affected_providers: [...new Set(excluded.map(({ endpoint }) => endpoint.provider.name))].slice(0, 100),
+        ...(known.length > 0 ? { excluded_by: known } : undefined),
+        ...(only === undefined ? undefined : { constraint: { field: only, detail: shown } }),
+      }),
+    },
+  );
+}

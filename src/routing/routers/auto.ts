@@ -1,0 +1,159 @@
+import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
+import type { InputItem } from '../../domain/items.ts';
+import { findSetting, type PluginSetting } from '../../domain/request.ts';
+import { blendedPrice } from '../../metering/price.ts';
+import { supports } from '../needs.ts';
+import { matchModels } from '../patterns.ts';
+import { nothingToChoose } from '../refusals.ts';
+import { classify } from './classify.ts';
+import type { AutoSettings, Router, RouterAsk, RouterPlan } from './router.ts';
+
+/** Bands of the models in order of their cost, in percent. A band leaves out what is cheaper, too. */
+const bands: Readonly<Record<string, readonly [number, number]>> = {
+  low: [0, 20],
+  medium: [20, 40],
+  high: [40, 60],
+  xhigh: [60, 80],
+  max: [80, 100],
+};
+const usualTradeoff = 9;
+/** The one that is asked first, and its fallbacks. */
+const MOST_MODELS = 3;
+/** What an answer is thought to take where nobody has measured it. */
+const usual = { promptTokens: 1_000, completionTokens: 500 };
+
+/** `router/auto` and `router/auto-beta`: by task, spending and cost. @see routers.md section 1 */
+export const auto: Router = {
+  takes: (slug) => slug === 'router/auto' || slug === 'router/auto-beta',
+  plan(ask) {
+    const isBeta = ask.slug.model.toLowerCase() === 'router/auto-beta';
+    const name = isBeta ? 'auto-beta-router' : 'auto-router';
+    const settings = settle(findSetting(ask.request, name), ask.settings.auto);
+    const pinned = settings.pinModel && !isBeta ? findPinned(ask.request.input) : undefined;
+    if (pinned !== undefined && ask.isRoutable(pinned)) return tell(ask, name, [pinned], { pinned: true });
+
+    const task = ask.task ?? classify(ask.request);
+    const { ranking, models } = rank(ask, task, listPermitted(ask, settings));
+    if (models.length === 0) {
+      throw nothingToChoose(ask.slug.model, 'No models match your request and model restrictions');
+    }
+    const kept = keepByCost(models, settings, (model) => costOf(ask, task, model)).slice(0, MOST_MODELS);
+    const { remembered } = ask;
+    const order =
+      remembered !== undefined && kept.includes(remembered)
+        ? [remembered, ...kept.filter((model) => model !== remembered)]
+        : kept;
+    return tell(ask, name, order, {
+      task_type: task,
+      ranking,
+      ...(settings.costTier === undefined
+        ? { cost_quality_tradeoff: settings.tradeoff ?? usualTradeoff }
+        : { cost_tier: settings.costTier }),
+      candidates: models.length,
+    });
+  },
+};
+
+interface Settled {
+  allowed: readonly string[] | undefined;
+  excluded: readonly string[] | undefined;
+  costTier: string | undefined;
+  tradeoff: number | undefined;
+  pinModel: boolean;
+}
+
+/** The request's fields, then those that the operator saved; the latter alone where they are final. */
+function settle(setting: PluginSetting | undefined, saved: AutoSettings): Settled {
+  const asked = saved.isFinal ? undefined : setting;
+  return {
+    allowed: (asked?.['allowed_models'] as string[] | undefined) ?? saved.allowedModels,
+    excluded: (asked?.['excluded_models'] as string[] | undefined) ?? saved.excludedModels,
+    costTier: (asked?.['cost_tier'] as string | undefined) ?? saved.costTier,
+    tradeoff: (asked?.['cost_quality_tradeoff'] as number | undefined) ?? saved.costQualityTradeoff,
+    pinModel: asked?.['pin_model'] === true,
+  };
+}
+
+/** The model that the last answer of the conversation names. */
+function findPinned(input: readonly InputItem[]): string | undefined {
+  const last = input.findLast((item) => 'role' in item && item.role === 'assistant' && 'model' in item);
+  const model = (last as { model?: unknown } | undefined)?.model;
+  return typeof model === 'string' ? model : undefined;
+}
+
+/** Models that neither the caller nor the operator forbids and that can do what is asked, the cheapest first. */
+function listPermitted({ world, needs, isRoutable }: RouterAsk, { allowed, excluded }: Settled): Model[] {
+  const { models } = world.catalog;
+  const isAllowed = allowed && allowed.length > 0 ? matchModels(allowed, models) : undefined;
+  const isExcluded = excluded && excluded.length > 0 ? matchModels(excluded, models) : undefined;
+  const permitted = models.filter(({ id, output, hidden }) => {
+    if (hidden || !output.includes('text')) return false;
+    if (isExcluded?.has(id) || (isAllowed && !isAllowed.has(id))) return false;
+    if (!isRoutable(id)) return false;
+    return !needs.hasTools || world.catalog.find(id).some((endpoint) => supports(endpoint, 'tools') !== false);
+  });
+  const priceOf = new Map(permitted.map(({ id }) => [id, leastOf(world.catalog.find(id), usualCost)]));
+  return permitted.toSorted((a, b) => compare(priceOf.get(a.id)!, priceOf.get(b.id)!) || (a.id < b.id ? -1 : 1));
+}
+
+/** By the ledger, the operator's table, or the price: the first that knows any of the models. */
+function rank(
+  { settings }: RouterAsk,
+  task: string,
+  permitted: readonly Model[],
+): { ranking: string; models: string[] } {
+  const ids = new Set(permitted.map(({ id }) => id));
+  const { rankings } = settings.auto;
+  const sources: [string, readonly string[]][] = [
+    ['ledger', settings.traffic.rank(task).map(({ model }) => model)],
+    ['table', rankings[task] ?? []],
+    ['default', rankings['default'] ?? []],
+  ];
+  for (const [ranking, ranked] of sources) {
+    const models = ranked.filter((model) => ids.has(model));
+    if (models.length > 0) return { ranking, models };
+  }
+  return { ranking: 'price', models: [...ids] };
+}
+
+/** The band or the ceiling, as slices of the models by cost; never none of some. */
+export function keepByCost(
+  models: readonly string[],
+  { costTier, tradeoff = usualTradeoff }: Pick<Settled, 'costTier' | 'tradeoff'>,
+  costOf: (model: string) => number,
+): string[] {
+  const [low, high] = costTier === undefined ? [0, 90 - 8 * tradeoff] : bands[costTier]!;
+  const costs = new Map(models.map((model) => [model, costOf(model)]));
+  const sorted = models.toSorted((a, b) => compare(costs.get(a)!, costs.get(b)!));
+  const count = sorted.length;
+  const start = Math.min(Math.floor((count * low) / 100), count - 1);
+  const end = Math.min(Math.max(start + 1, Math.ceil((count * high) / 100)), count);
+  const kept = new Set(sorted.slice(start, end));
+  return models.filter((model) => kept.has(model));
+}
+
+/** Nano-dollars of an answer of this kind: as measured, else by the list. */
+function costOf({ settings, world }: RouterAsk, task: string, model: string): number {
+  return settings.traffic.averageCost(task, model) ?? leastOf(world.catalog.find(model), usualCost);
+}
+
+/** Unknown is as dear as can be. */
+function usualCost({ pricing }: EndpointFacts): number {
+  if (blendedPrice(pricing) === undefined) return Number.POSITIVE_INFINITY;
+  const { promptTokens, completionTokens } = usual;
+  const { promptNanoUsdPerMillion: prompt, completionNanoUsdPerMillion: completion, requestNanoUsd = 0 } = pricing!;
+  return (promptTokens * prompt + completionTokens * completion) / 1e6 + requestNanoUsd;
+}
+
+const leastOf = (endpoints: readonly EndpointFacts[], read: (endpoint: EndpointFacts) => number): number =>
+  endpoints.reduce((least, endpoint) => Math.min(least, read(endpoint)), Number.POSITIVE_INFINITY);
+
+const compare = (a: number, b: number): number => (a === b ? 0 : a - b);
+
+function tell({ slug }: RouterAsk, name: string, models: readonly string[], data: Record<string, unknown>): RouterPlan {
+  const [resolved, ...fallbacks] = models;
+  const summary = `${slug.model} chose ${resolved}`;
+  const stage = { type: 'router', name, summary, data: { ...data, resolved_to: resolved, fallback_models: fallbacks } };
+  const task = data['task_type'] as string | undefined;
+  return { strategy: 'auto', models, stage, ...(task === undefined ? undefined : { task }) };
+}

@@ -1,0 +1,94 @@
+import type { EndpointFacts } from '../../domain/endpoint.ts';
+import type { InputItem } from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { blendedPrice } from '../../metering/price.ts';
+import { supports } from '../needs.ts';
+import { nothingToChoose } from '../refusals.ts';
+import type { Router, RouterAsk } from './router.ts';
+
+/** No list of models in an instruction is longer. */
+const MOST_MODELS = 400;
+
+/** `router/bodybuilder`: a model writes request bodies in place of an answer. @see routers.md section 6 */
+export const bodybuilder: Router = {
+  takes: (slug) => slug === 'router/bodybuilder',
+  plan(ask) {
+    const model = ask.settings.bodybuilder.model ?? findCheapest(ask);
+    if (model === undefined) {
+      throw nothingToChoose(
+        'router/bodybuilder',
+        'No model of this gateway can write request bodies; name one in routers.bodybuilder.model.',
+      );
+    }
+    const slugs = ask.world.catalog.models.filter(({ hidden }) => !hidden).map(({ id }) => id);
+    return {
+      strategy: 'bodybuilder',
+      models: [model],
+      stage: { type: 'router', name: 'bodybuilder', data: { resolved_to: model, models: slugs.length } },
+      rewrite: (request) => askForBodies(request, slugs.slice(0, MOST_MODELS)),
+      isFree: true,
+    };
+  },
+};
+
+/** The cheapest that keeps to a schema. */
+function findCheapest({ world, isRoutable }: RouterAsk): string | undefined {
+  const priceOf = (endpoints: readonly EndpointFacts[]) =>
+    Math.min(...endpoints.map(({ pricing }) => blendedPrice(pricing) ?? Number.MAX_VALUE));
+  return world.catalog.models
+    .filter(({ id, output, hidden }) => !hidden && output.includes('text') && isRoutable(id))
+    .map(({ id }) => ({ id, endpoints: world.catalog.find(id) }))
+    .filter(({ endpoints }) => endpoints.some((endpoint) => supports(endpoint, 'structured_outputs') !== false))
+    .toSorted((a, b) => priceOf(a.endpoints) - priceOf(b.endpoints))
+    .at(0)?.id;
+}
+
+const schema = {
+  type: 'object',
+  properties: {
+    requests: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          model: { type: 'string' },
+          messages: {
+            type: 'array',
+            items: {
+              type: 'object',
+              properties: {
+                role: { type: 'string', enum: ['system', 'user', 'assistant'] },
+                content: { type: 'string' },
+              },
+              required: ['role', 'content'],
+              additionalProperties: false,
+            },
+          },
+        },
+        required: ['model', 'messages'],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ['requests'],
+  additionalProperties: false,
+};
+
+/** What the caller wrote stands between our instructions and the answer; system messages go into the bodies. */
+function askForBodies(request: ResponseRequest, slugs: readonly string[]): void {
+  const isSystem = (item: InputItem) => 'role' in item && (item.role === 'system' || item.role === 'developer');
+  const kept = [request.instructions, ...request.input.filter(isSystem).map((item) => JSON.stringify(item))].filter(
+    Boolean,
+  );
+  request.instructions = [
+    'The user describes a task and one or more models in plain words. Do not do the task.',
+    'Answer with JSON: {"requests": [{"model", "messages"}]}, one request for each model that is meant, with the fewest fields.',
+    'Use only slugs of the list below. Unless a version is named, take the newest one of the family.',
+    kept.length > 0 ? `Put these system messages into every request, word for word:\n${kept.join('\n')}` : '',
+    `Models:\n${slugs.join('\n')}`,
+  ]
+    .filter((line) => line !== '')
+    .join('\n\n');
+  request.input = request.input.filter((item) => !isSystem(item));
+  request.text = { ...request.text, format: { type: 'json_schema', name: 'requests', schema, strict: true } };
+}

@@ -1,0 +1,42 @@
+import { isFree } from '../../metering/price.ts';
+import { supports } from '../needs.ts';
+import { nothingToChoose } from '../refusals.ts';
+import type { Router } from './router.ts';
+
+/** Tries beyond the first. */
+const FALLBACKS = 2;
+
+/** `router/free`: any free model that can serve the request. @see routers.md section 4 */
+export const free: Router = {
+  takes: (slug) => slug === 'router/free',
+  plan({ needs, remembered, world, isRoutable }) {
+    const hard = needs.parameters.filter((name) => name === 'tools' || name === 'structured_outputs');
+    const pool = world.catalog.models
+      .filter(({ id, output, hidden }) => {
+        if (hidden || !output.includes('text') || !isRoutable(id)) return false;
+        const endpoints = world.catalog.find(id).filter(({ pricing }) => isFree(pricing));
+        return endpoints.some((endpoint) => hard.every((name) => supports(endpoint, name) !== false));
+      })
+      .map(({ id }) => id);
+    if (pool.length === 0) {
+      throw nothingToChoose('router/free', 'No free model of this gateway can serve this request.');
+    }
+    const drawn = draw(pool, FALLBACKS + 1, world.random);
+    const models =
+      remembered !== undefined && pool.includes(remembered)
+        ? [remembered, ...drawn.filter((id) => id !== remembered)].slice(0, FALLBACKS + 1)
+        : drawn;
+    const data = { resolved_to: models[0], fallback_models: models.slice(1), pool: pool.length };
+    return { strategy: 'free', models, stage: { type: 'router', name: 'free', data } };
+  },
+};
+
+/** Uniformly, without putting back. */
+function draw(pool: readonly string[], count: number, random: () => number): string[] {
+  const left = [...pool];
+  const drawn: string[] = [];
+  while (drawn.length < count && left.length > 0) {
+    drawn.push(...left.splice(Math.floor(random() * left.length), 1));
+  }
+  return drawn;
+}

@@ -1,0 +1,30 @@
+import { matchModels } from '../patterns.ts';
+import { modelNotFound, nothingToChoose } from '../refusals.ts';
+import type { LatestAlias, Router, RouterWorld } from './router.ts';
+
+/** `~author/family-latest`: the newest model of a family. @see routers.md section 5 */
+export const latest: Router = {
+  takes: (slug) => slug.startsWith('~'),
+  plan({ slug, settings, world, isRoutable }) {
+    const alias = settings.latest.find((each) => each.alias === slug.model.toLowerCase());
+    if (!alias) throw modelNotFound(slug.model);
+    const family = listFamily(alias, world);
+    const target = family.find(isRoutable) ?? family[0];
+    if (!target) throw nothingToChoose(slug.model, `No model of this gateway belongs to the family ${alias.alias}.`);
+    const stage = { type: 'router', name: 'latest', data: { alias: alias.alias, resolved_to: target } };
+    return { strategy: 'latest', models: [target], stage };
+  },
+};
+
+/** The visible models of a family, the newest first, of one day the last by name. */
+export function listFamily(
+  { pattern, exclude = [] }: LatestAlias,
+  { catalog }: Pick<RouterWorld, 'catalog'>,
+): string[] {
+  const wanted = matchModels([pattern], catalog.models);
+  const unwanted = matchModels(exclude, catalog.models);
+  return catalog.models
+    .filter(({ id, hidden }) => !hidden && wanted.has(id) && !unwanted.has(id) && !id.includes(':'))
+    .toSorted((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1))
+    .map(({ id }) => id);
+}

@@ -1,0 +1,124 @@
+import { findSetting } from '../../domain/request.ts';
+import { nothingToChoose } from '../refusals.ts';
+import type { Router, RouterAsk } from './router.ts';
+
+/** A coding model that this caller may use. */
+interface Candidate {
+  model: string;
+  /** 0 to 100. */
+  score: number;
+  /** USD per million tokens of input; undefined when nobody knows. */
+  price: number | undefined;
+}
+
+type TierName = 'high' | 'medium' | 'low';
+
+/** Least scores, and where to look when a tier is empty. @see routers.md section 2.1 */
+const leastScores: Record<TierName, number> = { high: 85, medium: 70, low: 50 };
+const neighbours: Record<TierName, readonly TierName[]> = {
+  high: ['high', 'medium', 'low'],
+  medium: ['medium', 'high', 'low'],
+  low: ['low', 'medium', 'high'],
+};
+const FALLBACKS = 2;
+
+/** `router/pareto-code`: coding models by score and price. @see routers.md section 2 */
+export const pareto: Router = {
+  takes: (slug) => slug === 'router/pareto-code',
+  plan(ask) {
+    const setting = findSetting(ask.request, 'pareto-router');
+    const { settings } = ask;
+    const source = (setting?.['price_source'] as 'prompt' | 'weighted_avg' | undefined) ?? settings.pareto.priceSource;
+    const cap = (setting?.['max_price'] as number | undefined) ?? settings.pareto.maxPrice;
+    const least = (setting?.['min_coding_score'] as number | undefined) ?? settings.pareto.minCodingScore;
+    const candidates = listCandidates(ask, source ?? 'prompt');
+    const found = cap === undefined ? planTier(ask, candidates, least) : planCapped(candidates, cap);
+    const models = preferRemembered(found.models, ask.remembered).slice(0, FALLBACKS + 1);
+    if (models.length === 0) {
+      const limit = cap === undefined ? 'can serve this request' : `is priced at or below max_price (${cap})`;
+      throw nothingToChoose(
+        'router/pareto-code',
+        `No coding model of this gateway ${limit}.`,
+        cap === undefined ? {} : { max_price: cap },
+      );
+    }
+    const data = {
+      resolved_to: models[0],
+      fallback_models: models.slice(1),
+      ...(found.tier === undefined ? undefined : { tier: found.tier }),
+      ...(cap === undefined ? undefined : { max_price: cap }),
+    };
+    return { strategy: 'pareto', models, stage: { type: 'router', name: 'pareto-router', data } };
+  },
+};
+
+function listCandidates({ settings, world, isRoutable }: RouterAsk, source: 'prompt' | 'weighted_avg'): Candidate[] {
+  const known = settings.pareto.models ?? world.catalog.models.flatMap(listScored);
+  return known
+    .filter(({ slug }) => isRoutable(slug))
+    .map(({ slug: model, codingScore: score }) => {
+      const listed = leastPrice(world.catalog.find(model).map(({ pricing }) => pricing?.promptNanoUsdPerMillion));
+      const paid = source === 'weighted_avg' ? settings.traffic.inputPrice(model) : undefined;
+      const price = paid ?? listed;
+      return { model, score, price: price === undefined ? undefined : price / 1e9 };
+    });
+}
+
+const listScored = ({ id, codingScore, hidden }: { id: string; codingScore?: number; hidden?: boolean }) =>
+  codingScore === undefined || hidden ? [] : [{ slug: id, codingScore }];
+
+function leastPrice(prices: readonly (number | undefined)[]): number | undefined {
+  const known = prices.filter((price) => price !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+function planTier(ask: RouterAsk, candidates: readonly Candidate[], least: number | undefined) {
+  const wanted: TierName = least === undefined || least >= 0.66 ? 'high' : least >= 0.33 ? 'medium' : 'low';
+  for (const tier of neighbours[wanted]) {
+    const shortlist = candidates.filter(({ score }) => tierOf(score) === tier);
+    if (shortlist.length === 0) continue;
+    const key = ask.slug.sort === 'throughput' ? (each: Candidate) => -speedOf(ask, each) : priceOf;
+    return { tier, models: shortlist.toSorted((a, b) => compare(key(a), key(b)) || compareNames(a, b)).map(nameOf) };
+  }
+  return { tier: undefined, models: [] };
+}
+
+function tierOf(score: number): TierName | undefined {
+  if (score >= leastScores.high) return 'high';
+  if (score >= leastScores.medium) return 'medium';
+  return score >= leastScores.low ? 'low' : undefined;
+}
+
+/** The frontier at or below the cap, the best first; then what is dearer nowhere and worse: other models below the cap. */
+function planCapped(candidates: readonly Candidate[], cap: number): { tier: undefined; models: string[] } {
+  const priced = candidates.filter((each) => each.price !== undefined && each.price <= cap);
+  const all = candidates.filter((each) => each.price !== undefined);
+  const isFrontier = (each: Candidate) => !all.some((other) => dominates(other, each));
+  const byScore = (a: Candidate, b: Candidate) =>
+    b.score - a.score || compare(priceOf(a), priceOf(b)) || compareNames(a, b);
+  const frontier = priced.filter(isFrontier).toSorted(byScore);
+  const rest = priced.filter((each) => !isFrontier(each)).toSorted(byScore);
+  return { tier: undefined, models: [...frontier, ...rest].map(nameOf) };
+}
+
+/** At least as good and at most as dear, and one of both strictly. */
+function dominates(a: Candidate, b: Candidate): boolean {
+  const dearer = a.price! - b.price!;
+  return a.score >= b.score && dearer <= 0 && (a.score > b.score || dearer < 0);
+}
+
+/** As long as it is in the list. */
+const preferRemembered = (models: readonly string[], remembered: string | undefined): readonly string[] =>
+  remembered !== undefined && models.includes(remembered)
+    ? [remembered, ...models.filter((model) => model !== remembered)]
+    : models;
+
+function speedOf({ world }: RouterAsk, { model }: Candidate): number {
+  const speeds = world.catalog.find(model).map((endpoint) => world.health.view(endpoint)?.throughput('p50') ?? 0);
+  return Math.max(0, ...speeds);
+}
+
+const nameOf = ({ model }: Candidate): string => model;
+const priceOf = ({ price }: Candidate): number => price ?? Number.POSITIVE_INFINITY;
+const compare = (a: number, b: number): number => (a === b ? 0 : a - b);
+const compareNames = (a: Candidate, b: Candidate): number => (a.model < b.model ? -1 : 1);

@@ -1,0 +1,91 @@
+import { hash } from 'node:crypto';
+import type { ResponseRequest } from '../domain/request.ts';
+
+/** How a request says which conversation it belongs to. @see routing.md section 11 */
+export interface SessionKey {
+  key: string;
+  /** The caller named it; else it was made of the first messages. */
+  isExplicit: boolean;
+}
+
+interface Remembered {
+  endpoint: string;
+  /** The model that a router chose, under the router's slug. */
+  model: string;
+  atMs: number;
+  isExplicit: boolean;
+}
+
+/** The most conversations that are remembered; beyond it the least recent are forgotten. */
+const MOST = 100_000;
+
+/** Which endpoint a session went to, by workspace, slug and session. In memory. */
+export class StickyMemory {
+  /** The least recent first. */
+  private readonly remembered = new Map<string, Remembered>();
+  private readonly lifetimeMs: () => number;
+  private readonly now: () => number;
+  private derived = 0;
+
+  constructor(lifetimeMs: () => number, now: () => number = Date.now) {
+    this.lifetimeMs = lifetimeMs;
+    this.now = now;
+  }
+
+  /** Could a key that is made of messages find something? Making one costs more than asking this. */
+  get mayKnowDerived(): boolean {
+    return this.derived > 0;
+  }
+
+  find(workspaceId: string, slug: string, { key }: SessionKey): Readonly<Remembered> | undefined {
+    const scope = scopeOf(workspaceId, slug, key);
+    const known = this.remembered.get(scope);
+    if (!known) return undefined;
+    if (this.now() - known.atMs < this.lifetimeMs()) return known;
+    this.forget(scope, known);
+    return undefined;
+  }
+
+  /** After a success; each starts the lifetime anew. */
+  remember(workspaceId: string, slug: string, session: SessionKey, endpoint: string, model: string): void {
+    if (this.lifetimeMs() === 0) return;
+    const scope = scopeOf(workspaceId, slug, session.key);
+    const before = this.remembered.get(scope);
+    if (before) this.forget(scope, before);
+    const { isExplicit } = session;
+    this.remembered.set(scope, { endpoint, model, atMs: this.now(), isExplicit });
+    if (!isExplicit) this.derived++;
+    if (this.remembered.size <= MOST) return;
+    const [oldest] = this.remembered;
+    this.forget(...oldest!);
+  }
+
+  get size(): number {
+    return this.remembered.size;
+  }
+
+  private forget(scope: string, { isExplicit }: Remembered): void {
+    this.remembered.delete(scope);
+    if (!isExplicit) this.derived--;
+  }
+}
+
+/** Slugs hold no line break, and keys of callers are hashed, so that no two scopes are one. */
+const scopeOf = (workspaceId: string, slug: string, key: string): string => `${workspaceId}\n${slug}\n${key}`;
+
+/** The key that the caller gave: `session_id` (the header is settled into it), or `prompt_cache_key`. */
+export function findSessionKey({ session_id, prompt_cache_key }: ResponseRequest): SessionKey | undefined {
+  const given = session_id ?? prompt_cache_key;
+  if (given) return { key: session_id ? `s:${session_id}` : `c:${given}`, isExplicit: true };
+  return undefined;
+}
+
+/** A key of what a conversation begins with: the first system or developer message, and the first other one. */
+export function deriveSessionKey({ input, instructions }: ResponseRequest): SessionKey | undefined {
+  const messages = input.filter((item) => item.type === 'message') as { role?: string; content?: unknown }[];
+  const isSystem = ({ role }: { role?: string }) => role === 'system' || role === 'developer';
+  const system = instructions ?? messages.find(isSystem)?.content;
+  const first = messages.find((message) => !isSystem(message))?.content;
+  if (first === undefined) return undefined;
+  return { key: `d:${hash('sha256', JSON.stringify([system ?? null, first]), 'base64url')}`, isExplicit: false };
+}
