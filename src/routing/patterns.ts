@@ -10,6 +10,8 @@ export class Patterns {
   private readonly exact = new Set<string>();
   /** Sorted; none begins with another, so that a slug can begin with one of them only. */
   private readonly prefixes: readonly string[];
+  /** Of the shape `*end`: what they end with, by its length. */
+  private readonly ends = new Map<number, Set<string>>();
   /** The texts between the stars. */
   private readonly others: string[][] = [];
   private readonly hasSuffixes: boolean;
@@ -23,13 +25,11 @@ export class Patterns {
       const star = pattern.indexOf('*');
       if (star === -1) this.exact.add(pattern);
       else if (star === pattern.length - 1) prefixes.push(pattern.slice(0, -1));
+      else if (star === 0 && pattern.lastIndexOf('*') === 0) this.addEnd(pattern.slice(1));
       else this.others.push(pattern.split('*'));
     }
     prefixes.sort();
-    this.prefixes = prefixes.filter((prefix, index) => {
-      const before = prefixes.findLast((each, at) => at < index && prefix.startsWith(each));
-      return before === undefined;
-    });
+    this.prefixes = withoutLonger(prefixes);
     this.hasSuffixes = hasSuffixes;
   }
 
@@ -45,7 +45,25 @@ export class Patterns {
 
   private matchesText(text: string): boolean {
     const slug = text.toLowerCase();
-    return this.exact.has(slug) || this.hasPrefixOf(slug) || this.others.some((texts) => hasShape(slug, texts));
+    return (
+      this.exact.has(slug) ||
+      this.hasPrefixOf(slug) ||
+      this.hasEndOf(slug) ||
+      this.others.some((texts) => hasShape(slug, texts))
+    );
+  }
+
+  private addEnd(end: string): void {
+    const known = this.ends.get(end.length);
+    if (known) known.add(end);
+    else this.ends.set(end.length, new Set([end]));
+  }
+
+  private hasEndOf(slug: string): boolean {
+    for (const [length, ends] of this.ends) {
+      if (length <= slug.length && ends.has(slug.slice(slug.length - length))) return true;
+    }
+    return false;
   }
 
   /** The greatest prefix that is not after the slug is the only one that it can begin with. */
@@ -59,6 +77,16 @@ export class Patterns {
     }
     return low > 0 && slug.startsWith(this.prefixes[low - 1]!);
   }
+}
+
+/** @param sorted what begins with another stands behind it, with nothing else between */
+function withoutLonger(sorted: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (const prefix of sorted) {
+    const last = kept.at(-1);
+    if (last === undefined || !prefix.startsWith(last)) kept.push(prefix);
+  }
+  return kept;
 }
 
 /** The first text at the beginning, the last at the end, those between in order, as early as they come. */

@@ -43,11 +43,16 @@ export class RollingCounts {
   }
 }
 
+const FRESH_MS = 1000;
+/** So few are sorted in no time, and each new one changes much. */
+const FEW = 20;
+
 /** The latest measurements, at most so many and none that is too old. */
 export class RecentSamples {
   private readonly values: Float64Array;
   private readonly times: Float64Array;
   private next = 0;
+  private sorted: { atMs: number; spanMs: number; values: readonly number[] } | undefined;
 
   constructor(most: number) {
     this.values = new Float64Array(most);
@@ -60,8 +65,16 @@ export class RecentSamples {
     this.next = (this.next + 1) % this.values.length;
   }
 
-  /** Sorted, the smallest first. */
-  within(spanMs: number, nowMs: number): number[] {
+  /** Sorted, the smallest first; as much as a second old, since every request of some kinds asks. */
+  within(spanMs: number, nowMs: number): readonly number[] {
+    const known = this.sorted;
+    if (known && known.spanMs === spanMs && nowMs - known.atMs < FRESH_MS) return known.values;
+    const values = this.sort(spanMs, nowMs);
+    this.sorted = values.length < FEW ? undefined : { atMs: nowMs, spanMs, values };
+    return values;
+  }
+
+  private sort(spanMs: number, nowMs: number): number[] {
     const since = nowMs - spanMs;
     const found: number[] = [];
     for (let index = 0; index < this.values.length; index++) {

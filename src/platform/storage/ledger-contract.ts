@@ -168,8 +168,11 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const sinceMs = 2_100_000_000_000;
     const model = `${randomUUID()}/busy`;
     const times = [0, 1, 1, 2, 5, 5, 5, 900].map((ms) => sinceMs + ms); // in thousands: slices end within and between
-    const entries = times.flatMap((createdAtMs) =>
-      Array.from({ length: 1000 }, () => makeEntry({ createdAtMs, model, task: 'code' })),
+    const idOf = (at: number) => `gen-zz${String(at).padStart(8, '0')}${model.slice(0, 8)}`; // ids sort by time
+    const entries = times.flatMap((createdAtMs, slot) =>
+      Array.from({ length: 1000 }, (_, at) =>
+        makeEntry({ id: idOf(slot * 1000 + at), createdAtMs, model, task: 'code' }),
+      ),
     );
     await ledger.append(entries);
 

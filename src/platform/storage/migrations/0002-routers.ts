@@ -11,7 +11,5 @@ export const routers: Migration = {
       .alterTable('ledger')
       .addColumn('input_cost_nano_usd', 'bigint', (column) => column.notNull().defaultTo(0))
       .execute();
-
-    await db.schema.createIndex('ledger_by_time').on('ledger').column('created_at_ms').execute();
   },
 };

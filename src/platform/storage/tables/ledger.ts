@@ -98,38 +98,44 @@ export async function readTotals(db: Database, workspaceId?: string): Promise<Le
   return { ...totals, entries: readNumber(totals.entries) };
 }
 
-/** Sums slice by slice, so that a week of a busy gateway holds nobody up. */
+/**
+ * Sums slice by slice, so that a week of a busy gateway holds nobody up. Ids sort by time, so the newest slices come first
+ * and the walk ends at the first that is too old; an index by time would cost every insert more than it saves here.
+ */
 export async function readTraffic(db: Database, sinceMs: number): Promise<TrafficRow[]> {
   const sums = new Map<string, TrafficRow>();
-  let from: bigint | undefined = BigInt(Math.round(sinceMs));
-  while (from !== undefined) {
-    const to: bigint | undefined = await findSliceEnd(db, from);
-    for (const row of await readSlice(db, from, to)) {
+  const since = BigInt(Math.round(sinceMs));
+  let before: string | undefined;
+  for (;;) {
+    const start = await findSliceStart(db, before);
+    for (const row of await readSlice(db, since, { from: start?.id, before })) {
       const key = JSON.stringify([row.task, row.model]);
       const sum = sums.get(key);
       sums.set(key, sum ? add(sum, row) : row);
     }
-    if (to !== undefined) await nextTurn();
-    from = to;
+    if (!start || start.created_at_ms < since) return [...sums.values()];
+    before = start.id;
+    await nextTurn();
   }
-  return [...sums.values()];
 }
 
-/** @returns the time before which `rowsPerSlice` entries stand, or the next one when more have the same; undefined at the end */
-async function findSliceEnd(db: Database, from: bigint): Promise<bigint | undefined> {
-  const row = await db
+/** @returns the oldest of the newest `rowsPerSlice` entries before an id; undefined when there are fewer */
+function findSliceStart(db: Database, before: string | undefined) {
+  let query = db
     .selectFrom('ledger')
-    .select('created_at_ms')
-    .where('created_at_ms', '>=', from)
-    .orderBy('created_at_ms')
+    .select(['id', 'created_at_ms'])
+    .orderBy('id', 'desc')
     .limit(1)
-    .offset(rowsPerSlice)
-    .executeTakeFirst();
-  if (!row) return undefined;
-  return row.created_at_ms > from ? row.created_at_ms : from + 1n;
+    .offset(rowsPerSlice - 1);
+  if (before !== undefined) query = query.where('id', '<', before);
+  return query.executeTakeFirst();
 }
 
-async function readSlice(db: Database, from: bigint, to: bigint | undefined): Promise<TrafficRow[]> {
+async function readSlice(
+  db: Database,
+  since: bigint,
+  { from, before }: { from: string | undefined; before: string | undefined },
+): Promise<TrafficRow[]> {
   let query = db
     .selectFrom('ledger')
     .select([
@@ -140,14 +146,15 @@ async function readSlice(db: Database, from: bigint, to: bigint | undefined): Pr
       sql<bigint>`cast(sum(input_cost_nano_usd) as bigint)`.as('inputCostNanoUsd'),
       sql<bigint>`cast(sum(input_tokens) as bigint)`.as('inputTokens'),
     ])
-    .where('created_at_ms', '>=', from)
+    .where('created_at_ms', '>=', since)
     .where('model', 'is not', null)
     .where('priced', '=', 1n)
     .where('outcome', 'in', ['completed', 'incomplete'])
     .where((row) => row.or([row('router', 'is', null), row('router', '!=', 'router/bodybuilder')])) // whose answers are free
     .groupBy(['task', 'model'])
     .$narrowType<{ model: string }>();
-  if (to !== undefined) query = query.where('created_at_ms', '<', to);
+  if (from !== undefined) query = query.where('id', '>=', from);
+  if (before !== undefined) query = query.where('id', '<', before);
   return (await query.execute()).map((row) => ({ ...row, answers: readNumber(row.answers) }));
 }
 
