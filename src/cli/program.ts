@@ -3,6 +3,7 @@ import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { findNearest } from '../config/nearest.ts';
 import type { ExplainOptions } from './explain.ts';
 import type { CreateKeyOptions } from './keys.ts';
+import type { ListModelsOptions } from './models.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
@@ -170,6 +171,25 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       const { disableKey } = await import('./keys.ts');
       await disableKey(terminal, readConfig(options), wanted);
     });
+
+  const models = program.command('models').description('list models; fetch a newer list of them');
+  models.addHelpText('after', modelsExamples);
+  withSources(models.command('list', { isDefault: true }))
+    .description('list the models that can be asked; what "headgate models" alone does')
+    .argument('[query]', 'text in the slug, the name or the providers')
+    .option('--all', 'also those that no configured provider has')
+    .option('--json', 'as a JSON list')
+    .addHelpText('after', modelsExamples)
+    .action(async (query: string | undefined, options: SourceOptions & ListModelsOptions) => {
+      const { listModels } = await import('./models.ts');
+      await listModels(terminal, load(options), query, options);
+    });
+  command(models, 'refresh', 'fetch a public list of models and prices into the data folder', modelsExamples)
+    .option('--from <url>', 'address of the list (https://models.dev/api.json)')
+    .action(async (options: SourceOptions & { from?: string }) => {
+      const { refreshModels } = await import('./models.ts');
+      await refreshModels(terminal, load(options), options);
+    });
   return program;
 }
 
@@ -229,3 +249,12 @@ Examples:
   $ headgate keys create --management --name admin
   $ headgate keys list
   $ headgate keys disable app`;
+
+const modelsExamples = `
+Examples:
+  $ headgate models
+  $ headgate models claude --json
+  $ headgate models --all 'gpt mini'
+  $ headgate models refresh
+
+Nothing is fetched but by "refresh". A running gateway takes its file over at the next reload (SIGHUP) or start.`;

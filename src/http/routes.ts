@@ -15,8 +15,8 @@ declare module 'fastify' {
   }
 }
 
-/** Who may call a route. `nobody`: no key is asked for. */
-export type Permission = 'nobody' | 'inference';
+/** Who may call a route. `nobody`: no key is asked for. `any`: an inference key or a management key. */
+export type Permission = 'nobody' | 'inference' | 'any';
 
 /** One row of the table of routes. */
 export interface Route {
@@ -33,6 +33,11 @@ export interface Route {
 export interface Handlers {
   createResponse: Route['handler'];
   findGeneration: Route['handler'];
+  listModels: Route['handler'];
+  countModels: Route['handler'];
+  findModel: Route['handler'];
+  listEndpoints: Route['handler'];
+  listProviders: Route['handler'];
   health: Route['handler'];
   ready: Route['handler'];
 }
@@ -42,6 +47,17 @@ export function listRoutes(handlers: Handlers): Route[] {
   return [
     { method: 'POST', path: '/api/v1/responses', permission: 'inference', handler: handlers.createResponse },
     { method: 'GET', path: '/api/v1/generation', permission: 'inference', handler: handlers.findGeneration },
+    { method: 'GET', path: '/api/v1/models', permission: 'any', handler: handlers.listModels },
+    { method: 'GET', path: '/api/v1/models/user', permission: 'any', handler: handlers.listModels },
+    { method: 'GET', path: '/api/v1/models/count', permission: 'any', handler: handlers.countModels },
+    { method: 'GET', path: '/api/v1/model/*', permission: 'any', handler: handlers.findModel },
+    {
+      method: 'GET',
+      path: '/api/v1/models/:author/:slug/endpoints',
+      permission: 'any',
+      handler: handlers.listEndpoints,
+    },
+    { method: 'GET', path: '/api/v1/providers', permission: 'any', handler: handlers.listProviders },
     { method: 'GET', path: '/health', permission: 'nobody', handler: handlers.health },
     { method: 'GET', path: '/ready', permission: 'nobody', handler: handlers.ready },
   ];
@@ -51,4 +67,5 @@ export function listRoutes(handlers: Handlers): Route[] {
 export const admitted: Record<Permission, readonly KeyKind[]> = {
   nobody: [],
   inference: ['member', 'organization'],
+  any: ['member', 'organization', 'management'],
 };

@@ -1,0 +1,213 @@
+import { type Issue, invalidRequest } from '../../domain/errors.ts';
+import { perMillionTokens } from '../../metering/price.ts';
+import type { HealthFigures } from '../../routing/health.ts';
+import { isMeant } from '../../routing/preferences.ts';
+import type { ModelRow } from './rows.ts';
+import { inputModalities, outputModalities, parameterNames } from './write-model.ts';
+
+/** Ways to sort the list. There is no record of popularity that spans models, so `most-popular` is `newest`. */
+export const sorts = [
+  ...(['newest', 'most-popular', 'pricing-low-to-high', 'pricing-high-to-low', 'context-high-to-low'] as const),
+  ...(['throughput-high-to-low', 'latency-low-to-high'] as const),
+] as const;
+export type Sort = (typeof sorts)[number];
+
+/** What `GET /models` was asked for. Texts are in lower case; an empty list asks for nothing. */
+export interface ModelQuery {
+  /** Each must stand in the slug, the name or the description. */
+  words: readonly string[];
+  /** All of them. */
+  parameters: readonly string[];
+  /** All of them. */
+  input: readonly string[];
+  /** Any of them; undefined: whatever it makes. */
+  output: readonly string[] | undefined;
+  /** Tokens, at least. */
+  context: number | undefined;
+  /** Nano-dollars per million tokens of input. A row without a known price is neither above nor below. */
+  minPrice: number | undefined;
+  maxPrice: number | undefined;
+  /** Any of them, as `provider.only` names them. */
+  providers: readonly string[];
+  /** Any of them: what stands before the slash. */
+  authors: readonly string[];
+  sort: Sort;
+  offset: number | undefined;
+  limit: number | undefined;
+}
+
+const DEFAULT_LIMIT = 500;
+const MAX_LIMIT = 1000;
+
+/**
+ * Reads the query of `GET /models`. A parameter that we do not know, and one that is empty, says nothing.
+ *
+ * @param query as Fastify reads it: a text, or several where the parameter stands more than once
+ * @throws {GatewayError} `invalid_request` that names each parameter, its value and what it may be
+ */
+export function readModelQuery(query: Readonly<Record<string, unknown>>): ModelQuery {
+  const issues: Issue[] = [];
+  const refuse = (path: string, value: string, rule: string): undefined => {
+    issues.push({ path, message: `"${value.slice(0, 100)}" is not ${rule}.` });
+  };
+  const readText = (name: string): string | undefined => {
+    const value = query[name];
+    if (Array.isArray(value)) return refuse(name, value.join(', '), 'one value: it stands more than once');
+    const text = typeof value === 'string' ? value.trim() : '';
+    return text === '' ? undefined : text;
+  };
+  const readList = (name: string, known?: readonly string[]): string[] => {
+    const texts = [query[name] ?? ''].flat().map(String).join(',').toLowerCase().split(',');
+    const list = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ''))];
+    const wrong = known && list.find((text) => !known.includes(text));
+    if (wrong !== undefined) refuse(name, wrong, `one of ${known!.join(', ')}`);
+    return list;
+  };
+  const readInteger = (name: string, least: number, most = Number.MAX_SAFE_INTEGER): number | undefined => {
+    const text = readText(name);
+    if (text === undefined) return undefined;
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    return refuse(name, text, `an integer from ${least} to ${most}`);
+  };
+  const readPrice = (name: string): number | undefined => {
+    const text = readText(name);
+    if (text === undefined) return undefined;
+    const value = /^(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= 0 && value <= 1e6) return perMillionTokens(value);
+    return refuse(name, text, 'a number from 0 to 1000000, USD per million tokens of input');
+  };
+  const readSort = (): Sort => {
+    const text = readText('sort')?.toLowerCase() ?? 'newest';
+    const found = sorts.find((sort) => sort === text);
+    if (!found) refuse('sort', text, `one of ${sorts.join(', ')}`);
+    return found ?? 'newest';
+  };
+
+  const output = readList('output_modalities', ['all', ...outputModalities]);
+  const read: ModelQuery = {
+    words: readText('q')?.toLowerCase().split(/\s+/) ?? [],
+    parameters: readList('supported_parameters', parameterNames),
+    input: readList('input_modalities', inputModalities),
+    output: output.includes('all') ? undefined : output.length === 0 ? ['text'] : output,
+    context: readInteger('context', 1),
+    minPrice: readPrice('min_price'),
+    maxPrice: readPrice('max_price'),
+    providers: readList('providers'),
+    authors: readList('model_authors'),
+    sort: readSort(),
+    offset: readInteger('offset', 0),
+    limit: readInteger('limit', 1, MAX_LIMIT),
+  };
+  if (issues.length > 0) throw invalidRequest(issues);
+  return read;
+}
+
+/** The rows that a query asks for, in their order. */
+export function filterRows(rows: readonly ModelRow[], query: ModelQuery): ModelRow[] {
+  const { words, parameters, input, output, context, minPrice, maxPrice, providers, authors } = query;
+  return rows.filter((row) => {
+    const price = row.top?.pricing?.promptNanoUsdPerMillion;
+    return (
+      (words.length === 0 || hasWords(row, words)) &&
+      parameters.every((name) => row.parameters.includes(name)) &&
+      input.every((modality) => row.input.includes(modality)) &&
+      (output === undefined || output.some((modality) => row.output.includes(modality))) &&
+      (context === undefined || (row.contextLength ?? 0) >= context) &&
+      (minPrice === undefined || (price !== undefined && price >= minPrice)) &&
+      (maxPrice === undefined || (price !== undefined && price <= maxPrice)) &&
+      (providers.length === 0 ||
+        row.endpoints.some((endpoint) => providers.some((entry) => isMeant(entry, endpoint)))) &&
+      (authors.length === 0 || authors.includes(authorOf(row)))
+    );
+  });
+}
+
+function hasWords({ model }: ModelRow, words: readonly string[]): boolean {
+  const text = `${model.id}\n${model.canonicalSlug}\n${model.name}\n${model.description ?? ''}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+/** `openai`, also of `~openai/gpt-latest`. */
+const authorOf = ({ model: { id } }: ModelRow): string => id.toLowerCase().replace(/^~/, '').split('/', 1)[0]!;
+
+type ReadFigures = (endpointId: string) => Pick<HealthFigures, 'latency30m' | 'throughput30m'>;
+
+/**
+ * Sorts rows. What has no figure to sort by comes last whichever way it is sorted; equals keep the newest first, then
+ * the order of their slugs.
+ *
+ * @param figures of an endpoint; the best endpoint of a row counts, by its median of the last 30 minutes
+ */
+export function sortRows(rows: readonly ModelRow[], sort: Sort, figures: ReadFigures): ModelRow[] {
+  const ranked = rows.map((row) => ({ row, ranks: ranksOf(row, sort, figures) }));
+  ranked.sort((a, b) => {
+    for (const [index, rank] of a.ranks.entries()) {
+      const other = b.ranks[index]!;
+      if (rank !== other) return rank < other ? -1 : 1;
+    }
+    const [first, second] = [a.row.model, b.row.model];
+    return second.created - first.created || (first.id < second.id ? -1 : Number(first.id > second.id));
+  });
+  return ranked.map(({ row }) => row);
+}
+
+/** Numbers to sort by, the smallest first. */
+function ranksOf(row: ModelRow, sort: Sort, figures: ReadFigures): number[] {
+  const last = Number.POSITIVE_INFINITY;
+  const pricing = row.top?.pricing;
+  const { promptNanoUsdPerMillion: prompt, completionNanoUsdPerMillion: completion } = pricing ?? {};
+  const best = (read: (found: ReturnType<ReadFigures>) => number | undefined): number =>
+    Math.min(...row.endpoints.map(({ id }) => read(figures(id)) ?? last));
+  switch (sort) {
+    case 'newest':
+    case 'most-popular':
+      return [];
+    case 'pricing-low-to-high':
+      return [prompt ?? last, completion ?? last];
+    case 'pricing-high-to-low':
+      return [prompt === undefined ? last : -prompt, completion === undefined ? last : -completion];
+    case 'context-high-to-low':
+      return [row.contextLength === undefined ? last : -row.contextLength];
+    case 'throughput-high-to-low':
+      return [best(({ throughput30m }) => (throughput30m ? -throughput30m.p50 : undefined))];
+    case 'latency-low-to-high':
+      return [best(({ latency30m }) => latency30m?.p50)];
+  }
+}
+
+/**
+ * Cuts the page out of a sorted list. Who names neither `offset` nor `limit` gets all of it.
+ *
+ * @returns `next`: where the next page begins and how long it is; null when there is none
+ */
+export function cutPage<Row>(
+  rows: readonly Row[],
+  { offset, limit }: Pick<ModelQuery, 'offset' | 'limit'>,
+): { page: readonly Row[]; next: { offset: number; limit: number } | null } {
+  if (offset === undefined && limit === undefined) return { page: rows, next: null };
+  const [start, length] = [offset ?? 0, limit ?? DEFAULT_LIMIT];
+  const end = start + length;
+  return { page: rows.slice(start, end), next: end < rows.length ? { offset: end, limit: length } : null };
+}
+
+const filterNames = [
+  ...['q', 'supported_parameters', 'input_modalities', 'output_modalities', 'context', 'min_price', 'max_price'],
+  ...['providers', 'model_authors', 'sort'],
+];
+
+/** The address of the next page: the same query, further on. Relative to the host, as the caller knows it. */
+export function writeNextLink(
+  path: string,
+  query: Readonly<Record<string, unknown>>,
+  next: { offset: number; limit: number } | null,
+): string | null {
+  if (!next) return null;
+  const written = new URLSearchParams();
+  for (const name of filterNames) {
+    for (const value of [query[name] ?? []].flat()) written.append(name, String(value));
+  }
+  written.set('offset', String(next.offset));
+  written.set('limit', String(next.limit));
+  return `${path}?${written}`;
+}

@@ -1,0 +1,157 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { parseSlug, type Slug, withoutVariant } from '../../catalog/slug.ts';
+import type { Caller } from '../../domain/caller.ts';
+import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { Health } from '../../routing/health.ts';
+import { noEndpoints } from '../../routing/refusals.ts';
+import type { LatestAlias } from '../../routing/routers/router.ts';
+import { cutPage, filterRows, type ModelQuery, readModelQuery, sortRows, writeNextLink } from './filters.ts';
+import { describeRow, listRows, type ModelRow, mayUse } from './rows.ts';
+import { writeEndpoint } from './write-endpoint.ts';
+import { writeArchitecture, writeModel } from './write-model.ts';
+
+/** What the catalogue's routes look at. All of it may change while the gateway runs, hence the functions. */
+export interface ModelsParts {
+  catalog: () => Catalog;
+  health: Pick<Health, 'figures' | 'view'>;
+  /** The operator's aliases and the built-in ones. */
+  latest: () => readonly LatestAlias[];
+  /** In the order of the configuration. */
+  providers: () => readonly { readonly id: string; readonly name: string }[];
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/**
+ * The catalogue as callers see it: what the gateway can serve now, for this very caller.
+ *
+ * @see platform.md section 7 "Catalog", routing.md section 14.5
+ */
+export function createModelsHandlers(
+  parts: ModelsParts,
+): Record<'listModels' | 'countModels' | 'findModel' | 'listEndpoints' | 'listProviders', Handler> {
+  const { catalog, health, latest, providers } = parts;
+  const rowsFor = (caller: Caller): ModelRow[] => listRows(catalog(), latest(), caller);
+  const listed = (caller: Caller, query: ModelQuery): ModelRow[] =>
+    filterRows(
+      rowsFor(caller).filter(({ model }) => !model.hidden),
+      query,
+    );
+  const find = (slug: string, caller: Caller): ModelRow | undefined => {
+    const id = catalog().findModel(slug)?.id ?? slug.toLowerCase();
+    return rowsFor(caller).find(({ model }) => model.id === id);
+  };
+
+  return {
+    /** `GET /models` and `GET /models/user`: the first is already cut to what the caller may use. */
+    async listModels(request) {
+      const given = request.query as Record<string, unknown>; // Fastify's reading of a query string
+      const query = readModelQuery(given);
+      const rows = sortRows(listed(request.caller!, query), query.sort, (id) => health.figures(id));
+      const { page, next } = cutPage(rows, query);
+      return {
+        data: page.map(writeModel),
+        total_count: rows.length,
+        links: { next: writeNextLink(request.routeOptions.url ?? '/api/v1/models', given, next) },
+      };
+    },
+
+    /** `GET /models/count`: as many as `GET /models` has rows under the same filters. */
+    async countModels(request) {
+      const query = readModelQuery(request.query as Record<string, unknown>); // Fastify's reading of a query string
+      return { data: { count: listed(request.caller!, query).length } };
+    },
+
+    /** `GET /model/{author}/{slug}`. */
+    async findModel(request) {
+      const { '*': named } = request.params as { '*': string }; // as the route says
+      const slug = parseSlug(named);
+      const row = find(slug.model, request.caller!);
+      if (!row) throw notFound(slug, request.caller!);
+      return { data: writeModel(row) };
+    },
+
+    /** `GET /models/{author}/{slug}/endpoints`. */
+    async listEndpoints(request) {
+      const { author, slug: rest } = request.params as { author: string; slug: string }; // as the route says
+      const slug = parseSlug(`${author}/${rest}`);
+      const caller = request.caller!;
+      const row = find(slug.model, caller) ?? findBeyondList(slug, caller);
+      const { model, aliasTarget } = row;
+      const served = aliasTarget ? { ...model, id: aliasTarget.slug, name: aliasTarget.name } : model;
+      return {
+        data: {
+          id: model.id,
+          name: model.name,
+          created: model.created,
+          description: model.description ?? '',
+          architecture: writeArchitecture(row, row.isRouter ? 'Router' : undefined),
+          endpoints: row.endpoints.map((endpoint) => writeEndpoint(endpoint, served, health)),
+        },
+      };
+    },
+
+    /** `GET /providers`: those with an endpoint that the caller may use. */
+    async listProviders(request) {
+      const used = new Set<string>();
+      for (const endpoint of catalog().endpoints) {
+        if (mayUse(endpoint, request.caller!)) used.add(endpoint.provider.id);
+      }
+      return {
+        data: providers()
+          .filter(({ id }) => used.has(id))
+          .map(({ id, name }) => ({ name, slug: id, ...unknownOfProvider })),
+      };
+    },
+  };
+
+  /**
+   * A slug that is not in the list: a variant that its model does not have gives no endpoints, and never those of the
+   * model (section 2, rule 2); any other is carried by a wildcard, or by nobody.
+   */
+  function findBeyondList(slug: Slug, caller: Caller): ModelRow {
+    const base = slug.variant === undefined ? undefined : find(withoutVariant(slug), caller);
+    if (base) return { ...base, model: { ...base.model, id: slug.model }, endpoints: [] };
+    const endpoints = findUsable(slug, caller);
+    if (endpoints.length === 0) throw notFound(slug, caller);
+    return describeRow(catalog().findKnown(slug.model)?.model ?? nameless(slug.model, endpoints[0]!), endpoints);
+  }
+
+  function findUsable({ model }: Slug, caller: Caller): EndpointFacts[] {
+    return catalog()
+      .find(model)
+      .filter((endpoint) => mayUse(endpoint, caller));
+  }
+
+  /** @returns a 404 that says why: no such variant, passed on but not known, no such provider here, no such name */
+  function notFound(slug: Slug, caller: Caller): GatewayError {
+    const base = withoutVariant(slug);
+    if (slug.variant !== undefined && find(base, caller)) return noEndpoints(slug.model, slug.variant);
+    const shown = slug.model.slice(0, 200);
+    const [usable] = findUsable(slug, caller);
+    if (usable) {
+      const why = `${usable.provider.name} passes on every name of its shape, so it may answer all the same`;
+      return new GatewayError('not_found', `${shown} is not in the catalogue; ${why}.`);
+    }
+    const known = catalog().findKnown(base);
+    if (known) return noEndpoints(slug.model, undefined, known.providers);
+    return new GatewayError('not_found', `There is no model ${shown} here; GET /api/v1/models lists those there are.`);
+  }
+}
+
+/** What the interface has a field for and the configuration does not say. */
+const unknownOfProvider = {
+  privacy_policy_url: null,
+  terms_of_service_url: null,
+  status_page_url: null,
+  headquarters: null,
+  datacenters: null,
+};
+
+/** A model of which nobody knows more than its slug. */
+const nameless = (id: string, { contextLength, maxOutputTokens }: EndpointFacts): Model => ({
+  ...{ id, canonicalSlug: id, name: id, created: 0, contextLength, maxOutputTokens },
+  ...{ input: ['text'], output: ['text'], parameters: [] },
+});

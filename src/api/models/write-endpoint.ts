@@ -1,0 +1,58 @@
+import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
+import type { Health, HealthView } from '../../routing/health.ts';
+import { listParameters } from './rows.ts';
+import { keepKnown, parameterNames, writePricing, writeQuantization } from './write-model.ts';
+
+/** Normal, degraded, down. @see routing.md section 14.2 */
+type EndpointStatus = 0 | -1 | -2;
+
+/**
+ * An endpoint as `GET /models/{author}/{slug}/endpoints` shows it. `context_length` is 0 when nobody knows it, since
+ * the interface has no null there; the booleans are false also when nobody said.
+ *
+ * @see routing.md section 14.2
+ */
+export function writeEndpoint(
+  endpoint: EndpointFacts,
+  model: Model,
+  health: Pick<Health, 'figures' | 'view'>,
+): Record<string, unknown> {
+  const { provider, tag, pricing } = endpoint;
+  const figures = health.figures(endpoint.id);
+  const parameters = keepKnown(listParameters(endpoint) ?? [], parameterNames);
+  const takesChoice = parameters.includes('tool_choice');
+  return {
+    name: `${provider.name} | ${model.id}`,
+    model_id: model.id,
+    model_name: model.name,
+    provider_name: provider.name,
+    tag,
+    context_length: endpoint.contextLength ?? model.contextLength ?? 0,
+    max_completion_tokens: endpoint.maxOutputTokens ?? null,
+    max_prompt_tokens: endpoint.maxPromptTokens ?? null,
+    quantization: writeQuantization(endpoint),
+    status: readStatus(health.view(endpoint)),
+    supported_parameters: parameters,
+    pricing: writePricing(pricing),
+    uptime_last_5m: figures.uptime5m,
+    uptime_last_30m: figures.uptime30m,
+    uptime_last_1d: figures.uptime1d,
+    latency_last_30m: figures.latency30m,
+    throughput_last_30m: figures.throughput30m,
+    supports_implicit_caching: pricing?.cacheReadNanoUsdPerMillion !== undefined,
+    supports_tool_choice: {
+      auto: takesChoice || parameters.includes('tools'),
+      none: takesChoice,
+      required: takesChoice,
+      function: takesChoice,
+    },
+  };
+}
+
+/** As routing sees it: one in an outage is tried last, like one that is down. @see routing.md section 9 */
+export function readStatus(view: Pick<HealthView, 'isStable' | 'uptime'> | undefined): EndpointStatus {
+  if (!view) return 0; // nobody has asked it yet
+  const { isStable, uptime } = view;
+  if (!isStable || (uptime !== null && uptime < 80)) return -2;
+  return uptime === null || uptime >= 95 ? 0 : -1;
+}
