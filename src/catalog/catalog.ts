@@ -16,6 +16,8 @@ export interface Catalog {
   findKnown(slug: string): { model: Model; providers: readonly string[] } | undefined;
   /** Those that an endpoint carries, hidden ones included. */
   readonly models: readonly Model[];
+  /** What routers choose from: visible, and no simulator unless there is nothing else. */
+  readonly choices: readonly Model[];
   /** Wildcards included. */
   readonly endpoints: readonly Endpoint[];
 }
@@ -71,9 +73,13 @@ export function createCatalog(
     return found;
   }
 
+  const visible = [...models.values()].filter(({ hidden }) => !hidden);
+  const real = visible.filter(({ simulated }) => !simulated);
+
   return {
     endpoints,
     models: [...models.values()],
+    choices: real.length > 0 ? real : visible,
     find(slug) {
       const known = remembered.get(slug);
       if (known) return known;

@@ -22,6 +22,7 @@ export function describeModel(record: ModelRecord): Model {
     ...(record.hugging_face_id === undefined ? undefined : { huggingFaceId: record.hugging_face_id }),
     ...(record.distillable === undefined ? undefined : { distillable: record.distillable }),
     ...(record.coding_score === undefined ? undefined : { codingScore: record.coding_score }),
+    ...(record.simulated === undefined ? undefined : { simulated: record.simulated }),
     ...(record.hidden === undefined ? undefined : { hidden: record.hidden }),
   };
 }

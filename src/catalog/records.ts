@@ -52,6 +52,8 @@ export const modelRecord = closed({
   license: Type.Optional(text()),
   distillable: Type.Optional(Type.Boolean()),
   coding_score: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+  /** A program that stands in for a model: routers choose it only where there is nothing else. */
+  simulated: Type.Optional(Type.Boolean()),
   hidden: Type.Optional(Type.Boolean()),
   source: Type.Optional(text()),
   as_of: Type.Optional(date()),

@@ -97,6 +97,8 @@ export interface Model {
   readonly distillable?: boolean;
   /** Solved share of a public coding benchmark as a percentile of the models that were measured, 0 to 100. */
   readonly codingScore?: number;
+  /** A program that stands in for a model: routers choose it only where there is nothing else. */
+  readonly simulated?: boolean;
   /** Not listed and no target of an alias. */
   readonly hidden?: boolean;
 }

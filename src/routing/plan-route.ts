@@ -47,6 +47,7 @@ export interface RoutingWorld<E extends EndpointFacts> {
     findModel(slug: string): Model | undefined;
     findKnown(slug: string): { model: Model; providers: readonly string[] } | undefined;
     readonly models: readonly Model[];
+    readonly choices: readonly Model[];
   };
   health: Pick<Health, 'view'>;
   sticky: StickyMemory;

@@ -13,6 +13,9 @@ export const namesOf = (definition: string): string[] =>
 
 export type Fields = Record<string, unknown>;
 
+/** Names of subagents that were given out. */
+let workers = 0;
+
 /**
  * What a shape allows and a rule of the pages forbids: the strict shapes state no rule between fields. Each entry mends
  * a generated object so that only its shape is left to judge; together they are the list of where we are stricter.
@@ -32,7 +35,7 @@ const rules: ((fields: Fields) => void)[] = [
   (tool) => {
     if (tool.type !== 'router:subagent' || typeof tool.parameters !== 'object') return;
     const parameters = tool.parameters as Fields;
-    parameters.name = 'worker';
+    parameters.name = `worker-${workers++}`; // names are unique
     delete parameters.inherited_function_names; // must be functions of the request
     if ('tools' in parameters) parameters.tools = [{ type: 'router:files' }]; // server tools only
   },

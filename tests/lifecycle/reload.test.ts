@@ -113,7 +113,7 @@ describe('a reload', () => {
         ],
       },
     });
-    const answer = gateway.post({ model: 'up/m', input: 'hi' });
+    const answer = gateway.post({ model: 'up/m', input: 'hi', provider: { order: ['a', 'b'] } });
     await first.nextRequest();
     writeConfig(gateway.folder, { providers: simulator('new/model') });
     await expect.poll(() => status(gateway, 'new/model')).toBe(200);

@@ -83,11 +83,11 @@ function findPinned(input: readonly InputItem[]): string | undefined {
 
 /** Models that neither the caller nor the operator forbids and that can do what is asked, the cheapest first. */
 function listPermitted({ world, needs, isRoutable }: RouterAsk, { allowed, excluded }: Settled): Model[] {
-  const { models } = world.catalog;
+  const { choices: models } = world.catalog;
   const isAllowed = allowed && allowed.length > 0 ? matchModels(allowed, models) : undefined;
   const isExcluded = excluded && excluded.length > 0 ? matchModels(excluded, models) : undefined;
-  const permitted = models.filter(({ id, output, hidden }) => {
-    if (hidden || !output.includes('text')) return false;
+  const permitted = models.filter(({ id, output }) => {
+    if (!output.includes('text')) return false;
     if (isExcluded?.has(id) || (isAllowed && !isAllowed.has(id))) return false;
     if (!isRoutable(id)) return false;
     return !needs.hasTools || world.catalog.find(id).some((endpoint) => supports(endpoint, 'tools') !== false);

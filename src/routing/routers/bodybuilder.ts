@@ -20,7 +20,7 @@ export const bodybuilder: Router = {
         'No model of this gateway can write request bodies; name one in routers.bodybuilder.model.',
       );
     }
-    const slugs = ask.world.catalog.models.filter(({ hidden }) => !hidden).map(({ id }) => id);
+    const slugs = ask.world.catalog.choices.map(({ id }) => id);
     return {
       strategy: 'bodybuilder',
       models: [model],
@@ -35,8 +35,8 @@ export const bodybuilder: Router = {
 function findCheapest({ world, isRoutable }: RouterAsk): string | undefined {
   const priceOf = (endpoints: readonly EndpointFacts[]) =>
     Math.min(...endpoints.map(({ pricing }) => blendedPrice(pricing) ?? Number.MAX_VALUE));
-  return world.catalog.models
-    .filter(({ id, output, hidden }) => !hidden && output.includes('text') && isRoutable(id))
+  return world.catalog.choices
+    .filter(({ id, output }) => output.includes('text') && isRoutable(id))
     .map(({ id }) => ({ id, endpoints: world.catalog.find(id) }))
     .filter(({ endpoints }) => endpoints.some((endpoint) => supports(endpoint, 'structured_outputs') !== false))
     .toSorted((a, b) => priceOf(a.endpoints) - priceOf(b.endpoints))

@@ -11,9 +11,9 @@ export const free: Router = {
   takes: (slug) => slug === 'router/free',
   plan({ needs, remembered, world, isRoutable }) {
     const hard = needs.parameters.filter((name) => name === 'tools' || name === 'structured_outputs');
-    const pool = world.catalog.models
-      .filter(({ id, output, hidden }) => {
-        if (hidden || !output.includes('text') || !isRoutable(id)) return false;
+    const pool = world.catalog.choices
+      .filter(({ id, output }) => {
+        if (!output.includes('text') || !isRoutable(id)) return false;
         const endpoints = world.catalog.find(id).filter(({ pricing }) => isFree(pricing));
         return endpoints.some((endpoint) => hard.every((name) => supports(endpoint, name) !== false));
       })

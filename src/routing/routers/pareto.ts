@@ -53,7 +53,7 @@ export const pareto: Router = {
 };
 
 function listCandidates({ settings, world, isRoutable }: RouterAsk, source: 'prompt' | 'weighted_avg'): Candidate[] {
-  const known = settings.pareto.models ?? world.catalog.models.flatMap(listScored);
+  const known = settings.pareto.models ?? world.catalog.choices.flatMap(listScored);
   return known
     .filter(({ slug }) => isRoutable(slug))
     .map(({ slug: model, codingScore: score }) => {
@@ -64,8 +64,8 @@ function listCandidates({ settings, world, isRoutable }: RouterAsk, source: 'pro
     });
 }
 
-const listScored = ({ id, codingScore, hidden }: { id: string; codingScore?: number; hidden?: boolean }) =>
-  codingScore === undefined || hidden ? [] : [{ slug: id, codingScore }];
+const listScored = ({ id, codingScore }: { id: string; codingScore?: number }) =>
+  codingScore === undefined ? [] : [{ slug: id, codingScore }];
 
 function leastPrice(prices: readonly (number | undefined)[]): number | undefined {
   const known = prices.filter((price) => price !== undefined);

@@ -28,7 +28,11 @@ export interface RouterAsk {
 
 /** What routers see of the world; planning sees more. */
 export interface RouterWorld {
-  catalog: { find(slug: string): readonly EndpointFacts[]; readonly models: readonly Model[] };
+  catalog: {
+    find(slug: string): readonly EndpointFacts[];
+    readonly models: readonly Model[];
+    readonly choices: readonly Model[];
+  };
   health: { view(endpoint: EndpointFacts): { throughput(percentile: 'p50'): number | undefined } | undefined };
   random: () => number;
 }
