@@ -111,7 +111,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
   );
   held.defer(access.close);
 
-  const health = new Health();
+  const health = new Health(Date.now, config.routing.outage_ms);
   const sticky = new StickyMemory(() => config.routing.sticky_ms);
   const makeWorld = () => ({
     catalog: built.catalog,

@@ -405,6 +405,12 @@ export const configSchema = Type.Object({
       maximum: 100,
       default: 12,
     }),
+    outage_ms: milliseconds(
+      'How long an endpoint that fails time and again is asked last; over once it has been quiet for so long.',
+      30_000,
+      100,
+      { restart: true },
+    ),
     sticky_ms: milliseconds(
       'How long a session goes back to the endpoint that served it; each success starts it anew. 0: never.',
       600_000,

@@ -45,6 +45,8 @@ export interface AttemptOutcome {
 const MOST_ENDPOINTS = 2_000;
 const SAMPLES = 256;
 const OUTAGE_MS = 30_000;
+/** Parts of that time that failures are counted in. */
+const OUTAGE_SLICES = 30;
 const LEAST_ERRORS = 3;
 const MINUTE = 60_000;
 const LEAST_REQUESTS = 100;
@@ -68,9 +70,12 @@ export function isEndpointFault(error: GatewayError): boolean {
 export class Health {
   private readonly endpoints = new Map<string, EndpointHealth>();
   private readonly now: () => number;
+  private readonly outageMs: number;
 
-  constructor(now: () => number = Date.now) {
+  /** @param outageMs how long an outage is looked at, and lasts */
+  constructor(now: () => number = Date.now, outageMs = OUTAGE_MS) {
     this.now = now;
+    this.outageMs = outageMs;
   }
 
   /** Bound, since it is handed on. */
@@ -82,7 +87,7 @@ export class Health {
   record(id: string, outcome: AttemptOutcome): void {
     let known = this.endpoints.get(id);
     if (!known) {
-      known = new EndpointHealth();
+      known = new EndpointHealth(this.outageMs);
       if (this.endpoints.size >= MOST_ENDPOINTS) this.endpoints.delete(this.endpoints.keys().next().value!);
       this.endpoints.set(id, known);
     }
@@ -107,7 +112,7 @@ const OK = 0;
 const FAULT = 1;
 
 class EndpointHealth {
-  readonly outage = new RollingCounts(1000, OUTAGE_MS / 1000, 2);
+  readonly outage: RollingCounts;
   readonly fiveMinutes = new RollingCounts(10_000, 30, 2);
   readonly halfHour = new RollingCounts(MINUTE, 30, 2);
   readonly day = new RollingCounts(30 * MINUTE, 48, 2);
@@ -119,6 +124,12 @@ class EndpointHealth {
   private lastFaultAtMs = Number.NEGATIVE_INFINITY;
   /** A provider that says when to come back is left alone until then. */
   private restsUntilMs = 0;
+  private readonly outageMs: number;
+
+  constructor(outageMs: number) {
+    this.outageMs = outageMs;
+    this.outage = new RollingCounts(outageMs / OUTAGE_SLICES, OUTAGE_SLICES, 2);
+  }
 
   record({ atMs, error, firstOutputMs, durationMs, outputTokens = 0, toolCalls = 'none' }: AttemptOutcome): void {
     if (error) {
@@ -143,7 +154,7 @@ class EndpointHealth {
   /** Three faults in a row, or most of the last 30 seconds' requests and at least three; over once 30 seconds are quiet. */
   isStable(nowMs: number): boolean {
     if (nowMs < this.restsUntilMs) return false;
-    if (nowMs - this.lastFaultAtMs >= OUTAGE_MS) return true;
+    if (nowMs - this.lastFaultAtMs >= this.outageMs) return true;
     if (this.faultsInARow >= LEAST_ERRORS) return false;
     const [answered = 0, faults = 0] = this.outage.sums(nowMs);
     return faults < LEAST_ERRORS || faults <= answered;

@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { json, sse, stallBeforeHeaders } from '../../src/testing/answers.ts';
+import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { readStream, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+
+const OUTAGE_MS = 600;
+const CLIENTS = 24;
+
+let upstreams: ScriptedUpstream[];
+let gateway: TestGateway;
+beforeEach(async () => {
+  upstreams = await Promise.all(Array.from({ length: 5 }, () => startUpstream()));
+  gateway = await testGateway({
+    routing: { outage_ms: OUTAGE_MS },
+    providers: upstreams.map(({ url }, index) => ({
+      id: `p${index}`,
+      wire: 'openai-chat',
+      base_url: url,
+      timeouts: { first_byte_ms: 400 },
+      models: [{ model: 'acme/m', pricing: { prompt: 0.000001, completion: 0.000001 } }],
+    })),
+  });
+  for (const index of upstreams.keys()) mend(index);
+});
+afterEach(async () => {
+  await gateway.close();
+  await Promise.all(upstreams.map((upstream) => upstream.close()));
+});
+
+/** Answers with the question and its own number, in pieces when it is asked for a stream. */
+function mend(index: number): void {
+  upstreams[index]!.always((request) => answer(index, request));
+}
+
+function answer(index: number, { body }: ScriptedRequest) {
+  const { messages, stream } = body as { messages: { content: string }[]; stream?: boolean };
+  const pieces = [`${messages.at(-1)!.content} `, 'was answered ', `by p${index}.`];
+  const usage = { prompt_tokens: 1, completion_tokens: 3, total_tokens: 4 };
+  const head = { id: 'x', created: 1, model: 'm' };
+  if (!stream) {
+    const message = { role: 'assistant', content: pieces.join('') };
+    return json({ ...head, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }], usage });
+  }
+  const chunk = { ...head, object: 'chat.completion.chunk' };
+  return sse([
+    ...pieces.map((content) => ({ ...chunk, choices: [{ index: 0, delta: { content }, finish_reason: null }] })),
+    { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage },
+    '[DONE]',
+  ]);
+}
+
+interface Seen {
+  question: string;
+  status: string;
+  text: string;
+}
+
+let asked = 0;
+
+/** One request, buffered or streamed in turn; what its client saw. */
+async function ask(): Promise<Seen> {
+  const question = `Question ${asked++}`;
+  const body = { model: 'acme/m', input: question, stream: asked % 2 === 0 };
+  const read = await readStream(await gateway.post('/responses', body));
+  if (!body.stream) {
+    const response = JSON.parse(read.text) as {
+      status?: string;
+      output?: { content: { text: string }[] }[];
+      error?: object;
+    };
+    return { question, status: response.status ?? 'error', text: response.output?.[0]?.content[0]?.text ?? read.text };
+  }
+  const deltas = read.events.flatMap((event) => (event.type === 'response.output_text.delta' ? [event['delta']] : []));
+  const last = read.events.at(-1);
+  return { question, status: last?.type ?? read.text, text: deltas.join('') };
+}
+
+/** So many clients at once, each asking until it is enough. */
+async function load(count: number): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  let left = count;
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async () => {
+      while (left-- > 0) seen.push(await ask());
+    }),
+  );
+  return seen;
+}
+
+/** Whole, of one provider, and an answer to what was asked. */
+function expectWhole(seen: readonly Seen[]): void {
+  for (const { question, status, text } of seen) {
+    expect({ question, status }).toEqual({ question, status: expect.stringMatching(/^(?:response\.)?completed$/) });
+    expect(text).toMatch(new RegExp(`^${question} was answered by p\\d\\.$`));
+  }
+  expect(new Set(seen.map(({ question }) => question)).size).toBe(seen.length);
+}
+
+/** A stream that had begun when its provider died: the one failure that nobody can hide. It says so, and mixes nothing. */
+function wasCut({ question, status, text }: Seen): boolean {
+  return status === 'response.failed' && text !== '' && `${question} was answered by p0.`.startsWith(text);
+}
+
+const shareOf = (index: number, seen: readonly Seen[]): number =>
+  seen.filter(({ text }) => text.endsWith(`by p${index}.`)).length / seen.length;
+
+it('answers every request while three of five providers are dead, stuck or full, and asks them again when they are back', async () => {
+  const before = await load(120);
+  expectWhole(before);
+  for (const index of upstreams.keys()) expect(shareOf(index, before)).toBeGreaterThan(0);
+
+  const underWay = load(240);
+  await expect.poll(() => asked, { interval: 1 }).toBeGreaterThan(150);
+  await upstreams[0]!.down(); // with requests open there
+  upstreams[1]!.always(stallBeforeHeaders());
+  upstreams[2]!.always(json({ error: { message: 'Full.' } }, { status: 429, headers: { 'retry-after': '1' } }));
+  expectWhole((await underWay).filter((seen) => !wasCut(seen)));
+  const floods = upstreams[2]!.requests.length;
+  const during = await load(240);
+  expectWhole(during);
+  for (const index of [0, 1, 2]) expect(shareOf(index, during)).toBe(0);
+  // One that says when to come back is left alone until then; it is not asked by every request.
+  expect(upstreams[2]!.requests.length - floods).toBeLessThan(during.length / 2);
+
+  await upstreams[0]!.up();
+  for (const index of [1, 2]) mend(index);
+  await expect
+    .poll(
+      async () => {
+        const after = await load(60);
+        expectWhole(after);
+        return [0, 1, 2].every((index) => shareOf(index, after) > 0);
+      },
+      { timeout: 10_000, interval: OUTAGE_MS / 4 },
+    )
+    .toBe(true);
+}, 60_000);
