@@ -104,19 +104,26 @@ export function planRoute<E extends EndpointFacts>(
     sticky: (model: string) => session.find(routed[0] ? requested : model)?.endpoint,
   };
   const [first] = kept;
-  const endpoints = first!.ask.preferences.mixModels
+  const ordered = first!.ask.preferences.mixModels
     ? orderEndpoints(
         kept.flatMap((each) => each.endpoints),
         first!.ask,
         context,
       )
     : kept.flatMap((each) => orderEndpoints(each.endpoints, each.ask, context));
+  // A router may choose a model that the request names besides, and one model may come under two suffixes.
+  const endpoints = groups.length === 1 ? ordered : [...new Set(ordered)];
+  const left = cutFallbacks(endpoints, first!.ask.preferences, excluded);
+  if (left.length === 0) {
+    onRefused?.(emptyPlan(requested, routed, excluded));
+    throw nothingLeft(slugs, excluded, needs);
+  }
   const [choice] = routed;
   return {
     requested,
     strategy: choice && slugs.length === 1 ? choice.strategy : slugs.length > 1 ? 'fallback' : 'direct',
-    endpoints: cutFallbacks(endpoints, first!.ask.preferences),
-    excluded,
+    endpoints: left,
+    excluded: groups.length === 1 ? excluded : withoutTwins(excluded, endpoints),
     stages: routed.flatMap(({ stage }) => stage ?? []),
     session: session.isWorthKeeping(endpoints) ? { slug: choice ? requested : '', key: session.key } : undefined,
     isAlias: choice?.strategy === 'latest',
@@ -125,6 +132,16 @@ export function planRoute<E extends EndpointFacts>(
     router: choice && choice.strategy !== 'latest' ? requested.toLowerCase() : undefined,
     task: choice?.task,
   };
+}
+
+/** Each endpoint once, and none that is in the plan for another's sake. */
+function withoutTwins<E extends EndpointFacts>(excluded: readonly Excluded<E>[], kept: readonly E[]): Excluded<E>[] {
+  const told = new Set(kept);
+  return excluded.filter(({ endpoint }) => {
+    if (told.has(endpoint)) return false;
+    told.add(endpoint);
+    return true;
+  });
 }
 
 function emptyPlan<E extends EndpointFacts>(
@@ -241,11 +258,17 @@ function keepAllowed<E extends EndpointFacts>(
 function cutFallbacks<E extends EndpointFacts>(
   endpoints: readonly E[],
   { allowFallbacks, order }: Preferences,
+  excluded: Excluded<E>[],
 ): readonly E[] {
   if (allowFallbacks) return endpoints;
-  return order
-    ? endpoints.filter((endpoint) => order.some((entry) => isMeant(entry, endpoint)))
-    : endpoints.slice(0, 1);
+  const isKept = (endpoint: E, index: number) =>
+    order ? order.some((entry) => isMeant(entry, endpoint)) : index === 0;
+  const why = order ? '`provider.order` does not name it' : 'is not the first';
+  const reason = `${why}, and \`provider.allow_fallbacks\` is false`;
+  for (const [index, endpoint] of endpoints.entries()) {
+    if (!isKept(endpoint, index)) excluded.push({ endpoint, code: 'allowed_providers', reason });
+  }
+  return endpoints.filter(isKept);
 }
 
 /** The memory of one request's conversation, made out only when somebody asks. */
@@ -274,8 +297,8 @@ class Session {
 
   /** `provider.order` leaves nothing to memory. */
   find(slug: string): { endpoint: string; model: string } | undefined {
-    const provider = this.request.provider as { order?: unknown } | null | undefined;
-    if (provider?.order || !this.key) return undefined;
+    const provider = this.request.provider as { order?: readonly unknown[] | null } | null | undefined;
+    if ((provider?.order?.length ?? 0) > 0 || !this.key) return undefined;
     return this.memory.find(this.workspaceId, slug, this.key);
   }
 

@@ -85,13 +85,15 @@ export function readPreferences(request: ResponseRequest, slug: Slug): Preferenc
   const wire = request.provider as WirePreferences | null | undefined; // as the schema has checked it
   const tier = request.service_tier;
   if (!wire && slug.sort === undefined && (tier === undefined || tier === null || tier === 'auto')) return none;
-  const { order, sort: wireSort, max_price: maxPrice, quantizations } = wire ?? {};
+  const { sort: wireSort, max_price: maxPrice } = wire ?? {};
+  const order = readList(wire?.order);
+  const quantizations = readList(wire?.quantizations);
   const sort = typeof wireSort === 'string' ? { by: wireSort } : (wireSort ?? {});
   const admits = !order && tier !== 'default'; // both cancel what :nitro and :floor admit
   return {
     order: order?.map(lower),
-    only: wire?.only?.map(lower),
-    ignore: wire?.ignore?.map(lower),
+    only: readList(wire?.only)?.map(lower),
+    ignore: readList(wire?.ignore)?.map(lower),
     allowFallbacks: wire?.allow_fallbacks ?? true,
     requireParameters: wire?.require_parameters ?? false,
     denyTraining: wire?.data_collection === 'deny',
@@ -107,6 +109,10 @@ export function readPreferences(request: ResponseRequest, slug: Slug): Preferenc
     tier: tier === 'priority' || tier === 'flex' ? tier : undefined,
   };
 }
+
+/** An empty list says nothing, like one that is not there: choice 111. */
+const readList = (list: readonly string[] | null | undefined): readonly string[] | undefined =>
+  list && list.length > 0 ? list : undefined;
 
 const lower = (text: string): string => text.toLowerCase();
 

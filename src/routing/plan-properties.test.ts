@@ -1,0 +1,289 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { createCatalog } from '../catalog/catalog.ts';
+import { describeModel } from '../catalog/describe-model.ts';
+import type { Model } from '../domain/endpoint.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
+import { Patterns } from './patterns.ts';
+import { type Plan, planRoute } from './plan-route.ts';
+import { isMeant } from './preferences.ts';
+import { keepByCost } from './routers/auto.ts';
+import { createWorld, type RoutersConfig } from './world.ts';
+
+const slugs = ['acme/one', 'acme/two', 'acme/one:free', 'other/one', 'other/three-mini', 'zed/x'];
+const providerIds = ['a', 'b', 'c', 'd'];
+const workspaces = ['w', 'v'];
+
+const pricing = fc.option(
+  fc.record({
+    promptNanoUsdPerMillion: fc.integer({ min: 0, max: 1e10 }),
+    completionNanoUsdPerMillion: fc.integer({ min: 0, max: 1e10 }),
+  }),
+  { nil: undefined },
+);
+const known = <Value>(values: fc.Arbitrary<Value>) => fc.option(values, { nil: undefined });
+
+const endpointFacts = fc.record({
+  model: fc.constantFrom(...slugs),
+  provider: fc.constantFrom(...providerIds),
+  tier: known(fc.constantFrom('default' as const, 'flex' as const, 'priority' as const)),
+  pricing,
+  contextLength: known(fc.integer({ min: 1, max: 400 })),
+  maxOutputTokens: known(fc.integer({ min: 1, max: 400 })),
+  quantization: known(fc.constantFrom('fp8', 'mxfp4', 'unknown', 'int4')),
+  parameters: known(
+    fc.uniqueArray(fc.constantFrom('tools', 'temperature', 'top_p', 'structured_outputs')).map((list) => new Set(list)),
+  ),
+  capabilities: fc.record({ input: known(fc.constantFrom(['text'], ['text', 'image'])), tools: known(fc.boolean()) }),
+  retainsData: known(fc.boolean()),
+  trainsOnData: known(fc.boolean()),
+  distillable: known(fc.boolean()),
+  workspace: known(fc.constantFrom(...workspaces)),
+  isFallbackKey: fc.boolean(),
+  health: fc.array(fc.constantFrom('ok', 'fault', 'client'), { maxLength: 6 }),
+});
+
+const nullable = <Value>(values: fc.Arbitrary<Value>) => fc.option(values, { nil: null });
+const names = fc.array(fc.constantFrom(...providerIds, 'A', 'nobody', 'a/flex', 'b/priority'), { maxLength: 3 });
+const preferences = fc.record(
+  {
+    order: nullable(names),
+    only: nullable(names),
+    ignore: nullable(names),
+    allow_fallbacks: nullable(fc.boolean()),
+    require_parameters: nullable(fc.boolean()),
+    data_collection: nullable(fc.constantFrom('allow', 'deny')),
+    zdr: nullable(fc.boolean()),
+    enforce_distillable_text: nullable(fc.boolean()),
+    quantizations: nullable(fc.uniqueArray(fc.constantFrom('fp8', 'fp4', 'unknown'), { minLength: 1 })),
+    sort: nullable(
+      fc.oneof(
+        fc.constantFrom('price', 'throughput', 'latency', 'exacto'),
+        fc.record({ by: fc.constantFrom('price', 'latency'), partition: fc.constantFrom('model', 'none') }),
+      ),
+    ),
+    max_price: fc.record({ prompt: fc.double({ min: 0, max: 10, noNaN: true }) }, { requiredKeys: [] }),
+    preferred_max_latency: nullable(fc.constantFrom(0.1, 5)),
+  },
+  { requiredKeys: [] },
+);
+
+const requests = fc.record(
+  {
+    model: fc.constantFrom(
+      ...slugs,
+      'acme/one:nitro',
+      'acme/two:floor',
+      'ACME/ONE',
+      'router/auto',
+      'router/free',
+      '~acme/any-latest',
+    ),
+    models: fc.array(fc.constantFrom(...slugs, 'router/auto'), { maxLength: 3 }),
+    provider: nullable(preferences),
+    service_tier: nullable(fc.constantFrom('auto', 'default', 'flex', 'priority', 'scale')),
+    max_output_tokens: nullable(fc.integer({ min: 1, max: 400 })),
+    temperature: nullable(fc.double({ min: 0, max: 2, noNaN: true })),
+    tools: fc.constant([{ type: 'function', name: 'f', parameters: null }]),
+    session_id: fc.constantFrom('s', 't'),
+    input: fc.constantFrom(
+      [{ type: 'message', role: 'user', content: 'hi' }],
+      [{ type: 'message', role: 'user', content: 'x'.repeat(1000) }],
+      [{ type: 'message', role: 'user', content: [{ type: 'input_image', image_url: 'data:image/png;base64,AA' }] }],
+    ),
+  },
+  { requiredKeys: ['model', 'input'] },
+);
+
+const routers: RoutersConfig = {
+  latest: [{ alias: '~acme/any-latest', pattern: 'acme/*' }],
+  auto: { prevent_overrides: false },
+  pareto_code: {},
+  bodybuilder: {},
+};
+
+type Drawn = typeof endpointFacts extends fc.Arbitrary<infer Facts> ? Facts : never;
+
+function makeWorld(drawn: readonly Drawn[], seed: number) {
+  const endpoints = drawn.map(({ provider, health: _, ...facts }, index): Endpoint => {
+    const tag = facts.tier === 'flex' || facts.tier === 'priority' ? `${provider}/${facts.tier}` : provider;
+    const where = { id: provider, name: provider.toUpperCase() } as Provider;
+    return { ...bareEndpoint(where, facts.model, facts.model), ...facts, tag, id: `${facts.model}@${tag}#${index}` };
+  });
+  const models = new Map<string, Model>(endpoints.map(({ model }) => [model, describeModel({ id: model })]));
+  const world = createWorld(createCatalog(endpoints, models), { routers, seed });
+  for (const [index, { health }] of drawn.entries()) {
+    for (const what of health) {
+      const error =
+        what === 'ok' ? undefined : new GatewayError(what === 'fault' ? 'upstream_failed' : 'upstream_rejected', 'x');
+      world.health.record(endpoints[index]!.id, {
+        atMs: Date.now(),
+        error,
+        firstOutputMs: 50,
+        durationMs: 90,
+        outputTokens: 9,
+      });
+    }
+  }
+  return { world, endpoints };
+}
+
+/** The plan, or the refusal. */
+function plan(drawn: readonly Drawn[], request: object, seed = 1, workspace = 'w'): Plan<Endpoint> | GatewayError {
+  try {
+    return planRoute(request as ResponseRequest, workspace, makeWorld(drawn, seed).world);
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+}
+
+const property = (check: (drawn: Drawn[], request: never, seed: number) => void) =>
+  fc.assert(
+    fc.property(fc.array(endpointFacts, { maxLength: 14 }), requests, fc.nat(), (drawn, request, seed) =>
+      check(drawn, structuredClone(request) as never, seed),
+    ),
+    { numRuns: 400 },
+  );
+
+it('is a plan of at least one endpoint, each once, or a refusal with 400 or 404', () => {
+  property((drawn, request, seed) => {
+    const made = plan(drawn, request, seed);
+    if (made instanceof GatewayError) {
+      expect([400, 404]).toContain(made.status);
+      return;
+    }
+    expect(made.endpoints.length).toBeGreaterThan(0);
+    expect(new Set(made.endpoints).size).toBe(made.endpoints.length);
+  });
+});
+
+it('never holds an endpoint that a filter forbids', () => {
+  property(
+    (
+      drawn,
+      request: {
+        provider?: Record<string, never> | null;
+        max_output_tokens?: number | null;
+        input: { content: unknown }[];
+      },
+      seed,
+    ) => {
+      const made = plan(drawn, request, seed);
+      if (made instanceof GatewayError) return;
+      const wish = (request.provider ?? {}) as {
+        only?: string[] | null;
+        ignore?: string[] | null;
+        zdr?: boolean | null;
+        data_collection?: string | null;
+        enforce_distillable_text?: boolean | null;
+        max_price?: { prompt?: number };
+        quantizations?: string[] | null;
+      };
+      for (const endpoint of made.endpoints) {
+        expect(endpoint.workspace ?? 'w').toBe('w');
+        if (wish.only?.length) expect(wish.only.some((entry) => isMeant(entry.toLowerCase(), endpoint))).toBe(true);
+        if (wish.ignore?.length)
+          expect(wish.ignore.some((entry) => isMeant(entry.toLowerCase(), endpoint))).toBe(false);
+        if (wish.zdr) expect(endpoint.retainsData).toBe(false);
+        if (wish.data_collection === 'deny') expect(endpoint.trainsOnData).toBe(false);
+        if (wish.enforce_distillable_text) expect(endpoint.distillable).toBe(true);
+        if (wish.max_price?.prompt !== undefined) {
+          expect(endpoint.pricing!.promptNanoUsdPerMillion / 1e9).toBeLessThanOrEqual(wish.max_price.prompt + 1e-9);
+        }
+        if (request.max_output_tokens) {
+          const limit = endpoint.maxOutputTokens ?? endpoint.contextLength ?? Number.POSITIVE_INFINITY;
+          expect(limit).toBeGreaterThanOrEqual(request.max_output_tokens);
+        }
+        if (Array.isArray(request.input[0]!.content))
+          expect(endpoint.capabilities.input ?? ['image']).toContain('image');
+      }
+    },
+  );
+});
+
+it('is the same each time under the same seed', () => {
+  property((drawn, request, seed) => {
+    const [first, second] = [plan(drawn, request, seed), plan(drawn, request, seed)];
+    if (first instanceof GatewayError || second instanceof GatewayError) {
+      expect(first instanceof GatewayError && second instanceof GatewayError && first.message === second.message).toBe(
+        true,
+      );
+      return;
+    }
+    expect(second.endpoints.map(({ id }) => id)).toEqual(first.endpoints.map(({ id }) => id));
+  });
+});
+
+it('leaves nothing untold: what is not in the plan is excluded with a reason, or cut by allow_fallbacks', () => {
+  property(
+    (
+      drawn,
+      request: { model: string; models?: string[]; provider?: { allow_fallbacks?: boolean | null } | null },
+      seed,
+    ) => {
+      if (
+        request.provider?.allow_fallbacks === false ||
+        request.model.startsWith('router/') ||
+        request.model.startsWith('~')
+      )
+        return;
+      if (request.models?.some((slug) => slug.startsWith('router/'))) return;
+      const made = plan(drawn, request, seed);
+      if (made instanceof GatewayError) return;
+      const wanted = new Set(
+        [request.model, ...(request.models ?? [])].map((slug) => slug.toLowerCase().replace(/:(?:nitro|floor)$/, '')),
+      );
+      const { endpoints } = makeWorld(drawn, seed);
+      const told = new Set([...made.endpoints, ...made.excluded.map(({ endpoint }) => endpoint)].map(({ id }) => id));
+      for (const { id, model, workspace } of endpoints) {
+        if (wanted.has(model) && (workspace === undefined || workspace === 'w')) expect(told).toContain(id);
+      }
+      for (const { reason, code } of made.excluded) expect(reason && code).toBeTruthy();
+    },
+  );
+});
+
+it('exclusion always wins over allowance', () => {
+  const pattern = fc.constantFrom('acme/*', '*', '*/one', 'other/three-mini', 'zed/*', 'acme/o*', '*-mini');
+  fc.assert(
+    fc.property(fc.array(pattern), fc.array(pattern, { minLength: 1 }), (allowed, excluded) => {
+      const drawn = slugs.map((model, index) => ({
+        ...plain,
+        model,
+        provider: providerIds[index % 4]!,
+      })) as unknown as Drawn[];
+      const plugins = [{ id: 'auto-router', allowed_models: allowed, excluded_models: excluded, cost_tier: 'max' }];
+      const made = plan(drawn, { model: 'router/auto', input: [], plugins });
+      const shutOut = new Patterns(excluded);
+      if (made instanceof GatewayError) expect(made.status).toBe(404);
+      else for (const { model } of made.endpoints) expect(shutOut.matches(describeModel({ id: model }))).toBe(false);
+    }),
+  );
+});
+
+const plain = {
+  health: [],
+  isFallbackKey: false,
+  capabilities: {},
+  pricing: { promptNanoUsdPerMillion: 1, completionNanoUsdPerMillion: 1 },
+};
+
+it('a band of a pool that is not empty is not empty, and the bands together are the pool', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(100), { minLength: 1, maxLength: 60 }), (costs) => {
+      const models = costs.map((_, index) => `m${index}`);
+      const costOf = (model: string) => costs[Number(model.slice(1))]!;
+      const bands = ['low', 'medium', 'high', 'xhigh', 'max'].map((costTier) =>
+        keepByCost(models, { costTier, tradeoff: undefined }, costOf),
+      );
+      for (const band of bands) expect(band.length).toBeGreaterThan(0);
+      expect(new Set(bands.flat())).toEqual(new Set(models.length >= 5 ? models : bands.flat()));
+      for (let tradeoff = 0; tradeoff <= 10; tradeoff++) {
+        expect(keepByCost(models, { costTier: undefined, tradeoff }, costOf).length).toBeGreaterThan(0);
+      }
+    }),
+  );
+});
