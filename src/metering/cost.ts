@@ -38,8 +38,12 @@ const roundMillionth = (value: bigint): bigint => (value + MILLION / 2n) / MILLI
 /** Dollars as the number JSON can carry; exact up to 9 million dollars. */
 export const usdOf = (nanoUsd: bigint): number => Number(nanoUsd) / 1e9;
 
-/** `usage` of the response object. `cost` is null when no price is known: never a silent zero. */
-export function writeUsage(usage: Usage, cost: Cost): WireUsage {
+/**
+ * `usage` of the response object. `cost` is null when no price is known: never a silent zero.
+ *
+ * @param isByok an own key of the workspace was used
+ */
+export function writeUsage(usage: Usage, cost: Cost, isByok = false): WireUsage {
   const input: WireUsage['input_tokens_details'] = { cached_tokens: usage.cachedTokens };
   if (usage.cacheWriteTokens !== undefined) input.cache_write_tokens = usage.cacheWriteTokens;
   const wire: WireUsage = {
@@ -49,7 +53,7 @@ export function writeUsage(usage: Usage, cost: Cost): WireUsage {
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     total_tokens: usage.totalTokens,
     cost: cost.priced ? usdOf(cost.inputNanoUsd + cost.outputNanoUsd) : null,
-    is_byok: false,
+    is_byok: isByok,
   };
   if (cost.priced) {
     wire.cost_details = {

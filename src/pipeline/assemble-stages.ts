@@ -108,7 +108,7 @@ class RunContext implements BuilderContext {
     const { usage, cost } = this.run;
     const hasUsage = usage !== undefined && usage.totalTokens > 0;
     return {
-      usage: hasUsage && cost ? writeUsage(usage, cost) : null,
+      usage: hasUsage && cost ? writeUsage(usage, cost, this.run.selected?.workspace !== undefined) : null,
       routerMetadata: describeRun(this.run, this.region),
     };
   }

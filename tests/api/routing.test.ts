@@ -1,0 +1,475 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ResponseObject } from '../../src/domain/response.ts';
+import { type Answer, json } from '../../src/testing/answers.ts';
+import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { wholeBody } from './lab.ts';
+
+const metadata = { 'x-router-metadata': 'enabled' };
+
+let gateway: TestGateway;
+let alpha: ScriptedUpstream;
+let beta: ScriptedUpstream;
+beforeEach(async () => {
+  [alpha, beta] = await Promise.all([startUpstream(), startUpstream()]);
+  for (const upstream of [alpha, beta]) upstream.always(good());
+});
+afterEach(() => Promise.all([gateway?.close(), alpha.close(), beta.close()]));
+
+const good = (usage?: object): Answer => {
+  const body = wholeBody('openai-chat', 'Hello there.');
+  return json(usage ? { ...body, usage } : body);
+};
+const failed = (status: number, headers: Record<string, string> = {}): Answer =>
+  json({ error: { message: `Failed with ${status}.` } }, { status, headers });
+
+interface Row {
+  model: string;
+  [field: string]: unknown;
+}
+
+/** Providers Alpha and Beta, each with the models that it is given. */
+async function open(alphas: Row[], betas: Row[] = [], more: Record<string, unknown> = {}): Promise<void> {
+  const entry = (id: string, upstream: ScriptedUpstream, models: Row[], fields: object = {}) =>
+    models.length === 0
+      ? []
+      : [{ id, name: id, wire: 'openai-chat', base_url: upstream.url, api_key: `key-of-${id}`, models, ...fields }];
+  const { alpha: alphaFields, beta: betaFields, ...parts } = more;
+  gateway = await testGateway({
+    catalog: { builtin: false },
+    ...parts,
+    providers: [
+      ...entry('Alpha', alpha, alphas, alphaFields as object),
+      ...entry('Beta', beta, betas, betaFields as object),
+    ],
+  });
+}
+
+interface Answered {
+  status: number;
+  body: ResponseObject & { error?: { message: string; availability?: object; metadata?: object } };
+  headers: Headers;
+}
+
+async function ask(body: object, headers: Record<string, string> = {}): Promise<Answered> {
+  const response = await gateway.post(
+    '/responses',
+    { input: 'Hello', ...body },
+    { headers: { ...metadata, ...headers } },
+  );
+  return { status: response.status, body: (await response.json()) as Answered['body'], headers: response.headers };
+}
+
+const usd = (perMillion: number) => ({ prompt: perMillion / 1e6, completion: perMillion / 1e6 });
+const sent = (upstream: ScriptedUpstream, index = -1) => upstream.requests.at(index)?.body as Record<string, unknown>;
+const providerOf = ({ body }: Answered) =>
+  body.router_metadata?.endpoints.available.find(({ selected }) => selected)?.provider;
+
+describe('preferences', () => {
+  it('choose, and the metadata says why the others fell out', async () => {
+    await open([{ model: 'acme/m', pricing: usd(1) }], [{ model: 'acme/m', pricing: usd(2) }]);
+    const answer = await ask({ model: 'acme/m', provider: { max_price: { prompt: 1 } } });
+    expect(answer.body.router_metadata).toMatchObject({
+      strategy: 'direct',
+      summary: 'available=1, selected=Alpha',
+      endpoints: { total: 2 },
+      params: { excluded: [{ provider: 'Beta', model: 'acme/m', reason: 'asks 0.000002 USD a token of input' }] },
+    });
+    expect(providerOf(answer)).toBe('Alpha');
+  });
+
+  it('that leave nothing are a 404 with availability and metadata, streamed or not, and nobody is asked', async () => {
+    await open([{ model: 'acme/m', pricing: usd(1) }]);
+    for (const stream of [false, true]) {
+      const { status, body } = await ask({ model: 'acme/m', stream, provider: { only: ['nobody'] } });
+      expect(status).toBe(404);
+      expect(body.error).toMatchObject({
+        message: expect.stringContaining('No allowed providers are available for the selected model.'),
+        availability: { code: 'constraint_filtered', retryable: false, excluded_by: ['allowed_providers'] },
+      });
+      expect(body.router_metadata).toMatchObject({
+        attempt: 0,
+        endpoints: { total: 1, available: [{ provider: 'Alpha', model: 'acme/m', selected: false }] },
+      });
+    }
+    expect(alpha.requests).toHaveLength(0);
+  });
+
+  it('an unknown key of them is a 400', async () => {
+    await open([{ model: 'acme/m' }]);
+    const { status, body } = await ask({ model: 'acme/m', provider: { fastest: true } });
+    expect(status).toBe(400);
+    expect(body.error?.message).toContain('provider');
+  });
+
+  it('allow_fallbacks: false gives back the error of the first as it is', async () => {
+    await open([{ model: 'acme/m' }], [{ model: 'acme/m' }]);
+    alpha.always(failed(500));
+    const { status, body } = await ask({ model: 'acme/m', provider: { order: ['alpha'], allow_fallbacks: false } });
+    expect(status).toBe(502);
+    expect(body.router_metadata?.attempts).toEqual([{ provider: 'Alpha', model: 'acme/m', status: 502 }]);
+    expect(beta.requests).toHaveLength(0);
+  });
+});
+
+describe('what an endpoint does not take', () => {
+  it('is left out and named', async () => {
+    await open([{ model: 'acme/m', supported_parameters: ['max_tokens', 'tools'] }]);
+    const answer = await ask({ model: 'acme/m', temperature: 0.5, top_p: 0.9, max_output_tokens: 50 });
+    expect(sent(alpha)).not.toHaveProperty('temperature');
+    expect(sent(alpha)).not.toHaveProperty('top_p');
+    expect(JSON.stringify(sent(alpha))).toContain('50');
+    expect(answer.body.router_metadata?.params?.['dropped_fields']).toEqual(['temperature', 'top_p']);
+  });
+
+  it('is no reason to leave out what nobody knows of', async () => {
+    await open([{ model: 'acme/m' }]);
+    await ask({ model: 'acme/m', temperature: 0.5 });
+    expect(sent(alpha)).toMatchObject({ temperature: 0.5 });
+  });
+
+  it('shuts it out where the request says require_parameters', async () => {
+    await open(
+      [{ model: 'acme/m', supported_parameters: ['tools'] }],
+      [{ model: 'acme/m', supported_parameters: ['temperature'] }],
+    );
+    const answer = await ask({ model: 'acme/m', temperature: 0.5, provider: { require_parameters: true } });
+    expect(providerOf(answer)).toBe('Beta');
+  });
+});
+
+describe('a tier', () => {
+  const tiered: Row[] = [
+    { model: 'acme/m', tier: 'default', pricing: usd(2) },
+    { model: 'acme/m', tier: 'flex', pricing: usd(1) },
+    { model: 'acme/m', tier: 'priority', pricing: usd(4) },
+  ];
+
+  it.each([
+    ['flex', 'flex', 0.000001],
+    ['priority', 'priority', 0.000004],
+    ['default', 'default', 0.000002],
+    [undefined, undefined, 0.000002],
+  ])('%s is asked for as %s, and its price is booked', async (tier, upstream, price) => {
+    await open(tiered);
+    const { body } = await ask({ model: 'acme/m', ...(tier && { service_tier: tier }) });
+    expect(sent(alpha)['service_tier']).toBe(upstream);
+    expect(body.usage?.cost).toBeCloseTo(30 * price, 9);
+  });
+
+  it('that failed goes on to the usual endpoints, without the tier; flex does not', async () => {
+    await open(tiered);
+    alpha.respond(failed(503));
+    const answer = await ask({ model: 'acme/m', service_tier: 'priority' });
+    expect(answer.status).toBe(200);
+    expect(sent(alpha)).not.toHaveProperty('service_tier');
+    expect(answer.body.router_metadata?.params?.['dropped_fields']).toContain('service_tier (priority)');
+
+    alpha.respond(failed(503));
+    expect((await ask({ model: 'acme/m', service_tier: 'flex' })).status).toBe(529);
+  });
+});
+
+describe('several keys of one provider', () => {
+  const keyOf = ({ headers }: ScriptedRequest) => headers.authorization;
+
+  it('serve in turn, and one that is refused rests while another answers the same request', async () => {
+    await open([{ model: 'acme/m' }], [], { alpha: { api_key: ['good-key-1', 'bad-key-22'] } });
+    alpha.always((request) => (keyOf(request) === 'Bearer bad-key-22' ? failed(401) : good()));
+    for (let count = 0; count < 6; count++) expect((await ask({ model: 'acme/m' })).status).toBe(200);
+    expect(alpha.requests.filter((request) => keyOf(request) === 'Bearer bad-key-22')).toHaveLength(1);
+  });
+
+  it('that are all refused are the gateway’s fault, told once for each', async () => {
+    await open([{ model: 'acme/m' }], [], { alpha: { api_key: ['bad-key-11', 'bad-key-22'] } });
+    alpha.always(failed(401));
+    const { status, body } = await ask({ model: 'acme/m' });
+    expect(status).toBe(502);
+    expect(body.router_metadata?.attempts).toHaveLength(2);
+    expect(JSON.stringify(body)).not.toContain('bad-key');
+  });
+});
+
+describe('a session', () => {
+  const prices: [Row[], Row[]] = [[{ model: 'acme/m', pricing: usd(1) }], [{ model: 'acme/m', pricing: usd(1) }]];
+
+  it.each([
+    ['session_id', { session_id: 's1' }, {}],
+    ['x-session-id', {}, { 'x-session-id': 's1' }],
+    ['prompt_cache_key', { prompt_cache_key: 's1' }, {}],
+    ['the header of a coding agent', {}, { session_id: 's1' }],
+  ])('named by %s stays with the endpoint that answered first', async (_, fields, headers) => {
+    await open(...prices);
+    const first = providerOf(await ask({ model: 'acme/m', ...fields }, headers));
+    for (let count = 0; count < 12; count++) {
+      expect(providerOf(await ask({ model: 'acme/m', ...fields }, headers))).toBe(first);
+    }
+  });
+
+  it('does not move by a failure, and goes elsewhere meanwhile', async () => {
+    await open(...prices);
+    const first = providerOf(await ask({ model: 'acme/m', session_id: 's' }));
+    const home = first === 'Alpha' ? alpha : beta;
+    home.respond(failed(500));
+    expect(providerOf(await ask({ model: 'acme/m', session_id: 's' }))).not.toBe(first);
+  });
+
+  it('that nobody named is remembered once the provider has read of its cache', async () => {
+    const cached = {
+      prompt_tokens: 20,
+      completion_tokens: 5,
+      total_tokens: 25,
+      prompt_tokens_details: { cached_tokens: 10 },
+    };
+    const pricing = { ...usd(1), cache_read: 0.0000001 };
+    await open([{ model: 'acme/m', pricing }], [{ model: 'acme/m', pricing }]);
+    for (const upstream of [alpha, beta]) upstream.always(good(cached));
+    const input = [{ role: 'user', content: 'The same beginning' }];
+    const first = providerOf(await ask({ model: 'acme/m', input }));
+    for (let count = 0; count < 12; count++) {
+      const next = [...input, { role: 'assistant', content: `${count}` }, { role: 'user', content: 'And then?' }];
+      expect(providerOf(await ask({ model: 'acme/m', input: next }))).toBe(first);
+    }
+  });
+});
+
+describe('an own key', () => {
+  it('serves its workspace alone, before all others, and says so', async () => {
+    const parts = {
+      alpha: { workspace: 'main' },
+      bootstrap: {
+        keys: [{ key: 'key-of-the-side', name: 'side', workspace: 'other', acts_as: 'organization' }],
+      },
+    };
+    await open([{ model: 'acme/m', pricing: usd(1000) }], [{ model: 'acme/m', pricing: usd(0.001) }], parts);
+    const own = await ask({ model: 'acme/m' });
+    expect(providerOf(own)).toBe('Alpha');
+    expect(own.body.router_metadata?.is_byok).toBe(true);
+    expect(own.body.usage?.is_byok).toBe(true);
+
+    const other = await gateway.post(
+      '/responses',
+      { model: 'acme/m', input: 'x' },
+      { headers: metadata, key: 'key-of-the-side' },
+    );
+    const text = await other.text();
+    expect(JSON.parse(text).router_metadata).toMatchObject({ is_byok: false, endpoints: { total: 1 } });
+    expect(text).not.toContain('Alpha');
+  });
+
+  it('of a workspace that is not there stops the start', async () => {
+    await expect(open([{ model: 'acme/m' }], [], { alpha: { workspace: 'nowhere' } })).rejects.toThrow(
+      'There is no workspace nowhere',
+    );
+    gateway = await testGateway();
+  });
+});
+
+describe('when every attempt fails', () => {
+  it.each([
+    [429, 'capacity_exhausted', 429],
+    [503, 'temporarily_unavailable', 529],
+    [500, 'temporarily_unavailable', 502],
+  ])('with %i, the error says %s and when to come again', async (status, code, seen) => {
+    await open([{ model: 'acme/m' }], [{ model: 'acme/m' }]);
+    alpha.always(failed(status, { 'retry-after': '9' }));
+    beta.always(failed(status, { 'retry-after': '4' }));
+    const { status: got, body, headers } = await ask({ model: 'acme/m' });
+    expect(got).toBe(seen);
+    expect(body.error?.availability).toMatchObject({ code, retryable: true, retry_after: 4 });
+    expect(headers.get('retry-after')).toBe(seen === 502 ? null : '4');
+  });
+
+  it('stops after routing.max_attempts', async () => {
+    await open([{ model: 'acme/m' }], [{ model: 'acme/m' }], { routing: { max_attempts: 1 } });
+    for (const upstream of [alpha, beta]) upstream.always(failed(500));
+    const { body } = await ask({ model: 'acme/m' });
+    expect(body.router_metadata?.attempts).toHaveLength(1);
+    expect(alpha.requests.length + beta.requests.length).toBe(1);
+  });
+});
+
+describe('routers', () => {
+  const models: Row[] = [
+    { model: 'acme/cheap', pricing: usd(1) },
+    { model: 'acme/middle', pricing: usd(10) },
+    { model: 'acme/dear', pricing: usd(100) },
+    { model: 'acme/gift:free', pricing: usd(0) },
+  ];
+
+  it('auto answers with the chosen model and tells the task; the generation keeps the router', async () => {
+    await open(models, [], { routers: { auto: { rankings: { translation: ['acme/dear', 'acme/middle'] } } } });
+    const plugins = [{ id: 'auto-router', cost_tier: 'max' }];
+    const { body } = await ask({ model: 'router/auto', input: 'Translate this into French: hello', plugins });
+    expect(body.model).toBe('acme/dear');
+    expect(body.router_metadata).toMatchObject({
+      requested: 'router/auto',
+      strategy: 'auto',
+      pipeline: [
+        {
+          type: 'router',
+          name: 'auto-router',
+          data: { task_type: 'translation', ranking: 'table', resolved_to: 'acme/dear' },
+        },
+      ],
+    });
+  });
+
+  it('auto goes on to its next model when the first fails', async () => {
+    await open(models, [], { routers: { auto: { rankings: { default: ['acme/cheap', 'acme/middle'] } } } });
+    alpha.respond(failed(500));
+    const plugins = [{ id: 'auto-router', cost_quality_tradeoff: 0 }];
+    const { body } = await ask({ model: 'router/auto', plugins });
+    expect(body.model).toBe('acme/middle');
+  });
+
+  it('auto is a 404 when the restrictions leave nothing', async () => {
+    await open(models);
+    const plugins = [{ id: 'auto-router', allowed_models: ['acme/*'], excluded_models: ['*'] }];
+    const { status, body } = await ask({ model: 'router/auto', plugins });
+    expect(status).toBe(404);
+    expect(body.error?.message).toBe('No models match your request and model restrictions');
+  });
+
+  it('settings of another slug have no effect', async () => {
+    await open(models);
+    const plugins = [{ id: 'pareto-router', max_price: 0 }];
+    expect((await ask({ model: 'router/auto', plugins })).status).toBe(200);
+  });
+
+  it('pareto takes the table of the operator, and a cap that nothing meets is a 404', async () => {
+    const table = [
+      { slug: 'acme/cheap', coding_score: 86 },
+      { slug: 'acme/dear', coding_score: 99 },
+    ];
+    await open(models, [], { routers: { pareto_code: { models: table } } });
+    const plain = await ask({ model: 'router/pareto-code' });
+    expect(plain.body).toMatchObject({ model: 'acme/cheap', router_metadata: { strategy: 'pareto' } });
+    const capped = await ask({ model: 'router/pareto-code', plugins: [{ id: 'pareto-router', max_price: 200 }] });
+    expect(capped.body.model).toBe('acme/dear');
+    const { status, body } = await ask({
+      model: 'router/pareto-code',
+      plugins: [{ id: 'pareto-router', max_price: 0.1 }],
+    });
+    expect(status).toBe(404);
+    expect(body.error).toMatchObject({
+      message: expect.stringContaining('max_price (0.1)'),
+      metadata: { max_price: 0.1 },
+    });
+  });
+
+  it('free keeps the suffix of the model', async () => {
+    await open(models);
+    const { body } = await ask({ model: 'router/free' });
+    expect(body).toMatchObject({ model: 'acme/gift:free', usage: { cost: 0 }, router_metadata: { strategy: 'free' } });
+  });
+
+  it('an alias names the newest of the operator’s family, and a family without members is a 404', async () => {
+    const latest = [
+      { alias: '~acme/any-latest', pattern: 'acme/*', exclude: ['*dear'] },
+      { alias: '~acme/none-latest', pattern: 'other/*' },
+    ];
+    await open(models, [], { routers: { latest } });
+    const { body } = await ask({ model: '~acme/any-latest' });
+    expect(body).toMatchObject({
+      model: 'acme/middle',
+      router_metadata: { strategy: 'latest', requested: '~acme/any-latest' },
+    });
+    expect((await ask({ model: '~acme/none-latest' })).status).toBe(404);
+    expect((await ask({ model: '~acme/nobody-latest' })).status).toBe(400);
+  });
+
+  it('bodybuilder asks its model for bodies of the models that there are, and costs nothing', async () => {
+    await open(models, [], { routers: { bodybuilder: { model: 'acme/dear' } } });
+    const input = [
+      { role: 'system', content: 'Speak like a pirate.' },
+      { role: 'user', content: 'Ask cheap and dear for a joke.' },
+    ];
+    const { body } = await ask({ model: 'router/bodybuilder', input });
+    const text = JSON.stringify(sent(alpha));
+    expect(text).toContain('acme/cheap');
+    expect(text).toContain('Speak like a pirate.');
+    expect(text).toContain('json_schema');
+    expect(body).toMatchObject({ usage: { cost: 0 }, router_metadata: { strategy: 'bodybuilder' } });
+  });
+
+  it('a list of models may hold a router, which expands in its place', async () => {
+    await open(models, [], { routers: { latest: [{ alias: '~acme/any-latest', pattern: 'acme/dear' }] } });
+    alpha.respond(failed(500));
+    const { body } = await ask({ models: ['acme/cheap', '~acme/any-latest'] });
+    expect(body).toMatchObject({
+      model: 'acme/dear',
+      router_metadata: { strategy: 'fallback', requested: 'acme/cheap' },
+    });
+  });
+});
+
+describe('the catalogue', () => {
+  const overrides = (folder: string) => join(folder, 'catalog.yaml');
+
+  it('fills what the configuration does not say, and the operator’s file speaks over it at the next reload', async () => {
+    const provider = (more: object = {}) => ({
+      providers: [
+        {
+          id: 'openai',
+          wire: 'openai-chat',
+          base_url: alpha.url,
+          api_key: 'k',
+          models: [{ model: 'openai/gpt-4o-mini', ...more }],
+        },
+      ],
+    });
+    gateway = await testGateway(provider());
+    const { body } = await ask({ model: 'openai/gpt-4o-mini' });
+    expect(body.usage?.cost).toBeGreaterThan(0);
+
+    const file = overrides(gateway.dataDir);
+    writeFileSync(
+      file,
+      'endpoints: [{ model: openai/gpt-4o-mini, provider: openai, usd_per_million: { prompt: 1000, completion: 1000, cache_read: 1000 } }]',
+    );
+    await gateway.reload({ ...provider(), catalog: { overrides: file } });
+    expect((await ask({ model: 'openai/gpt-4o-mini' })).body.usage?.cost).toBeCloseTo(0.03, 6);
+
+    writeFileSync(file, 'endpoints: [{ model: openai/gpt-4o-mini, provider: openai, usd_per_milion: {} }]');
+    await expect(gateway.reload({ ...provider(), catalog: { overrides: file } })).rejects.toThrow(
+      /catalog\.overrides: .*endpoints\[0\]/,
+    );
+    expect((await ask({ model: 'openai/gpt-4o-mini' })).status).toBe(200); // what ran before runs on
+  });
+
+  it('knows models that nobody here carries, and who would', async () => {
+    gateway = await testGateway({
+      providers: [{ id: 'x', wire: 'openai-chat', base_url: alpha.url, models: [{ model: 'x/y' }] }],
+    });
+    const { status, body } = await ask({ model: 'anthropic/claude-opus-4.5' });
+    expect(status).toBe(404);
+    expect(body.error).toMatchObject({
+      message: expect.stringContaining('anthropic'),
+      availability: { code: 'no_endpoints', affected_providers: ['anthropic'] },
+    });
+  });
+
+  it('knows which models always reason', async () => {
+    gateway = await testGateway({
+      providers: [
+        {
+          id: 'groq',
+          wire: 'openai-chat',
+          base_url: alpha.url,
+          api_key: 'k',
+          models: [{ model: 'openai/gpt-oss-120b' }],
+        },
+      ],
+      routers: { latest: [{ alias: '~openai/oss-latest', pattern: 'openai/gpt-oss-*' }] },
+    });
+    const off = await ask({ model: 'openai/gpt-oss-120b', reasoning: { effort: 'none' } });
+    expect(off.status).toBe(400);
+    expect(off.body.error?.message).toContain('cannot answer without reasoning');
+    const settled = await ask({ model: '~openai/oss-latest', reasoning: { effort: 'none' } });
+    expect(settled.status).toBe(200);
+    expect(JSON.stringify(sent(alpha))).toContain('"low"');
+  });
+});
