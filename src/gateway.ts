@@ -125,6 +125,10 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
   const stages = assembleStages({
     world: () => world,
     maxAttempts: () => config.routing.max_attempts,
+    classifier: () => {
+      const { classifier } = config.routers.auto;
+      return classifier && { model: classifier.model, timeoutMs: classifier.timeout_ms };
+    },
     inspectors: [checkMeaning, refuseNotOffered],
     preparers: plugins.map((plugin) => (run) => {
       const setting = findSetting(run.request, plugin.id);

@@ -58,7 +58,9 @@ describe('headgate explain', () => {
   it('says why the others fell out', async () => {
     const { code, stdout } = await explain({ model: 'acme/one', input: 'hi', provider: { zdr: true } });
     expect(code).toBe(0);
-    expect(stdout).toMatch(/Left out\n +acme\/one +cheap +data_policy:zdr +does not say that it keeps nothing/);
+    expect(stdout).toMatch(
+      /Left out\n +acme\/one +cheap +data_policy:zdr +is not known to keep nothing that it is sent/,
+    );
   });
 
   it('tells the refusal, with what fell out, and exits with 1', async () => {

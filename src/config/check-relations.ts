@@ -8,7 +8,21 @@ export function checkRelations(config: Config): Problem[] {
     ...checkProviders(config.providers),
     ...checkBootstrap(config.bootstrap),
     ...checkStorage(config.storage.url),
+    ...checkRouters(config.routers),
   ];
+}
+
+/** A model that a router asks must not be the router. */
+function checkRouters({ auto, bodybuilder }: Config['routers']): Problem[] {
+  const named: [Path, string | undefined][] = [
+    [['routers', 'auto', 'classifier', 'model'], auto.classifier?.model],
+    [['routers', 'bodybuilder', 'model'], bodybuilder.model],
+  ];
+  return named.flatMap(([path, model]) =>
+    model !== undefined && /^(?:router\/|~)/i.test(model)
+      ? [{ path, message: `is ${model}, which chooses a model itself; name a model` }]
+      : [],
+  );
 }
 
 function checkStorage(url: string): Problem[] {

@@ -47,6 +47,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
   const stages = assembleStages({
     world: () => world,
     maxAttempts: () => 1,
+    classifier: () => undefined,
     inspectors: [],
     preparers: [],
     book: () => {},

@@ -7,10 +7,11 @@ import type { Taker } from '../domain/taker.ts';
 import { writeUsage } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Health } from '../routing/health.ts';
-import { planRoute, type RoutingWorld } from '../routing/plan-route.ts';
+import { type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
 import { deriveSessionKey } from '../routing/sticky.ts';
 import { type BuilderContext, EventBuilder } from './build-events.ts';
 import { settleRun, writeLedgerEntry } from './close-run.ts';
+import { type Classifier, findTask } from './find-task.ts';
 import { unparkInput } from './park-input.ts';
 import { createResponseObject } from './response-object.ts';
 import { type Reviser, reviseChunks } from './revise.ts';
@@ -24,6 +25,8 @@ import { walkPlan } from './walk-plan.ts';
 export interface PipelineParts {
   world: () => RoutingWorld<Endpoint> & { health: Health };
   maxAttempts: () => number;
+  /** Undefined: the words of a conversation say what it is about. */
+  classifier: () => Classifier | undefined;
   /** Look at the input in order; the first that throws ends the run. */
   inspectors: readonly ((request: ResponseRequest) => void)[];
   /** Each may give a reviser for this run. */
@@ -42,7 +45,21 @@ export function assembleStages(parts: PipelineParts): Stages {
     parts.book(writeLedgerEntry(run));
     rememberSession(run, parts.world().sticky);
   }
-  return {
+  function plan(run: Run, task: string | undefined): Plan<Endpoint> {
+    const hints = task === undefined ? {} : { task };
+    const made = planRoute(run.request, run.caller.workspaceId, parts.world(), hints, (refused) => {
+      run.plan = refused;
+    });
+    run.plan = made;
+    run.stages.push(...made.stages);
+    if (made.rewrite) {
+      made.rewrite(run.request);
+      run.source = undefined;
+    }
+    return made;
+  }
+
+  const stages: Stages = {
     startRun: (input) => startRun(input, parts.hashEndUser),
     inspectInput(run) {
       for (const inspect of parts.inspectors) inspect(run.request);
@@ -54,16 +71,8 @@ export function assembleStages(parts: PipelineParts): Stages {
       return { revisers };
     },
     planRoute(run) {
-      const plan = planRoute(run.request, run.caller.workspaceId, parts.world(), {}, (refused) => {
-        run.plan = refused;
-      });
-      run.plan = plan;
-      run.stages.push(...plan.stages);
-      if (plan.rewrite) {
-        plan.rewrite(run.request);
-        run.source = undefined;
-      }
-      return plan;
+      const asked = findTask(stages, run, parts.classifier());
+      return asked ? asked.then((task) => plan(run, task)) : plan(run, undefined);
     },
     runSteps(run, plan, out) {
       const { health } = parts.world();
@@ -81,6 +90,7 @@ export function assembleStages(parts: PipelineParts): Stages {
     },
     closeRun,
   };
+  return stages;
 }
 
 /** What the event builder of a run must know of it: how its response object begins and ends. */

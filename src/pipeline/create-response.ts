@@ -17,7 +17,8 @@ export async function createResponse(stages: Stages, run: Run, client: Taker<Res
   try {
     stages.inspectInput(run);
     const prepared = stages.prepare(run);
-    const plan = stages.planRoute(run);
+    const planned = stages.planRoute(run);
+    const plan = planned instanceof Promise ? await planned : planned;
     const answer = stages.revise(prepared, stages.buildEvents(run, client));
     await stages.runSteps(run, plan, answer);
   } catch (error) {

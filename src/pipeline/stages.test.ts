@@ -23,6 +23,7 @@ it('has a function for each stage', () => {
   const stages = assembleStages({
     world: () => createWorld(createCatalog([])),
     maxAttempts: () => 1,
+    classifier: () => undefined,
     inspectors: [],
     preparers: [],
     book: () => {},

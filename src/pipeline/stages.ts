@@ -32,8 +32,8 @@ export interface Stages {
   /** @throws {GatewayError} when the input may not pass */
   inspectInput(run: Run): void;
   prepare(run: Run): Prepared;
-  /** @throws {GatewayError} when there is nowhere to go */
-  planRoute(run: Run): Plan<Endpoint>;
+  /** A promise only where a model is asked first. @throws {GatewayError} when there is nowhere to go */
+  planRoute(run: Run): Plan<Endpoint> | Promise<Plan<Endpoint>>;
   /**
    * Asks endpoints, in the order of the plan, until one has answered in full.
    *

@@ -40,12 +40,12 @@ export const filters: readonly Filter[] = [
   },
   function trains({ trainsOnData }, { preferences: { denyTraining } }) {
     if (!denyTraining || trainsOnData === false) return undefined;
-    const reason = trainsOnData ? 'learns from what it is sent' : 'does not say that it learns from nothing it is sent';
+    const reason = trainsOnData ? 'learns from what it is sent' : 'is not known to learn from nothing that it is sent';
     return { code: 'data_policy:training', reason };
   },
   function retains({ retainsData }, { preferences: { zeroRetention } }) {
     if (!zeroRetention || retainsData === false) return undefined;
-    const reason = retainsData ? 'keeps what it is sent' : 'does not say that it keeps nothing';
+    const reason = retainsData ? 'keeps what it is sent' : 'is not known to keep nothing that it is sent';
     return { code: 'data_policy:zdr', reason };
   },
   function isNotDistillable({ distillable }, { preferences }) {

@@ -317,6 +317,61 @@ describe('routers', () => {
     });
   });
 
+  describe('auto with a classifier', () => {
+    const says = (text: string) => json(wholeBody('openai-chat', text));
+    const routers = {
+      auto: {
+        rankings: { math: ['acme/dear'], default: ['acme/cheap'] },
+        classifier: { model: 'small/one', timeout_ms: 300 },
+      },
+    };
+    const withClassifier = () => open(models, [{ model: 'small/one', pricing: usd(1) }], { routers });
+    const stageOf = ({ body }: Answered) => body.router_metadata?.pipeline?.[0]?.data;
+
+    it('asks it, shows it the turns and the names of the tools, and books that apart', async () => {
+      await withClassifier();
+      beta.always(says('{"task": "math"}'));
+      const tools = [{ type: 'function', name: 'lookup', parameters: { secret: 'x' } }];
+      const answer = await ask({ model: 'router/auto', input: 'How many?', tools });
+      expect(answer.body.model).toBe('acme/dear');
+      expect(stageOf(answer)).toMatchObject({ task_type: 'math', classified_by: 'model' });
+      const question = JSON.stringify(sent(beta));
+      expect(question).toContain('user: How many?');
+      expect(question).toContain('tools: lookup');
+      expect(question).not.toContain('secret');
+      await expect.poll(async () => (await gateway.gateway.storage.ledger.readTotals()).entries).toBe(2);
+    });
+
+    it.each([
+      ['fails', () => failed(500)],
+      ['talks', () => says('It is about maths.')],
+      ['invents', () => says('{"task": "juggling"}')],
+    ])('goes by the words when it %s', async (_, answer) => {
+      await withClassifier();
+      beta.always(answer());
+      const answered = await ask({ model: 'router/auto', input: 'Translate hello into French' });
+      expect(answered.status).toBe(200);
+      expect(stageOf(answered)).toMatchObject({ task_type: 'translation', classified_by: 'words' });
+    });
+
+    it('does not wait for it', async () => {
+      await withClassifier();
+      beta.always(async (request) => {
+        await request.closed;
+        return json({});
+      });
+      const answered = await ask({ model: 'router/auto', input: 'Translate hello into French' });
+      expect(answered.status).toBe(200);
+      expect(await (await beta.nextRequest()).closed).toBe('aborted');
+    });
+
+    it('is not asked for other models', async () => {
+      await withClassifier();
+      await ask({ model: 'acme/cheap' });
+      expect(beta.requests).toHaveLength(0);
+    });
+  });
+
   it('auto goes on to its next model when the first fails', async () => {
     await open(models, [], { routers: { auto: { rankings: { default: ['acme/cheap', 'acme/middle'] } } } });
     alpha.respond(failed(500));

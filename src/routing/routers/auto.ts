@@ -45,6 +45,7 @@ export const auto: Router = {
         : kept;
     return tell(ask, name, order, {
       task_type: task,
+      classified_by: ask.task === undefined ? 'words' : 'model',
       ranking,
       ...(settings.costTier === undefined
         ? { cost_quality_tradeoff: settings.tradeoff ?? usualTradeoff }

@@ -10,6 +10,8 @@ export const tasks = [
   ...['image_prompting', 'research_report', 'finance_trading', 'translation', 'math', 'security_audit', 'devops'],
 ] as const;
 
+export const isTask = (value: unknown): value is string => tasks.some((task) => task === value);
+
 /** Of each turn so much is looked at. */
 const MOST_CHARACTERS = 5_000;
 

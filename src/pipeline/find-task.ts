@@ -1,0 +1,88 @@
+import type { InputItem } from '../domain/items.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import { isTask, tasks } from '../routing/routers/classify.ts';
+import { respond } from './respond.ts';
+import type { Run } from './run.ts';
+import type { Stages } from './stages.ts';
+
+/** The model that says what a conversation is about. */
+export interface Classifier {
+  model: string;
+  timeoutMs: number;
+}
+
+/** Of each turn so much is shown, and so many turns. */
+const MOST_CHARACTERS = 5_000;
+const MOST_TURNS = 12;
+
+/**
+ * What a conversation for the auto router is about, as a small model sees it.
+ *
+ * @returns undefined when nobody need be asked; a promise of undefined when the answer was late, or none. Never rejects:
+ *   then the words decide
+ * @see routers.md sections 1.2 and 1.3
+ */
+export function findTask(
+  stages: Stages,
+  run: Run,
+  classifier: Classifier | undefined,
+): Promise<string | undefined> | undefined {
+  const { request, caller, cancellation: parent } = run;
+  if (!classifier || !wantsAuto(request)) return undefined;
+  const { model, timeoutMs } = classifier;
+  return respond(stages, { request: writeQuestion(request, model), caller, timeoutMs, parent }).then(
+    readTask,
+    () => undefined,
+  );
+}
+
+function wantsAuto({ model, models = [] }: ResponseRequest): boolean {
+  return [model ?? '', ...models].some((slug) => /^router\/auto(?:-beta)?(?::|$)/i.test(slug));
+}
+
+function writeQuestion(request: ResponseRequest, model: string): ResponseRequest {
+  const schema = {
+    type: 'object',
+    properties: { task: { type: 'string', enum: tasks } },
+    required: ['task'],
+    additionalProperties: false,
+  };
+  return {
+    model,
+    instructions: `Say what the last question of this conversation is about. Answer with JSON: {"task": one of ${tasks.join(', ')}}.`,
+    input: [{ type: 'message', role: 'user', content: writeTranscript(request) }],
+    text: { format: { type: 'json_schema', name: 'task', schema, strict: true } },
+    max_output_tokens: 200,
+  };
+}
+
+/** The turns as text, each cut, and the tools by name alone. */
+function writeTranscript({ input, instructions, tools = [] }: ResponseRequest): string {
+  const names = tools.map((tool) => ('name' in tool && typeof tool.name === 'string' ? tool.name : tool.type));
+  const turns = input.flatMap(writeTurn);
+  return [
+    ...(instructions ? [`instructions: ${instructions.slice(0, MOST_CHARACTERS)}`] : []),
+    ...turns.slice(-MOST_TURNS),
+    ...(names.length > 0 ? [`tools: ${names.join(', ')}`] : []),
+  ].join('\n\n');
+}
+
+function writeTurn(item: InputItem): string[] {
+  if (item.type !== 'message' || !('role' in item)) return [];
+  const { role, content } = item as { role: string; content?: unknown };
+  const texts = Array.isArray(content)
+    ? (content as { text?: unknown }[]).flatMap(({ text }) => (typeof text === 'string' ? [text] : []))
+    : [typeof content === 'string' ? content : ''];
+  const text = texts.join('\n').slice(0, MOST_CHARACTERS);
+  return text === '' ? [] : [`${role}: ${text}`];
+}
+
+function readTask({ output }: { output: readonly { type: string }[] }): string | undefined {
+  const message = output.find((item) => item.type === 'message') as { content?: { text?: unknown }[] } | undefined;
+  try {
+    const { task } = JSON.parse(String(message?.content?.[0]?.text)) as { task?: unknown };
+    return isTask(task) ? task : undefined;
+  } catch {
+    return undefined; // it did not keep to the schema
+  }
+}

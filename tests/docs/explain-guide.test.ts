@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { guideUrl, writeGuide } from './explain-guide.ts';
+
+it('the routing guide shows what headgate explain prints; `npm run docs` makes it so', async () => {
+  const guide = readFileSync(guideUrl, 'utf8');
+  expect(guide.match(/```text/g)?.length).toBeGreaterThan(5);
+  expect(await writeGuide()).toBe(guide);
+});

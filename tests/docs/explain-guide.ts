@@ -1,0 +1,39 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCli } from '../../src/cli/program.ts';
+
+/** The guide whose examples are run. */
+export const guideUrl = new URL('../../docs/guides/routing.md', import.meta.url);
+
+/** A body, and below it what `headgate explain` prints of it. */
+const example = /```json\n([^`]+)```\n\n```text\n[^`]*```/g;
+
+/** The guide with what `headgate explain` prints today, under the configuration that the guide itself shows. */
+export async function writeGuide(): Promise<string> {
+  const guide = readFileSync(guideUrl, 'utf8');
+  const config = /```yaml\n# headgate\.yaml\n([^`]+)```/.exec(guide)?.[1] ?? '';
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-guide-'));
+  try {
+    writeFileSync(join(folder, 'headgate.yaml'), `routing: { seed: 1 }\n${config}`);
+    const outputs = new Map<string, string>();
+    for (const [whole, body = ''] of guide.matchAll(example)) {
+      writeFileSync(join(folder, 'body.json'), body);
+      outputs.set(whole, `\`\`\`json\n${body}\`\`\`\n\n\`\`\`text\n${await explain(folder)}\`\`\``);
+    }
+    return guide.replace(example, (whole) => outputs.get(whole)!);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function explain(cwd: string): Promise<string> {
+  const told: string[] = [];
+  const write = (text: string) => told.push(text);
+  const names = ['OPENAI', 'ANTHROPIC', 'GROQ', 'NOVITA', 'DEEPINFRA'];
+  const env = Object.fromEntries(names.map((name) => [`${name}_API_KEY`, 'a-key']));
+  await runCli(['explain', '--body', 'body.json'], { stdout: { write }, stderr: { write }, env, cwd });
+  return told.join('');
+}
+
+if (import.meta.main) writeFileSync(guideUrl, await writeGuide());
