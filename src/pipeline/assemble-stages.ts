@@ -53,7 +53,7 @@ export function assembleStages(parts: PipelineParts): Stages {
     run.plan = made;
     run.stages.push(...made.stages);
     if (made.rewrite) {
-      made.rewrite(run.request);
+      run.request = made.rewrite(run.request);
       run.source = undefined;
     }
     return made;
@@ -110,7 +110,7 @@ class RunContext implements BuilderContext {
   base(): ResponseObject {
     const run = this.run;
     const model = run.selected?.model ?? run.plan?.requested ?? run.request.model ?? '';
-    return createResponseObject(run.request, run.responseId, Math.floor(run.startedAtMs / 1000), model);
+    return createResponseObject(run.asked, run.responseId, Math.floor(run.startedAtMs / 1000), model);
   }
 
   settle() {

@@ -38,6 +38,8 @@ export interface AttemptRecord {
 
 /** All that is known of one request while it is served. Stages write what they learned into it. */
 export interface Run extends RunInput {
+  /** The request as the caller made it, which the response repeats; a router may ask another one. */
+  readonly asked: ResponseRequest;
   readonly responseId: string;
   /** Unix milliseconds. */
   readonly startedAtMs: number;

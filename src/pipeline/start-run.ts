@@ -11,6 +11,7 @@ export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id:
   const endUser = request.safety_identifier ?? request.user;
   return {
     request,
+    asked: request,
     source: input.source,
     caller,
     generationId: input.generationId,

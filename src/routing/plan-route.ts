@@ -28,7 +28,7 @@ export interface Plan<E extends EndpointFacts> {
   /** The model was named by an alias, so that what it cannot do is settled, not refused. */
   isAlias: boolean;
   /** Changes of the request that a router asks for. */
-  rewrite: ((request: ResponseRequest) => void) | undefined;
+  rewrite: ((request: ResponseRequest) => ResponseRequest) | undefined;
   /** The answer costs the caller nothing. */
   isFree: boolean;
   /** The router that chose, and what it took the conversation to be about; for the ledger. */

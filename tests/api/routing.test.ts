@@ -448,6 +448,7 @@ describe('routers', () => {
     expect(text).toContain('Speak like a pirate.');
     expect(text).toContain('json_schema');
     expect(body).toMatchObject({ usage: { cost: 0 }, router_metadata: { strategy: 'bodybuilder' } });
+    expect(body).toMatchObject({ instructions: null, text: { format: { type: 'text' } } }); // as the caller asked
   });
 
   it('a list of models may hold a router, which expands in its place', async () => {

@@ -74,21 +74,22 @@ const schema = {
   additionalProperties: false,
 };
 
-/** What the caller wrote stands between our instructions and the answer; system messages go into the bodies. */
-function askForBodies(request: ResponseRequest, slugs: readonly string[]): void {
+/** What the caller wrote stands behind our instructions; system messages go into the bodies. */
+function askForBodies(request: ResponseRequest, slugs: readonly string[]): ResponseRequest {
   const isSystem = (item: InputItem) => 'role' in item && (item.role === 'system' || item.role === 'developer');
-  const kept = [request.instructions, ...request.input.filter(isSystem).map((item) => JSON.stringify(item))].filter(
-    Boolean,
-  );
-  request.instructions = [
+  const systems = request.input.filter(isSystem).map((item) => JSON.stringify(item));
+  const kept = [request.instructions, ...systems].filter(Boolean);
+  const instructions = [
     'The user describes a task and one or more models in plain words. Do not do the task.',
     'Answer with JSON: {"requests": [{"model", "messages"}]}, one request for each model that is meant, with the fewest fields.',
     'Use only slugs of the list below. Unless a version is named, take the newest one of the family.',
-    kept.length > 0 ? `Put these system messages into every request, word for word:\n${kept.join('\n')}` : '',
+    ...(kept.length > 0 ? [`Put these system messages into every request, word for word:\n${kept.join('\n')}`] : []),
     `Models:\n${slugs.join('\n')}`,
-  ]
-    .filter((line) => line !== '')
-    .join('\n\n');
-  request.input = request.input.filter((item) => !isSystem(item));
-  request.text = { ...request.text, format: { type: 'json_schema', name: 'requests', schema, strict: true } };
+  ].join('\n\n');
+  return {
+    ...request,
+    instructions,
+    input: request.input.filter((item) => !isSystem(item)),
+    text: { ...request.text, format: { type: 'json_schema', name: 'requests', schema, strict: true } },
+  };
 }

@@ -42,7 +42,7 @@ const byWords: readonly [RegExp, string][] = [
     'code:general_impl',
   ],
   [
-    /\btranslat|\bübersetz|\btraduc|\bins (?:deutsche|englische)|\binto (?:german|french|spanish|english|japanese|chinese)\b/i,
+    /\btranslat|übersetz|\btraduc|\bins (?:deutsche|englische)|\binto (?:german|french|spanish|english|japanese|chinese)\b/i,
     'translation',
   ],
   [/\bsummar|\btl;?dr\b|\bzusammenfass/i, 'summarization'],

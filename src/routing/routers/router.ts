@@ -42,7 +42,8 @@ export interface RouterPlan {
   /** Slugs, the first to try in front; at least one. */
   models: readonly string[];
   stage?: StageRecord;
-  rewrite?: (request: ResponseRequest) => void;
+  /** @returns what is asked in place of the request */
+  rewrite?: (request: ResponseRequest) => ResponseRequest;
   isFree?: boolean;
   /** What the conversation is about; booked with the answer. */
   task?: string;
