@@ -116,9 +116,10 @@ class Source {
 
   /** The rows that the entry does not name itself. */
   buildRest(): Endpoint[] {
-    const named = new Set(this.entry.models.map(({ model }) => model.toLowerCase()));
+    const keyOf = (model: string, tier = 'default') => `${model.toLowerCase()} ${tier}`;
+    const named = new Set(this.entry.models.map(({ model, tier }) => keyOf(model, tier)));
     return this.rows
-      .filter(({ model, hidden }) => !named.has(model) && !hidden)
+      .filter(({ model, tier, hidden }) => !named.has(keyOf(model, tier)) && !hidden)
       .map((row) => this.assemble({ model: row.model, tier: row.tier ?? 'default' }, row));
   }
 

@@ -18,12 +18,15 @@ export interface Catalog {
   readonly models: readonly Model[];
   /** What routers choose from: visible, and no simulator unless there is nothing else. */
   readonly choices: readonly Model[];
+  /** Is any endpoint of one workspace alone? */
+  readonly hasOwnKeys: boolean;
   /** Wildcards included. */
   readonly endpoints: readonly Endpoint[];
 }
 
 /** Slugs that a wildcard answered are remembered, so that the next request finds them as fast; bounded. */
 const MAX_REMEMBERED = 10_000;
+const LONGEST_REMEMBERED = 200;
 
 /** The provider, as the catalogue names it. */
 const tagOf = ({ tag }: Endpoint): string => tag.split('/')[0]!;
@@ -68,7 +71,7 @@ export function createCatalog(
       const matched = slug.slice(before.length, slug.length - after.length);
       const id = endpoint.id.replace(endpoint.model, () => slug);
       const upstreamModel = endpoint.upstreamModel.replace('*', () => matched);
-      found.push({ ...endpoint, id, model: slug, upstreamModel });
+      found.push({ ...endpoint, id, model: slug, pattern: endpoint.model, upstreamModel });
     }
     return found;
   }
@@ -78,13 +81,15 @@ export function createCatalog(
 
   return {
     endpoints,
+    hasOwnKeys: endpoints.some(({ workspace }) => workspace !== undefined),
     models: [...models.values()],
     choices: real.length > 0 ? real : visible,
     find(slug) {
       const known = remembered.get(slug);
       if (known) return known;
       const found = search(slug);
-      if (found.length > 0 && remembered.size < MAX_REMEMBERED) remembered.set(slug, found);
+      const isShort = slug.length <= LONGEST_REMEMBERED; // callers make slugs up for wildcards
+      if (found.length > 0 && isShort && remembered.size < MAX_REMEMBERED) remembered.set(slug, found);
       return found;
     },
     findModel(slug) {

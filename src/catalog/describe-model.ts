@@ -2,7 +2,9 @@ import type { Model, Pricing, TokenPrices } from '../domain/endpoint.ts';
 import { perMillionTokens, perPiece } from '../metering/price.ts';
 import type { EndpointRecord, ModelRecord } from './records.ts';
 
-/** The model of a record. What nobody said is empty; its date is then 1970, so that no alias follows it. */
+const isOver = ({ expiration_date: end }: ModelRecord): boolean => end !== undefined && Date.parse(end) <= Date.now();
+
+/** The model of a record, hidden once it is past its end. What nobody said is empty; its date is then 1970, so that any other is newer. */
 export function describeModel(record: ModelRecord): Model {
   const { id, created = '1970-01-01' } = record;
   return {
@@ -23,7 +25,7 @@ export function describeModel(record: ModelRecord): Model {
     ...(record.distillable === undefined ? undefined : { distillable: record.distillable }),
     ...(record.coding_score === undefined ? undefined : { codingScore: record.coding_score }),
     ...(record.simulated === undefined ? undefined : { simulated: record.simulated }),
-    ...(record.hidden === undefined ? undefined : { hidden: record.hidden }),
+    ...(record.hidden || isOver(record) ? { hidden: true } : undefined),
   };
 }
 

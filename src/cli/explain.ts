@@ -38,7 +38,7 @@ const DRAWS = 2_000;
 export function explain(terminal: Terminal, loaded: LoadedConfig, options: ExplainOptions): number {
   const { stdout, stderr } = terminal;
   const world = readWorld(loaded, (message) => stderr.write(`headgate: ${message}\n`));
-  const workspace = options.workspace ?? '';
+  const workspace = findWorkspace(loaded, options.workspace);
   let refused: Plan<Endpoint> | undefined;
   try {
     const { request } = readRequest(readBody(terminal, options.body), {});
@@ -66,8 +66,14 @@ export function explain(terminal: Terminal, loaded: LoadedConfig, options: Expla
 function readWorld({ config, dataDir }: LoadedConfig, warn: (message: string) => void): RoutingWorld<Endpoint> {
   const { builtin, overrides } = config.catalog;
   const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
-  const { endpoints, models } = buildEndpoints(config, records);
+  const { endpoints, models } = buildEndpoints(config, records, (named) => findWorkspace({ config }, named));
   return createWorld(createCatalog(endpoints, models, records), { routers: config.routers, seed: config.routing.seed });
+}
+
+/** Names and ids of the file are one here: no store is asked. */
+function findWorkspace({ config }: Pick<LoadedConfig, 'config'>, named = ''): string {
+  const { workspaces } = config.bootstrap;
+  return workspaces.find(({ id, name }) => id === named || name === named)?.name ?? named;
 }
 
 function readBody({ cwd }: Terminal, file: string): unknown {

@@ -138,7 +138,15 @@ export interface FinishChunk {
 }
 export type FinishReason = 'stop' | 'tool_calls' | 'length' | 'content_filter';
 
-/** Chunks after which the client has seen something, so that no other endpoint may take over. */
+/** Chunks that become events. */
 export function isVisible(chunk: Chunk): boolean {
   return chunk.type !== 'start' && chunk.type !== 'debug';
+}
+
+/**
+ * Chunks after which the client has seen output, so that no other endpoint may take over. That an item or a part begins
+ * is none yet: it waits for its first words.
+ */
+export function isOutput(chunk: Chunk): boolean {
+  return isVisible(chunk) && chunk.type !== 'item' && chunk.type !== 'part';
 }

@@ -101,6 +101,8 @@ export interface GatewayErrorOptions {
   retryAfterSeconds?: number;
   /** Was it the key, not the request or the model? Another key of the provider may do. */
   blamesKey?: boolean | undefined;
+  /** Was it where we are, or the caller is, that the provider does not serve? That speaks against nobody. */
+  isRegional?: boolean | undefined;
   /** The provider's own code, shown as `metadata.provider_code`. */
   providerCode?: string | number;
   cause?: unknown;
@@ -117,6 +119,7 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly providerCode: string | number | undefined;
   readonly blamesKey: boolean;
+  readonly isRegional: boolean;
 
   constructor(kind: ErrorKind, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -130,6 +133,7 @@ export class GatewayError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.providerCode = options.providerCode;
     this.blamesKey = options.blamesKey ?? false;
+    this.isRegional = options.isRegional ?? false;
   }
 }
 

@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { hash, randomFillSync } from 'node:crypto';
 
 const alphabet = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 'latin1');
 
@@ -46,4 +46,10 @@ export function createTimedId(prefix: string): string {
     }
   }
   return prefix + lastPrefix + randomText(16);
+}
+
+/** A UUID of what it is the id of (RFC 9562, version 8): the same parts give the same one everywhere. */
+export function deriveUuid(...parts: readonly string[]): string {
+  const hex = hash('sha256', parts.join('\0'));
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -32,6 +32,8 @@ export interface PipelineParts {
   /** Each may give a reviser for this run. */
   preparers: readonly ((run: Run) => Reviser | undefined)[];
   book: (entry: LedgerEntry) => void;
+  /** Told of every run when it is booked. */
+  observe?: (run: Run, entry: LedgerEntry) => void;
   hashEndUser: (workspaceId: string, id: string) => string;
   region: () => string;
   /** The largest whole answer, or single stream event, that is read from a provider, in bytes. */
@@ -42,7 +44,9 @@ export function assembleStages(parts: PipelineParts): Stages {
   function closeRun(run: Run): void {
     if (run.closed) return;
     run.closed = true;
-    parts.book(writeLedgerEntry(run));
+    const entry = writeLedgerEntry(run);
+    parts.book(entry);
+    parts.observe?.(run, entry);
     rememberSession(run, parts.world().sticky);
   }
   function plan(run: Run, task: string | undefined): Plan<Endpoint> {
@@ -52,10 +56,6 @@ export function assembleStages(parts: PipelineParts): Stages {
     });
     run.plan = made;
     run.stages.push(...made.stages);
-    if (made.rewrite) {
-      run.request = made.rewrite(run.request);
-      run.source = undefined;
-    }
     return made;
   }
 
@@ -110,7 +110,7 @@ class RunContext implements BuilderContext {
   base(): ResponseObject {
     const run = this.run;
     const model = run.selected?.model ?? run.plan?.requested ?? run.request.model ?? '';
-    return createResponseObject(run.asked, run.responseId, Math.floor(run.startedAtMs / 1000), model);
+    return createResponseObject(run.request, run.responseId, Math.floor(run.startedAtMs / 1000), model);
   }
 
   settle() {
@@ -158,7 +158,8 @@ function rememberSession(run: Run, sticky: RoutingWorld<Endpoint>['sticky']): vo
     unparkInput(run);
     key ??= deriveSessionKey(run.request);
   }
-  if (key) sticky.remember(caller.workspaceId, plan.session.slug || selected.model, key, selected.id, selected.model);
+  const slug = plan.choiceOf(selected)?.router ?? selected.model;
+  if (key) sticky.remember(caller.workspaceId, slug, key, selected.id, selected.model);
 }
 
 const isCacheCheaper = ({ pricing }: Endpoint): boolean =>

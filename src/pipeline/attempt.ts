@@ -24,7 +24,10 @@ export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, 
   const name = `${endpoint.model} at ${provider.name}`;
   forgetLast(run);
   unparkInput(run);
-  const { request, changed } = fitRequest(run.request, endpoint, run.plan?.isAlias === true);
+  const choice = run.plan?.choiceOf(endpoint);
+  const asked = choice?.rewrite ? choice.rewrite(run.request) : run.request;
+  const { request, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
+  run.hasLateTools = asked.tools !== undefined && asked.input.some(({ type }) => type === 'additional_tools');
   const written = provider.wire.writeRequest(request, {
     endpoint: name,
     upstreamModel,
@@ -49,6 +52,7 @@ export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, 
 /** What an earlier attempt has said is not true of this one. */
 function forgetLast(run: Run): void {
   run.upstreamModel = undefined;
+  run.key = undefined;
   run.droppedUpstreamFields = [];
   run.finish = undefined;
   run.upstreamEndedAt = undefined;

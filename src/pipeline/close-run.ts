@@ -13,7 +13,7 @@ export function settleRun(run: Run): void {
   if (run.cost) return;
   const reported = run.finish?.usage;
   run.usage = reported && isCredible(reported) ? reported : estimate(run);
-  run.cost = run.selected && !run.plan?.isFree ? costOf(run.selected.pricing, run.usage) : free;
+  run.cost = run.selected && !run.plan?.choiceOf(run.selected)?.isFree ? costOf(run.selected.pricing, run.usage) : free;
 }
 
 /** Nobody answered, so there is nothing to price. */
@@ -35,6 +35,8 @@ function estimate(run: Run): Usage {
 export function writeLedgerEntry(run: Run): LedgerEntry {
   settleRun(run);
   const { usage, cost, error } = run;
+  // Of a run that nobody answered, the router that was asked first.
+  const choice = run.selected ? run.plan?.choiceOf(run.selected) : run.plan?.choices[0];
   const reachedEnd = run.builder?.ended === true && error === undefined;
   return {
     id: run.generationId,
@@ -43,8 +45,8 @@ export function writeLedgerEntry(run: Run): LedgerEntry {
     keyHash: run.caller.keyHash,
     memberId: run.caller.memberId,
     requestedModel: run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? '',
-    router: run.plan?.router ?? null,
-    task: run.plan?.task ?? null,
+    router: choice && !choice.isAlias ? choice.router : null,
+    task: choice?.task ?? null,
     model: run.selected?.model ?? null,
     provider: run.selected?.provider.name ?? null,
     outcome: reachedEnd

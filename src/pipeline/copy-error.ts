@@ -2,8 +2,18 @@ import { GatewayError, type GatewayErrorOptions } from '../domain/errors.ts';
 
 /** The same failure, told otherwise. */
 export function copyError(error: GatewayError, message: string, changes: GatewayErrorOptions = {}): GatewayError {
-  const { kind, metadata, availability, errorType, retryable, retryAfterSeconds, providerCode, blamesKey, cause } =
-    error;
+  const {
+    kind,
+    metadata,
+    availability,
+    errorType,
+    retryable,
+    retryAfterSeconds,
+    providerCode,
+    blamesKey,
+    cause,
+    isRegional,
+  } = error;
   return new GatewayError(kind, message, {
     metadata,
     availability,
@@ -12,6 +22,7 @@ export function copyError(error: GatewayError, message: string, changes: Gateway
     retryAfterSeconds,
     providerCode,
     blamesKey,
+    isRegional,
     cause,
     ...changes,
   });

@@ -1,5 +1,6 @@
 import type { InputItem } from '../domain/items.ts';
-import type { ResponseRequest } from '../domain/request.ts';
+import { findSetting, type ResponseRequest } from '../domain/request.ts';
+import { findPinnedModel } from '../routing/routers/auto.ts';
 import { isTask, tasks } from '../routing/routers/classify.ts';
 import { respond } from './respond.ts';
 import type { Run } from './run.ts';
@@ -28,7 +29,7 @@ export function findTask(
   classifier: Classifier | undefined,
 ): Promise<string | undefined> | undefined {
   const { request, caller, cancellation: parent } = run;
-  if (!classifier || !wantsAuto(request)) return undefined;
+  if (!classifier || !wantsAuto(request) || isPinned(request)) return undefined;
   const { model, timeoutMs } = classifier;
   return respond(stages, { request: writeQuestion(request, model), caller, timeoutMs, parent }).then(
     readTask,
@@ -40,6 +41,10 @@ function wantsAuto({ model, models = [] }: ResponseRequest): boolean {
   return [model ?? '', ...models].some((slug) => /^router\/auto(?:-beta)?(?::|$)/i.test(slug));
 }
 
+/** The conversation says itself which model it goes to. */
+const isPinned = (request: ResponseRequest): boolean =>
+  findSetting(request, 'auto-router')?.['pin_model'] === true && findPinnedModel(request.input) !== undefined;
+
 function writeQuestion(request: ResponseRequest, model: string): ResponseRequest {
   const schema = {
     type: 'object',
@@ -49,11 +54,18 @@ function writeQuestion(request: ResponseRequest, model: string): ResponseRequest
   };
   return {
     model,
+    ...(request.provider ? { provider: narrow(request.provider) } : undefined),
     instructions: `Say what the last question of this conversation is about. Answer with JSON: {"task": one of ${tasks.join(', ')}}.`,
     input: [{ type: 'message', role: 'user', content: writeTranscript(request) }],
     text: { format: { type: 'json_schema', name: 'task', schema, strict: true } },
     max_output_tokens: 200,
   };
+}
+
+/** Who may not see the conversation may not classify it either; which of the others does is nobody's wish. */
+function narrow(provider: Record<string, unknown>): Record<string, unknown> {
+  const { order: _, sort: __, allow_fallbacks: ___, require_parameters: ____, ...rest } = provider;
+  return rest;
 }
 
 /** The turns as text, each cut, and the tools by name alone. */

@@ -34,15 +34,17 @@ export function fitRequest(
   endpoint: EndpointFacts,
   isAlias: boolean,
 ): { request: ResponseRequest; changed: string[] } {
-  const { parameters, tier, reasoning } = endpoint;
-  if (!parameters && tier === undefined && !reasoning) return { request, changed: [] };
+  const { parameters, tier, reasoning, capabilities } = endpoint;
+  const { tools, structuredOutputs, reasoning: thinks } = capabilities;
+  const isLimited = parameters !== undefined || tools === false || structuredOutputs === false || thinks === false;
+  if (!isLimited && tier === undefined && !reasoning) return { request, changed: [] };
   const changed: string[] = [];
   let fitted = request;
   const change = (fields: Partial<ResponseRequest>, name: string): void => {
     fitted = { ...fitted, ...fields };
     changed.push(name);
   };
-  if (parameters) {
+  if (isLimited) {
     for (const [field, name] of removableFields) {
       if (!isSent(request[field]) || supports(endpoint, name) !== false) continue;
       change({ [field]: undefined }, field);
@@ -51,7 +53,8 @@ export function fitRequest(
     if (verbosity && supports(endpoint, 'verbosity') === false) {
       change({ text: { ...fitted.text, verbosity: null } }, 'text.verbosity');
     }
-    if (format?.type === 'json_schema' && supports(endpoint, 'structured_outputs') === false) {
+    const needed = format?.type === 'json_schema' ? 'structured_outputs' : 'response_format';
+    if (format && format.type !== 'text' && supports(endpoint, needed) === false) {
       change({ text: { ...fitted.text, format: { type: 'text' } } }, 'text.format');
     }
   }

@@ -21,7 +21,7 @@ export interface InnerRequest {
 /**
  * Asks a model for a whole answer, along the same path as a caller's request, with a ledger entry of its own.
  *
- * @throws {GatewayError} what the request fails with; `upstream_timeout` after `timeoutMs`
+ * @throws {GatewayError} what the request fails with; `request_timeout` after `timeoutMs`
  */
 export async function respond(
   stages: Stages,
@@ -31,7 +31,7 @@ export async function respond(
   const listener = { cancelled: (reason: GatewayError) => cancellation.cancel(reason) };
   parent.add(listener);
   const timer = setTimeout(() => {
-    cancellation.cancel(new GatewayError('upstream_timeout', `No answer came within ${timeoutMs} ms.`));
+    cancellation.cancel(new GatewayError('request_timeout', `No answer came within ${timeoutMs} ms.`));
   }, timeoutMs);
   const run = stages.startRun({
     request,

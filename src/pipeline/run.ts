@@ -2,6 +2,7 @@ import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { FinishChunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
+import type { Origin } from '../domain/origin.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
@@ -16,6 +17,8 @@ export interface RunInput {
   /** Undefined when a plugin replaced the input. */
   source: InputSource | undefined;
   caller: Caller;
+  /** Undefined when the gateway itself asks, in the course of a caller's request. */
+  origin?: Origin;
   /** `gen-…`, the id in `X-Generation-Id` and in the ledger. */
   generationId: string;
   /** Comes when the client leaves or the deadline passes. */
@@ -34,12 +37,13 @@ export interface AttemptRecord {
   /** HTTP number; 200 when it answered, or is about to. */
   status: number;
   error?: GatewayError;
+  /** performance.now() of dispatch and end, when it failed after it was sent; of the one that answers the run tells. */
+  dispatchedAt?: number;
+  endedAt?: number;
 }
 
 /** All that is known of one request while it is served. Stages write what they learned into it. */
 export interface Run extends RunInput {
-  /** The request as the caller made it, which the response repeats; a router may ask another one. */
-  readonly asked: ResponseRequest;
   readonly responseId: string;
   /** Unix milliseconds. */
   readonly startedAtMs: number;
@@ -48,8 +52,10 @@ export interface Run extends RunInput {
   readonly stages: StageRecord[];
   readonly attempts: AttemptRecord[];
   plan: Plan<Endpoint> | undefined;
-  /** Which of the provider's keys the last attempt was made with. */
-  key: number;
+  /** Which of the provider's keys the last attempt was made with; undefined before it was sent, or without keys. */
+  key: number | undefined;
+  /** Do tools come later than in `tools`? */
+  hasLateTools: boolean;
   /** The endpoint that answers, once its output has been let through. */
   selected: Endpoint | undefined;
   builder: EventBuilder | undefined;

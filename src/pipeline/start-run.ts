@@ -11,9 +11,9 @@ export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id:
   const endUser = request.safety_identifier ?? request.user;
   return {
     request,
-    asked: request,
     source: input.source,
     caller,
+    origin: input.origin,
     generationId: input.generationId,
     cancellation: input.cancellation,
     metadata: input.metadata,
@@ -25,7 +25,8 @@ export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id:
     stages: [],
     attempts: [],
     plan: undefined,
-    key: 0,
+    key: undefined,
+    hasLateTools: false,
     selected: undefined,
     builder: undefined,
     upstreamModel: undefined,

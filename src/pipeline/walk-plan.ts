@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
-import { type Chunk, isVisible } from '../domain/chunks.ts';
+import { type Chunk, isOutput } from '../domain/chunks.ts';
 import { type Availability, asGatewayError, type GatewayError } from '../domain/errors.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
@@ -21,14 +21,14 @@ import type { AttemptRecord, Run } from './run.ts';
 export async function walkPlan(run: Run, plan: Plan<Endpoint>, bounds: WalkBounds, out: Taker<Chunk>): Promise<void> {
   const gate = new Gate(run, out);
   const { health, maxAttempts, limitBytes } = bounds;
-  let lostModel: string | undefined; // a model that blamed the request is not asked again elsewhere
+  const lost = new Set<string>(); // models that blamed the request are not asked again elsewhere
   let failure: GatewayError | undefined;
-  let again: Endpoint | undefined; // one that has another key to try
+  let keysTried = 0; // of the endpoint at hand
+  let asked = 0;
 
-  for (let index = 0; index < plan.endpoints.length && run.attempts.length < maxAttempts; ) {
-    const endpoint: Endpoint = again ?? plan.endpoints[index]!;
-    again = undefined;
-    if (endpoint.model === lostModel) {
+  for (let index = 0; index < plan.endpoints.length && asked < maxAttempts; ) {
+    const endpoint: Endpoint = plan.endpoints[index]!;
+    if (lost.has(endpoint.model)) {
       index++;
       continue;
     }
@@ -43,16 +43,24 @@ export async function walkPlan(run: Run, plan: Plan<Endpoint>, bounds: WalkBound
       failure = asGatewayError(error);
       record.status = failure.status;
       record.error = failure;
-      const hasOtherKey = failure.blamesKey && endpoint.provider.keys.rest(run.key, failure);
+      if (run.upstreamEndedAt !== undefined) {
+        record.dispatchedAt = run.dispatchedAt;
+        record.endedAt = run.upstreamEndedAt;
+      }
+      const { keys } = endpoint.provider;
+      const isLeft = failure.blamesKey && run.key !== undefined && keys.rest(run.key, failure);
+      const hasOtherKey = isLeft && ++keysTried < keys.size;
       if (!hasOtherKey) health.record(endpoint.id, describeOutcome(run, failure));
       if (run.selected) throw failure; // the client has seen some of it
       gate.forgetFailed();
       run.finish = undefined;
       const next = run.cancellation.reason ? 'nowhere' : whereNext(failure);
       if (next === 'nowhere') break;
-      if (next === 'model') lostModel = endpoint.model;
-      if (hasOtherKey) again = endpoint;
-      else index++;
+      if (next === 'model') lost.add(endpoint.model);
+      if (hasOtherKey) continue;
+      keysTried = 0;
+      asked++;
+      index++;
     }
   }
   throw withHistory(run, failure!);
@@ -68,12 +76,13 @@ export interface WalkBounds {
 
 /** What an attempt tells of its endpoint. */
 function describeOutcome(run: Run, error: GatewayError | undefined): AttemptOutcome {
-  const { dispatchedAt, firstOutputAt, upstreamEndedAt, finish } = run;
+  const { request, dispatchedAt, firstOutputAt, upstreamEndedAt, finish } = run;
   if (error || dispatchedAt === undefined) return { atMs: Date.now(), error };
   return {
     atMs: Date.now(),
     error,
-    firstOutputMs: firstOutputAt === undefined ? undefined : firstOutputAt - dispatchedAt,
+    // Of an answer that was asked for whole nobody knows when its first word was there.
+    firstOutputMs: firstOutputAt === undefined || !request.stream ? undefined : firstOutputAt - dispatchedAt,
     durationMs: upstreamEndedAt === undefined ? undefined : upstreamEndedAt - dispatchedAt,
     outputTokens: finish?.usage?.outputTokens,
     toolCalls: finish?.reason === 'tool_calls' ? judgeToolCalls(run) : 'none',
@@ -81,13 +90,13 @@ function describeOutcome(run: Run, error: GatewayError | undefined): AttemptOutc
 }
 
 /** A call is broken whose arguments are no JSON, or whose tool nobody offered. @see routing.md section 6 */
-function judgeToolCalls({ builder, request: { tools = [] } }: Run): 'sound' | 'broken' {
+function judgeToolCalls({ builder, hasLateTools, request: { tools = [] } }: Run): 'sound' | 'broken' {
   const names = new Set(tools.flatMap((tool) => ('name' in tool && typeof tool.name === 'string' ? [tool.name] : [])));
-  const isGrouped = tools.some(({ type }) => type === 'namespace');
+  const isOpen = hasLateTools || tools.length === 0 || tools.some(({ type }) => type === 'namespace');
   for (const item of builder?.items ?? []) {
     if (item.type !== 'function_call') continue;
     const { name, arguments: text } = item as { name?: unknown; arguments?: unknown };
-    if (!isGrouped && !names.has(String(name))) return 'broken';
+    if (!isOpen && !names.has(String(name))) return 'broken';
     if (!isJson(String(text))) return 'broken';
   }
   return 'sound';
@@ -113,7 +122,7 @@ class Gate implements Taker<Chunk> {
   constructor(run: Run, out: Taker<Chunk>) {
     this.run = run;
     this.out = out;
-    this.isShown = run.request.stream === true ? isVisible : isFinish;
+    this.isShown = run.request.stream === true ? isOutput : isFinish;
   }
 
   take(chunks: Chunk[]): Promise<void> | undefined {
@@ -183,7 +192,7 @@ function describeAvailability({ plan }: Run, tried: readonly AttemptRecord[]): A
   return {
     code,
     retryable: true,
-    requested_models: [plan?.requested.slice(0, 200) ?? ''],
+    requested_models: (plan?.slugs ?? []).slice(0, 32).map((slug) => slug.slice(0, 200)),
     docs_url: `docs/reference/errors.md#${code}`,
     affected_providers: [...new Set(tried.map(({ endpoint }) => endpoint.provider.name))],
     ...(waits.length === 0 ? undefined : { retry_after: Math.min(...waits) }),

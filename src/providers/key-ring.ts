@@ -5,6 +5,7 @@ const REFUSED_MS = 60_000;
 /** How long a key rests that has used up its rate, when the provider does not say; and the longest in any case. */
 const LIMITED_MS = 10_000;
 const LONGEST_MS = 600_000;
+const SHORTEST_MS = 1_000;
 
 /** The keys of a provider, which take turns. One that fails rests, so that the others serve. */
 export class KeyRing {
@@ -40,7 +41,7 @@ export class KeyRing {
     const isLimited = error.kind === 'rate_limited';
     const ms = isLimited ? (error.retryAfterSeconds ?? LIMITED_MS / 1000) * 1000 : REFUSED_MS;
     const nowMs = this.now();
-    this.restsUntilMs[index] = nowMs + Math.min(ms, LONGEST_MS);
+    this.restsUntilMs[index] = nowMs + Math.min(Math.max(ms, SHORTEST_MS), LONGEST_MS);
     return this.restsUntilMs.some((until) => until <= nowMs);
   }
 }

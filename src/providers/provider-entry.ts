@@ -25,6 +25,8 @@ export interface Provider {
 export interface Endpoint extends EndpointFacts {
   readonly provider: Provider;
   readonly upstreamModel: string;
+  /** The slug of the configuration, when `model` is one that its `*` matched. */
+  readonly pattern?: string;
 }
 
 /** An endpoint of which nothing is known but where it is. */

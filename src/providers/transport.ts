@@ -98,7 +98,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
   private readonly name: string;
   private readonly timeouts: UpstreamTimeouts;
   private readonly cancellation: Cancellation;
-  private readonly totalAt: number;
+  private totalAt: number;
+  private pausedAt: number | undefined;
   private waitsUntil: number;
   private firesAt: number;
   private timer: NodeJS.Timeout;
@@ -212,10 +213,15 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
   /** Too much is unread: it is we who are slow, not the provider. */
   pause(): void {
     this.waitsUntil = Number.POSITIVE_INFINITY;
+    this.pausedAt ??= performance.now();
     this.controller?.pause();
   }
 
   resume(): void {
+    if (this.pausedAt !== undefined) {
+      this.totalAt += performance.now() - this.pausedAt; // nobody blames the provider for a client that does not read
+      this.pausedAt = undefined;
+    }
     if (this.isOver || this.releasedBytes !== undefined) return;
     this.waitFor(this.timeouts.idleMs);
     this.controller?.resume();
@@ -232,7 +238,9 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
   lookAtClock(): void {
     const now = performance.now() + 1; // timers may fire a fraction early
     const { firstByteMs, idleMs, totalMs } = this.timeouts;
-    if (now >= this.totalAt) this.stop(slow(`${this.name} took longer than ${totalMs} ms in all.`));
+    if (this.pausedAt !== undefined && this.releasedBytes === undefined)
+      this.firesAt = Number.POSITIVE_INFINITY; // until it goes on
+    else if (now >= this.totalAt) this.stop(slow(`${this.name} took longer than ${totalMs} ms in all.`));
     else if (now < this.waitsUntil) this.setTimer();
     else if (this.releasedBytes !== undefined) this.controller?.abort(new Error('released'));
     else if (this.body) this.stop(slow(`${this.name} fell silent for ${idleMs} ms in the middle of its answer.`));

@@ -58,13 +58,15 @@ function explain(
   const reason = redirected ? 'redirects are not followed' : words;
   const providerCode = complaint.code ?? (complaint.type || undefined);
   const blamesKey = kind === 'rate_limited' || (kind === 'upstream_failed' && isAboutKey(complaint, status));
+  const isRegional = regionWords.test(`${complaint.code ?? ''} ${complaint.type} ${complaint.message}`);
   const waits = kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_failed';
   return new GatewayError(kind, `${says[kind]} (status ${status})${reason === '' ? '.' : `: ${reason}`}`, {
     retryable: kind === 'upstream_timeout' || waits,
     retryAfterSeconds: waits
       ? (retryAfterSeconds ?? complaint.wait ?? readSpokenWait(complaint.message, kind))
       : undefined,
-    blamesKey,
+    blamesKey: blamesKey && !isRegional,
+    isRegional,
     providerCode: typeof providerCode === 'string' ? shorten(maskSecrets(providerCode)) : providerCode,
     cause,
   });
@@ -74,6 +76,8 @@ function explain(
 const isAboutKey = ({ message, code }: Complaint, status: number): boolean =>
   (status >= 401 && status <= 403) || (status === 400 && (keyWords.test(message) || /api_key/i.test(String(code))));
 
+const regionWords =
+  /unsupported_country|country, region, or territory|user location is not supported|region is not supported/i;
 const contextCodes = /context_length|context_window|exceed_context_size|prompt_too_long|input_too_long/;
 const contextWords =
   /maximum context length|exceeds the maximum number of tokens|context (?:length|window|size)|prompt is too long|input is too long|longer than the maximum model length/i;

@@ -1,5 +1,5 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import { writePerToken } from '../metering/price.ts';
+import { pricesFor, writePerToken } from '../metering/price.ts';
 import { type Needs, supports } from './needs.ts';
 import { isMeant, type Preferences } from './preferences.ts';
 
@@ -67,9 +67,11 @@ export const filters: readonly Filter[] = [
     };
   },
   function saysTooLittle({ maxOutputTokens, contextLength }, { needs }) {
-    const limit = maxOutputTokens ?? contextLength;
-    if (limit === undefined || needs.maxOutputTokens === undefined || needs.maxOutputTokens <= limit) return undefined;
-    return { code: 'max_output_tokens', reason: `makes ${limit} tokens at most` };
+    if (needs.maxOutputTokens === undefined) return undefined;
+    const free = contextLength === undefined ? Number.POSITIVE_INFINITY : contextLength - needs.leastInputTokens;
+    const limit = Math.min(maxOutputTokens ?? Number.POSITIVE_INFINITY, free);
+    if (needs.maxOutputTokens <= limit) return undefined;
+    return { code: 'max_output_tokens', reason: `has room for ${limit} tokens of output` };
   },
   function cannotRead({ capabilities: { input } }, { needs }) {
     if (!input || input.length > 4 || needs.modalities.size === 0) return undefined;
@@ -88,10 +90,13 @@ export const filters: readonly Filter[] = [
   },
 ];
 
-function excludeByPrice({ pricing }: EndpointFacts, { preferences: { maxPrice } }: Ask): Exclusion | undefined {
+function excludeByPrice(endpoint: EndpointFacts, { preferences, needs }: Ask): Exclusion | undefined {
+  const { maxPrice } = preferences;
   if (!maxPrice) return undefined;
+  const known = endpoint.pricing;
+  const pricing = known?.above ? pricesFor(known, needs.leastInputTokens) : known;
   if (!pricing) return { code: 'max_price', reason: 'has no known price' };
-  const { prompt, completion, request, image } = maxPrice;
+  const { prompt, completion, request, image, audio } = maxPrice;
   const { promptNanoUsdPerMillion, completionNanoUsdPerMillion } = pricing;
   if (prompt !== undefined && promptNanoUsdPerMillion > prompt) {
     return { code: 'max_price', reason: `asks ${writePerToken(promptNanoUsdPerMillion)} USD a token of input` };
@@ -104,6 +109,9 @@ function excludeByPrice({ pricing }: EndpointFacts, { preferences: { maxPrice } 
   }
   if (image !== undefined && (pricing.imageNanoUsd ?? 0) > image) {
     return { code: 'max_price', reason: 'asks more per image' };
+  }
+  if (audio !== undefined && (pricing.audioNanoUsdPerMillion ?? 0) > audio) {
+    return { code: 'max_price', reason: 'asks more for audio' };
   }
   return undefined;
 }

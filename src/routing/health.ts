@@ -41,7 +41,7 @@ export interface AttemptOutcome {
   toolCalls?: 'none' | 'sound' | 'broken';
 }
 
-/** A wildcard makes an endpoint of any slug, so the first that was asked is forgotten beyond so many. 10 KB each. */
+/** A wildcard makes an endpoint of any slug, so beyond so many the least recent is forgotten. 10 KB each. */
 const MOST_ENDPOINTS = 2_000;
 const SAMPLES = 256;
 const OUTAGE_MS = 30_000;
@@ -60,7 +60,7 @@ export function isEndpointFault(error: GatewayError): boolean {
     case 'upstream_failed':
     case 'upstream_timeout':
     case 'upstream_overloaded':
-      return true;
+      return !error.isRegional;
     default:
       return false;
   }
@@ -85,12 +85,12 @@ export class Health {
   };
 
   record(id: string, outcome: AttemptOutcome): void {
-    let known = this.endpoints.get(id);
-    if (!known) {
-      known = new EndpointHealth(this.outageMs);
+    const known = this.endpoints.get(id) ?? new EndpointHealth(this.outageMs);
+    if (this.endpoints.size >= MOST_ENDPOINTS) {
+      this.endpoints.delete(id);
       if (this.endpoints.size >= MOST_ENDPOINTS) this.endpoints.delete(this.endpoints.keys().next().value!);
-      this.endpoints.set(id, known);
     }
+    this.endpoints.set(id, known);
     known.record(outcome);
   }
 
@@ -134,7 +134,8 @@ class EndpointHealth {
   record({ atMs, error, firstOutputMs, durationMs, outputTokens = 0, toolCalls = 'none' }: AttemptOutcome): void {
     if (error) {
       if (error.kind === 'rate_limited' || error.kind === 'upstream_overloaded') {
-        this.restsUntilMs = atMs + Math.min((error.retryAfterSeconds ?? 0) * 1000, 10 * MINUTE);
+        const restMs = Math.min((error.retryAfterSeconds ?? 0) * 1000, 10 * MINUTE);
+        this.restsUntilMs = Math.max(this.restsUntilMs, atMs + restMs);
       }
       if (!isEndpointFault(error)) return;
       this.count(FAULT, atMs);

@@ -20,7 +20,7 @@ export class Needs {
     return this.walk().modalities;
   }
 
-  /** Characters of text, instructions and tools included. */
+  /** Characters of text, instructions included; what tools take comes on top. */
   get characters(): number {
     return this.walk().characters;
   }
@@ -56,14 +56,14 @@ const partModalities: Readonly<Record<string, string>> = {
 
 type Part = { type?: string; text?: string };
 
-function walkInput({ input, instructions, tools }: ResponseRequest): { modalities: Set<string>; characters: number } {
+function walkInput({ input, instructions }: ResponseRequest): { modalities: Set<string>; characters: number } {
   const modalities = new Set<string>();
   let characters = instructions?.length ?? 0;
-  if (tools) characters += JSON.stringify(tools).length;
   const look = (content: unknown): void => {
     if (typeof content === 'string') characters += content.length;
     else if (Array.isArray(content)) {
-      for (const part of content as Part[]) {
+      for (const part of content as (Part | null)[]) {
+        if (typeof part !== 'object' || part === null) continue; // items that nobody knows may hold anything
         const modality = partModalities[part.type ?? ''];
         if (modality !== undefined) modalities.add(modality);
         else if (typeof part.text === 'string') characters += part.text.length;

@@ -25,17 +25,18 @@ export function orderEndpoints<E extends EndpointFacts>(endpoints: readonly E[],
   if (endpoints.length === 1) return [...endpoints];
   const { preferences, needs } = ask;
   const { health } = context;
-  if (preferences.order) return putOwnKeysFirst(orderByList(endpoints, preferences.order, ask, context));
+  if (preferences.order) return putOwnKeysFirst(orderByList(endpoints, preferences.order, ask, context), endpoints);
   let ordered: E[];
-  if (preferences.sort && preferences.sort !== 'exacto') ordered = sortBy(endpoints, preferences.sort, health);
-  else if (preferences.tier !== undefined) ordered = orderByTier(endpoints, preferences.tier, ask, context);
-  else {
+  if (preferences.sort && preferences.sort !== 'exacto') ordered = sortBy(endpoints, preferences.sort, ask, health);
+  else if (endpoints.some(({ tier }) => tier !== undefined && tier === preferences.tier)) {
+    ordered = orderByTier(endpoints, preferences.tier!, ask, context);
+  } else {
     ordered = drawByPrice(endpoints, ask, context.random);
     if (preferences.sort === 'exacto' || needs.hasTools) ordered = orderByQuality(ordered, health);
   }
   ordered = preferFast(ordered, preferences, health);
   ordered = stablePartition(ordered, (endpoint) => bandOf(health(endpoint)));
-  return putOwnKeysFirst(putStickyFirst(ordered, context));
+  return putOwnKeysFirst(putStickyFirst(ordered, context), endpoints);
 }
 
 /** Endpoints of the first entry, then of the second, …, then the others as usual. */
@@ -62,23 +63,26 @@ function orderByTier<E extends EndpointFacts>(
   endpoints: readonly E[],
   tier: 'priority' | 'flex',
   ask: Ask,
-  { health, random }: OrderContext,
+  { health }: OrderContext,
 ): E[] {
   const own = endpoints.filter((endpoint) => endpoint.tier === tier);
-  if (own.length === 0) return drawByPrice(endpoints, ask, random);
-  if (tier === 'flex') return sortBy(own, 'price', health);
+  if (tier === 'flex') return sortBy(own, 'price', ask, health);
   const others = endpoints.filter((endpoint) => endpoint.tier !== tier);
-  return [...sortBy(own, 'throughput', health), ...sortBy(others, 'throughput', health)];
+  return [...sortBy(own, 'throughput', ask, health), ...sortBy(others, 'throughput', ask, health)];
 }
 
 /** Cheapest, fastest or quickest first; those of which nothing is known last, as they stand. */
 function sortBy<E extends EndpointFacts>(
   endpoints: readonly E[],
   key: Exclude<SortKey, 'exacto'>,
+  { needs }: Ask,
   health: OrderContext['health'],
 ): E[] {
   const costOf = (endpoint: E): number => {
-    if (key === 'price') return blendedPrice(endpoint.pricing) ?? Number.POSITIVE_INFINITY;
+    if (key === 'price') {
+      const tokens = endpoint.pricing?.above ? needs.leastInputTokens : 0;
+      return blendedPrice(endpoint.pricing, tokens) ?? Number.POSITIVE_INFINITY;
+    }
     const view = health(endpoint);
     if (key === 'latency') return view?.latencyMs('p50') ?? Number.POSITIVE_INFINITY;
     return -(view?.throughput('p50') ?? Number.NEGATIVE_INFINITY);
@@ -183,17 +187,27 @@ function bandOf(view: HealthView | undefined): number {
 /** The endpoint that the session went to, as long as it is well. */
 function putStickyFirst<E extends EndpointFacts>(endpoints: E[], { sticky, health }: OrderContext): E[] {
   const index = endpoints.findIndex((endpoint) => endpoint.id === sticky(endpoint.model));
-  if (index <= 0 || health(endpoints[index]!)?.isStable === false) return endpoints;
+  if (index <= 0 || bandOf(health(endpoints[index]!)) === 2) return endpoints;
   const [remembered] = endpoints.splice(index, 1);
   return [remembered!, ...endpoints];
 }
 
-/** Own keys, shared endpoints, own keys that are fallbacks. @see routing.md section 10 */
-function putOwnKeysFirst<E extends EndpointFacts>(endpoints: E[]): E[] {
-  if (endpoints.every(({ workspace }) => workspace === undefined)) return endpoints;
-  return stablePartition(endpoints, ({ workspace, isFallbackKey }) =>
-    workspace === undefined ? 1 : isFallbackKey ? 2 : 0,
-  );
+/**
+ * Own keys, shared endpoints, own keys that are fallbacks; own keys as the configuration has them.
+ *
+ * @param configured the same endpoints in the order of the configuration
+ * @see routing.md section 10
+ */
+function putOwnKeysFirst<E extends EndpointFacts>(ordered: E[], configured: readonly E[]): E[] {
+  if (configured.every(({ workspace }) => workspace === undefined)) return ordered;
+  const kept = new Set(ordered);
+  const own = configured.filter((endpoint) => endpoint.workspace !== undefined && kept.has(endpoint));
+  const shared = ordered.filter(({ workspace }) => workspace === undefined);
+  return [
+    ...own.filter(({ isFallbackKey }) => !isFallbackKey),
+    ...shared,
+    ...own.filter(({ isFallbackKey }) => isFallbackKey),
+  ];
 }
 
 /** In the order of their groups, and as they stood within a group. */

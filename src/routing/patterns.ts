@@ -118,7 +118,7 @@ export function matchModels(patterns: readonly string[], models: readonly Model[
     known = new Map();
     byModels.set(models, known);
   }
-  const key = patterns.join('\n');
+  const key = JSON.stringify(patterns);
   const before = known.get(key);
   if (before) return before;
   const compiled = new Patterns(patterns);

@@ -1,11 +1,12 @@
 import { parseSlug, type Slug, withoutVariant } from '../catalog/slug.ts';
 import type { EndpointFacts, Model } from '../domain/endpoint.ts';
+import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
 import { type Ask, type Exclusion, findExclusion, preferCapable } from './filters.ts';
 import type { Health } from './health.ts';
 import { Needs } from './needs.ts';
-import { orderEndpoints } from './order.ts';
+import { type OrderContext, orderEndpoints } from './order.ts';
 import { isMeant, type Preferences, readPreferences } from './preferences.ts';
 import { modelNotFound, noEndpoints, nothingLeft } from './refusals.ts';
 import { type Router, type RouterPlan, routers } from './routers/index.ts';
@@ -16,39 +17,49 @@ import { deriveSessionKey, findSessionKey, type SessionKey, type StickyMemory } 
 export interface Plan<E extends EndpointFacts> {
   /** The slug as the caller sent it. */
   requested: string;
+  /** All slugs of the request, each once. */
+  slugs: readonly string[];
   strategy: RouterMetadata['strategy'];
   /** At least one, the first to try in front. */
   endpoints: readonly E[];
   /** What fell out, and why. */
   excluded: readonly Excluded<E>[];
-  /** What a router did. */
+  /** What routers did. */
   stages: readonly StageRecord[];
-  /** Under which the endpoint is remembered that serves; `slug` is the router's where one chose the model. */
-  session: { slug: string; key: SessionKey | undefined } | undefined;
+  /** The router that brought an endpoint in; undefined where the caller named the model. */
+  choiceOf: (endpoint: E) => Choice | undefined;
+  /** The choices of all routers that were asked. */
+  choices: readonly Choice[];
+  /** Undefined: there is nothing to remember. */
+  session: { key: SessionKey | undefined } | undefined;
+}
+
+/** A router, and what it wants of the request that it sent somewhere. */
+export interface Choice extends Pick<RouterPlan, 'isFree' | 'rewrite' | 'task'> {
+  /** Its slug, in lower case. */
+  router: string;
   /** The model was named by an alias, so that what it cannot do is settled, not refused. */
   isAlias: boolean;
-  /** Changes of the request that a router asks for. */
-  rewrite: ((request: ResponseRequest) => ResponseRequest) | undefined;
-  /** The answer costs the caller nothing. */
-  isFree: boolean;
-  /** The router that chose, and what it took the conversation to be about; for the ledger. */
-  router: string | undefined;
-  task: string | undefined;
 }
 
 export interface Excluded<E extends EndpointFacts> extends Exclusion {
   endpoint: E;
 }
 
+/** Models and endpoints by slug. */
+export interface RoutingCatalog<E extends EndpointFacts> {
+  find(slug: string): readonly E[];
+  findModel(slug: string): Model | undefined;
+  findKnown(slug: string): { model: Model; providers: readonly string[] } | undefined;
+  readonly models: readonly Model[];
+  readonly choices: readonly Model[];
+  /** Is any endpoint of one workspace alone? */
+  readonly hasOwnKeys: boolean;
+}
+
 /** What planning may look at: all of it in memory, none of it changed. */
 export interface RoutingWorld<E extends EndpointFacts> {
-  catalog: {
-    find(slug: string): readonly E[];
-    findModel(slug: string): Model | undefined;
-    findKnown(slug: string): { model: Model; providers: readonly string[] } | undefined;
-    readonly models: readonly Model[];
-    readonly choices: readonly Model[];
-  };
+  catalog: RoutingCatalog<E>;
   health: Pick<Health, 'view'>;
   sticky: StickyMemory;
   routers: RouterSettings;
@@ -60,7 +71,12 @@ export interface RoutingWorld<E extends EndpointFacts> {
 interface Group<E extends EndpointFacts> {
   slug: Slug;
   endpoints: readonly E[];
+  choice: Choice | undefined;
+  keep: RouterPlan['keep'];
 }
+
+/** Longer slugs name nothing; what callers make up must not fill the memory. */
+const LONGEST_SLUG = 512;
 
 /**
  * Plans the way of a request: resolves its slugs, drops the endpoints that may not serve it, and orders the others, the
@@ -68,7 +84,7 @@ interface Group<E extends EndpointFacts> {
  * plan.
  *
  * @param hints what was found out about the request before
- * @param onRefused is given what there is to tell when every endpoint fell out
+ * @param onRefused is given what there is to tell when nothing is left
  * @throws {GatewayError} `model_not_found`, or `not_found` when nothing is left, with `availability`
  * @see routing.md section 15
  */
@@ -79,135 +95,225 @@ export function planRoute<E extends EndpointFacts>(
   hints: { task?: string } = {},
   onRefused?: (plan: Plan<E>) => void,
 ): Plan<E> {
-  const slugs = listSlugs(request);
-  const requested = slugs[0] ?? '';
-  const needs = new Needs(request);
-  const session = new Session(request, workspaceId, world.sticky);
-  const routed: RouterPlan[] = [];
-  const groups = slugs.flatMap((slug) => resolve(slug, { request, needs, session, workspaceId, hints }, world, routed));
-
-  const excluded: Excluded<E>[] = [];
-  const kept: { group: Group<E>; endpoints: readonly E[]; ask: Ask }[] = [];
-  for (const group of groups) {
-    const ask: Ask = { preferences: readPreferences(request, group.slug), needs, workspaceId };
-    const allowed = keepAllowed(group.endpoints, ask, excluded);
-    if (allowed.length > 0) kept.push({ group, endpoints: allowed, ask });
-  }
-  if (kept.length === 0) {
-    onRefused?.(emptyPlan(requested, routed, excluded));
-    throw nothingLeft(slugs, excluded, needs);
-  }
-
-  const context = {
-    health: world.health.view,
-    random: world.random,
-    sticky: (model: string) => session.find(routed[0] ? requested : model)?.endpoint,
-  };
-  const [first] = kept;
-  const ordered = first!.ask.preferences.mixModels
-    ? orderEndpoints(
-        kept.flatMap((each) => each.endpoints),
-        first!.ask,
-        context,
-      )
-    : kept.flatMap((each) => orderEndpoints(each.endpoints, each.ask, context));
-  // A router may choose a model that the request names besides, and one model may come under two suffixes.
-  const endpoints = groups.length === 1 ? ordered : [...new Set(ordered)];
-  const left = cutFallbacks(endpoints, first!.ask.preferences, excluded);
-  if (left.length === 0) {
-    onRefused?.(emptyPlan(requested, routed, excluded));
-    throw nothingLeft(slugs, excluded, needs);
-  }
-  const [choice] = routed;
-  return {
-    requested,
-    strategy: choice && slugs.length === 1 ? choice.strategy : slugs.length > 1 ? 'fallback' : 'direct',
-    endpoints: left,
-    excluded: groups.length === 1 ? excluded : withoutTwins(excluded, endpoints),
-    stages: routed.flatMap(({ stage }) => stage ?? []),
-    session: session.isWorthKeeping(endpoints) ? { slug: choice ? requested : '', key: session.key } : undefined,
-    isAlias: choice?.strategy === 'latest',
-    rewrite: choice?.rewrite,
-    isFree: choice?.isFree ?? false,
-    router: choice && choice.strategy !== 'latest' ? requested.toLowerCase() : undefined,
-    task: choice?.task,
-  };
+  const planner = new Planner(request, workspaceId, { ...world, catalog: viewFor(world.catalog, workspaceId) }, hints);
+  return planner.plan(onRefused);
 }
 
-/** Each endpoint once, and none that is in the plan for another's sake. */
-function withoutTwins<E extends EndpointFacts>(excluded: readonly Excluded<E>[], kept: readonly E[]): Excluded<E>[] {
-  const told = new Set(kept);
-  return excluded.filter(({ endpoint }) => {
-    if (told.has(endpoint)) return false;
-    told.add(endpoint);
+class Planner<E extends EndpointFacts> {
+  private readonly request: ResponseRequest;
+  private readonly workspaceId: string;
+  private readonly world: RoutingWorld<E>;
+  private readonly hints: { task?: string };
+  private readonly slugs: readonly string[];
+  private readonly needs: Needs;
+  private readonly session: Session;
+  private readonly excluded: Excluded<E>[] = [];
+  private readonly stages: StageRecord[] = [];
+  private readonly choices: Choice[] = [];
+  private byEndpoint: Map<E, Choice> | undefined;
+
+  constructor(request: ResponseRequest, workspaceId: string, world: RoutingWorld<E>, hints: { task?: string }) {
+    this.request = request;
+    this.workspaceId = workspaceId;
+    this.world = world;
+    this.hints = hints;
+    this.slugs = listSlugs(request);
+    this.needs = new Needs(request);
+    this.session = new Session(request, workspaceId, world.sticky);
+  }
+
+  plan(onRefused: ((plan: Plan<E>) => void) | undefined): Plan<E> {
+    try {
+      const endpoints = this.listEndpoints();
+      if (endpoints.length > 0) return this.finish(endpoints);
+      throw nothingLeft(this.slugs, this.excluded, this.needs);
+    } catch (error) {
+      if (error instanceof GatewayError && error.kind !== 'model_not_found') onRefused?.(this.finish([]));
+      throw error;
+    }
+  }
+
+  private finish(endpoints: readonly E[]): Plan<E> {
+    const { slugs, byEndpoint } = this;
+    const [requested = ''] = slugs;
+    const strategy =
+      slugs.length > 1 ? 'fallback' : (findRouter(parseSlug(requested).model)?.strategy ?? ('direct' as const));
+    return {
+      requested,
+      slugs,
+      strategy,
+      endpoints,
+      excluded: this.withoutTwins(endpoints),
+      stages: this.stages,
+      choices: this.choices,
+      choiceOf: byEndpoint ? (endpoint) => byEndpoint.get(endpoint) : noChoice,
+      session: endpoints.length > 1 ? { key: this.session.key } : undefined,
+    };
+  }
+
+  /** The endpoints to try, in order; none when all fell out. */
+  private listEndpoints(): readonly E[] {
+    const kept: { group: Group<E>; endpoints: readonly E[]; ask: Ask }[] = [];
+    const groups = this.resolveAll();
+    for (const group of groups) {
+      const preferences = readPreferences(this.request, group.slug);
+      const ask: Ask = { preferences, needs: this.needs, workspaceId: this.workspaceId };
+      const endpoints = this.keepAllowed(group, ask);
+      if (endpoints.length > 0) kept.push({ group, endpoints, ask });
+    }
+    const [first] = kept;
+    if (!first) return [];
+    const { preferences } = first.ask;
+    const ordered = preferences.mixModels
+      ? orderEndpoints(
+          kept.flatMap((each) => each.endpoints),
+          first.ask,
+          this.contextFor(first.group),
+        )
+      : kept.flatMap(({ endpoints, ask, group }) => orderEndpoints(endpoints, ask, this.contextFor(group)));
+    // A router may choose a model that the request names besides, and one model may come under two suffixes.
+    const endpoints = groups.length === 1 ? ordered : [...new Set(ordered)];
+    return cutFallbacks(endpoints, preferences, this.excluded);
+  }
+
+  /** What one slug of several has no endpoint for is left to the others. */
+  private resolveAll(): Group<E>[] {
+    const groups: Group<E>[] = [];
+    let refusal: GatewayError | undefined;
+    for (const slug of this.slugs) {
+      try {
+        groups.push(...this.resolve(slug));
+      } catch (error) {
+        if (!(error instanceof GatewayError) || error.kind !== 'not_found') throw error;
+        refusal = error;
+      }
+    }
+    if (groups.length === 0 && refusal) throw refusal;
+    return groups;
+  }
+
+  /** @returns one group for a model, several for a router */
+  private resolve(slug: string): Group<E>[] {
+    if (slug.length > LONGEST_SLUG) throw modelNotFound(slug);
+    const parsed = parseSlug(slug);
+    const router = findRouter(parsed.model);
+    const { catalog } = this.world;
+    if (!router) {
+      return [{ slug: parsed, endpoints: findEndpoints(slug, parsed, catalog), choice: undefined, keep: undefined }];
+    }
+    const plan = this.ask(router, parsed);
+    const name = parsed.model.toLowerCase();
+    const { isFree, rewrite, task, stage, keep } = plan;
+    const choice: Choice = { router: name, isAlias: router.strategy === 'latest', isFree, rewrite, task };
+    this.choices.push(choice);
+    if (stage) this.stages.push(stage);
+    return plan.models.map((model) => ({
+      slug: { ...parsed, model },
+      endpoints: findEndpoints(model, parseSlug(model), catalog),
+      choice,
+      keep,
+    }));
+  }
+
+  private ask(router: Router, slug: Slug): RouterPlan {
+    const { request, needs, world, workspaceId, hints } = this;
+    const ask: Ask = { preferences: readPreferences(request, slug), needs, workspaceId };
+    const known = new Map<string, readonly E[]>();
+    const allowed = (model: string): readonly E[] => {
+      let endpoints = known.get(model);
+      if (!endpoints) {
+        endpoints = world.catalog.find(model).filter((endpoint) => !findExclusion(endpoint, ask));
+        known.set(model, endpoints);
+      }
+      return endpoints;
+    };
+    return router.plan({
+      slug,
+      request,
+      needs,
+      remembered: this.session.find(slug.model.toLowerCase())?.model,
+      task: hints.task,
+      world,
+      settings: world.routers,
+      allowed,
+      isRoutable: (model) => allowed(model).length > 0,
+    });
+  }
+
+  private keepAllowed({ endpoints, choice, keep }: Group<E>, ask: Ask): readonly E[] {
+    const allowed: E[] = [];
+    for (const endpoint of endpoints) {
+      const exclusion = findExclusion(endpoint, ask) ?? keep?.(endpoint);
+      if (exclusion) this.excluded.push({ endpoint, ...exclusion });
+      else allowed.push(endpoint);
+    }
+    const capable = this.keepCapable(this.keepTier(allowed, ask.preferences), ask.needs);
+    if (choice) {
+      this.byEndpoint ??= new Map();
+      for (const endpoint of capable) if (!this.byEndpoint.has(endpoint)) this.byEndpoint.set(endpoint, choice);
+    }
+    return capable;
+  }
+
+  /** Flex stays flex: a request for it does not fall back to what costs more. @see routing.md section 12 */
+  private keepTier(endpoints: readonly E[], { tier }: Preferences): readonly E[] {
+    if (tier !== 'flex') return endpoints;
+    const flex = endpoints.filter((endpoint) => endpoint.tier === 'flex');
+    if (flex.length === 0) return endpoints;
+    for (const endpoint of endpoints) {
+      if (endpoint.tier !== 'flex') {
+        this.excluded.push({ endpoint, code: 'tier', reason: 'is not of the tier flex' });
+      }
+    }
+    return flex;
+  }
+
+  /** Own keys and shared endpoints each by themselves: what one of them can do says nothing of the other. */
+  private keepCapable(endpoints: readonly E[], needs: Needs): readonly E[] {
+    const drop = (endpoint: E, exclusion: Exclusion) => void this.excluded.push({ endpoint, ...exclusion });
+    if (!this.world.catalog.hasOwnKeys) return preferCapable(endpoints, needs, drop);
+    const own = endpoints.filter(({ workspace }) => workspace !== undefined);
+    const shared = endpoints.filter(({ workspace }) => workspace === undefined);
+    return [...preferCapable(own, needs, drop), ...preferCapable(shared, needs, drop)];
+  }
+
+  private contextFor({ choice }: Group<E>): OrderContext {
+    return {
+      health: this.world.health.view,
+      random: this.world.random,
+      sticky: (model) => this.session.find(choice ? choice.router : model)?.endpoint,
+    };
+  }
+
+  /** Each endpoint once, and none that is in the plan for another's sake. */
+  private withoutTwins(kept: readonly E[]): readonly Excluded<E>[] {
+    const { excluded } = this;
+    if (this.slugs.length === 1 && this.choices.length === 0) return excluded;
+    const told = new Set(kept);
+    return excluded.filter(({ endpoint }) => {
+      if (told.has(endpoint)) return false;
+      told.add(endpoint);
+      return true;
+    });
+  }
+}
+
+const noChoice = (): undefined => undefined;
+
+/** `model`, then `models`, each once; case does not matter. */
+function listSlugs({ model, models }: ResponseRequest): readonly string[] {
+  if (models === undefined || models.length === 0) return model === undefined ? [] : [model];
+  const all = model === undefined ? models : [model, ...models];
+  const seen = new Set<string>();
+  return all.filter((slug) => {
+    const lower = slug.toLowerCase();
+    if (seen.has(lower)) return false;
+    seen.add(lower);
     return true;
   });
 }
 
-function emptyPlan<E extends EndpointFacts>(
-  requested: string,
-  [choice, ...more]: readonly RouterPlan[],
-  excluded: readonly Excluded<E>[],
-): Plan<E> {
-  return {
-    requested,
-    strategy: choice?.strategy ?? 'direct',
-    endpoints: [],
-    excluded,
-    stages: [choice, ...more].flatMap((each) => each?.stage ?? []),
-    session: undefined,
-    isAlias: false,
-    rewrite: undefined,
-    isFree: false,
-    router: undefined,
-    task: undefined,
-  };
-}
-
-/** `model`, then `models`, each once. */
-function listSlugs({ model, models }: ResponseRequest): string[] {
-  if (models === undefined || models.length === 0) return model === undefined ? [] : [model];
-  return [...new Set(model === undefined ? models : [model, ...models])];
-}
-
-interface ResolveAsk {
-  request: ResponseRequest;
-  needs: Needs;
-  session: Session;
-  workspaceId: string;
-  hints: { task?: string };
-}
-
-/** @returns one group for a model, several for a router */
-function resolve<E extends EndpointFacts>(
-  slug: string,
-  { request, needs, session, workspaceId, hints }: ResolveAsk,
-  world: RoutingWorld<E>,
-  routed: RouterPlan[],
-): Group<E>[] {
-  const parsed = parseSlug(slug);
-  const router = findRouter(parsed.model);
-  if (!router) return [{ slug: parsed, endpoints: findEndpoints(slug, parsed, world) }];
-  const preferences = readPreferences(request, parsed);
-  const plan = router.plan({
-    slug: parsed,
-    request,
-    needs,
-    remembered: session.find(slug)?.model,
-    task: hints.task,
-    world,
-    settings: world.routers,
-    isRoutable: (model) =>
-      world.catalog.find(model).some((endpoint) => !findExclusion(endpoint, { preferences, needs, workspaceId })),
-  });
-  routed.push(plan);
-  return plan.models.map((model) => ({
-    slug: { ...parsed, model },
-    endpoints: findEndpoints(model, parseSlug(model), world),
-  }));
-}
-
-/** Only these two prefixes can name a router, so that an ordinary slug is not held against all of them. */
+/** Only these two letters can begin the slug of a router, so that an ordinary slug is not held against all of them. */
 function findRouter(slug: string): Router | undefined {
   const [first] = slug;
   if (first !== '~' && first !== 'r' && first !== 'R') return undefined;
@@ -215,11 +321,7 @@ function findRouter(slug: string): Router | undefined {
   return routers.find((router) => router.takes(lower));
 }
 
-function findEndpoints<E extends EndpointFacts>(
-  slug: string,
-  parsed: Slug,
-  { catalog }: RoutingWorld<E>,
-): readonly E[] {
+function findEndpoints<E extends EndpointFacts>(slug: string, parsed: Slug, catalog: RoutingCatalog<E>): readonly E[] {
   const exact = catalog.find(parsed.model);
   if (exact.length > 0) return exact;
   const base = withoutVariant(parsed);
@@ -229,29 +331,34 @@ function findEndpoints<E extends EndpointFacts>(
   throw modelNotFound(slug);
 }
 
-function keepAllowed<E extends EndpointFacts>(
-  endpoints: readonly E[],
-  ask: Ask,
-  excluded: Excluded<E>[],
-): readonly E[] {
-  const allowed: E[] = [];
-  for (const endpoint of endpoints) {
-    const exclusion = findExclusion(endpoint, ask);
-    if (!exclusion) allowed.push(endpoint);
-    else if (endpoint.workspace === undefined || endpoint.workspace === ask.workspaceId) {
-      excluded.push({ endpoint, ...exclusion }); // of others' keys nothing is told
-    }
+const views = new WeakMap<object, Map<string, object>>();
+
+/**
+ * The catalogue as one workspace sees it: of others' own keys, and of models that only these carry, it hears nothing.
+ * Made once for each workspace and catalogue.
+ */
+function viewFor<E extends EndpointFacts>(catalog: RoutingCatalog<E>, workspaceId: string): RoutingCatalog<E> {
+  if (!catalog.hasOwnKeys) return catalog;
+  let known = views.get(catalog);
+  if (!known) {
+    known = new Map();
+    views.set(catalog, known);
   }
-  const { needs, preferences } = ask;
-  const capable = preferCapable(allowed, needs, (endpoint, exclusion) => excluded.push({ endpoint, ...exclusion }));
-  if (preferences.tier !== 'flex') return capable;
-  // Flex stays flex: a request for it does not fall back to what costs more. @see section 12
-  const flex = capable.filter(({ tier }) => tier === 'flex');
-  if (flex.length === 0) return capable;
-  for (const endpoint of capable) {
-    if (endpoint.tier !== 'flex') excluded.push({ endpoint, code: 'tier', reason: 'is not of the tier flex' });
+  let view = known.get(workspaceId) as RoutingCatalog<E> | undefined; // made of this very catalogue
+  if (!view) {
+    const isVisible = ({ workspace }: E) => workspace === undefined || workspace === workspaceId;
+    const find = (slug: string) => catalog.find(slug).filter(isVisible);
+    const isCarried = ({ id }: Model) => find(id).length > 0;
+    view = {
+      ...catalog,
+      find,
+      findModel: (slug) => (find(slug).length > 0 ? catalog.findModel(slug) : undefined),
+      models: catalog.models.filter(isCarried),
+      choices: catalog.choices.filter(isCarried),
+    };
+    known.set(workspaceId, view);
   }
-  return flex;
+  return view;
 }
 
 /** `allow_fallbacks: false`: the first alone, or those of the list. */
@@ -300,9 +407,5 @@ class Session {
     const provider = this.request.provider as { order?: readonly unknown[] | null } | null | undefined;
     if ((provider?.order?.length ?? 0) > 0 || !this.key) return undefined;
     return this.memory.find(this.workspaceId, slug, this.key);
-  }
-
-  isWorthKeeping(endpoints: readonly unknown[]): boolean {
-    return endpoints.length > 1;
   }
 }

@@ -37,6 +37,7 @@ export interface MaxPrice {
   completion?: number;
   request?: number;
   image?: number;
+  audio?: number;
 }
 
 const noTiers: ReadonlySet<string> = new Set();
@@ -75,7 +76,7 @@ interface WirePreferences {
   sort?: SortKey | { by?: SortKey | null; partition?: 'model' | 'none' | null } | null;
   preferred_min_throughput?: WireCutoffs | null;
   preferred_max_latency?: WireCutoffs | null;
-  max_price?: Partial<Record<'prompt' | 'completion' | 'request' | 'image' | 'audio', number | string>>;
+  max_price?: Partial<Record<'prompt' | 'completion' | 'request' | 'image' | 'audio', number | string>> | null;
 }
 
 type WireCutoffs = number | Partial<Record<Percentile, number | null>>;
@@ -104,7 +105,7 @@ export function readPreferences(request: ResponseRequest, slug: Slug): Preferenc
     mixModels: sort.partition === 'none',
     minThroughput: readCutoffs(wire?.preferred_min_throughput),
     maxLatency: readCutoffs(wire?.preferred_max_latency),
-    maxPrice: maxPrice && readMaxPrice(maxPrice),
+    maxPrice: maxPrice ? readMaxPrice(maxPrice) : undefined,
     tiers: admits && slug.tiers.length > 0 ? new Set(slug.tiers) : noTiers,
     tier: tier === 'priority' || tier === 'flex' ? tier : undefined,
   };
@@ -132,12 +133,13 @@ function readCutoffs(wire: WireCutoffs | null | undefined): Cutoffs {
 
 /** The wire's token prices are USD per million tokens. */
 function readMaxPrice(wire: NonNullable<WirePreferences['max_price']>): MaxPrice {
-  const { prompt, completion, request, image } = wire;
+  const { prompt, completion, request, image, audio } = wire;
   return {
     ...(prompt === undefined ? undefined : { prompt: perToken(Number(prompt) / 1e6) }),
     ...(completion === undefined ? undefined : { completion: perToken(Number(completion) / 1e6) }),
     ...(request === undefined ? undefined : { request: perPiece(request) }),
     ...(image === undefined ? undefined : { image: perPiece(image) }),
+    ...(audio === undefined ? undefined : { audio: perToken(audio) }),
   };
 }
 
@@ -148,9 +150,10 @@ const isExtraTier = (tier: string | undefined): boolean => tier === 'flex' || ti
  * of a tier; `provider/tag` means that endpoint alone; the display name is as good as the slug.
  */
 export function isMeant(entry: string, { tag, tier, provider }: EndpointFacts): boolean {
-  if (entry === tag.toLowerCase()) return true;
-  if (isExtraTier(tier)) return false;
   const slash = tag.indexOf('/');
+  if (entry === tag.toLowerCase()) return true;
+  if (slash !== -1 && entry === `${provider.id}${tag.slice(slash)}`.toLowerCase()) return true;
+  if (isExtraTier(tier)) return false;
   const base = (slash === -1 ? tag : tag.slice(0, slash)).toLowerCase();
   return entry === base || entry === provider.id.toLowerCase() || entry === provider.name.toLowerCase();
 }

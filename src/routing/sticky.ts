@@ -26,6 +26,7 @@ export class StickyMemory {
   private readonly lifetimeMs: () => number;
   private readonly now: () => number;
   private derived = 0;
+  private lastDerivedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(lifetimeMs: () => number, now: () => number = Date.now) {
     this.lifetimeMs = lifetimeMs;
@@ -34,7 +35,7 @@ export class StickyMemory {
 
   /** Could a key that is made of messages find something? Making one costs more than asking this. */
   get mayKnowDerived(): boolean {
-    return this.derived > 0;
+    return this.derived > 0 && this.now() - this.lastDerivedAtMs < this.lifetimeMs();
   }
 
   find(workspaceId: string, slug: string, { key }: SessionKey): Readonly<Remembered> | undefined {
@@ -54,7 +55,10 @@ export class StickyMemory {
     if (before) this.forget(scope, before);
     const { isExplicit } = session;
     this.remembered.set(scope, { endpoint, model, atMs: this.now(), isExplicit });
-    if (!isExplicit) this.derived++;
+    if (!isExplicit) {
+      this.derived++;
+      this.lastDerivedAtMs = this.now();
+    }
     if (this.remembered.size <= MOST) return;
     const [oldest] = this.remembered;
     this.forget(...oldest!);
@@ -70,8 +74,11 @@ export class StickyMemory {
   }
 }
 
-/** Slugs hold no line break, and keys of callers are hashed, so that no two scopes are one. */
-const scopeOf = (workspaceId: string, slug: string, key: string): string => `${workspaceId}\n${slug}\n${key}`;
+/** What callers write is hashed when it is long: neither can two scopes be one, nor can their length fill the memory. */
+const scopeOf = (workspaceId: string, slug: string, key: string): string =>
+  JSON.stringify([workspaceId, slug, key.length > LONGEST_KEY ? hash('sha256', key, 'base64url') : key]);
+
+const LONGEST_KEY = 100;
 
 /** The key that the caller gave: `session_id` (the header is settled into it), or `prompt_cache_key`. */
 export function findSessionKey({ session_id, prompt_cache_key }: ResponseRequest): SessionKey | undefined {

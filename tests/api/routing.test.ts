@@ -114,6 +114,17 @@ describe('preferences', () => {
   });
 });
 
+describe('an input with what nobody knows', () => {
+  it.each([
+    { role: 'user', content: 'hi', output: [null] },
+    { type: 'item_reference', id: 'a', content: [null] },
+  ])('is looked through without a stumble: %j', async (item) => {
+    await open([{ model: 'acme/m', context_length: 1000, capabilities: { input: ['text'] } }]);
+    const { status } = await ask({ model: 'acme/m', input: [{ role: 'user', content: 'hi' }, item] });
+    expect([200, 400]).toContain(status);
+  });
+});
+
 describe('what an endpoint does not take', () => {
   it('is left out and named', async () => {
     await open([{ model: 'acme/m', supported_parameters: ['max_tokens', 'tools'] }]);
@@ -180,6 +191,14 @@ describe('several keys of one provider', () => {
     alpha.always((request) => (keyOf(request) === 'Bearer bad-key-22' ? failed(401) : good()));
     for (let count = 0; count < 6; count++) expect((await ask({ model: 'acme/m' })).status).toBe(200);
     expect(alpha.requests.filter((request) => keyOf(request) === 'Bearer bad-key-22')).toHaveLength(1);
+  });
+
+  it('that are limited for no time at all are each asked once, and then the next endpoint', async () => {
+    await open([{ model: 'acme/m' }], [{ model: 'acme/m' }], { alpha: { api_key: ['key-number-1', 'key-number-2'] } });
+    alpha.always(failed(429, { 'retry-after': '0' }));
+    const { status } = await ask({ model: 'acme/m', provider: { order: ['alpha'] } });
+    expect(status).toBe(200);
+    expect(alpha.requests).toHaveLength(2);
   });
 
   it('that are all refused are the gateway’s fault, told once for each', async () => {
@@ -365,6 +384,28 @@ describe('routers', () => {
       expect(await (await beta.nextRequest()).closed).toBe('aborted');
     });
 
+    it('does not see what its provider may not see', async () => {
+      await withClassifier();
+      const provider = { only: ['Alpha'] };
+      const answered = await ask({ model: 'router/auto', input: 'Translate hello into French', provider });
+      expect(answered.status).toBe(200);
+      expect(stageOf(answered)).toMatchObject({ classified_by: 'words' });
+      expect(beta.requests).toHaveLength(0);
+    });
+
+    it('that is late is not held against its endpoint', async () => {
+      await withClassifier();
+      beta.always(async (request) => {
+        await request.closed;
+        return json({});
+      });
+      for (let count = 0; count < 3; count++) await ask({ model: 'router/auto', input: `${count}?` });
+      const answer = (await (await gateway.get('/models/small/one/endpoints')).json()) as {
+        data: { endpoints: { status: number }[] };
+      };
+      expect(answer.data.endpoints[0]?.status).toBe(0);
+    });
+
     it('is not asked for other models', async () => {
       await withClassifier();
       await ask({ model: 'acme/cheap' });
@@ -449,6 +490,46 @@ describe('routers', () => {
     expect(text).toContain('json_schema');
     expect(body).toMatchObject({ usage: { cost: 0 }, router_metadata: { strategy: 'bodybuilder' } });
     expect(body).toMatchObject({ instructions: null, text: { format: { type: 'text' } } }); // as the caller asked
+  });
+
+  it('free never goes to an endpoint that costs', async () => {
+    await open([{ model: 'acme/m', pricing: usd(0) }], [{ model: 'acme/m', pricing: usd(5) }]);
+    alpha.always(failed(500));
+    expect((await ask({ model: 'router/free' })).status).toBe(502);
+    expect(beta.requests).toHaveLength(0);
+    expect((await ask({ model: 'router/free', provider: { only: ['beta'] } })).status).toBe(404);
+  });
+
+  it('pareto holds the endpoints of its model to the cap, too', async () => {
+    const table = [{ slug: 'acme/m', coding_score: 90 }];
+    const routers = { pareto_code: { models: table } };
+    await open([{ model: 'acme/m', pricing: usd(1) }], [{ model: 'acme/m', pricing: usd(10) }], { routers });
+    alpha.always(failed(500));
+    const plugins = [{ id: 'pareto-router', max_price: 2 }];
+    expect((await ask({ model: 'router/pareto-code', plugins })).status).toBe(502);
+    expect(beta.requests).toHaveLength(0);
+  });
+
+  it('what one of them wants of a request is not done to other models of the list', async () => {
+    await open(models, [], { routers: { bodybuilder: { model: 'acme/cheap' } } });
+    const { body } = await ask({ models: ['acme/dear', 'router/bodybuilder'] });
+    expect(body).toMatchObject({ model: 'acme/dear', usage: { cost: 0.003 } });
+    expect(JSON.stringify(sent(alpha))).not.toContain('json_schema');
+  });
+
+  it('that finds nothing leaves the answer to the next of the list', async () => {
+    await open([{ model: 'acme/m', pricing: usd(1) }]);
+    const { body } = await ask({ models: ['router/free', 'acme/m'] });
+    expect(body).toMatchObject({
+      model: 'acme/m',
+      router_metadata: { strategy: 'fallback', requested: 'router/free' },
+    });
+  });
+
+  it('refuse with the metadata of a route', async () => {
+    await open(models);
+    const { body } = await ask({ model: 'router/pareto-code', plugins: [{ id: 'pareto-router', max_price: 0 }] });
+    expect(body.router_metadata).toMatchObject({ requested: 'router/pareto-code', strategy: 'pareto', attempt: 0 });
   });
 
   it('a list of models may hold a router, which expands in its place', async () => {

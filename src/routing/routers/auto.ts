@@ -24,12 +24,13 @@ const usual = { promptTokens: 1_000, completionTokens: 500 };
 
 /** `router/auto` and `router/auto-beta`: by task, spending and cost. @see routers.md section 1 */
 export const auto: Router = {
+  strategy: 'auto',
   takes: (slug) => slug === 'router/auto' || slug === 'router/auto-beta',
   plan(ask) {
     const isBeta = ask.slug.model.toLowerCase() === 'router/auto-beta';
     const name = isBeta ? 'auto-beta-router' : 'auto-router';
     const settings = settle(findSetting(ask.request, name), ask.settings.auto);
-    const pinned = settings.pinModel && !isBeta ? findPinned(ask.request.input) : undefined;
+    const pinned = settings.pinModel && !isBeta ? findPinnedModel(ask.request.input) : undefined;
     if (pinned !== undefined && ask.isRoutable(pinned)) return tell(ask, name, [pinned], { pinned: true });
 
     const task = ask.task ?? classify(ask.request);
@@ -76,24 +77,24 @@ function settle(setting: PluginSetting | undefined, saved: AutoSettings): Settle
 }
 
 /** The model that the last answer of the conversation names. */
-function findPinned(input: readonly InputItem[]): string | undefined {
+export function findPinnedModel(input: readonly InputItem[]): string | undefined {
   const last = input.findLast((item) => 'role' in item && item.role === 'assistant' && 'model' in item);
   const model = (last as { model?: unknown } | undefined)?.model;
   return typeof model === 'string' ? model : undefined;
 }
 
 /** Models that neither the caller nor the operator forbids and that can do what is asked, the cheapest first. */
-function listPermitted({ world, needs, isRoutable }: RouterAsk, { allowed, excluded }: Settled): Model[] {
+function listPermitted({ world, needs, allowed: allowedOf }: RouterAsk, { allowed, excluded }: Settled): Model[] {
   const { choices: models } = world.catalog;
   const isAllowed = allowed && allowed.length > 0 ? matchModels(allowed, models) : undefined;
   const isExcluded = excluded && excluded.length > 0 ? matchModels(excluded, models) : undefined;
   const permitted = models.filter(({ id, output }) => {
     if (!output.includes('text')) return false;
     if (isExcluded?.has(id) || (isAllowed && !isAllowed.has(id))) return false;
-    if (!isRoutable(id)) return false;
-    return !needs.hasTools || world.catalog.find(id).some((endpoint) => supports(endpoint, 'tools') !== false);
+    const endpoints = allowedOf(id);
+    return endpoints.some((endpoint) => !needs.hasTools || supports(endpoint, 'tools') !== false);
   });
-  const priceOf = new Map(permitted.map(({ id }) => [id, leastOf(world.catalog.find(id), usualCost)]));
+  const priceOf = new Map(permitted.map(({ id }) => [id, leastOf(allowedOf(id), usualCost)]));
   return permitted.toSorted((a, b) => compare(priceOf.get(a.id)!, priceOf.get(b.id)!) || (a.id < b.id ? -1 : 1));
 }
 
@@ -134,8 +135,8 @@ export function keepByCost(
 }
 
 /** Nano-dollars of an answer of this kind: as measured, else by the list. */
-function costOf({ settings, world }: RouterAsk, task: string, model: string): number {
-  return settings.traffic.averageCost(task, model) ?? leastOf(world.catalog.find(model), usualCost);
+function costOf({ settings, allowed }: RouterAsk, task: string, model: string): number {
+  return settings.traffic.averageCost(task, model) ?? leastOf(allowed(model), usualCost);
 }
 
 /** Unknown is as dear as can be. */
@@ -156,5 +157,5 @@ function tell({ slug }: RouterAsk, name: string, models: readonly string[], data
   const summary = `${slug.model} chose ${resolved}`;
   const stage = { type: 'router', name, summary, data: { ...data, resolved_to: resolved, fallback_models: fallbacks } };
   const task = data['task_type'] as string | undefined;
-  return { strategy: 'auto', models, stage, ...(task === undefined ? undefined : { task }) };
+  return { models, stage, ...(task === undefined ? undefined : { task }) };
 }

@@ -11,9 +11,17 @@ const MOST_MODELS = 400;
 
 /** `router/bodybuilder`: a model writes request bodies in place of an answer. @see routers.md section 6 */
 export const bodybuilder: Router = {
+  strategy: 'bodybuilder',
   takes: (slug) => slug === 'router/bodybuilder',
   plan(ask) {
-    const model = ask.settings.bodybuilder.model ?? findCheapest(ask);
+    const named = ask.settings.bodybuilder.model;
+    const model = named ?? findCheapest(ask);
+    if (named !== undefined && !ask.isRoutable(named)) {
+      throw nothingToChoose(
+        'router/bodybuilder',
+        `routers.bodybuilder.model of this gateway is ${named}, of which no endpoint can serve this request.`,
+      );
+    }
     if (model === undefined) {
       throw nothingToChoose(
         'router/bodybuilder',
@@ -22,7 +30,6 @@ export const bodybuilder: Router = {
     }
     const slugs = ask.world.catalog.choices.map(({ id }) => id);
     return {
-      strategy: 'bodybuilder',
       models: [model],
       stage: { type: 'router', name: 'bodybuilder', data: { resolved_to: model, models: slugs.length } },
       rewrite: (request) => askForBodies(request, slugs.slice(0, MOST_MODELS)),
@@ -32,12 +39,12 @@ export const bodybuilder: Router = {
 };
 
 /** The cheapest that keeps to a schema. */
-function findCheapest({ world, isRoutable }: RouterAsk): string | undefined {
+function findCheapest({ world, allowed, isRoutable }: RouterAsk): string | undefined {
   const priceOf = (endpoints: readonly EndpointFacts[]) =>
     Math.min(...endpoints.map(({ pricing }) => blendedPrice(pricing) ?? Number.MAX_VALUE));
   return world.catalog.choices
     .filter(({ id, output }) => output.includes('text') && isRoutable(id))
-    .map(({ id }) => ({ id, endpoints: world.catalog.find(id) }))
+    .map(({ id }) => ({ id, endpoints: allowed(id) }))
     .filter(({ endpoints }) => endpoints.some((endpoint) => supports(endpoint, 'structured_outputs') !== false))
     .toSorted((a, b) => priceOf(a.endpoints) - priceOf(b.endpoints))
     .at(0)?.id;

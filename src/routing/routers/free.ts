@@ -1,3 +1,4 @@
+import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { isFree } from '../../metering/price.ts';
 import { supports } from '../needs.ts';
 import { nothingToChoose } from '../refusals.ts';
@@ -8,14 +9,15 @@ const FALLBACKS = 2;
 
 /** `router/free`: any free model that can serve the request. @see routers.md section 4 */
 export const free: Router = {
+  strategy: 'free',
   takes: (slug) => slug === 'router/free',
-  plan({ needs, remembered, world, isRoutable }) {
+  plan({ needs, remembered, world, allowed }) {
     const hard = needs.parameters.filter((name) => name === 'tools' || name === 'structured_outputs');
+    const canServe = (endpoint: EndpointFacts) =>
+      isFree(endpoint.pricing) && hard.every((name) => supports(endpoint, name) !== false);
     const pool = world.catalog.choices
       .filter(({ id, output }) => {
-        if (!output.includes('text') || !isRoutable(id)) return false;
-        const endpoints = world.catalog.find(id).filter(({ pricing }) => isFree(pricing));
-        return endpoints.some((endpoint) => hard.every((name) => supports(endpoint, name) !== false));
+        return output.includes('text') && allowed(id).some(canServe);
       })
       .map(({ id }) => id);
     if (pool.length === 0) {
@@ -26,8 +28,10 @@ export const free: Router = {
       remembered !== undefined && pool.includes(remembered)
         ? [remembered, ...drawn.filter((id) => id !== remembered)].slice(0, FALLBACKS + 1)
         : drawn;
+    const keep = (endpoint: EndpointFacts) =>
+      canServe(endpoint) ? undefined : { code: 'price', reason: 'is not free, or cannot do what is asked' };
     const data = { resolved_to: models[0], fallback_models: models.slice(1), pool: pool.length };
-    return { strategy: 'free', models, stage: { type: 'router', name: 'free', data } };
+    return { models, stage: { type: 'router', name: 'free', data }, keep };
   },
 };
 

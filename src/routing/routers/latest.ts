@@ -4,6 +4,7 @@ import type { LatestAlias, Router, RouterWorld } from './router.ts';
 
 /** `~author/family-latest`: the newest model of a family. @see routers.md section 5 */
 export const latest: Router = {
+  strategy: 'latest',
   takes: (slug) => slug.startsWith('~'),
   plan({ slug, settings, world, isRoutable }) {
     const alias = settings.latest.find((each) => each.alias === slug.model.toLowerCase());
@@ -12,7 +13,7 @@ export const latest: Router = {
     const target = family.find(isRoutable) ?? family[0];
     if (!target) throw nothingToChoose(slug.model, `No model of this gateway belongs to the family ${alias.alias}.`);
     const stage = { type: 'router', name: 'latest', data: { alias: alias.alias, resolved_to: target } };
-    return { strategy: 'latest', models: [target], stage };
+    return { models: [target], stage };
   },
 };
 
@@ -24,7 +25,9 @@ export function listFamily(
   const wanted = matchModels([pattern], catalog.models);
   const unwanted = matchModels(exclude, catalog.models);
   return catalog.models
-    .filter(({ id, hidden }) => !hidden && wanted.has(id) && !unwanted.has(id) && !id.includes(':'))
+    .filter(
+      ({ id, hidden }) => !hidden && wanted.has(id) && !unwanted.has(id) && !id.includes(':'),
+    )
     .toSorted((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1))
     .map(({ id }) => id);
 }

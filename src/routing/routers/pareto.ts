@@ -1,3 +1,4 @@
+import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { findSetting } from '../../domain/request.ts';
 import { nothingToChoose } from '../refusals.ts';
 import type { Router, RouterAsk } from './router.ts';
@@ -24,6 +25,7 @@ const FALLBACKS = 2;
 
 /** `router/pareto-code`: coding models by score and price. @see routers.md section 2 */
 export const pareto: Router = {
+  strategy: 'pareto',
   takes: (slug) => slug === 'router/pareto-code',
   plan(ask) {
     const setting = findSetting(ask.request, 'pareto-router');
@@ -48,16 +50,35 @@ export const pareto: Router = {
       ...(found.tier === undefined ? undefined : { tier: found.tier }),
       ...(cap === undefined ? undefined : { max_price: cap }),
     };
-    return { strategy: 'pareto', models, stage: { type: 'router', name: 'pareto-router', data } };
+    return {
+      models,
+      stage: { type: 'router', name: 'pareto-router', data },
+      keep: cap === undefined ? undefined : keepBelow(cap),
+    };
   },
 };
 
-function listCandidates({ settings, world, isRoutable }: RouterAsk, source: 'prompt' | 'weighted_avg'): Candidate[] {
+/** Of a model under the cap also the endpoints must be. */
+const keepBelow =
+  (cap: number) =>
+  ({ pricing }: EndpointFacts) => {
+    const price = pricing && pricing.promptNanoUsdPerMillion / 1e9;
+    if (price !== undefined && price <= cap) return undefined;
+    return {
+      code: 'max_price',
+      reason: price === undefined ? 'has no known price' : `asks ${price} USD per million tokens of input`,
+    };
+  };
+
+function listCandidates(
+  { settings, world, allowed, isRoutable }: RouterAsk,
+  source: 'prompt' | 'weighted_avg',
+): Candidate[] {
   const known = settings.pareto.models ?? world.catalog.choices.flatMap(listScored);
   return known
     .filter(({ slug }) => isRoutable(slug))
     .map(({ slug: model, codingScore: score }) => {
-      const listed = leastPrice(world.catalog.find(model).map(({ pricing }) => pricing?.promptNanoUsdPerMillion));
+      const listed = leastPrice(allowed(model).map(({ pricing }) => pricing?.promptNanoUsdPerMillion));
       const paid = source === 'weighted_avg' ? settings.traffic.inputPrice(model) : undefined;
       const price = paid ?? listed;
       return { model, score, price: price === undefined ? undefined : price / 1e9 };
@@ -113,8 +134,8 @@ const preferRemembered = (models: readonly string[], remembered: string | undefi
     ? [remembered, ...models.filter((model) => model !== remembered)]
     : models;
 
-function speedOf({ world }: RouterAsk, { model }: Candidate): number {
-  const speeds = world.catalog.find(model).map((endpoint) => world.health.view(endpoint)?.throughput('p50') ?? 0);
+function speedOf({ world, allowed }: RouterAsk, { model }: Candidate): number {
+  const speeds = allowed(model).map((endpoint) => world.health.view(endpoint)?.throughput('p50') ?? 0);
   return Math.max(0, ...speeds);
 }
 

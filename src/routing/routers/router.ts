@@ -2,10 +2,12 @@ import type { Slug } from '../../catalog/slug.ts';
 import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { RouterMetadata, StageRecord } from '../../domain/router-metadata.ts';
+import type { Exclusion } from '../filters.ts';
 import type { Needs } from '../needs.ts';
 
 /** A slug that stands for others. */
 export interface Router {
+  readonly strategy: RouterMetadata['strategy'];
   /** @param slug in lower case, without suffixes */
   takes(slug: string): boolean;
   /** @throws {GatewayError} `not_found` when nothing is left to choose from */
@@ -22,7 +24,9 @@ export interface RouterAsk {
   task: string | undefined;
   world: RouterWorld;
   settings: RouterSettings;
-  /** May any endpoint of the model serve this request? */
+  /** The endpoints of a model that may serve this request. */
+  allowed(model: string): readonly EndpointFacts[];
+  /** Is there any? */
   isRoutable(model: string): boolean;
 }
 
@@ -38,15 +42,17 @@ export interface RouterWorld {
 }
 
 export interface RouterPlan {
-  strategy: RouterMetadata['strategy'];
   /** Slugs, the first to try in front; at least one. */
   models: readonly string[];
   stage?: StageRecord;
+  /** Of the chosen models only some endpoints. @returns why one falls out */
+  keep?: ((endpoint: EndpointFacts) => Exclusion | undefined) | undefined;
   /** @returns what is asked in place of the request */
-  rewrite?: (request: ResponseRequest) => ResponseRequest;
-  isFree?: boolean;
+  rewrite?: ((request: ResponseRequest) => ResponseRequest) | undefined;
+  /** The answer costs the caller nothing. */
+  isFree?: boolean | undefined;
   /** What the conversation is about; booked with the answer. */
-  task?: string;
+  task?: string | undefined;
 }
 
 /** What the operator and the ledger say. */

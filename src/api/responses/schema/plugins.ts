@@ -118,9 +118,7 @@ export const providerPreferences = Type.Object(
     sort: Type.Optional(
       nullable(Type.Union([sortKey, Type.Object({ by: maybe(sortKey), partition: maybe(oneOf('model', 'none')) })])),
     ),
-    max_price: Type.Optional(
-      Type.Object({ prompt: price, completion: price, request: price, image: price, audio: price }),
-    ),
+    max_price: maybe(Type.Object({ prompt: price, completion: price, request: price, image: price, audio: price })),
     preferred_max_latency: maybe(cutoffs),
     preferred_min_throughput: maybe(cutoffs),
   },

@@ -1,0 +1,298 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { knownProviders } from '../config/known-providers.ts';
+import codingScores from './builtin/coding-scores.json' with { type: 'json' };
+import openWeights from './builtin/open-weights.json' with { type: 'json' };
+import proprietary from './builtin/proprietary.json' with { type: 'json' };
+import simulator from './builtin/simulator.json' with { type: 'json' };
+import {
+  builtinFiles,
+  type CatalogSources,
+  loadCatalogRecords,
+  REFRESHED_FILE,
+  readPercentiles,
+} from './load-catalog.ts';
+import { type CatalogFile, checkCatalogFile, keyOfEndpoint, mergeCatalogFiles } from './records.ts';
+
+const files = Object.entries({ proprietary, 'open-weights': openWeights, simulator }) as [string, CatalogFile][];
+const real = files.filter(([name]) => name !== 'simulator');
+const models = files.flatMap(([, file]) => file.models ?? []);
+const endpoints = files.flatMap(([, file]) => file.endpoints ?? []);
+
+describe('the built-in catalogue', () => {
+  it.each(files)('%s.json has the shape of a catalogue', (_, file) => {
+    expect(checkCatalogFile(file)).toEqual([]);
+    expect(builtinFiles).toContain(file);
+  });
+
+  it('holds at least 60 models of at least 12 providers, simulators aside', () => {
+    const served = real.flatMap(([, file]) => file.endpoints ?? []);
+    expect(new Set(served.map(({ model }) => model)).size).toBeGreaterThanOrEqual(60);
+    expect(new Set(served.map(({ provider }) => provider)).size).toBeGreaterThanOrEqual(12);
+  });
+
+  it('says of every record where it is from, and of what day', () => {
+    const records = real.flatMap(([, file]) => [...(file.models ?? []), ...(file.endpoints ?? [])]);
+    expect(records.filter(({ source, as_of }) => !source || !as_of)).toEqual([]);
+    expect(records.filter(({ as_of }) => Number.isNaN(Date.parse(as_of!)) || as_of! > '2026-12-31')).toEqual([]);
+  });
+
+  it('holds the simulators apart', () => {
+    expect(simulator.models.every(({ simulated, id }) => simulated && id.startsWith('simulator/'))).toBe(true);
+    expect(real.flatMap(([, file]) => file.models ?? []).filter(({ simulated }) => simulated)).toEqual([]);
+  });
+
+  it('names no model and no endpoint twice', () => {
+    expect(new Set(models.map(({ id }) => id)).size).toBe(models.length);
+    expect(new Set(endpoints.map(keyOfEndpoint)).size).toBe(endpoints.length);
+    const slugs = models.flatMap(({ canonical_slug: slug }) => slug ?? []);
+    expect(new Set(slugs).size).toBe(slugs.length);
+  });
+
+  it('knows the model and the provider of every endpoint', () => {
+    const ids = new Set(models.map(({ id }) => id));
+    const providers = new Set(['simulator', ...knownProviders.map(({ id }) => id)]);
+    expect(endpoints.filter(({ model, provider }) => !ids.has(model) || !providers.has(provider))).toEqual([]);
+  });
+
+  it('has an endpoint of every model that is not hidden', () => {
+    const served = new Set(endpoints.map(({ model }) => model));
+    expect(models.filter(({ id, hidden }) => !hidden && !served.has(id)).map(({ id }) => id)).toEqual([]);
+  });
+
+  it('holds real dates, and prices that rise with the length of the prompt', () => {
+    for (const { created, knowledge_cutoff: cutoff } of models) {
+      for (const date of [created, cutoff]) if (date !== undefined) expect(Date.parse(date)).not.toBeNaN();
+    }
+    for (const { above = [], usd_per_million: base = {} } of endpoints) {
+      for (const { prompt, completion } of above) {
+        if (prompt !== undefined) expect(prompt).toBeGreaterThanOrEqual(base.prompt ?? 0);
+        if (completion !== undefined) expect(completion).toBeGreaterThanOrEqual(base.completion ?? 0);
+      }
+    }
+  });
+
+  it('has coding scores of benchmarks that say where they are from, the newest first', () => {
+    const { benchmarks } = codingScores;
+    expect(benchmarks.map(({ as_of }) => as_of)).toEqual(
+      benchmarks
+        .map(({ as_of }) => as_of)
+        .toSorted()
+        .toReversed(),
+    );
+    for (const { source, scores } of benchmarks) {
+      expect(source).toMatch(/^https:/);
+      expect(new Set(scores.map(({ model }) => model)).size).toBe(scores.length);
+      expect(scores.every(({ percent }) => percent >= 0 && percent <= 100)).toBe(true);
+    }
+  });
+});
+
+describe('files over one another', () => {
+  it('speak field by field, the last one that says a thing', () => {
+    const merged = mergeCatalogFiles([
+      {
+        models: [{ id: 'acme/one', name: 'One', context_length: 1000, created: '2026-01-01' }],
+        endpoints: [
+          {
+            model: 'acme/one',
+            provider: 'a',
+            upstream_model: 'one',
+            usd_per_million: { prompt: 1, completion: 4, cache_read: 0.1 },
+          },
+        ],
+      },
+      {
+        models: [{ id: 'acme/one', context_length: 2000 }, { id: 'acme/two' }],
+        endpoints: [
+          { model: 'acme/one', provider: 'a', usd_per_million: { prompt: 2 } },
+          { model: 'acme/one', provider: 'a', tier: 'flex', usd_per_million: { prompt: 0.5, completion: 2 } },
+          { model: 'acme/one', provider: 'b' },
+        ],
+      },
+      {
+        models: [{ id: 'acme/one', hidden: true }],
+        endpoints: [{ model: 'acme/one', provider: 'a', tier: 'default', context_length: 500 }],
+      },
+    ]);
+    expect([...merged.models.values()]).toEqual([
+      { id: 'acme/one', name: 'One', context_length: 2000, created: '2026-01-01', hidden: true },
+      { id: 'acme/two' },
+    ]);
+    expect([...merged.endpoints.values()]).toEqual([
+      {
+        model: 'acme/one',
+        provider: 'a',
+        tier: 'default',
+        upstream_model: 'one',
+        usd_per_million: { prompt: 2, completion: 4, cache_read: 0.1 },
+        context_length: 500,
+      },
+      { model: 'acme/one', provider: 'a', tier: 'flex', usd_per_million: { prompt: 0.5, completion: 2 } },
+      { model: 'acme/one', provider: 'b' },
+    ]);
+  });
+
+  it('of no files are no records', () => {
+    expect(mergeCatalogFiles([{}, { note: 'Nothing.' }])).toEqual({ models: new Map(), endpoints: new Map() });
+  });
+});
+
+describe('a file', () => {
+  it.each<[unknown, string]>([
+    [[], 'the file'],
+    [{ models: [{}] }, 'models[0]'],
+    [{ models: [{ id: 'one' }] }, 'models[0].id'],
+    [{ models: [{ id: 'Acme/One' }] }, 'models[0].id'],
+    [{ models: [{ id: 'acme/one' }, { id: 'acme/two', context_length: 0 }] }, 'models[1].context_length'],
+    [{ models: [{ id: 'acme/one', created: 'yesterday' }] }, 'models[0].created'],
+    [{ models: [{ id: 'acme/one', coding_score: 101 }] }, 'models[0].coding_score'],
+    [{ models: [{ id: 'acme/one', contextlength: 5 }] }, 'models[0].contextlength'],
+    [{ endpoints: [{ model: 'acme/one' }] }, 'endpoints[0]'],
+    [
+      { endpoints: [{ model: 'acme/one', provider: 'a', usd_per_million: { prompt: '1' } }] },
+      'endpoints[0].usd_per_million.prompt',
+    ],
+    [
+      { endpoints: [{ model: 'acme/one', provider: 'a', usd_per_million: { prompt: -1 } }] },
+      'endpoints[0].usd_per_million.prompt',
+    ],
+    [{ endpoints: [{ model: 'acme/one', provider: 'a', tier: 'fast' }] }, 'endpoints[0].tier'],
+  ])('%j is told what is wrong at its place: %s', (tree, place) => {
+    expect(checkCatalogFile(tree)[0]).toMatch(new RegExp(`^${place.replace(/[[\].]/g, '\\$&')}: .`));
+  });
+
+  it('of the right shape has no problems', () => {
+    expect(checkCatalogFile({})).toEqual([]);
+    expect(
+      checkCatalogFile({ models: [{ id: 'acme/one:free' }], endpoints: [{ model: 'acme/one:free', provider: 'a' }] }),
+    ).toEqual([]);
+  });
+});
+
+describe('the catalogue of a gateway', () => {
+  let dataDir = '';
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'headgate-catalog-'));
+  });
+  afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  const write = (name: string, content: unknown): string => {
+    const path = join(dataDir, name);
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+  function load(sources: Partial<CatalogSources> = {}) {
+    const warnings: string[] = [];
+    const records = loadCatalogRecords({ builtin: true, dataDir, ...sources }, (message) => warnings.push(message));
+    return { records, warnings };
+  }
+  const { id, name } = proprietary.models[0]!;
+
+  it('is the built-in one, with coding scores, where there is nothing else', () => {
+    const { records, warnings } = load();
+    expect(records.models.size).toBe(models.length);
+    expect(records.endpoints.size).toBe(endpoints.length);
+    expect([...records.models.values()].filter((record) => record.coding_score !== undefined).length).toBeGreaterThan(
+      5,
+    );
+    expect(warnings).toEqual([]);
+  });
+
+  it('is empty when the built-in one is switched off, and what was fetched goes with it', () => {
+    write(REFRESHED_FILE, { models: [{ id: 'new/one' }] });
+    const { records } = load({ builtin: false });
+    expect(records).toEqual({ models: new Map(), endpoints: new Map() });
+  });
+
+  it('takes what was fetched over the built-in records, and the operator’s word over both', () => {
+    write(REFRESHED_FILE, {
+      models: [
+        { id, context_length: 123 },
+        { id: 'new/one', name: 'New' },
+      ],
+    });
+    const overrides = write(
+      'mine.yaml',
+      `models:\n  - id: new/one\n    name: Mine\n  - id: ${id}\n    coding_score: 1.5\n`,
+    );
+    const { records, warnings } = load({ overrides });
+    expect(records.models.get(id)).toMatchObject({ name, context_length: 123, coding_score: 1.5 });
+    expect(records.models.get('new/one')).toEqual({ id: 'new/one', name: 'Mine' });
+    expect(warnings).toEqual([]);
+  });
+
+  it.each([
+    ['{"models": [', 'JSON'],
+    [{ models: [{ id: 'NO' }] }, 'models[0].id'],
+    ['[]', 'the file'],
+    ['', 'JSON'],
+  ])('leaves out a fetched file that is broken, and says so: %j', (content, problem) => {
+    const path = write(REFRESHED_FILE, content);
+    const { records, warnings } = load();
+    expect(records.models.size).toBe(models.length);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(/"headgate models refresh" writes it anew\.$/);
+    expect(warnings[0]).toContain(`${path} is left out: `);
+    expect(warnings[0]).toContain(problem);
+  });
+
+  it.each([
+    ['models: [', 'cannot be read'],
+    ['models:\n  - id: NO\n', 'models[0].id'],
+    ['- 1\n', 'the file'],
+  ])('refuses an operator’s file that is broken: %j', (content, problem) => {
+    const overrides = write('mine.yaml', content);
+    const error = (() => {
+      try {
+        load({ overrides });
+      } catch (caught) {
+        return caught as Error;
+      }
+    })();
+    expect(error?.message).toContain(`catalog.overrides: ${overrides}`);
+    expect(error?.message).toContain(problem);
+  });
+
+  it('refuses an operator’s file that is not there, and takes an empty one', () => {
+    expect(() => load({ overrides: join(dataDir, 'none.yaml') })).toThrow('cannot be read');
+    expect(load({ overrides: write('empty.yaml', '') }).records.models.size).toBe(models.length);
+  });
+});
+
+describe('the percentile of a coding score', () => {
+  const benchmark = (as_of: string, scores: Record<string, number>) => ({
+    as_of,
+    scores: Object.entries(scores).map(([model, percent]) => ({ model, percent })),
+  });
+  const read = (...benchmarks: ReturnType<typeof benchmark>[]) => Object.fromEntries(readPercentiles(benchmarks));
+
+  it('is the share of the others that a model is better than', () => {
+    expect(read(benchmark('2026-01-01', { a: 50, b: 80, c: 20, d: 79, e: 10 }))).toEqual({
+      a: 50,
+      b: 100,
+      c: 25,
+      d: 75,
+      e: 0,
+    });
+    expect(read(benchmark('2026-01-01', { a: 1, b: 2, c: 3, d: 4 }))).toEqual({ a: 0, b: 33.3, c: 66.7, d: 100 });
+  });
+
+  it('is of the newest benchmark that measured the model', () => {
+    const newer = benchmark('2026-06-01', { a: 10, b: 20 });
+    const older = benchmark('2026-03-01', { a: 90, b: 10, c: 50 });
+    expect(read(newer, older)).toEqual({ a: 0, b: 100, c: 50 });
+  });
+
+  it('is of no benchmark that ended half a year before the newest', () => {
+    const newest = benchmark('2026-10-01', { a: 10, b: 20 });
+    expect(read(newest, benchmark('2026-04-01', { c: 1, d: 2 }))).toEqual({ a: 0, b: 100, c: 0, d: 100 });
+    expect(read(newest, benchmark('2026-03-31', { c: 1, d: 2 }))).toEqual({ a: 0, b: 100 });
+  });
+
+  it('is none where nothing was measured', () => {
+    expect(read()).toEqual({});
+  });
+});
