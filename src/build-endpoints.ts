@@ -129,7 +129,7 @@ class Source {
     const slug = entry.same_as ?? entry.id;
     const part = config.tag ?? (config.tier === 'default' ? undefined : config.tier);
     const parameters = config.supported_parameters ?? row?.parameters ?? (row && model?.parameters);
-    const pricing = readPricing(config.pricing) ?? (config.pricing ? undefined : row && readRecordPrices(row));
+    const pricing = mergePricing(config, row && readRecordPrices(row));
     const upstream = config.upstream_model ?? row?.upstream_model ?? (config.model.includes('*') ? '*' : config.model);
     return {
       ...bareEndpoint(this.provider, config.model, upstream),
@@ -214,6 +214,32 @@ function readPricing(pricing: ModelConfig['pricing']): Pricing | undefined {
             .map(({ prompt_tokens: promptTokens, ...prices }) => ({ promptTokens, ...readTokenPrices(prices) }))
             .sort((a, b) => a.promptTokens - b.promptTokens),
         }),
+  };
+}
+
+/**
+ * What the configuration says of prices, over what the catalogue says.
+ *
+ * @throws {Error} when one of the two main prices is then missing: it would be a silent zero
+ */
+function mergePricing({ model, pricing }: ModelConfig, known: Pricing | undefined): Pricing | undefined {
+  if (!pricing) return known;
+  const { prompt, completion, request } = pricing;
+  if (!known && (prompt === undefined) !== (completion === undefined) && request === undefined) {
+    const missing = prompt === undefined ? 'prompt' : 'completion';
+    throw new Error(`The pricing of ${model} has no ${missing}: write it, 0 when it costs nothing.`);
+  }
+  const own = readPricing(pricing);
+  if (!known || (prompt !== undefined && completion !== undefined)) return own; // a price of one's own is one's own in all
+  const { prompt: _, completion: __, above: ___, ...rest } = pricing;
+  return {
+    ...known,
+    ...readTokenPrices(rest),
+    ...(prompt === undefined ? undefined : { promptNanoUsdPerMillion: perToken(prompt) }),
+    ...(completion === undefined ? undefined : { completionNanoUsdPerMillion: perToken(completion) }),
+    ...(request === undefined ? undefined : { requestNanoUsd: perPiece(request) }),
+    ...(pricing.image === undefined ? undefined : { imageNanoUsd: perPiece(pricing.image) }),
+    ...(own?.above === undefined ? undefined : { above: own.above }),
   };
 }
 

@@ -66,8 +66,8 @@ export function readPercentiles(benchmarks: readonly Benchmark[]): Map<string, n
     if (Date.parse(asOf) < newest - OLDEST_MS) continue;
     for (const { model, percent } of scores) {
       if (percentiles.has(model)) continue;
-      const worse = scores.filter((other) => other.percent < percent).length;
-      percentiles.set(model, Math.round((1000 * worse) / Math.max(1, scores.length - 1)) / 10);
+      const others = scores.filter((other) => other.percent <= percent).length - 1;
+      percentiles.set(model, Math.round((1000 * others) / Math.max(1, scores.length - 1)) / 10);
     }
   }
   return percentiles;

@@ -112,7 +112,7 @@ export function checkCatalogFile(tree: unknown): string[] {
   if (Value.Check(catalogFile, tree)) return [];
   return Value.Errors(catalogFile, tree).map(({ instancePath, message }) => {
     const place = instancePath.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.');
-    return `${place.replace(/^\./, '') || 'the file'}: ${message}`;
+    return `${place.replace(/^\./, '') || 'the file'}: ${message === 'schema is false' ? 'is no field that is known' : message}`;
   });
 }
 

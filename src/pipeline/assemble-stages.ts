@@ -159,7 +159,7 @@ function rememberSession(run: Run, sticky: RoutingWorld<Endpoint>['sticky']): vo
     key ??= deriveSessionKey(run.request);
   }
   const slug = plan.choiceOf(selected)?.router ?? selected.model;
-  if (key) sticky.remember(caller.workspaceId, slug, key, selected.id, selected.model);
+  if (key) sticky.remember(caller.workspaceId, slug, key, selected.id, selected.model.toLowerCase());
 }
 
 const isCacheCheaper = ({ pricing }: Endpoint): boolean =>

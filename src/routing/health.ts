@@ -1,6 +1,6 @@
 import type { GatewayError } from '../domain/errors.ts';
 import type { Percentile } from './preferences.ts';
-import { percentileOf, RecentSamples, RollingCounts } from './rolling.ts';
+import { percentileOf, RecentSamples, RollingCounts, reachedBy } from './rolling.ts';
 
 /** How an endpoint does. @see routing.md sections 5 and 9 */
 export interface HealthView {
@@ -175,7 +175,7 @@ class EndpointHealth {
       uptime30m: this.uptime(this.halfHour, nowMs),
       uptime1d: this.uptime(this.day, nowMs),
       latency30m: spread(latencies, (share) => percentileOf(latencies, share)!),
-      throughput30m: spread(speeds, (share) => percentileOf(speeds, 1 - share) ?? speeds[0]!),
+      throughput30m: spread(speeds, (share) => reachedBy(speeds, share)!),
     };
   }
 
@@ -209,7 +209,7 @@ class View implements HealthView {
 
   throughput(percentile: Percentile): number | undefined {
     const speeds = this.known.throughputs.within(5 * MINUTE, this.nowMs);
-    return percentileOf(speeds, 1 - shares[percentile]) ?? speeds[0];
+    return reachedBy(speeds, shares[percentile]);
   }
 
   latencyMs(percentile: Percentile): number | undefined {

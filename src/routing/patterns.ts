@@ -7,49 +7,56 @@ import type { Model } from '../domain/endpoint.ts';
  * @see routers.md section 1.5
  */
 export class Patterns {
+  /** Of models whatever their variant, and of one variant each. */
+  private readonly models: Matcher;
+  private readonly variants: Matcher | undefined;
+
+  constructor(patterns: readonly string[]) {
+    const all = patterns.map((pattern) => pattern.toLowerCase());
+    const named = all.filter((pattern) => pattern.includes(':'));
+    this.models = new Matcher(all.filter((pattern) => !pattern.includes(':')));
+    this.variants = named.length > 0 ? new Matcher(named) : undefined;
+  }
+
+  matches({ id, canonicalSlug }: Pick<Model, 'id' | 'canonicalSlug'>): boolean {
+    const slug = id.toLowerCase();
+    const colon = slug.indexOf(':');
+    return (
+      this.models.matches(colon === -1 ? slug : slug.slice(0, colon)) ||
+      this.models.matches(canonicalSlug.toLowerCase()) ||
+      (this.variants?.matches(slug) ?? false)
+    );
+  }
+}
+
+/** Patterns in lower case, made ready for many texts. */
+class Matcher {
   private readonly exact = new Set<string>();
-  /** Sorted; none begins with another, so that a slug can begin with one of them only. */
+  /** Sorted; none begins with another, so that a text can begin with one of them only. */
   private readonly prefixes: readonly string[];
   /** Of the shape `*end`: what they end with, by its length. */
   private readonly ends = new Map<number, Set<string>>();
   /** The texts between the stars. */
   private readonly others: string[][] = [];
-  private readonly hasSuffixes: boolean;
 
   constructor(patterns: readonly string[]) {
     const prefixes: string[] = [];
-    let hasSuffixes = false;
-    for (const each of patterns) {
-      const pattern = each.toLowerCase();
-      hasSuffixes ||= pattern.includes(':');
+    for (const pattern of patterns) {
       const star = pattern.indexOf('*');
       if (star === -1) this.exact.add(pattern);
       else if (star === pattern.length - 1) prefixes.push(pattern.slice(0, -1));
       else if (star === 0 && pattern.lastIndexOf('*') === 0) this.addEnd(pattern.slice(1));
       else this.others.push(pattern.split('*'));
     }
-    prefixes.sort();
-    this.prefixes = withoutLonger(prefixes);
-    this.hasSuffixes = hasSuffixes;
+    this.prefixes = withoutLonger(prefixes.sort());
   }
 
-  matches({ id, canonicalSlug }: Pick<Model, 'id' | 'canonicalSlug'>): boolean {
-    const colon = id.indexOf(':');
-    const base = colon === -1 ? id : id.slice(0, colon);
+  matches(text: string): boolean {
     return (
-      this.matchesText(base) ||
-      (colon !== -1 && this.hasSuffixes && this.matchesText(id)) ||
-      this.matchesText(canonicalSlug)
-    );
-  }
-
-  private matchesText(text: string): boolean {
-    const slug = text.toLowerCase();
-    return (
-      this.exact.has(slug) ||
-      this.hasPrefixOf(slug) ||
-      this.hasEndOf(slug) ||
-      this.others.some((texts) => hasShape(slug, texts))
+      this.exact.has(text) ||
+      this.hasPrefixOf(text) ||
+      this.hasEndOf(text) ||
+      this.others.some((texts) => hasShape(text, texts))
     );
   }
 

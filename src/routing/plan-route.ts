@@ -196,7 +196,8 @@ class Planner<E extends EndpointFacts> {
   private resolve(slug: string): Group<E>[] {
     if (slug.length > LONGEST_SLUG) throw modelNotFound(slug);
     const parsed = parseSlug(slug);
-    const router = findRouter(parsed.model);
+    const router = findRouter(withoutVariant(parsed));
+    if (router && parsed.variant !== undefined) throw noEndpoints(slug, parsed.variant);
     const { catalog } = this.world;
     if (!router) {
       return [{ slug: parsed, endpoints: findEndpoints(slug, parsed, catalog), choice: undefined, keep: undefined }];
@@ -216,7 +217,7 @@ class Planner<E extends EndpointFacts> {
   }
 
   private ask(router: Router, slug: Slug): RouterPlan {
-    const { request, needs, world, workspaceId, hints } = this;
+    const { request, needs, world, workspaceId } = this;
     const ask: Ask = { preferences: readPreferences(request, slug), needs, workspaceId };
     const known = new Map<string, readonly E[]>();
     const allowed = (model: string): readonly E[] => {
@@ -232,7 +233,7 @@ class Planner<E extends EndpointFacts> {
       request,
       needs,
       remembered: this.session.find(slug.model.toLowerCase())?.model,
-      task: hints.task,
+      task: this.hints.task,
       world,
       settings: world.routers,
       allowed,

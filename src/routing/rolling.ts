@@ -87,3 +87,7 @@ export class RecentSamples {
 /** @param share 0.5 for the median @returns undefined when there is none */
 export const percentileOf = (sorted: readonly number[], share: number): number | undefined =>
   sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)];
+
+/** What the share of all, 0.9 for nine of ten, are at least as great as. @returns undefined when there is none */
+export const reachedBy = (sorted: readonly number[], share: number): number | undefined =>
+  sorted[Math.min(sorted.length - 1, Math.floor((1 - share) * sorted.length + 1e-9))];

@@ -494,6 +494,7 @@ describe('GET /models/{author}/{slug}/endpoints', () => {
       model: 'acme/one',
       input: 'hello',
       provider: { only: ['second'], allow_fallbacks: false },
+      stream: true,
     });
     expect(asked.status).toBe(200);
     await asked.text();

@@ -517,6 +517,19 @@ describe('routers', () => {
     expect(JSON.stringify(sent(alpha))).not.toContain('json_schema');
   });
 
+  it('auto never pins a model that is excluded', async () => {
+    await open(models);
+    const input = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'hello', model: 'acme/dear' },
+      { role: 'user', content: 'again' },
+    ];
+    const pinned = await ask({ model: 'router/auto', input, plugins: [{ id: 'auto-router', pin_model: true }] });
+    expect(pinned.body.model).toBe('acme/dear');
+    const plugins = [{ id: 'auto-router', pin_model: true, excluded_models: ['acme/d*'] }];
+    expect((await ask({ model: 'router/auto', input, plugins })).body.model).not.toBe('acme/dear');
+  });
+
   it('that finds nothing leaves the answer to the next of the list', async () => {
     await open([{ model: 'acme/m', pricing: usd(1) }]);
     const { body } = await ask({ models: ['router/free', 'acme/m'] });

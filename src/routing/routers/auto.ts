@@ -3,7 +3,7 @@ import type { InputItem } from '../../domain/items.ts';
 import { findSetting, type PluginSetting } from '../../domain/request.ts';
 import { blendedPrice } from '../../metering/price.ts';
 import { supports } from '../needs.ts';
-import { matchModels } from '../patterns.ts';
+import { matchModels, Patterns } from '../patterns.ts';
 import { nothingToChoose } from '../refusals.ts';
 import { classify } from './classify.ts';
 import type { AutoSettings, Router, RouterAsk, RouterPlan } from './router.ts';
@@ -31,7 +31,9 @@ export const auto: Router = {
     const name = isBeta ? 'auto-beta-router' : 'auto-router';
     const settings = settle(findSetting(ask.request, name), ask.settings.auto);
     const pinned = settings.pinModel && !isBeta ? findPinnedModel(ask.request.input) : undefined;
-    if (pinned !== undefined && ask.isRoutable(pinned)) return tell(ask, name, [pinned], { pinned: true });
+    const isExcluded = pinned !== undefined && new Patterns(settings.excluded ?? []).matches(describeSlug(pinned));
+    if (pinned !== undefined && !isExcluded && ask.isRoutable(pinned))
+      return tell(ask, name, [pinned], { pinned: true });
 
     const task = ask.task ?? classify(ask.request);
     const { ranking, models } = rank(ask, task, listPermitted(ask, settings));
@@ -64,17 +66,23 @@ interface Settled {
   pinModel: boolean;
 }
 
-/** The request's fields, then those that the operator saved; the latter alone where they are final. */
+/** The request's fields, else those that the operator saved; the other way round where these are final. */
 function settle(setting: PluginSetting | undefined, saved: AutoSettings): Settled {
-  const asked = saved.isFinal ? undefined : setting;
+  const pick = <Value>(field: string, own: Value | undefined): Value | undefined => {
+    const asked = setting?.[field] as Value | undefined; // as the schema of the request has checked it
+    return saved.isFinal ? (own ?? asked) : (asked ?? own);
+  };
   return {
-    allowed: (asked?.['allowed_models'] as string[] | undefined) ?? saved.allowedModels,
-    excluded: (asked?.['excluded_models'] as string[] | undefined) ?? saved.excludedModels,
-    costTier: (asked?.['cost_tier'] as string | undefined) ?? saved.costTier,
-    tradeoff: (asked?.['cost_quality_tradeoff'] as number | undefined) ?? saved.costQualityTradeoff,
-    pinModel: asked?.['pin_model'] === true,
+    allowed: pick('allowed_models', saved.allowedModels),
+    excluded: pick('excluded_models', saved.excludedModels),
+    costTier: pick('cost_tier', saved.costTier),
+    tradeoff: pick('cost_quality_tradeoff', saved.costQualityTradeoff),
+    pinModel: setting?.['pin_model'] === true,
   };
 }
+
+/** A model of which only the slug is known. */
+const describeSlug = (slug: string) => ({ id: slug.toLowerCase(), canonicalSlug: slug });
 
 /** The model that the last answer of the conversation names. */
 export function findPinnedModel(input: readonly InputItem[]): string | undefined {
@@ -104,7 +112,10 @@ function rank(
   task: string,
   permitted: readonly Model[],
 ): { ranking: string; models: string[] } {
-  const ids = new Set(permitted.map(({ id }) => id));
+  // Ledger and operator may name a model in any case, or by its dated slug.
+  const ids = new Map(
+    permitted.flatMap(({ id, canonicalSlug }) => [[id, id] as const, [canonicalSlug.toLowerCase(), id] as const]),
+  );
   const { rankings } = settings.auto;
   const sources: [string, readonly string[]][] = [
     ['ledger', settings.traffic.rank(task).map(({ model }) => model)],
@@ -112,10 +123,10 @@ function rank(
     ['default', rankings['default'] ?? []],
   ];
   for (const [ranking, ranked] of sources) {
-    const models = ranked.filter((model) => ids.has(model));
+    const models = [...new Set(ranked.flatMap((model) => ids.get(model.toLowerCase()) ?? []))];
     if (models.length > 0) return { ranking, models };
   }
-  return { ranking: 'price', models: [...ids] };
+  return { ranking: 'price', models: permitted.map(({ id }) => id) };
 }
 
 /** The band or the ceiling, as slices of the models by cost; never none of some. */

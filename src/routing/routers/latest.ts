@@ -17,6 +17,9 @@ export const latest: Router = {
   },
 };
 
+/** Its own entry of the catalogue; other colons are part of a name: `llama3.2:3b`. */
+const variant = /:(?:free|batch|thinking|extended)$/;
+
 /** The visible models of a family, the newest first, of one day the last by name. */
 export function listFamily(
   { pattern, exclude = [] }: LatestAlias,
@@ -25,9 +28,7 @@ export function listFamily(
   const wanted = matchModels([pattern], catalog.models);
   const unwanted = matchModels(exclude, catalog.models);
   return catalog.models
-    .filter(
-      ({ id, hidden }) => !hidden && wanted.has(id) && !unwanted.has(id) && !id.includes(':'),
-    )
+    .filter(({ id, hidden }) => !hidden && wanted.has(id) && !unwanted.has(id) && !variant.test(id))
     .toSorted((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1))
     .map(({ id }) => id);
 }

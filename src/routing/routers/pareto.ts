@@ -53,7 +53,7 @@ export const pareto: Router = {
     return {
       models,
       stage: { type: 'router', name: 'pareto-router', data },
-      keep: cap === undefined ? undefined : keepBelow(cap),
+      keep: cap === undefined || source === 'weighted_avg' ? undefined : keepBelow(cap),
     };
   },
 };
@@ -74,8 +74,13 @@ function listCandidates(
   { settings, world, allowed, isRoutable }: RouterAsk,
   source: 'prompt' | 'weighted_avg',
 ): Candidate[] {
-  const known = settings.pareto.models ?? world.catalog.choices.flatMap(listScored);
-  return known
+  const known = new Map(
+    (settings.pareto.models ?? world.catalog.choices.flatMap(listScored)).map((each) => [
+      each.slug.toLowerCase(),
+      each,
+    ]),
+  );
+  return [...known.values()]
     .filter(({ slug }) => isRoutable(slug))
     .map(({ slug: model, codingScore: score }) => {
       const listed = leastPrice(allowed(model).map(({ pricing }) => pricing?.promptNanoUsdPerMillion));
