@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { openAccess } from './access/access.ts';
 import { applyBootstrap, createFirstKeys } from './access/bootstrap.ts';
 import { createEndUserHash } from './access/hash-end-user.ts';
+import { RateLimits } from './access/rate-limits.ts';
 import { createGenerationHandler } from './api/generation/handler.ts';
 import { createHealthHandler, createReadyHandler } from './api/health/handler.ts';
+import { createManagementHandlers } from './api/management/handlers.ts';
+import { createMetricsHandler } from './api/metrics/handler.ts';
 import { createModelsHandlers } from './api/models/handlers.ts';
 import { checkMeaning } from './api/responses/check-meaning.ts';
 import { createResponsesHandler } from './api/responses/handler.ts';
@@ -14,6 +16,7 @@ import { refuseNotOffered } from './api/responses/not-offered.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 import { type Catalog, createCatalog } from './catalog/catalog.ts';
 import { loadCatalogRecords } from './catalog/load-catalog.ts';
+import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
 import { GatewayError } from './domain/errors.ts';
 import { findSetting } from './domain/request.ts';
@@ -22,11 +25,17 @@ import { createOpenRequests } from './http/open-requests.ts';
 import { listRoutes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { openLedger } from './metering/ledger.ts';
+import { Spending, type SpendingLimit } from './metering/spending.ts';
 import { createTraffic } from './metering/traffic.ts';
 import { assembleStages } from './pipeline/assemble-stages.ts';
+import { estimateCost } from './pipeline/estimate-cost.ts';
 import { describeRun } from './pipeline/router-metadata.ts';
 import { readMasterKey, takeDataFolder } from './platform/data-folder/data-folder.ts';
 import type { Storage, WorkspaceRecord } from './platform/storage/storage.ts';
+import { describeFailure } from './platform/telemetry/describe-failure.ts';
+import { isLoopback } from './platform/telemetry/is-loopback.ts';
+import { openLog } from './platform/telemetry/open-log.ts';
+import { openTelemetry } from './platform/telemetry/telemetry.ts';
 import { plugins } from './plugins/index.ts';
 import type { Provider } from './providers/provider-entry.ts';
 import { Health } from './routing/health.ts';
@@ -78,7 +87,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
 async function assemble({ config: initial, dataDir }: GatewayOptions, held: AsyncDisposableStack): Promise<Gateway> {
   let config = initial;
-  const log = pino({ level: config.log.level }, pino.destination(2));
+  const { log, addSecrets } = openLog(config.log.level, listSecrets(config));
   held.defer(takeDataFolder(dataDir));
   const storage = await openStorage(config.storage.url, dataDir);
   held.defer(() =>
@@ -113,6 +122,21 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
 
   const health = new Health(Date.now, config.routing.outage_ms);
   const sticky = new StickyMemory(() => config.routing.sticky_ms);
+  const telemetry = await openTelemetry({
+    log,
+    logsRequests: () => config.log.requests,
+    sources: {
+      isStable: (id) => health.view({ id })?.isStable ?? true,
+      openRequests: () => open.count('request'),
+      openStreams: () => open.count('stream'),
+      journalEntries: () => ledger.waiting,
+      version,
+    },
+    tracing: readTracing(config.telemetry),
+  });
+  held.defer(() =>
+    within(FLUSH_MS, telemetry.close()).catch((error) => log.warn({ err: error }, 'The last traces were not sent.')),
+  );
   const makeWorld = () => ({
     catalog: built.catalog,
     health,
@@ -135,11 +159,33 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       const record = (stage: StageRecord) => void run.stages.push(stage);
       return setting && plugin.prepare({ request: run.request, record }, setting);
     }),
-    book: (entry) => ledger.book(entry),
+    book: (entry) => {
+      ledger.book(entry);
+      spending.book(entry.keyHash, entry.workspaceId, entry.costNanoUsd);
+    },
+    reserve({ caller: { keyHash, workspaceId }, request }, plan) {
+      if (!spending.limits(keyHash, workspaceId)) return undefined;
+      return spending.reserve(keyHash, workspaceId, estimateCost(request, plan));
+    },
+    observe: telemetry.observe,
     hashEndUser: createEndUserHash(readMasterKey(dataDir, config.secrets.master_key)),
     region: () => config.server.region,
     upstreamBodyLimit: () => config.server.upstream_body_limit,
   });
+  const spending = new Spending({
+    async read(scope, ...since) {
+      await ledger.flush();
+      return storage.ledger.readSpending(scope, ...since);
+    },
+    listLimits: () => listSpendingLimits(storage),
+    onTrouble: (error) => log.warn({ err: error }, 'The store does not tell limits and spending.'),
+  });
+  await spending.open();
+  held.defer(() => spending.close());
+  const limits = new RateLimits(
+    () => config.limits,
+    (scope, limit) => telemetry.countLimitHit(limit, scope),
+  );
   const isDraining = () => draining;
   const canBook = () => ledger.accepting;
 
@@ -151,6 +197,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
         open,
         requestMs: () => config.timeouts.request_ms,
         keepAliveMs: () => config.server.keep_alive_comment_ms,
+        admit: (caller, request) => limits.admit(caller, request),
         canBook,
       }),
       findGeneration: createGenerationHandler((workspaceId, id) => ledger.find(workspaceId, id)),
@@ -160,7 +207,21 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
         latest: () => world.routers.latest,
         providers: () => built.providers,
       }),
+      ...createManagementHandlers({
+        management: storage.management,
+        ledger: storage.ledger,
+        async refreshAccess() {
+          await access.refresh();
+          await spending.refresh();
+        },
+      }),
       health: createHealthHandler(version),
+      showMetrics: createMetricsHandler({
+        collect: telemetry.collect,
+        access: () => config.server.metrics,
+        isLocal: isLoopback(config.server.host),
+        authenticate: (authorization) => access.authenticate(authorization),
+      }),
       ready: createReadyHandler({ isDraining, canBook, ping: () => within(PING_MS, storage.ping()) }),
     }),
     authenticate: (authorization) => access.authenticate(authorization),
@@ -169,9 +230,12 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
     bodyLimit: config.server.body_limit,
     receiveMs: config.timeouts.receive_ms,
     corsOrigins: config.server.cors_origins,
+    receivedAt: telemetry.receivedAt,
+    watchRoute: telemetry.watchRoute,
     onFailure: (error, request) => {
       const level = error.kind === 'internal' ? 'error' : 'warn';
-      log[level]({ request, kind: error.kind, err: error.cause ?? undefined }, error.message);
+      const { fields, message } = describeFailure(error);
+      log[level]({ request, ...fields }, message);
     },
   });
 
@@ -196,6 +260,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       config = next;
       world = makeWorld();
       log.level = next.log.level;
+      addSecrets(listSecrets(next));
       // Not before: the next endpoint of a request under way may be one of these.
       void underWay.then(() => Promise.all(before.map((provider) => provider.close(false))));
     },
@@ -233,6 +298,33 @@ function buildFrom(
     return found.id;
   });
   return { providers, catalog: createCatalog(endpoints, models, records) };
+}
+
+/** What keys may spend, and workspaces. */
+async function listSpendingLimits({ access, management }: Storage): Promise<SpendingLimit[]> {
+  const [keys, workspaces] = await Promise.all([access.listKeys(), access.listWorkspaces()]);
+  const ofKeys = keys.flatMap(({ hash: keyHash, name, limitNanoUsd, limitReset }): SpendingLimit[] =>
+    limitNanoUsd === null
+      ? []
+      : [{ scope: { keyHash }, window: limitReset ?? 'lifetime', limitNanoUsd, name: `The key ${name}` }],
+  );
+  const ofWorkspaces = await Promise.all(
+    workspaces.map(async ({ id: workspaceId, name }) =>
+      (await management.listBudgets(workspaceId)).map(
+        ({ interval, limitNanoUsd }): SpendingLimit => ({
+          scope: { workspaceId },
+          window: interval,
+          limitNanoUsd,
+          name: `The workspace ${name}`,
+        }),
+      ),
+    ),
+  );
+  return [...ofKeys, ...ofWorkspaces.flat()];
+}
+
+function readTracing({ otlp_endpoint: endpoint, headers = {}, sampling, service_name }: Config['telemetry']) {
+  return endpoint === undefined ? undefined : { endpoint, headers, sampling, serviceName: service_name, version };
 }
 
 /** The embedded store, or PostgreSQL; the driver of the latter is loaded only then. */

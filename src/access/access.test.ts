@@ -14,14 +14,20 @@ const text = 'a-test-key-of-ours';
 const key = (fields: Partial<KnownKey> = {}) => makeKey({ hash: hashKey(text), ...fields });
 
 async function openWith(...keys: KnownKey[]) {
-  const store = { keys, revision: 1, isGone: false, reads: 0 };
+  const store = { keys, revision: 1, isGone: false, reads: 0, wait: undefined as Promise<void> | undefined };
   const troubles: unknown[] = [];
   const ask = <Answer>(answer: () => Answer) => {
     store.reads++;
     return store.isGone ? Promise.reject(new Error('gone')) : Promise.resolve(answer());
   };
   const access = await openAccess(
-    { readRevision: () => ask(() => store.revision), listKeys: () => ask(() => store.keys) },
+    {
+      readRevision: () => ask(() => store.revision),
+      async listKeys() {
+        await store.wait;
+        return ask(() => store.keys);
+      },
+    },
     (error) => troubles.push(error),
   );
   open.push(access);
@@ -115,6 +121,23 @@ describe('the keys', () => {
     store.isGone = true;
     await nextPoll();
     expect(troubles).toHaveLength(2);
+  });
+
+  it('are those of the later reading, whichever of two comes first', async () => {
+    const { access, store } = await openWith(key());
+    const slow = Promise.withResolvers<void>();
+    const listed = store.keys;
+    store.wait = slow.promise;
+    const earlier = access.refresh();
+    await Promise.resolve();
+    await Promise.resolve();
+    store.wait = undefined;
+    store.keys = [];
+    await access.refresh();
+    store.keys = listed;
+    slow.resolve();
+    await earlier;
+    expect(() => access.authenticate(`Bearer ${text}`)).toThrow('Invalid or missing API key.');
   });
 
   it('are not asked for any more once closed, and the first reading must succeed', async () => {

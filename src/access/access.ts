@@ -37,10 +37,15 @@ export async function openAccess(source: KeySource, onTrouble: (error: unknown) 
   let callers = new Map<string, { caller: Caller; disabled: boolean; expiresAtMs: number | null }>();
   let revision = Number.NaN;
   let troubled = false;
+  let started = 0;
+  let taken = 0;
 
   async function refresh(): Promise<void> {
+    const turn = ++started;
     const read = await source.readRevision(); // before the keys: a change in between is seen at the next poll
     const keys = await source.listKeys();
+    if (turn < taken) return; // a later reading was faster: this one is old
+    taken = turn;
     callers = new Map(
       keys.map((key) => [
         key.hash,

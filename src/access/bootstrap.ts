@@ -1,5 +1,10 @@
-import { hash } from 'node:crypto';
-import type { KeyRecord, MemberRecord, WorkspaceRecord } from '../platform/storage/storage.ts';
+import { deriveUuid } from '../domain/ids.ts';
+import {
+  defaultKeySettings,
+  type KeyRecord,
+  type MemberRecord,
+  type WorkspaceRecord,
+} from '../platform/storage/storage.ts';
 import { createKeyText, hashKey, labelKey } from './key-text.ts';
 
 /** The part of the store that keys live in. @see platform/storage/storage.ts */
@@ -55,19 +60,19 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
   const known = new Map((await store.listKeys()).map((key) => [key.hash, key]));
   for (const key of plan.keys) {
     const record = readKey(key, idOf, now);
-    if (!isSame(known.get(record.hash), record)) await store.putKey(record);
+    const before = known.get(record.hash);
+    if (before === undefined) await store.putKey(record);
+    else if (!isSame(before, record)) await store.putKey({ ...before, ...named(record), updatedAtMs: now });
   }
 }
 
-/** A UUID of the name (RFC 9562, version 8): gateways that start at once on one store make the same. */
-function deriveId(name: string): string {
-  const hex = hash('sha256', `workspace\0${name}`);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
-}
+/** Gateways that start at once on one store make the same. */
+const deriveId = (name: string): string => deriveUuid('workspace', name);
 
 function readKey(key: BootstrapPlan['keys'][number], idOf: (workspace: string) => string, now: number): KeyRecord {
   const isManagement = key.kind === 'management';
   return {
+    ...defaultKeySettings,
     hash: hashKey(key.key),
     name: key.name,
     label: labelKey(key.key),
@@ -76,13 +81,17 @@ function readKey(key: BootstrapPlan['keys'][number], idOf: (workspace: string) =
     memberId: key.member ?? null,
     disabled: key.disabled ?? false,
     createdAtMs: now,
-    expiresAtMs: null,
+    creatorUserId: key.member ?? null,
   };
 }
 
-function isSame(known: KeyRecord | undefined, wanted: KeyRecord): boolean {
+/** What the file says of a key. Its limits are the management API's. */
+const named = ({ name, kind, workspaceId, memberId, disabled }: KeyRecord) => {
+  return { name, kind, workspaceId, memberId, disabled };
+};
+
+function isSame(known: KeyRecord, wanted: KeyRecord): boolean {
   return (
-    known !== undefined &&
     known.name === wanted.name &&
     known.kind === wanted.kind &&
     known.workspaceId === wanted.workspaceId &&
@@ -111,7 +120,7 @@ export async function createFirstKeys(
   await store.setMemberships(DEFAULT_MEMBER, [workspaceId]);
   const inference = createKeyText('inference');
   const management = createKeyText('management');
-  const common = { workspaceId, disabled: false, createdAtMs: now, expiresAtMs: null };
+  const common = { ...defaultKeySettings, workspaceId, disabled: false, createdAtMs: now };
   await store.putKey({
     ...common,
     hash: hashKey(inference),
@@ -119,6 +128,7 @@ export async function createFirstKeys(
     label: labelKey(inference),
     kind: 'member',
     memberId: DEFAULT_MEMBER,
+    creatorUserId: DEFAULT_MEMBER,
   });
   await store.putKey({
     ...common,
@@ -127,6 +137,7 @@ export async function createFirstKeys(
     label: labelKey(management),
     kind: 'management',
     memberId: null,
+    creatorUserId: null,
   });
   return { inference, management };
 }

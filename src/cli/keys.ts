@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DEFAULT_MEMBER, DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { createKeyText, hashKey, labelKey } from '../access/key-text.ts';
 import type { Config } from '../config/schema.ts';
-import type { AccessStore, KeyRecord } from '../platform/storage/storage.ts';
+import { type AccessStore, defaultKeySettings, type KeyRecord } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
 
@@ -36,6 +36,7 @@ export async function createKey(
     const memberId = kind === 'member' ? (options.member ?? DEFAULT_MEMBER) : null;
     if (memberId !== null) await admitMember(access, memberId, workspaceId);
     const record: KeyRecord = {
+      ...defaultKeySettings,
       hash: hashKey(text),
       name: options.name ?? `${kind} key`,
       label: labelKey(text),
@@ -45,6 +46,7 @@ export async function createKey(
       disabled: false,
       createdAtMs: Date.now(),
       expiresAtMs,
+      creatorUserId: memberId,
     };
     await access.putKey(record);
     return record;

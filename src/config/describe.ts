@@ -14,6 +14,8 @@ const about: Record<string, string> = {
   counters: 'Where limits are counted.',
   secrets: 'What protects the rest.',
   log: 'What is logged.',
+  telemetry:
+    'Traces. Metrics are at `GET /metrics`, see `server.metrics`. Guide: [observability](../guides/observability.md).',
   timeouts: 'How long things may take, in milliseconds. A provider may override all but `request_ms`.',
   providers: 'Where models are. A provider names a wire, an address, keys, and its models: the endpoints.',
   bootstrap:

@@ -45,6 +45,7 @@ describe('defaults', () => {
       cors_origins: [],
       keep_alive_comment_ms: 10000,
       shutdown_grace_ms: 30000,
+      metrics: 'loopback',
     });
     expect(config.storage.url).toBe(`file:${folder}/data/headgate.db`);
     expect(config.timeouts).toEqual({

@@ -7,7 +7,6 @@ export const notOffered: readonly { path: Path; values?: readonly string[]; nonE
   { path: ['plugins'], says: 'plugins' },
   { path: ['tools'], says: 'server tools' },
   { path: ['interns'], says: 'interns' },
-  { path: ['limits'], says: 'rate limits' },
   { path: ['counters', 'url'], nonEmpty: true, says: 'counters shared through Redis or Valkey' },
   { path: ['bootstrap', 'keys', '*', 'credit_usd'], says: 'credits' },
   {

@@ -68,6 +68,11 @@ const server = Type.Object({
     0,
   ),
   shutdown_grace_ms: milliseconds('How long open requests may go on after SIGTERM.', 30_000, 0),
+  metrics: Type.Enum(['loopback', 'management', 'public', 'off'], {
+    description:
+      'Who may read `GET /metrics`. `loopback`: anybody, while the gateway listens on loopback and no proxy shows in the headers, else whoever has a management key; `management`: that key always; `public`: anybody; `off`: nobody.',
+    default: 'loopback',
+  }),
 });
 
 const tokenPrices = {
@@ -332,6 +337,37 @@ const routers = Type.Object({
   }),
 });
 
+const limitFields = {
+  requests_per_minute: Type.Integer({
+    description: 'Requests within 60 seconds. 0: any number.',
+    default: 0,
+    minimum: 0,
+  }),
+  tokens_per_minute: Type.Integer({
+    description:
+      'Tokens, input and output, within 60 seconds; the request after the one that went beyond is refused. 0: any number.',
+    default: 0,
+    minimum: 0,
+  }),
+  concurrent_streams: Type.Integer({
+    description: 'Streams that are open at once. 0: any number.',
+    default: 0,
+    minimum: 0,
+  }),
+};
+
+const limits = Type.Object({
+  ...limitFields,
+  workspace: Type.Object(limitFields),
+  models: Type.Array(
+    Type.Object({
+      model: text('Slug as callers send it; may hold one `*`. The first that matches counts.'),
+      ...limitFields,
+    }),
+    { description: 'Limits of a model, whoever asks it.', default: [] },
+  ),
+});
+
 /** Least to none. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -370,6 +406,41 @@ export const configSchema = Type.Object({
   }),
   log: Type.Object({
     level: Type.Enum([...logLevels], { description: 'How much is logged.', default: 'info' }),
+    requests: Type.Boolean({
+      description: 'A line for each request, at `info`. Otherwise it is written at `debug`.',
+      default: false,
+    }),
+  }),
+  telemetry: Type.Object({
+    otlp_endpoint: Type.Optional(
+      Type.String({
+        description:
+          'Where traces go, as OTLP over HTTP in JSON: `http://localhost:4318`; `/v1/traces` is added unless it stands there. Absent: there are none. Needs packages that you install; a start without them names them.',
+        pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+        says: 'an http or https URL without credentials, query and fragment',
+        restart: true,
+      }),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_|~-]+$" }), Type.String(), {
+        description: 'Headers for every request to that address: its key, say.',
+        secret: true,
+        restart: true,
+      }),
+    ),
+    sampling: Type.Number({
+      description: 'Share of requests that are traced. A session is traced whole or not at all.',
+      default: 1,
+      minimum: 0,
+      maximum: 1,
+      restart: true,
+    }),
+    service_name: Type.String({
+      description: 'Name of this gateway in traces.',
+      default: 'headgate',
+      minLength: 1,
+      restart: true,
+    }),
   }),
   timeouts: Type.Object({
     request_ms: milliseconds('Deadline of a client’s whole request; 408 after it.', 600_000),
@@ -398,6 +469,7 @@ export const configSchema = Type.Object({
     }),
   }),
   routers,
+  limits,
   routing: Type.Object({
     max_attempts: Type.Integer({
       description: 'The most endpoints that are tried for one request.',

@@ -89,6 +89,14 @@ export interface Availability {
   constraint?: { field: string; detail: string };
 }
 
+/** A limit that was reached. */
+export interface RateLimit {
+  limit: number;
+  remaining: number;
+  /** Unix milliseconds. */
+  resetAtMs: number;
+}
+
 export interface GatewayErrorOptions {
   /** Goes out as `error.metadata`. Never a secret, never a raw upstream body. */
   metadata?: Record<string, unknown>;
@@ -99,6 +107,8 @@ export interface GatewayErrorOptions {
   retryable?: boolean;
   /** Seconds; goes out as `Retry-After`. */
   retryAfterSeconds?: number;
+  /** Of our own limits: goes out as `X-RateLimit-*` and in the metadata. */
+  rateLimit?: RateLimit | undefined;
   /** Was it the key, not the request or the model? Another key of the provider may do. */
   blamesKey?: boolean | undefined;
   /** Was it where we are, or the caller is, that the provider does not serve? That speaks against nobody. */
@@ -119,6 +129,7 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly providerCode: string | number | undefined;
   readonly blamesKey: boolean;
+  readonly rateLimit: RateLimit | undefined;
   readonly isRegional: boolean;
 
   constructor(kind: ErrorKind, message: string, options: GatewayErrorOptions = {}) {
@@ -133,6 +144,7 @@ export class GatewayError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.providerCode = options.providerCode;
     this.blamesKey = options.blamesKey ?? false;
+    this.rateLimit = options.rateLimit;
     this.isRegional = options.isRegional ?? false;
   }
 }

@@ -26,15 +26,26 @@ export function writeError(thrown: unknown, routerMetadata?: RouterMetadata): Er
   if ([429, 503, 529].includes(error.status) && error.retryAfterSeconds !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
+  if (error.rateLimit) {
+    const { limit, remaining, resetAtMs } = error.rateLimit;
+    headers['x-ratelimit-limit'] = String(limit);
+    headers['x-ratelimit-remaining'] = String(remaining);
+    headers['x-ratelimit-reset'] = String(resetAtMs);
+    metadata['headers'] = {
+      'X-RateLimit-Limit': String(limit),
+      'X-RateLimit-Remaining': String(remaining),
+      'X-RateLimit-Reset': String(resetAtMs),
+    };
+  }
   return { status: error.status, headers, body };
 }
 
 /** Errors that Fastify or Node's HTTP parser throw before a handler runs. Others are given back as they are. */
-export function readEdgeError(thrown: unknown, bodyLimit: number): unknown {
+export function readEdgeError(thrown: unknown, bodyLimit: string): unknown {
   const error = thrown as { code?: string; statusCode?: number; message?: string };
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new GatewayError('payload_too_large', `The body is larger than ${bodyLimit} bytes (server.body_limit).`);
+      return new GatewayError('payload_too_large', `The body is larger than ${bodyLimit}.`);
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new GatewayError('invalid_request', 'The body is shorter or longer than its Content-Length says.');
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':

@@ -8,25 +8,35 @@ export interface OpenRequests {
    * @param abort ends it from our side, where that can be done
    * @returns marks its end; to call it again does nothing
    */
-  begin(abort?: (reason: GatewayError) => void): () => void;
+  begin(abort?: (reason: GatewayError) => void, kind?: OpenKind): () => void;
+  /** How many of a kind are under way. */
+  count(kind: OpenKind): number;
   /** Ends all that can be ended. It stays open until it has said its last words. */
   abort(reason: GatewayError): void;
   /** Resolves when all that is under way now has ended, or after `limitMs`. */
   settled(limitMs: number): Promise<void>;
 }
 
+/** A `request` is known from its headers on; a run within it is a `response` or a `stream`. */
+export type OpenKind = 'request' | 'response' | 'stream';
+
 export function createOpenRequests(): OpenRequests {
-  const open = new Set<{ abort: ((reason: GatewayError) => void) | undefined }>();
+  const open = new Set<{ abort: ((reason: GatewayError) => void) | undefined; kind: OpenKind }>();
   const waiters = new Set<(ended: object) => void>();
 
   return {
-    begin(abort) {
-      const request = { abort };
+    begin(abort, kind = 'request') {
+      const request = { abort, kind };
       open.add(request);
       return () => {
         open.delete(request);
         for (const tell of waiters) tell(request);
       };
+    },
+    count(kind) {
+      let sum = 0;
+      for (const request of open) if (request.kind === kind) sum++;
+      return sum;
     },
     abort(reason) {
       for (const request of [...open]) request.abort?.(reason);

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ManagementHandlers } from '../api/management/handlers.ts';
 import type { Caller, KeyKind } from '../domain/caller.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 
@@ -10,17 +11,21 @@ declare module 'fastify' {
     rawBody: Buffer | undefined;
     /** Set on every route that needs a key. */
     caller: Caller | undefined;
+    /** performance.now() since when it waits, as far as this process can tell. */
+    receivedAt: number;
+    /** A run was made of it, which tells of itself. */
+    hasRun: boolean;
     /** For the error envelope, once there is a route to tell of. */
     routerMetadata: RouterMetadata | undefined;
   }
 }
 
 /** Who may call a route. `nobody`: no key is asked for. `any`: an inference key or a management key. */
-export type Permission = 'nobody' | 'inference' | 'any';
+export type Permission = 'nobody' | 'inference' | 'management' | 'any';
 
 /** One row of the table of routes. */
 export interface Route {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   permission: Permission;
   /** Bytes; absent: `server.body_limit`. */
@@ -30,7 +35,7 @@ export interface Route {
 }
 
 /** The handlers of `api/`, by what they do. */
-export interface Handlers {
+export interface Handlers extends ManagementHandlers {
   createResponse: Route['handler'];
   findGeneration: Route['handler'];
   listModels: Route['handler'];
@@ -40,6 +45,7 @@ export interface Handlers {
   listProviders: Route['handler'];
   health: Route['handler'];
   ready: Route['handler'];
+  showMetrics: Route['handler'];
 }
 
 /** The one table of routes. */
@@ -58,8 +64,47 @@ export function listRoutes(handlers: Handlers): Route[] {
       handler: handlers.listEndpoints,
     },
     { method: 'GET', path: '/api/v1/providers', permission: 'any', handler: handlers.listProviders },
+    { method: 'GET', path: '/api/v1/key', permission: 'any', handler: handlers.findCurrentKey },
+    ...listManagementRoutes(handlers),
     { method: 'GET', path: '/health', permission: 'nobody', handler: handlers.health },
     { method: 'GET', path: '/ready', permission: 'nobody', handler: handlers.ready },
+    { method: 'GET', path: '/metrics', permission: 'nobody', handler: handlers.showMetrics }, // asks for itself
+  ];
+}
+
+/** @see platform.md section 10 */
+const MANAGEMENT_BODY_LIMIT = 1024 * 1024;
+
+function listManagementRoutes(handlers: ManagementHandlers): Route[] {
+  const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
+    method,
+    path: `/api/v1${path}`,
+    permission: 'management',
+    bodyLimit: MANAGEMENT_BODY_LIMIT,
+    handler,
+  });
+  return [
+    row('GET', '/keys', handlers.listKeys),
+    row('POST', '/keys', handlers.createKey),
+    row('GET', '/keys/:hash', handlers.findKey),
+    row('PATCH', '/keys/:hash', handlers.updateKey),
+    row('DELETE', '/keys/:hash', handlers.deleteKey),
+    row('POST', '/keys/:hash/rotate', handlers.rotateKey),
+    row('GET', '/workspaces', handlers.listWorkspaces),
+    row('POST', '/workspaces', handlers.createWorkspace),
+    row('GET', '/workspaces/:id', handlers.findWorkspace),
+    row('PATCH', '/workspaces/:id', handlers.updateWorkspace),
+    row('DELETE', '/workspaces/:id', handlers.deleteWorkspace),
+    row('GET', '/workspaces/:id/budgets', handlers.listBudgets),
+    row('GET', '/workspaces/:id/budgets/:interval', handlers.findBudget),
+    row('PUT', '/workspaces/:id/budgets/:interval', handlers.putBudget),
+    row('DELETE', '/workspaces/:id/budgets/:interval', handlers.deleteBudget),
+    row('GET', '/workspaces/:id/members', handlers.listMembers),
+    row('POST', '/workspaces/:id/members/add', handlers.addMembers),
+    row('POST', '/workspaces/:id/members/remove', handlers.removeMembers),
+    row('GET', '/credits', handlers.showCredits),
+    row('GET', '/activity', handlers.listActivity),
+    row('GET', '/audit', handlers.listAudit),
   ];
 }
 
@@ -67,5 +112,6 @@ export function listRoutes(handlers: Handlers): Route[] {
 export const admitted: Record<Permission, readonly KeyKind[]> = {
   nobody: [],
   inference: ['member', 'organization'],
+  management: ['management'],
   any: ['member', 'organization', 'management'],
 };

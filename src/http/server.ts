@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import cors from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -25,6 +26,18 @@ export interface EdgeOptions {
   corsOrigins: readonly string[];
   /** Told of every failure that is the gateway's or a provider's, never of a caller's mistake. */
   onFailure: (error: GatewayError, request: { id: string; generationId: string; method: string; path: string }) => void;
+  /** @returns performance.now() since when a request waits that is seen now */
+  receivedAt: () => number;
+  /** Called once for each route, and for what has none. @returns what is told of every answer, once it has left or its client has */
+  watchRoute: (method: string, path: string) => WatchAnswer;
+}
+
+export type WatchAnswer = (request: FastifyRequest, raw: ServerResponse) => void;
+
+/** What a route carries in Fastify's table. */
+interface RouteSetting {
+  permission?: Permission;
+  watch?: WatchAnswer;
 }
 
 const requestIdShape = /^[\w.:-]{1,128}$/;
@@ -50,20 +63,34 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       return typeof sent === 'string' && requestIdShape.test(sent) ? sent : createId('req_');
     },
     clientErrorHandler: answerBrokenRequest,
+    // A path that cannot be decoded; it has come to no route and no hook.
+    frameworkErrors: (error, request, reply) => {
+      const message = `The path ${request.raw.url?.slice(0, 200)} is not valid: a % in it is not followed by two hex digits.`;
+      const { status, body } = writeError(new GatewayError('invalid_request', message, { cause: error }));
+      (reply as FastifyReply)
+        .code(status)
+        .headers({ 'x-generation-id': createTimedId('gen-'), 'x-request-id': request.id })
+        .send(body);
+    },
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
   });
   app.decorateRequest('generationId', '');
   app.decorateRequest('rawBody', undefined);
   app.decorateRequest('caller', undefined);
+  app.decorateRequest('receivedAt', 0);
+  app.decorateRequest('hasRun', false);
   app.decorateRequest('routerMetadata', undefined);
 
+  const watchOther = options.watchRoute('any', 'other');
   const known = new Set(options.routes.map((route) => route.path));
   app.addHook('onRequest', (request, reply, done) => {
+    request.receivedAt = options.receivedAt();
     request.generationId = createTimedId('gen-');
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
+    const { permission = 'nobody', watch = watchOther } = settingOf(request);
+    reply.raw.once('close', () => watch(request, reply.raw));
     try {
-      const permission = permissionOf(request);
       if (permission !== 'nobody') {
         request.caller = options.authenticate(request.headers.authorization);
         checkPermission(permission, request.caller);
@@ -88,7 +115,9 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
       request.rawBody = body as Buffer; // as `parseAs` says
-      done(null, readJson(request.rawBody));
+      // Clients name a content type on every request, also where there is no content.
+      const hasNone = request.method === 'DELETE' && request.rawBody.length === 0;
+      done(null, hasNone ? undefined : readJson(request.rawBody));
     } catch (error) {
       done(error as Error, undefined);
     }
@@ -104,7 +133,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     app.route({
       method: route.method,
       url: route.path,
-      config: { permission: route.permission },
+      config: { permission: route.permission, watch: options.watchRoute(route.method, route.path) },
       handler: route.handler,
       ...(route.bodyLimit === undefined ? undefined : { bodyLimit: route.bodyLimit }),
     });
@@ -112,10 +141,10 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   return app;
 }
 
-/** What no route carries is answered with 404 only to those who have a key. */
-function permissionOf(request: FastifyRequest): Permission {
-  if (request.is404) return request.method === 'OPTIONS' || !request.url.startsWith('/api/') ? 'nobody' : 'inference';
-  return (request.routeOptions.config as { permission?: Permission }).permission ?? 'nobody';
+/** What a route says of itself. What no route carries is answered with 404 only to those who have a key. */
+function settingOf(request: FastifyRequest): RouteSetting {
+  if (!request.is404) return request.routeOptions.config as RouteSetting; // as it was put there
+  return { permission: request.method === 'OPTIONS' || !request.url.startsWith('/api/') ? 'nobody' : 'any' };
 }
 
 function notFound(request: FastifyRequest, known: ReadonlySet<string>): GatewayError {
@@ -129,12 +158,16 @@ function checkPermission(permission: Permission, caller: Caller): void {
   if (admitted[permission].includes(caller.kind)) return;
   throw new GatewayError(
     'permission_denied',
-    'A management key cannot call inference endpoints; use an inference key (headgate keys create).',
+    permission === 'management'
+      ? 'Only management keys can perform this operation.'
+      : 'A management key cannot call inference endpoints; use an inference key (headgate keys create).',
   );
 }
 
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
-  const answer = writeError(readEdgeError(thrown, options.bodyLimit), request.routerMetadata);
+  const ownLimit = request.routeOptions.bodyLimit ?? options.bodyLimit;
+  const limit = ownLimit === options.bodyLimit ? `${ownLimit} bytes (server.body_limit)` : `${ownLimit} bytes`;
+  const answer = writeError(readEdgeError(thrown, limit), request.routerMetadata);
   if (answer.status >= 500) {
     const error =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
@@ -170,7 +203,7 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
   const text = JSON.stringify(body);
   const reason = status === 408 ? 'Request Timeout' : 'Bad Request';
   socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json; charset=utf-8\r\nx-generation-id: ${createTimedId('gen-')}\r\n` +
+    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json; charset=utf-8\r\nx-generation-id: ${createTimedId('gen-')}\r\nx-request-id: ${createId('req_')}\r\n` +
       `content-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
   );
 }

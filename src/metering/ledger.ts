@@ -14,6 +14,8 @@ export interface Ledger {
   book(entry: LedgerEntry): void;
   /** False while entries cannot be kept safely (a full disk): the gateway then takes no new work. */
   readonly accepting: boolean;
+  /** Entries that are not in the store yet. */
+  readonly waiting: number;
   /**
    * Looks an entry up, those that are still on their way included.
    *
@@ -149,6 +151,9 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
     },
     get accepting() {
       return unjournalled.length === 0 && waiting.length < MAX_WAITING;
+    },
+    get waiting() {
+      return waiting.length + underway.length;
     },
     async find(workspaceId, id) {
       const isMeant = (entry: LedgerEntry) => entry.id === id && entry.workspaceId === workspaceId;

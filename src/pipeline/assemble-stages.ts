@@ -32,6 +32,8 @@ export interface PipelineParts {
   /** Each may give a reviser for this run. */
   preparers: readonly ((run: Run) => Reviser | undefined)[];
   book: (entry: LedgerEntry) => void;
+  /** Holds back what a run may cost. @throws {GatewayError} when it may not be spent */
+  reserve?: (run: Run, plan: Plan<Endpoint>) => Run['reservation'];
   /** Told of every run when it is booked. */
   observe?: (run: Run, entry: LedgerEntry) => void;
   hashEndUser: (workspaceId: string, id: string) => string;
@@ -46,6 +48,7 @@ export function assembleStages(parts: PipelineParts): Stages {
     run.closed = true;
     const entry = writeLedgerEntry(run);
     parts.book(entry);
+    run.reservation?.release();
     parts.observe?.(run, entry);
     rememberSession(run, parts.world().sticky);
   }
@@ -56,6 +59,12 @@ export function assembleStages(parts: PipelineParts): Stages {
     });
     run.plan = made;
     run.stages.push(...made.stages);
+    try {
+      run.reservation = parts.reserve?.(run, made);
+    } catch (error) {
+      run.plan = undefined; // of a route that was not paid for nothing is told
+      throw error;
+    }
     return made;
   }
 

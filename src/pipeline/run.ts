@@ -54,6 +54,8 @@ export interface Run extends RunInput {
   plan: Plan<Endpoint> | undefined;
   /** Which of the provider's keys the last attempt was made with; undefined before it was sent, or without keys. */
   key: number | undefined;
+  /** Holds back what the run may cost, until it is booked. */
+  reservation: { release(): void } | undefined;
   /** Do tools come later than in `tools`? */
   hasLateTools: boolean;
   /** The endpoint that answers, once its output has been let through. */

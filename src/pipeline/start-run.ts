@@ -26,6 +26,7 @@ export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id:
     attempts: [],
     plan: undefined,
     key: undefined,
+    reservation: undefined,
     hasLateTools: false,
     selected: undefined,
     builder: undefined,

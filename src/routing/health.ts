@@ -1,6 +1,7 @@
 import type { GatewayError } from '../domain/errors.ts';
+import { RollingCounts } from '../domain/rolling-counts.ts';
 import type { Percentile } from './preferences.ts';
-import { percentileOf, RecentSamples, RollingCounts, reachedBy } from './rolling.ts';
+import { percentileOf, RecentSamples, reachedBy } from './rolling.ts';
 
 /** How an endpoint does. @see routing.md sections 5 and 9 */
 export interface HealthView {

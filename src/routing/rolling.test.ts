@@ -1,6 +1,7 @@
 import { array, assert, constantFrom, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { percentileOf, RecentSamples, RollingCounts } from './rolling.ts';
+import { RollingCounts } from '../domain/rolling-counts.ts';
+import { percentileOf, RecentSamples } from './rolling.ts';
 
 const start = 1_800_000_000_000; // a whole second, minute and half hour
 

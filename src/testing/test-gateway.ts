@@ -21,6 +21,8 @@ export interface TestGateway {
   /** POSTs JSON (a string or bytes go as they are) under `/api/v1` with the inference key. */
   post(path: string, body: unknown, options?: RequestOptions): Promise<Response>;
   get(path: string, options?: RequestOptions): Promise<Response>;
+  /** Any other method; without a body none is sent. */
+  send(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<Response>;
   /** POSTs to `/responses` with `stream: true` and reads the answer to its end. */
   stream(body: object, options?: RequestOptions): Promise<StreamedAnswer>;
   /** Takes another configuration over, as a saved file does. */
@@ -88,6 +90,7 @@ export async function testGateway(parts: Record<string, unknown> = {}, dataDir?:
     gateway,
     post: (path, body, options) => send('POST', path, body, options),
     get: (path, options) => send('GET', path, undefined, options),
+    send,
     async stream(body, options) {
       const response = await send('POST', '/responses', { ...body, stream: true }, options);
       return readStream(response);

@@ -1,5 +1,9 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Ticket } from '../../access/rate-limits.ts';
+import type { Caller } from '../../domain/caller.ts';
 import { asGatewayError, GatewayError } from '../../domain/errors.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
 import type { OpenRequests } from '../../http/open-requests.ts';
 import { EventStream } from '../../http/sse.ts';
@@ -19,6 +23,8 @@ export interface ResponsesParts {
   open: OpenRequests;
   requestMs: () => number;
   keepAliveMs: () => number;
+  /** Lets a request in, or refuses it with 429. */
+  admit: (caller: Caller, request: ResponseRequest) => Ticket | undefined;
   /** False when the ledger cannot keep what is booked. */
   canBook: () => boolean;
 }
@@ -51,6 +57,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
   }
 
   return async function createResponseHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const handledAt = performance.now();
     const { headers } = request;
     const sessionId = findSessionHeader(headers);
     const read = readRequest(request.body, sessionId === undefined ? {} : { sessionId });
@@ -63,12 +70,23 @@ export function createResponsesHandler(parts: ResponsesParts) {
         },
       );
     }
+    const ticket = parts.admit(request.caller!, read.request);
     const client = new ClientWatch(reply.raw, parts.requestMs());
-    const end = parts.open.begin((reason) => client.cancellation.cancel(reason));
+    const end = parts.open.begin(
+      (reason) => client.cancellation.cancel(reason),
+      read.request.stream ? 'stream' : 'response',
+    );
+    request.hasRun = true;
     const run = stages.startRun({
       request: read.request,
       source: request.rawBody && new BodySource(request.rawBody),
       caller: request.caller!,
+      origin: {
+        requestId: request.id,
+        receivedAt: request.receivedAt,
+        handledAt,
+        traceparent: headers['traceparent'] as string | undefined, // Node joins those that come twice
+      },
       generationId: request.generationId,
       cancellation: client.cancellation,
       metadata: wantsMetadata(headers),
@@ -90,6 +108,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
     } finally {
       client.stop();
       end();
+      ticket?.end(run.usage?.totalTokens ?? 0);
     }
   };
 }

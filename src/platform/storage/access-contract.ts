@@ -12,7 +12,13 @@ export const makeKey = (fields: Partial<KeyRecord> = {}): KeyRecord => ({
   memberId: 'ada',
   disabled: false,
   createdAtMs: 1_790_000_000_000,
+  updatedAtMs: null,
   expiresAtMs: null,
+  limitNanoUsd: null,
+  limitReset: null,
+  includeByokInLimit: false,
+  creatorUserId: 'ada',
+  externalUser: null,
   ...fields,
 });
 
@@ -21,8 +27,17 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
   const findKey = async (hash: string) => (await pair().storage.access.listKeys()).find((key) => key.hash === hash);
 
   it('keeps a key with all its fields', async () => {
-    const full = makeKey({ name: 'Zürich 東京 🗝️', disabled: true, expiresAtMs: 4_102_444_800_000 });
-    const sparse = makeKey({ kind: 'management', workspaceId: '', memberId: null });
+    const full = makeKey({
+      name: 'Zürich 東京 🗝️',
+      disabled: true,
+      updatedAtMs: 1_790_000_000_001,
+      expiresAtMs: 4_102_444_800_000,
+      limitNanoUsd: 2n ** 60n + 1n,
+      limitReset: 'weekly',
+      includeByokInLimit: true,
+      externalUser: 'müller@example.org',
+    });
+    const sparse = makeKey({ kind: 'management', workspaceId: '', memberId: null, creatorUserId: null });
     await pair().storage.access.putKey(full);
     await pair().storage.access.putKey(sparse);
 
@@ -40,7 +55,13 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
       memberId: null,
       disabled: true,
       createdAtMs: key.createdAtMs + 5,
+      updatedAtMs: key.createdAtMs + 7,
       expiresAtMs: key.createdAtMs + 9,
+      limitNanoUsd: 5n,
+      limitReset: 'daily',
+      includeByokInLimit: true,
+      creatorUserId: null,
+      externalUser: 'someone',
     });
     await pair().storage.access.putKey(key);
     await pair().storage.access.putKey(changed);
@@ -52,11 +73,12 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
     const { access } = pair().storage;
     const key = makeKey();
     await access.putKey(key);
+    const updatedAtMs = expect.any(Number) as number;
 
-    expect(await access.setKeyDisabled(key.hash, true)).toEqual({ ...key, disabled: true });
-    expect(await findKey(key.hash)).toEqual({ ...key, disabled: true });
-    expect(await access.setKeyDisabled(key.hash, true)).toEqual({ ...key, disabled: true });
-    expect(await access.setKeyDisabled(key.hash, false)).toEqual(key);
+    expect(await access.setKeyDisabled(key.hash, true)).toEqual({ ...key, disabled: true, updatedAtMs });
+    expect(await findKey(key.hash)).toEqual({ ...key, disabled: true, updatedAtMs });
+    expect(await access.setKeyDisabled(key.hash, true)).toEqual({ ...key, disabled: true, updatedAtMs });
+    expect(await access.setKeyDisabled(key.hash, false)).toEqual({ ...key, updatedAtMs });
     expect(await access.setKeyDisabled('0'.repeat(64), true)).toBeUndefined();
   });
 

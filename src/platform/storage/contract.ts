@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testAccessStore } from './access-contract.ts';
 import { makeEntry, testLedgerStore } from './ledger-contract.ts';
+import { testManagementStore } from './management-contract.ts';
 import type { Storage } from './storage.ts';
 
 /**
@@ -30,6 +31,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
       expect(await storage.access.listWorkspaces()).toEqual([]);
       expect(await storage.access.listMembers()).toEqual([]);
       expect(await storage.access.listMemberships()).toEqual([]);
+      expect(await storage.management.listAudit({ offset: 0, limit: 1 })).toEqual({ rows: [], total: 0 });
       expect(await storage.ledger.readTotals()).toEqual({
         entries: 0,
         inputTokens: 0n,
@@ -53,6 +55,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     });
 
     testAccessStore(() => ({ storage, other }));
+    testManagementStore(() => ({ storage, other }));
     testLedgerStore(() => ({ storage, other }));
   });
 }

@@ -190,6 +190,77 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     expect(await ledger.readTraffic(sinceMs + 900)).toMatchObject([{ model, answers: 1000 }]);
   });
 
+  it('sums what a key, a workspace and all have spent, from several days on', async () => {
+    const { storage, other } = pair();
+    const [workspaceId, keyHash, otherKey] = [randomUUID(), randomUUID(), randomUUID()];
+    const [a, b, c] = [20_000, 20_001, 20_005].map((day) => day * 86_400_000) as [number, number, number];
+    const make = (createdAtMs: number, costNanoUsd: bigint, fields: Partial<LedgerEntry> = {}) =>
+      makeEntry({ workspaceId, keyHash, createdAtMs, costNanoUsd, ...fields });
+    const [before] = await storage.ledger.readSpending('everything', 0);
+    await storage.ledger.append([
+      make(b - 1, 2n ** 60n),
+      make(b, 30n, { outcome: 'failed' }),
+      make(c, -5n, { memberId: null }),
+      make(c, 7n, { keyHash: otherKey }),
+    ]);
+    await other.ledger.append([make(c + 0.6, 100n, { workspaceId: randomUUID() }), make(c, 0n)]);
+
+    const { readSpending } = storage.ledger;
+    expect(await readSpending({ keyHash }, 0, a, b, c, c + 86_400_000)).toEqual([
+      ...[2n ** 60n + 125n, 2n ** 60n + 125n, 125n, 95n, 0n],
+    ]);
+    expect(await readSpending({ keyHash }, c, b)).toEqual([95n, 125n]);
+    expect(await readSpending({ workspaceId }, 0, c)).toEqual([2n ** 60n + 32n, 2n]);
+    expect(await readSpending({ keyHash: 'nobody\0' }, 0, 1)).toEqual([0n, 0n]);
+    expect(await readSpending('everything', 0)).toEqual([before! + 2n ** 60n + 132n]);
+    await storage.ledger.append([make(a, -(2n ** 60n))]); // so that the sum over all stays small
+    expect(await readSpending({ keyHash }, a, b)).toEqual([125n, 125n]);
+  });
+
+  it('sums requests by day, model and provider, of a workspace, a key, a member or all', async () => {
+    const { ledger } = pair().storage;
+    const dayMs = 86_400_000;
+    const day = 30_000; // 2052
+    const [workspaceId, keyHash, memberId, model] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+    let count = 0;
+    const make = (createdAtMs: number, fields: Partial<LedgerEntry> = {}) =>
+      // Ids sort by time: these are of the latest.
+      makeEntry({ id: `gen-zzz${model.slice(0, 8)}${count++}`, workspaceId, model, createdAtMs, ...fields });
+    await ledger.append([
+      make(day * dayMs),
+      make((day + 1) * dayMs - 1, { keyHash, costNanoUsd: 5n, outcome: 'cancelled' }),
+      make(day * dayMs + 5, { provider: 'Bolt', memberId }),
+      make(day * dayMs + 5, { workspaceId: 'another' }),
+      make(day * dayMs - 1),
+      make((day + 1) * dayMs),
+      make(day * dayMs, { model: null, requestedModel: model, provider: null }),
+    ]);
+    const ask = async (more: object) =>
+      (await ledger.readActivity({ fromMs: day * dayMs, toMs: (day + 1) * dayMs, ...more }))
+        .filter((row) => row.model === model)
+        .sort((a, b) => (a.provider + a.workspaceId < b.provider + b.workspaceId ? -1 : 1));
+
+    const one = { day, workspaceId: null, model, provider: 'Acme', requests: 1, costNanoUsd: 12_345n };
+    const tokens = (requests: bigint) => ({
+      ...{ inputTokens: requests * 12n, outputTokens: requests * 9n, reasoningTokens: requests * 4n },
+    });
+    const bolt = { ...one, provider: 'Bolt', ...tokens(1n) };
+    expect(await ask({})).toEqual([{ ...one, requests: 3, costNanoUsd: 24_695n, ...tokens(3n) }, bolt]);
+    expect(await ask({ workspaceId })).toEqual([{ ...one, requests: 2, costNanoUsd: 12_350n, ...tokens(2n) }, bolt]);
+    expect(await ask({ keyHash })).toEqual([{ ...one, costNanoUsd: 5n, ...tokens(1n) }]);
+    expect(await ask({ memberId })).toEqual([bolt]);
+    expect(await ask({ byWorkspace: true })).toEqual([
+      ...[
+        { ...one, workspaceId, requests: 2, costNanoUsd: 12_350n, ...tokens(2n) },
+        { ...one, workspaceId: 'another', ...tokens(1n) },
+        { ...bolt, workspaceId },
+      ].sort((a, b) => (a.provider + a.workspaceId < b.provider + b.workspaceId ? -1 : 1)),
+    ]);
+    expect((await ask({ fromMs: 0, toMs: 9e15 })).map((row) => row.day).sort()).toEqual([
+      ...[day - 1, day, day, day + 1],
+    ]);
+  });
+
   it('books an entry once: a second one with its id changes nothing', async () => {
     const { ledger } = pair().storage;
     const entry = makeEntry();
@@ -199,6 +270,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
     expect(await ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
     expect(await ledger.readTotals(entry.workspaceId)).toMatchObject({ entries: 2, costNanoUsd: 24_690n });
+    expect(await ledger.readSpending({ workspaceId: entry.workspaceId }, 0)).toEqual([24_690n]);
   });
 
   it('books each entry once when two processes append overlapping ones at once, in any order', async () => {
@@ -212,6 +284,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     await Promise.all(appends);
 
     expect(await storage.ledger.readTotals(workspaceId)).toMatchObject({ entries: 300, costNanoUsd: 300n * 12_345n });
+    expect(await other.ledger.readSpending({ workspaceId }, 0)).toEqual([300n * 12_345n]);
   });
 
   it.each([0, 1, 999, 1000, 1001, 5000])('appends %i entries', async (count) => {
@@ -220,6 +293,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     await ledger.append(Array.from({ length: count }, () => makeEntry({ workspaceId })));
 
     expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: count });
+    expect(await ledger.readSpending({ workspaceId }, 0)).toEqual([BigInt(count) * 12_345n]);
   });
 
   it('appends none when one cannot be booked, however many there are', async () => {
@@ -230,6 +304,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
     await expect(ledger.append([...entries, wrong])).rejects.toThrow();
     expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: 0 });
+    expect(await ledger.readSpending({ workspaceId }, 0)).toEqual([0n]);
     await ledger.append(entries);
     expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: 2500 });
   });

@@ -1,11 +1,14 @@
 import { type Kysely, sql } from 'kysely';
 import { migrate } from './migrations/migrate.ts';
+import { createManagementStore } from './sql-management.ts';
 import type { LedgerStore, Storage } from './storage.ts';
+import { readActivity } from './tables/activity.ts';
 import type { Tables } from './tables/database.ts';
 import { listKeys, putKey, setKeyDisabled } from './tables/keys.ts';
 import { appendEntries, findEntry, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
 import { readAccessRevision } from './tables/revisions.ts';
+import { readSpending } from './tables/spending.ts';
 import { listWorkspaces, putWorkspace } from './tables/workspaces.ts';
 
 /**
@@ -39,7 +42,10 @@ export async function createSqlStorage(
       find: (workspaceId, id) => findEntry(db, workspaceId, id),
       readTotals: (workspaceId) => readTotals(db, workspaceId),
       readTraffic: (sinceMs) => readTraffic(db, sinceMs),
+      readSpending: (scope, ...sinceMs) => readSpending(db, scope, sinceMs),
+      readActivity: (query) => readActivity(db, query),
     },
+    management: createManagementStore(db),
     migrate: () => migrate(db),
     ping,
     close: () => (closing ??= db.destroy()),

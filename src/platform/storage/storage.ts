@@ -11,6 +11,7 @@ import type { LedgerEntry } from '../../domain/ledger-entry.ts';
 export interface Storage {
   readonly access: AccessStore;
   readonly ledger: LedgerStore;
+  readonly management: ManagementStore;
   /** Brings the schema up to date; safe when several processes do it at once. */
   migrate(): Promise<void>;
   /** Resolves when the store answers. */
@@ -30,8 +31,29 @@ export interface KeyRecord {
   memberId: string | null;
   disabled: boolean;
   createdAtMs: number;
+  /** The last change of its settings; null before the first. */
+  updatedAtMs: number | null;
   expiresAtMs: number | null;
+  /** Nano-dollars that it may spend in a window; null: no limit of its own. */
+  limitNanoUsd: bigint | null;
+  /** When the window begins anew, in UTC, weeks on Monday; null: never. */
+  limitReset: LimitReset | null;
+  includeByokInLimit: boolean;
+  /** The member it was made for, or who made it. */
+  creatorUserId: string | null;
+  /** Whom an application of the operator's made it for: a name of theirs. */
+  externalUser: string | null;
 }
+/** What a key has that nobody said more of. */
+export const defaultKeySettings = {
+  updatedAtMs: null,
+  expiresAtMs: null,
+  limitNanoUsd: null,
+  limitReset: null,
+  includeByokInLimit: false,
+  externalUser: null,
+} as const satisfies Partial<KeyRecord>;
+export type LimitReset = 'daily' | 'weekly' | 'monthly';
 export interface WorkspaceRecord {
   id: string;
   name: string;
@@ -52,7 +74,7 @@ export interface AccessStore {
   putKey(key: KeyRecord): Promise<void>;
   /** @returns the key as it is now, or undefined when there is none with this hash */
   setKeyDisabled(hash: string, disabled: boolean): Promise<KeyRecord | undefined>;
-  /** Creates or renames, by id. */
+  /** Creates or renames, by id. A new one gets a slug of its name that no other has. */
   putWorkspace(workspace: WorkspaceRecord): Promise<void>;
   /** Creates if absent, by id. */
   putMember(member: MemberRecord): Promise<void>;
@@ -75,6 +97,40 @@ export interface LedgerStore {
    * @param sinceMs Unix milliseconds
    */
   readTraffic(sinceMs: number): Promise<TrafficRow[]>;
+  /**
+   * What was spent from each of these days on, in their order: sums that grow with the ledger, in its transactions.
+   *
+   * @param sinceMs at least one; Unix milliseconds of the midnights (UTC) at which days began. 0: ever
+   */
+  readSpending(scope: SpendingScope, ...sinceMs: number[]): Promise<bigint[]>;
+  /** What was asked of whom, day by day (UTC): the entries that an endpoint answered. In no order. */
+  readActivity(query: ActivityQuery): Promise<ActivityRow[]>;
+}
+/** `everything`: all workspaces. */
+export type SpendingScope = { keyHash: string } | { workspaceId: string } | 'everything';
+export interface ActivityQuery {
+  /** Unix milliseconds, this one included. */
+  fromMs: number;
+  /** Unix milliseconds, this one excluded. */
+  toMs: number;
+  workspaceId?: string | undefined;
+  keyHash?: string | undefined;
+  memberId?: string | undefined;
+  /** A row for each workspace; otherwise their `workspaceId` is null. */
+  byWorkspace?: boolean;
+}
+export interface ActivityRow {
+  /** Days since 1970-01-01. */
+  day: number;
+  workspaceId: string | null;
+  model: string;
+  /** Display name. */
+  provider: string;
+  requests: number;
+  costNanoUsd: bigint;
+  inputTokens: bigint;
+  outputTokens: bigint;
+  reasoningTokens: bigint;
 }
 export interface LedgerTotals {
   entries: number;
@@ -90,4 +146,154 @@ export interface TrafficRow {
   costNanoUsd: bigint;
   inputCostNanoUsd: bigint;
   inputTokens: bigint;
+}
+
+/**
+ * What the management API reads and changes. Keys and workspaces are those of `AccessStore`, with all their settings.
+ * Every change raises the revision of `AccessStore` and leaves its audit entries, in one transaction.
+ */
+export interface ManagementStore {
+  /** Inference and management keys alike. */
+  findKey(hash: string): Promise<KeyRecord | undefined>;
+  /** Inference keys alone, the newest first. */
+  listKeys(query: KeyQuery): Promise<KeyRecord[]>;
+  /** @param id of it, or its slug; an id outweighs a slug */
+  findWorkspace(id: string): Promise<WorkspaceDetails | undefined>;
+  /** Oldest first. */
+  listWorkspaces(page: Page): Promise<Listed<WorkspaceDetails>>;
+  /** The broadest first. */
+  listBudgets(workspaceId: string): Promise<BudgetRecord[]>;
+  /** Oldest first. */
+  listWorkspaceMembers(workspaceId: string, page: Page): Promise<Listed<WorkspaceMemberRecord>>;
+  /** The newest first. */
+  listAudit(page: Page): Promise<Listed<AuditEntry>>;
+  /**
+   * Runs a change in one transaction, one at a time over all processes. It is undone when `work` throws, and also when
+   * it records nothing: what nobody can read of afterwards does not happen.
+   *
+   * @param work must ask its transaction alone: the embedded store has one connection
+   */
+  change<Result>(change: Change, work: (transaction: ManagementTransaction) => Promise<Result>): Promise<Result>;
+}
+export interface Change {
+  atMs: number;
+  /** The management key that asked for it. */
+  actorKeyHash: string;
+}
+export interface Page {
+  offset: number;
+  limit: number;
+}
+export interface Listed<Row> {
+  rows: Row[];
+  /** Of all pages. */
+  total: number;
+}
+export interface KeyQuery extends Page {
+  workspaceId?: string | undefined;
+  includeDisabled: boolean;
+}
+
+/** What a change may ask and do. Each method that changes must be told by `record`. */
+export interface ManagementTransaction {
+  findKey(hash: string): Promise<KeyRecord | undefined>;
+  /** Creates or replaces, by hash. */
+  putKey(key: KeyRecord): Promise<void>;
+  /** Its ledger entries stay. */
+  deleteKey(hash: string): Promise<void>;
+  /** Inference keys of a workspace, disabled and expired ones included. */
+  countKeys(workspaceId: string): Promise<number>;
+  /** Those of the members who have a key in the workspace that is not disabled. */
+  findKeyOwners(workspaceId: string, memberIds: readonly string[]): Promise<string[]>;
+  findWorkspace(id: string): Promise<WorkspaceDetails | undefined>;
+  /** The one whose name it is. */
+  findWorkspaceByName(name: string): Promise<WorkspaceDetails | undefined>;
+  /** The one that is named so, or else the oldest. */
+  findDefaultWorkspace(name: string): Promise<WorkspaceDetails | undefined>;
+  /** Creates or replaces, by id. */
+  saveWorkspace(workspace: WorkspaceDetails): Promise<void>;
+  /** With its budgets and memberships. */
+  deleteWorkspace(id: string): Promise<void>;
+  listBudgets(workspaceId: string): Promise<BudgetRecord[]>;
+  /** Creates or replaces, by workspace and interval. */
+  putBudget(budget: BudgetRecord): Promise<void>;
+  deleteBudget(workspaceId: string, interval: BudgetInterval): Promise<void>;
+  hasMember(id: string): Promise<boolean>;
+  putMember(member: MemberRecord): Promise<void>;
+  findWorkspaceMembers(workspaceId: string, memberIds: readonly string[]): Promise<WorkspaceMemberRecord[]>;
+  joinWorkspace(membership: WorkspaceMemberRecord): Promise<void>;
+  leaveWorkspace(workspaceId: string, memberId: string): Promise<void>;
+  record(happening: AuditHappening): Promise<void>;
+}
+
+export interface WorkspaceDetails extends WorkspaceRecord {
+  slug: string;
+  updatedAtMs: number | null;
+  settings: WorkspaceSettings;
+}
+export interface WorkspaceSettings {
+  description: string | null;
+  defaultTextModel: string | null;
+  defaultImageModel: string | null;
+  defaultProviderSort: string | null;
+  ioLogging: boolean;
+  broadcast: boolean;
+  dataDiscountLogging: boolean;
+  /** From 0.0001 to 1. */
+  ioLoggingSamplingRate: number;
+  /** Null: all keys. */
+  ioLoggingApiKeyIds: number[] | null;
+  includeByokInBudgets: boolean;
+}
+export const defaultWorkspaceSettings: Readonly<WorkspaceSettings> = {
+  description: null,
+  defaultTextModel: null,
+  defaultImageModel: null,
+  defaultProviderSort: null,
+  ioLogging: false,
+  broadcast: false,
+  dataDiscountLogging: false,
+  ioLoggingSamplingRate: 1,
+  ioLoggingApiKeyIds: null,
+  includeByokInBudgets: false,
+};
+
+export type BudgetInterval = LimitReset | 'lifetime';
+/** The broadest first. */
+export const budgetIntervals: readonly BudgetInterval[] = ['lifetime', 'monthly', 'weekly', 'daily'];
+export interface BudgetRecord {
+  id: string;
+  workspaceId: string;
+  interval: BudgetInterval;
+  limitNanoUsd: bigint;
+  createdAtMs: number;
+  updatedAtMs: number;
+}
+
+export interface WorkspaceMemberRecord {
+  workspaceId: string;
+  memberId: string;
+  role: 'admin' | 'member';
+  createdAtMs: number;
+}
+
+/** What was done to what. */
+export interface AuditHappening {
+  /** `key.create`, `workspace.update`, … */
+  action: string;
+  objectKind: string;
+  objectId: string;
+  /** Null where the object belongs to no workspace. */
+  workspaceId: string | null;
+  /** The fields that changed, by their names on the wire; never a secret. */
+  changes: Record<string, FieldChange>;
+}
+export interface FieldChange {
+  before: unknown;
+  after: unknown;
+}
+export interface AuditEntry extends AuditHappening {
+  id: string;
+  atMs: number;
+  actorKeyHash: string;
 }

@@ -2,11 +2,13 @@ import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import { first } from './0001-first.ts';
 import { routers } from './0002-routers.ts';
+import { management } from './0003-management.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
   '0001-first': first,
   '0002-routers': routers,
+  '0003-management': management,
 };
 
 const migrationTable = 'headgate_migrations';
@@ -15,16 +17,17 @@ const migrationTable = 'headgate_migrations';
  * Runs what the database lacks. Several processes may do it at once: each dialect takes a lock and the later ones find
  * the work done.
  *
+ * @param last the name of the last one to run; absent: all
  * @throws when the schema was made by a newer build, which this one would misread
  */
-export async function migrate<T>(db: Kysely<T>): Promise<void> {
+export async function migrate<T>(db: Kysely<T>, last?: string): Promise<void> {
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrations },
     migrationTableName: migrationTable,
     migrationLockTableName: `${migrationTable}_lock`,
   });
-  const { error } = await migrator.migrateToLatest();
+  const { error } = await (last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(last));
   if (error === undefined) return;
   const unknown = await findUnknownMigration(db);
   if (unknown === undefined) throw error;

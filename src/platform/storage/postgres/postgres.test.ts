@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startPostgres } from '../../../testing/postgres.ts';
 import { testStorage } from '../contract.ts';
 import { makeEntry } from '../ledger-contract.ts';
+import { expectUpgrade } from '../migrations/upgrade-contract.ts';
+import type { Tables } from '../tables/database.ts';
 import { openPostgresStorage } from './open.ts';
 
 const server = await startPostgres();
@@ -85,6 +88,12 @@ function testPostgres(): void {
 
     expect((await storage.access.listMembers()).map((member) => member.id)).toEqual(['B', 'a', 'b', 'ä']);
     await storage.close();
+  });
+
+  it('brings what earlier builds left up to date', async () => {
+    const types = { getTypeParser: (oid: number) => (oid === 20 ? BigInt : pg.types.getTypeParser(oid)) };
+    const pool = new pg.Pool({ connectionString: await createDatabase('upgraded'), types });
+    await expectUpgrade(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }));
   });
 
   it('refuses the schema of a newer build and names it', async () => {

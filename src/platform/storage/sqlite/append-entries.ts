@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { Tables } from '../tables/database.ts';
 import { writeLedgerRow } from '../tables/ledger.ts';
+import { createSpendingSum } from '../tables/spending.ts';
 import { waitWhileBusy } from './wait-while-busy.ts';
 
 /**
@@ -14,12 +15,19 @@ import { waitWhileBusy } from './wait-while-busy.ts';
  */
 export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) {
   let insert: StatementSync | undefined;
+  let raise: StatementSync | undefined;
 
-  const append = (rows: readonly object[]): void => {
+  const append = (rows: readonly ReturnType<typeof writeLedgerRow>[]): void => {
     insert ??= prepareInsert(database, rows[0]!);
+    raise ??= prepareRaise(database);
+    const spent = createSpendingSum();
     database.exec('begin immediate');
     try {
-      for (const row of rows) insert.run(...(Object.values(row) as SQLInputValue[]));
+      for (const row of rows) {
+        const { changes } = insert.run(...(Object.values(row) as SQLInputValue[]));
+        if (changes !== 0n) spent.add(row); // 0: booked before
+      }
+      for (const row of spent.rows()) raise.run({ ...row });
       database.exec('commit');
     } catch (error) {
       database.exec('rollback');
@@ -41,3 +49,11 @@ function prepareInsert(database: DatabaseSync, row: object): StatementSync {
     `insert into ledger (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')}) on conflict (id) do nothing`,
   );
 }
+
+const prepareRaise = (database: DatabaseSync): StatementSync =>
+  database.prepare(
+    `insert into spending (key_hash, day, workspace_id, member_id, cost_nano_usd)
+     values (:key_hash, :day, :workspace_id, :member_id, :cost_nano_usd)
+     on conflict (key_hash, day, workspace_id, member_id)
+     do update set cost_nano_usd = cost_nano_usd + excluded.cost_nano_usd`,
+  );

@@ -6,9 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { Kysely } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { testStorage } from '../contract.ts';
 import { makeEntry } from '../ledger-contract.ts';
+import { expectUpgrade } from '../migrations/upgrade-contract.ts';
+import type { Tables } from '../tables/database.ts';
+import { createSqliteDialect } from './dialect.ts';
 import { openSqliteStorage } from './open.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-sqlite-'));
@@ -79,6 +83,11 @@ describe('storage: sqlite alone', () => {
     await append;
     expect(await storage.ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
     await storage.close();
+  });
+
+  it('brings what earlier builds left up to date', async () => {
+    const database = new DatabaseSync(join(folder, 'upgraded.db'), { readBigInts: true });
+    await expectUpgrade(new Kysely<Tables>({ dialect: createSqliteDialect(database) }));
   });
 
   it('refuses the schema of a newer build and names it', async () => {
@@ -159,6 +168,9 @@ describe('storage: sqlite alone', () => {
       expect(acknowledged.filter((id) => !known.has(id))).toEqual([]);
       const torn = 'select workspace_id from ledger group by workspace_id having count(*) <> max(input_tokens)';
       expect(ask(path, torn)).toEqual([]);
+      expect(ask(path, 'select sum(cost_nano_usd) as sum from spending')).toEqual(
+        ask(path, 'select sum(cost_nano_usd) as sum from ledger'),
+      );
       expect(ask(path, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     },
   );

@@ -1,8 +1,11 @@
 import type { Kysely } from 'kysely';
+import type { AuditTable } from './audit.ts';
+import type { BudgetTable } from './budgets.ts';
 import type { KeyTable } from './keys.ts';
 import type { LedgerTable } from './ledger.ts';
 import type { MembershipTable, MemberTable } from './members.ts';
 import type { RevisionTable } from './revisions.ts';
+import type { SpendingTable } from './spending.ts';
 import type { WorkspaceTable } from './workspaces.ts';
 
 /** Every table, as both dialects see it. Columns that hold integers read as `bigint`, flags are 0 or 1. */
@@ -11,8 +14,11 @@ export interface Tables {
   workspaces: WorkspaceTable;
   members: MemberTable;
   memberships: MembershipTable;
+  budgets: BudgetTable;
   ledger: LedgerTable;
+  spending: SpendingTable;
   revisions: RevisionTable;
+  audit: AuditTable;
 }
 
 /** A connection, a pool or a transaction: what the functions of `tables/` run on. */

@@ -1,5 +1,5 @@
-import type { Selectable } from 'kysely';
-import type { KeyRecord } from '../storage.ts';
+import { type Selectable, sql } from 'kysely';
+import type { KeyQuery, KeyRecord, LimitReset } from '../storage.ts';
 import {
   type Integer,
   type NullableInteger,
@@ -7,6 +7,7 @@ import {
   readNullableNumber,
   readNumber,
   writeFlag,
+  writeNullableText,
   writeText,
 } from './columns.ts';
 import type { Database } from './database.ts';
@@ -22,9 +23,18 @@ export interface KeyTable {
   disabled: Integer;
   created_at_ms: Integer;
   expires_at_ms: NullableInteger;
+  limit_nano_usd: NullableInteger;
+  limit_reset: LimitReset | null;
+  include_byok_in_limit: Integer;
+  updated_at_ms: NullableInteger;
+  creator_user_id: string | null;
+  external_user: string | null;
 }
 
-const replaceable = ['name', 'label', 'kind', 'workspace_id', 'member_id', 'disabled', 'expires_at_ms'] as const;
+const replaceable = [
+  ...(['name', 'label', 'kind', 'workspace_id', 'member_id', 'disabled', 'expires_at_ms', 'limit_nano_usd'] as const),
+  ...(['limit_reset', 'include_byok_in_limit', 'updated_at_ms', 'creator_user_id', 'external_user'] as const),
+] as const;
 
 /** Oldest first. */
 export async function listKeys(db: Database): Promise<KeyRecord[]> {
@@ -34,31 +44,40 @@ export async function listKeys(db: Database): Promise<KeyRecord[]> {
 
 /** Inserts, or replaces all but `created_at_ms`. The same key again is no change. */
 export async function putKey(db: Database, key: KeyRecord): Promise<void> {
-  await changeAccess(db, async (trx) => {
-    const result = await trx
-      .insertInto('keys')
-      .values({
-        hash: key.hash,
-        name: writeText(key.name),
-        label: writeText(key.label),
-        kind: key.kind,
-        workspace_id: key.workspaceId,
-        member_id: key.memberId,
-        disabled: writeFlag(key.disabled),
-        created_at_ms: key.createdAtMs,
-        expires_at_ms: key.expiresAtMs,
-      })
-      .onConflict((oc) =>
-        oc
-          .column('hash')
-          .doUpdateSet((eb) => Object.fromEntries(replaceable.map((column) => [column, eb.ref(`excluded.${column}`)])))
-          .where((eb) =>
-            eb.or(replaceable.map((column) => eb(`keys.${column}`, 'is distinct from', eb.ref(`excluded.${column}`)))),
-          ),
-      )
-      .executeTakeFirst();
-    return result.numInsertedOrUpdatedRows !== 0n;
-  });
+  await changeAccess(db, (trx) => writeKey(trx, key));
+}
+
+/** `putKey` as a part of a change. @returns whether it changed anything */
+export async function writeKey(trx: Database, key: KeyRecord): Promise<boolean> {
+  const result = await trx
+    .insertInto('keys')
+    .values({
+      hash: key.hash,
+      name: writeText(key.name),
+      label: writeText(key.label),
+      kind: key.kind,
+      workspace_id: key.workspaceId,
+      member_id: key.memberId,
+      disabled: writeFlag(key.disabled),
+      created_at_ms: key.createdAtMs,
+      expires_at_ms: key.expiresAtMs,
+      limit_nano_usd: key.limitNanoUsd,
+      limit_reset: key.limitReset,
+      include_byok_in_limit: writeFlag(key.includeByokInLimit),
+      updated_at_ms: key.updatedAtMs,
+      creator_user_id: writeNullableText(key.creatorUserId),
+      external_user: writeNullableText(key.externalUser),
+    })
+    .onConflict((oc) =>
+      oc
+        .column('hash')
+        .doUpdateSet((eb) => Object.fromEntries(replaceable.map((column) => [column, eb.ref(`excluded.${column}`)])))
+        .where((eb) =>
+          eb.or(replaceable.map((column) => eb(`keys.${column}`, 'is distinct from', eb.ref(`excluded.${column}`)))),
+        ),
+    )
+    .executeTakeFirst();
+  return result.numInsertedOrUpdatedRows !== 0n;
 }
 
 /** @returns the key as it is afterwards, or undefined when there is none with this hash */
@@ -67,7 +86,7 @@ export async function setKeyDisabled(db: Database, hash: string, disabled: boole
   await changeAccess(db, async (trx) => {
     const result = await trx
       .updateTable('keys')
-      .set({ disabled: writeFlag(disabled) })
+      .set({ disabled: writeFlag(disabled), updated_at_ms: Date.now() })
       .where('hash', '=', hash)
       .where('disabled', '<>', BigInt(writeFlag(disabled)))
       .executeTakeFirst();
@@ -76,6 +95,63 @@ export async function setKeyDisabled(db: Database, hash: string, disabled: boole
     return result.numUpdatedRows !== 0n;
   });
   return key;
+}
+
+export async function findKey(db: Database, hash: string): Promise<KeyRecord | undefined> {
+  const row = await db.selectFrom('keys').selectAll().where('hash', '=', writeText(hash)).executeTakeFirst();
+  return row && readKey(row);
+}
+
+/** Inference keys, the newest first. */
+export async function listInferenceKeys(
+  db: Database,
+  { workspaceId, includeDisabled, offset, limit }: KeyQuery,
+): Promise<KeyRecord[]> {
+  let query = db
+    .selectFrom('keys')
+    .selectAll()
+    .where('kind', '<>', 'management')
+    .orderBy('created_at_ms', 'desc')
+    .orderBy('hash', 'desc')
+    .limit(limit)
+    .offset(offset);
+  if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeText(workspaceId));
+  if (!includeDisabled) query = query.where('disabled', '=', 0n);
+  return (await query.execute()).map(readKey);
+}
+
+export async function deleteKey(trx: Database, hash: string): Promise<void> {
+  await trx.deleteFrom('keys').where('hash', '=', hash).execute();
+}
+
+/** Inference keys of a workspace, disabled and expired ones included. */
+export async function countKeys(db: Database, workspaceId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('keys')
+    .select(sql<bigint>`count(*)`.as('count'))
+    .where('workspace_id', '=', workspaceId)
+    .where('kind', '<>', 'management')
+    .executeTakeFirstOrThrow();
+  return readNumber(count);
+}
+
+/** Those of the members who have a key in the workspace that is not disabled. */
+export async function findKeyOwners(
+  db: Database,
+  workspaceId: string,
+  memberIds: readonly string[],
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('keys')
+    .select('member_id')
+    .distinct()
+    .where('workspace_id', '=', workspaceId)
+    .where('member_id', 'in', memberIds)
+    .where('disabled', '=', 0n)
+    .orderBy('member_id')
+    .$narrowType<{ member_id: string }>()
+    .execute();
+  return rows.map((row) => row.member_id);
 }
 
 function readKey(row: Selectable<KeyTable>): KeyRecord {
@@ -88,6 +164,12 @@ function readKey(row: Selectable<KeyTable>): KeyRecord {
     memberId: row.member_id,
     disabled: readFlag(row.disabled),
     createdAtMs: readNumber(row.created_at_ms),
+    updatedAtMs: readNullableNumber(row.updated_at_ms),
     expiresAtMs: readNullableNumber(row.expires_at_ms),
+    limitNanoUsd: row.limit_nano_usd,
+    limitReset: row.limit_reset,
+    includeByokInLimit: readFlag(row.include_byok_in_limit),
+    creatorUserId: row.creator_user_id,
+    externalUser: row.external_user,
   };
 }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Selectable, sql } from 'kysely';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { LedgerTotals, TrafficRow } from '../storage.ts';
@@ -13,6 +12,8 @@ import {
   writeText,
 } from './columns.ts';
 import type { Database } from './database.ts';
+import { walkSlices } from './slices.ts';
+import { addSpending, createSpendingSum } from './spending.ts';
 
 export interface LedgerTable {
   id: string;
@@ -47,29 +48,23 @@ export interface LedgerTable {
 /** 27 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
 const maxRowsPerInsert = 1000;
 
-/** The embedded store works on our thread: this many take it about two milliseconds, and requests pass before the next. */
-const rowsPerSlice = 2000;
-
-/** Books what is not booked yet, all or none of it. */
+/** Books what is not booked yet, all or none of it, and what it adds to the sums of the day. */
 export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<void> {
+  if (entries.length === 0) return;
   // Two hosts that replay overlapping journals wait for each other's rows: in one order, or they deadlock.
   const rows = entries.map(writeLedgerRow).sort((a, b) => (a.id < b.id ? -1 : 1));
-  const insert = (on: Database, some: typeof rows) =>
-    on
-      .insertInto('ledger')
-      .values(some)
-      .onConflict((oc) => oc.column('id').doNothing())
-      .execute();
-
-  if (rows.length === 0) return;
-  if (rows.length <= maxRowsPerInsert) {
-    await insert(db, rows); // one statement is a transaction of its own
-    return;
-  }
   await db.transaction().execute(async (trx) => {
+    const spent = createSpendingSum();
     for (let start = 0; start < rows.length; start += maxRowsPerInsert) {
-      await insert(trx, rows.slice(start, start + maxRowsPerInsert));
+      const booked = await trx
+        .insertInto('ledger')
+        .values(rows.slice(start, start + maxRowsPerInsert))
+        .onConflict((oc) => oc.column('id').doNothing())
+        .returning(['workspace_id', 'key_hash', 'member_id', 'created_at_ms', 'cost_nano_usd'])
+        .execute();
+      for (const row of booked) spent.add(row);
     }
+    await addSpending(trx, spent.rows());
   });
 }
 
@@ -98,64 +93,36 @@ export async function readTotals(db: Database, workspaceId?: string): Promise<Le
   return { ...totals, entries: readNumber(totals.entries) };
 }
 
-/**
- * Sums slice by slice, so that a week of a busy gateway holds nobody up. Ids sort by time, so the newest slices come first
- * and the walk ends at the first that is too old; an index by time would cost every insert more than it saves here.
- */
+/** Sums slice by slice, so that a week of a busy gateway holds nobody up. */
 export async function readTraffic(db: Database, sinceMs: number): Promise<TrafficRow[]> {
   const sums = new Map<string, TrafficRow>();
   const since = BigInt(Math.round(sinceMs));
-  let before: string | undefined;
-  for (;;) {
-    const start = await findSliceStart(db, before);
-    for (const row of await readSlice(db, since, { from: start?.id, before })) {
+  await walkSlices(db, since, async (slice) => {
+    const rows = await slice
+      .select([
+        'task',
+        'model',
+        sql<bigint>`count(*)`.as('answers'),
+        sql<bigint>`cast(sum(cost_nano_usd) as bigint)`.as('costNanoUsd'),
+        sql<bigint>`cast(sum(input_cost_nano_usd) as bigint)`.as('inputCostNanoUsd'),
+        sql<bigint>`cast(sum(input_tokens) as bigint)`.as('inputTokens'),
+      ])
+      .where('created_at_ms', '>=', since)
+      .where('model', 'is not', null)
+      .where('priced', '=', 1n)
+      .where('outcome', 'in', ['completed', 'incomplete'])
+      .where((row) => row.or([row('router', 'is', null), row('router', '!=', 'router/bodybuilder')])) // whose answers are free
+      .groupBy(['task', 'model'])
+      .$narrowType<{ model: string }>()
+      .execute();
+    for (const found of rows) {
+      const row = { ...found, answers: readNumber(found.answers) };
       const key = JSON.stringify([row.task, row.model]);
       const sum = sums.get(key);
       sums.set(key, sum ? add(sum, row) : row);
     }
-    if (!start || start.created_at_ms < since) return [...sums.values()];
-    before = start.id;
-    await nextTurn();
-  }
-}
-
-/** @returns the oldest of the newest `rowsPerSlice` entries before an id; undefined when there are fewer */
-function findSliceStart(db: Database, before: string | undefined) {
-  let query = db
-    .selectFrom('ledger')
-    .select(['id', 'created_at_ms'])
-    .orderBy('id', 'desc')
-    .limit(1)
-    .offset(rowsPerSlice - 1);
-  if (before !== undefined) query = query.where('id', '<', before);
-  return query.executeTakeFirst();
-}
-
-async function readSlice(
-  db: Database,
-  since: bigint,
-  { from, before }: { from: string | undefined; before: string | undefined },
-): Promise<TrafficRow[]> {
-  let query = db
-    .selectFrom('ledger')
-    .select([
-      'task',
-      'model',
-      sql<bigint>`count(*)`.as('answers'),
-      sql<bigint>`cast(sum(cost_nano_usd) as bigint)`.as('costNanoUsd'),
-      sql<bigint>`cast(sum(input_cost_nano_usd) as bigint)`.as('inputCostNanoUsd'),
-      sql<bigint>`cast(sum(input_tokens) as bigint)`.as('inputTokens'),
-    ])
-    .where('created_at_ms', '>=', since)
-    .where('model', 'is not', null)
-    .where('priced', '=', 1n)
-    .where('outcome', 'in', ['completed', 'incomplete'])
-    .where((row) => row.or([row('router', 'is', null), row('router', '!=', 'router/bodybuilder')])) // whose answers are free
-    .groupBy(['task', 'model'])
-    .$narrowType<{ model: string }>();
-  if (from !== undefined) query = query.where('id', '>=', from);
-  if (before !== undefined) query = query.where('id', '<', before);
-  return (await query.execute()).map((row) => ({ ...row, answers: readNumber(row.answers) }));
+  });
+  return [...sums.values()];
 }
 
 const add = (a: TrafficRow, b: TrafficRow): TrafficRow => ({

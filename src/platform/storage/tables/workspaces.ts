@@ -1,33 +1,130 @@
-import type { WorkspaceRecord } from '../storage.ts';
-import { type Integer, readNumber, writeText } from './columns.ts';
+import { type Selectable, sql } from 'kysely';
+import {
+  defaultWorkspaceSettings,
+  type Listed,
+  type Page,
+  type WorkspaceDetails,
+  type WorkspaceRecord,
+} from '../storage.ts';
+import { type Integer, type NullableInteger, readNullableNumber, readNumber, writeText } from './columns.ts';
 import type { Database } from './database.ts';
 import { changeAccess } from './revisions.ts';
+import { makeSlug } from './workspace-slug.ts';
 
 export interface WorkspaceTable {
   id: string;
   name: string;
+  slug: string;
   created_at_ms: Integer;
+  updated_at_ms: NullableInteger;
+  /** `WorkspaceSettings` as JSON; what is missing has its default. */
+  settings: string;
 }
 
 /** Oldest first. */
 export async function listWorkspaces(db: Database): Promise<WorkspaceRecord[]> {
-  const rows = await db.selectFrom('workspaces').selectAll().orderBy('created_at_ms').orderBy('id').execute();
+  const rows = await db
+    .selectFrom('workspaces')
+    .select(['id', 'name', 'created_at_ms'])
+    .orderBy('created_at_ms')
+    .orderBy('id')
+    .execute();
   return rows.map((row) => ({ id: row.id, name: row.name, createdAtMs: readNumber(row.created_at_ms) }));
 }
 
-/** Inserts, or renames. The same name again is no change. */
+/** Inserts with a slug of its own, or renames. The same name again is no change. */
 export async function putWorkspace(db: Database, workspace: WorkspaceRecord): Promise<void> {
+  const name = writeText(workspace.name);
   await changeAccess(db, async (trx) => {
-    const result = await trx
-      .insertInto('workspaces')
-      .values({ id: workspace.id, name: writeText(workspace.name), created_at_ms: workspace.createdAtMs })
-      .onConflict((oc) =>
-        oc
-          .column('id')
-          .doUpdateSet((eb) => ({ name: eb.ref('excluded.name') }))
-          .whereRef('workspaces.name', '<>', 'excluded.name'),
-      )
-      .executeTakeFirst();
-    return result.numInsertedOrUpdatedRows !== 0n;
+    const known = await trx.selectFrom('workspaces').select('name').where('id', '=', workspace.id).executeTakeFirst();
+    if (known?.name === name) return false;
+    if (known) await trx.updateTable('workspaces').set({ name }).where('id', '=', workspace.id).execute();
+    else {
+      const others = await trx.selectFrom('workspaces').select('slug').execute();
+      await trx
+        .insertInto('workspaces')
+        .values({
+          id: workspace.id,
+          name,
+          slug: makeSlug(name, new Set(others.map(({ slug }) => slug))),
+          created_at_ms: workspace.createdAtMs,
+          updated_at_ms: null,
+          settings: '{}',
+        })
+        .execute();
+    }
+    return true;
   });
 }
+
+/** Oldest first, with all their settings. */
+export async function listWorkspaceDetails(db: Database, { offset, limit }: Page): Promise<Listed<WorkspaceDetails>> {
+  const { total } = await db
+    .selectFrom('workspaces')
+    .select(sql<bigint>`count(*)`.as('total'))
+    .executeTakeFirstOrThrow();
+  const rows = await selectOldest(db).limit(limit).offset(offset).execute();
+  return { rows: rows.map(readWorkspace), total: readNumber(total) };
+}
+
+const selectOldest = (db: Database) => db.selectFrom('workspaces').selectAll().orderBy('created_at_ms').orderBy('id');
+
+/** @param id of it, or its slug; an id outweighs a slug */
+export async function findWorkspace(db: Database, id: string): Promise<WorkspaceDetails | undefined> {
+  const wanted = writeText(id);
+  const rows = await selectOldest(db)
+    .where((row) => row.or([row('id', '=', wanted), row('slug', '=', wanted)]))
+    .execute();
+  const found = rows.find((row) => row.id === wanted) ?? rows[0];
+  return found && readWorkspace(found);
+}
+
+export async function findWorkspaceByName(db: Database, name: string): Promise<WorkspaceDetails | undefined> {
+  const row = await selectOldest(db).where('name', '=', writeText(name)).executeTakeFirst();
+  return row && readWorkspace(row);
+}
+
+/** The one that is named so, or else the oldest. */
+export async function findDefaultWorkspace(db: Database, name: string): Promise<WorkspaceDetails | undefined> {
+  const named = await findWorkspaceByName(db, name);
+  if (named) return named;
+  const row = await selectOldest(db).limit(1).executeTakeFirst();
+  return row && readWorkspace(row);
+}
+
+/** Inserts, or replaces all but `created_at_ms`. */
+export async function saveWorkspace(trx: Database, workspace: WorkspaceDetails): Promise<void> {
+  await trx
+    .insertInto('workspaces')
+    .values({
+      id: workspace.id,
+      name: writeText(workspace.name),
+      slug: workspace.slug,
+      created_at_ms: workspace.createdAtMs,
+      updated_at_ms: workspace.updatedAtMs,
+      settings: writeText(JSON.stringify(workspace.settings)),
+    })
+    .onConflict((oc) =>
+      oc.column('id').doUpdateSet((eb) => ({
+        name: eb.ref('excluded.name'),
+        slug: eb.ref('excluded.slug'),
+        updated_at_ms: eb.ref('excluded.updated_at_ms'),
+        settings: eb.ref('excluded.settings'),
+      })),
+    )
+    .execute();
+}
+
+/** Its budgets and memberships go with it. */
+export async function deleteWorkspace(trx: Database, id: string): Promise<void> {
+  await trx.deleteFrom('workspaces').where('id', '=', id).execute();
+}
+
+const readWorkspace = (row: Selectable<WorkspaceTable>): WorkspaceDetails => ({
+  id: row.id,
+  name: row.name,
+  slug: row.slug,
+  createdAtMs: readNumber(row.created_at_ms),
+  updatedAtMs: readNullableNumber(row.updated_at_ms),
+  settings: { ...defaultWorkspaceSettings, ...(JSON.parse(row.settings) as object) },
+});

@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Caller } from '../domain/caller.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import { type LimitSettings, RateLimits } from './rate-limits.ts';
+
+const none = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 0 };
+
+function limit(settings: Partial<LimitSettings>) {
+  let now = 1_800_000_000_000;
+  const hits: string[] = [];
+  const limits = new RateLimits(
+    () => ({ ...none, workspace: none, models: [], ...settings }),
+    (scope, what) => hits.push(`${scope} ${what}`),
+    () => now,
+  );
+  const admit = ({ key = 'k', workspace = 'w', model = 'acme/m', stream = false } = {}) => {
+    const caller = { keyHash: key, keyName: `named ${key}`, workspaceId: workspace } as Caller;
+    return limits.admit(caller, { model, stream, input: [] } as ResponseRequest);
+  };
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  return { admit, pass, hits, refusal: (ask: Parameters<typeof admit>[0] = {}) => refusalOf(() => admit(ask)) };
+}
+
+function refusalOf(run: () => unknown): GatewayError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  throw new Error('It was let in.');
+}
+
+describe('requests per minute', () => {
+  it('are counted over the last 60 seconds', () => {
+    const { admit, pass, refusal } = limit({ requests_per_minute: 2 });
+    admit();
+    pass(30_000);
+    admit();
+    expect(refusal()).toMatchObject({
+      kind: 'rate_limited',
+      message: 'The key named k is limited to 2 requests a minute (limits.requests_per_minute); try again in 30 s.',
+      retryAfterSeconds: 30,
+      rateLimit: { limit: 2, remaining: 0 },
+    });
+    pass(30_000);
+    admit();
+    expect(refusal().retryAfterSeconds).toBe(30);
+  });
+
+  it('do not count what was refused', () => {
+    const { admit, pass, refusal } = limit({ requests_per_minute: 1 });
+    admit();
+    for (let count = 0; count < 59; count++) {
+      pass(1000);
+      refusal();
+    }
+    pass(1000);
+    admit();
+  });
+
+  it('are those of each key, of each workspace, and of a model', () => {
+    const settings = {
+      requests_per_minute: 2,
+      workspace: { ...none, requests_per_minute: 3 },
+      models: [{ ...none, model: 'acme/*', requests_per_minute: 4 }],
+    };
+    const { admit, hits, refusal } = limit(settings);
+    admit();
+    admit();
+    expect(refusal().message).toContain('The key named k');
+    admit({ key: 'other' });
+    expect(refusal({ key: 'third' }).message).toContain('This workspace');
+    admit({ key: 'fourth', workspace: 'v' });
+    expect(refusal({ key: 'fifth', workspace: 'u' }).message).toContain('The model acme/* is limited to 4');
+    admit({ key: 'fifth', workspace: 'u', model: 'other/m' });
+    expect(hits).toEqual(['key requests_per_minute', 'workspace requests_per_minute', 'model requests_per_minute']);
+  });
+});
+
+describe('tokens per minute', () => {
+  it('refuse the request after the one that went beyond', () => {
+    const { admit, pass, refusal } = limit({ tokens_per_minute: 100 });
+    admit()!.end(99);
+    const ticket = admit()!;
+    pass(10_000);
+    ticket.end(50);
+    expect(refusal()).toMatchObject({ retryAfterSeconds: 50, rateLimit: { limit: 100 } });
+    pass(50_000);
+    admit();
+  });
+});
+
+describe('concurrent streams', () => {
+  it('are free again as soon as one ends, however it ended', () => {
+    const { admit, refusal } = limit({ concurrent_streams: 1 });
+    const first = admit({ stream: true })!;
+    expect(refusal({ stream: true }).message).toContain('1 streams at a time');
+    admit(); // one that is no stream
+    first.end(0);
+    admit({ stream: true });
+  });
+});
+
+it('without limits there is nothing to end', () => {
+  expect(limit({}).admit()).toBeUndefined();
+});
+
+it('never lets in more than the limit within any 60 seconds', () => {
+  const steps = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 60 });
+  fc.assert(
+    fc.property(steps, fc.integer({ min: 1, max: 5 }), (waits, most) => {
+      const { admit, pass } = limit({ requests_per_minute: most });
+      const admitted: number[] = [];
+      let at = 0;
+      for (const wait of waits) {
+        pass(wait);
+        at += wait;
+        try {
+          admit();
+          admitted.push(at);
+        } catch {}
+      }
+      for (const from of admitted) {
+        const within = admitted.filter((each) => each >= from && each < from + 59_000);
+        expect(within.length).toBeLessThanOrEqual(most);
+      }
+    }),
+  );
+});

@@ -1,0 +1,67 @@
+import { deriveUuid } from '../../domain/ids.ts';
+import { usdOf } from '../../metering/cost.ts';
+import { startOfDay } from '../../metering/windows.ts';
+import type { ActivityRow } from '../../platform/storage/storage.ts';
+import { type QueryReader, readQuery } from '../management/read-query.ts';
+import { askStore, type Handler, type ManagementParts } from '../management/store.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS = 30;
+
+/**
+ * `GET /activity`: the last 30 completed UTC days, by day, model and provider.
+ *
+ * @see platform.md section 7, "Generations and activity"
+ */
+export function createActivityHandler({ ledger }: Pick<ManagementParts, 'ledger'>): Handler {
+  return async function listActivity(request) {
+    const query = readQuery(request, (reader) => ({
+      ...readDays(reader, startOfDay(Date.now())),
+      keyHash: reader.shaped('api_key_hash', /^[0-9a-f]{64}$/, 'the hash of a key: 64 lower-case hex digits'),
+      memberId: reader.text('user_id'),
+      workspaceId: reader.text('workspace_id'),
+      byWorkspace: reader.word('group_by', ['workspace']) !== undefined,
+    }));
+    const rows = await askStore(() => ledger.readActivity(query));
+    return { data: sortRows(rows).map((row) => writeRow(row)) };
+  };
+}
+
+/** The days asked for: one of the last 30 that are over, or all of them. */
+function readDays(reader: QueryReader, today: number): { fromMs: number; toMs: number } {
+  const all = { fromMs: today - DAYS * DAY_MS, toMs: today };
+  const date = reader.text('date');
+  if (date === undefined) return all;
+  const fromMs = /^\d{4}-\d\d-\d\d$/.test(date) ? Date.parse(date) : Number.NaN;
+  if (fromMs >= all.fromMs && fromMs < all.toMs && writeDay(fromMs / DAY_MS) === date) {
+    return { fromMs, toMs: fromMs + DAY_MS };
+  }
+  const [first, last] = [writeDay(all.fromMs / DAY_MS), writeDay(today / DAY_MS - 1)];
+  reader.refuse('date', date, `one of the last ${DAYS} days (UTC) that are over: ${first} to ${last}`);
+  return all;
+}
+
+const writeDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+
+/** The newest day first; within it by model, provider and workspace. */
+function sortRows(rows: readonly ActivityRow[]): ActivityRow[] {
+  const nameOf = (row: ActivityRow) => `${row.model}\0${row.provider}\0${row.workspaceId ?? ''}`;
+  return rows.toSorted((a, b) => b.day - a.day || (nameOf(a) < nameOf(b) ? -1 : 1));
+}
+
+function writeRow(row: ActivityRow): Record<string, unknown> {
+  return {
+    date: writeDay(row.day),
+    model: row.model,
+    model_permaslug: row.model,
+    endpoint_id: deriveUuid('endpoint', row.provider, row.model),
+    provider_name: row.provider,
+    usage: usdOf(row.costNanoUsd),
+    byok_usage_inference: 0,
+    requests: row.requests,
+    prompt_tokens: Number(row.inputTokens),
+    completion_tokens: Number(row.outputTokens),
+    reasoning_tokens: Number(row.reasoningTokens),
+    ...(row.workspaceId === null ? undefined : { workspace_id: row.workspaceId }),
+  };
+}

@@ -1,0 +1,23 @@
+import { readPage, readQuery } from '../management/read-query.ts';
+import { askStore, type Handler, type ManagementParts, writeTime } from '../management/store.ts';
+
+/** `GET /audit`: who changed what by the management API, the newest first. Not in the interface: a route of our own. */
+export function createAuditHandler({ management }: Pick<ManagementParts, 'management'>): Handler {
+  return async function listAudit(request) {
+    const page = readQuery(request, readPage);
+    const { rows, total } = await askStore(() => management.listAudit(page));
+    return {
+      data: rows.map((entry) => ({
+        id: entry.id,
+        at: writeTime(entry.atMs),
+        actor_key_hash: entry.actorKeyHash,
+        action: entry.action,
+        object_kind: entry.objectKind,
+        object_id: entry.objectId,
+        workspace_id: entry.workspaceId,
+        changes: entry.changes,
+      })),
+      total_count: total,
+    };
+  };
+}

@@ -1,0 +1,262 @@
+import type { FastifyRequest } from 'fastify';
+import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
+import { createKeyText, hashKey, labelKey } from '../../access/key-text.ts';
+import { GatewayError, type Issue, invalidRequest } from '../../domain/errors.ts';
+import {
+  defaultKeySettings,
+  type KeyRecord,
+  type ManagementTransaction,
+  type WorkspaceDetails,
+} from '../../platform/storage/storage.ts';
+import { nanoUsdOf } from '../management/check-body.ts';
+import { readOffset, readQuery } from '../management/read-query.ts';
+import { askStore, type Handler, listChanges, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { type CreateKeyBody, checkCreateKey, checkRotateKey, checkUpdateKey } from './schema.ts';
+import { nothingSpent, readKeySpending, writeKey, writeMoney, writeSettings } from './write-key.ts';
+
+const KEYS_PER_PAGE = 100;
+
+/**
+ * Inference keys, as management keys see them. Management keys are none of theirs: they are made with `headgate keys
+ * create` or in the configuration.
+ *
+ * @see platform.md section 7, "Keys"
+ */
+export function createKeyHandlers(
+  parts: ManagementParts,
+): Record<'listKeys' | 'createKey' | 'findKey' | 'updateKey' | 'deleteKey' | 'rotateKey' | 'findCurrentKey', Handler> {
+  const { management, ledger } = parts;
+  const write = async (key: KeyRecord) => writeKey(key, await readKeySpending(ledger, key.hash, Date.now()));
+
+  return {
+    async listKeys(request) {
+      const query = readQuery(request, (reader) => ({
+        offset: readOffset(reader),
+        limit: KEYS_PER_PAGE,
+        includeDisabled: reader.word('include_disabled', ['true', 'false']) === 'true',
+        workspaceId: reader.text('workspace_id'),
+      }));
+      return askStore(async () => {
+        const data: object[] = [];
+        for (const key of await management.listKeys(query)) data.push(await write(key));
+        return { data };
+      });
+    },
+
+    async createKey(request, reply) {
+      const body = checkCreateKey(request.body);
+      const text = createKeyText('inference');
+      const key = await makeChange(parts, request, async (transaction, nowMs) => {
+        const created = await planKey(transaction, body, text, nowMs);
+        await transaction.putKey(created);
+        await transaction.record(happeningOf('key.create', created, listChanges(undefined, writeSettings(created))));
+        return created;
+      });
+      reply.code(201).header('cache-control', 'no-store');
+      return { data: writeKey(key, nothingSpent), key: text };
+    },
+
+    findKey: (request) =>
+      askStore(async () => {
+        const key = await getKey(management, request);
+        return { data: await write(key) };
+      }),
+
+    async updateKey(request) {
+      const body = checkUpdateKey(request.body);
+      const key = await makeChange(parts, request, async (transaction, nowMs) => {
+        const before = await getKey(transaction, request);
+        const after: KeyRecord = {
+          ...before,
+          name: body.name ?? before.name,
+          disabled: body.disabled ?? before.disabled,
+          limitNanoUsd: body.limit === undefined ? before.limitNanoUsd : readLimit(body.limit),
+          limitReset: body.limit_reset === undefined ? before.limitReset : body.limit_reset,
+          includeByokInLimit: body.include_byok_in_limit ?? before.includeByokInLimit,
+        };
+        return saveKey(transaction, 'key.update', before, after, nowMs);
+      });
+      return askStore(async () => ({ data: await write(key) }));
+    },
+
+    async deleteKey(request) {
+      await makeChange(parts, request, async (transaction) => {
+        const key = await getKey(transaction, request);
+        await transaction.deleteKey(key.hash);
+        await transaction.record(happeningOf('key.delete', key, listChanges(writeSettings(key), undefined)));
+      });
+      return { deleted: true };
+    },
+
+    async rotateKey(request, reply) {
+      const { grace_seconds: graceSeconds = 0 } = request.body === undefined ? {} : checkRotateKey(request.body);
+      const text = createKeyText('inference');
+      const { before, after } = await makeChange(parts, request, async (transaction, nowMs) => {
+        const old = await getKey(transaction, request);
+        refuseDead(old, nowMs);
+        const hash = hashKey(text);
+        const created: KeyRecord = { ...old, hash, label: labelKey(text), createdAtMs: nowMs, updatedAtMs: null };
+        await transaction.putKey(created);
+        await transaction.record(happeningOf('key.create', created, listChanges(undefined, writeSettings(created))));
+        const endsAtMs = Math.min(old.expiresAtMs ?? Number.POSITIVE_INFINITY, nowMs + graceSeconds * 1000);
+        const ended: KeyRecord = graceSeconds === 0 ? { ...old, disabled: true } : { ...old, expiresAtMs: endsAtMs };
+        const replaced = { replaced_by: { before: null, after: hash } };
+        return {
+          before: await saveKey(transaction, 'key.rotate', old, ended, nowMs, replaced),
+          after: created,
+        };
+      });
+      reply.code(201).header('cache-control', 'no-store');
+      return askStore(async () => ({
+        data: writeKey(after, nothingSpent),
+        key: text,
+        previous: await write(before),
+      }));
+    },
+
+    findCurrentKey: (request) =>
+      askStore(async () => {
+        const key = await management.findKey(request.caller!.keyHash);
+        // Deleted since it was let in.
+        if (!key) throw new GatewayError('authentication', 'Invalid or missing API key.');
+        const spending = await readKeySpending(ledger, key.hash, Date.now());
+        const { limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at } = writeSettings(key);
+        const isManagement = key.kind === 'management';
+        return {
+          data: {
+            label: key.label,
+            ...{ limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at },
+            ...writeMoney(key, spending),
+            is_free_tier: false,
+            is_management_key: isManagement,
+            is_provisioning_key: isManagement,
+            organization_id: null, // there is one, without an id
+            workspace_id: isManagement ? null : key.workspaceId,
+            rate_limit: { requests: -1, interval: '1m', note: 'This field is deprecated. -1: no limit is told here.' },
+            allowed_data_regions: ['global'],
+            free_model_daily_requests: { used: 0, limit: -1, remaining: -1 }, // -1: not limited
+          },
+        };
+      }),
+  };
+}
+
+const readLimit = (dollars: number | null | undefined): bigint | null =>
+  dollars === null || dollars === undefined ? null : nanoUsdOf(dollars);
+
+/** @throws {GatewayError} `not_found`, also for a management key */
+async function getKey(
+  from: { findKey(hash: string): Promise<KeyRecord | undefined> },
+  request: FastifyRequest,
+): Promise<KeyRecord> {
+  const hash = param(request, 'hash');
+  const key = await from.findKey(hash);
+  if (!key || key.kind === 'management') {
+    throw new GatewayError('not_found', `There is no inference key with the hash ${hash.slice(0, 64)}.`);
+  }
+  return key;
+}
+
+const happeningOf = (action: string, key: KeyRecord, changes: ReturnType<typeof listChanges>) => ({
+  ...{ action, objectKind: 'key', objectId: key.hash, workspaceId: key.workspaceId, changes },
+});
+
+/** Saves what differs; when nothing does, the key stays as it is. */
+async function saveKey(
+  transaction: ManagementTransaction,
+  action: string,
+  before: KeyRecord,
+  after: KeyRecord,
+  nowMs: number,
+  more: ReturnType<typeof listChanges> = {},
+): Promise<KeyRecord> {
+  const changes = { ...listChanges(writeSettings(before), writeSettings(after)), ...more };
+  if (Object.keys(changes).length === 0) return before;
+  const saved = { ...after, updatedAtMs: nowMs };
+  await transaction.putKey(saved);
+  await transaction.record(happeningOf(action, saved, changes));
+  return saved;
+}
+
+/** The key that a body asks for. @throws {GatewayError} `invalid_request` when it names what is not there */
+async function planKey(
+  transaction: ManagementTransaction,
+  body: CreateKeyBody,
+  text: string,
+  nowMs: number,
+): Promise<KeyRecord> {
+  const issues: Issue[] = [];
+  const workspace = await findOwnWorkspace(transaction, body, issues);
+  const memberId = body.creator_user_id ?? null;
+  if (memberId !== null) await checkMember(transaction, memberId, workspace, issues);
+  const expiresAtMs = body.expires_at == null ? null : Date.parse(body.expires_at);
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) {
+    issues.push({ path: 'expires_at', message: `\`expires_at\` is over: ${body.expires_at}; it must lie ahead.` });
+  }
+  if (body.external?.api_key !== undefined) {
+    const message = '`api_key` is not offered here: keys are made by the gateway. Leave it out.';
+    issues.push({ path: 'external.api_key', message });
+  }
+  if (issues.length > 0 || !workspace) throw invalidRequest(issues);
+  return {
+    ...defaultKeySettings,
+    hash: hashKey(text),
+    name: body.name,
+    label: labelKey(text),
+    kind: memberId === null ? 'organization' : 'member',
+    workspaceId: workspace.id,
+    memberId,
+    disabled: false,
+    createdAtMs: nowMs,
+    expiresAtMs,
+    limitNanoUsd: readLimit(body.limit),
+    limitReset: body.limit_reset ?? null,
+    includeByokInLimit: body.include_byok_in_limit ?? false,
+    creatorUserId: memberId,
+    externalUser: body.external?.user ?? null,
+  };
+}
+
+async function findOwnWorkspace(
+  transaction: ManagementTransaction,
+  { workspace_id: id }: CreateKeyBody,
+  issues: Issue[],
+): Promise<WorkspaceDetails | undefined> {
+  if (id === undefined) {
+    const found = await transaction.findDefaultWorkspace(DEFAULT_WORKSPACE);
+    if (!found) issues.push({ path: 'workspace_id', message: 'There is no workspace yet; make one first.' });
+    return found;
+  }
+  const found = await transaction.findWorkspace(id);
+  if (found?.id === id) return found; // a slug is no id
+  issues.push({ path: 'workspace_id', message: `\`workspace_id\` names no workspace: ${JSON.stringify(id)}.` });
+  return undefined;
+}
+
+/** Every member is in the default workspace. @see platform.md section 2 */
+async function checkMember(
+  transaction: ManagementTransaction,
+  memberId: string,
+  workspace: WorkspaceDetails | undefined,
+  issues: Issue[],
+): Promise<void> {
+  const path = 'creator_user_id';
+  if (!(await transaction.hasMember(memberId))) {
+    issues.push({ path, message: `\`creator_user_id\` names no member: ${JSON.stringify(memberId)}.` });
+    return;
+  }
+  if (!workspace || (await transaction.findDefaultWorkspace(DEFAULT_WORKSPACE))?.id === workspace.id) return;
+  if ((await transaction.findWorkspaceMembers(workspace.id, [memberId])).length > 0) return;
+  const message = `\`creator_user_id\` names a member who is not in the workspace ${workspace.slug}: ${JSON.stringify(memberId)}.`;
+  issues.push({ path, message });
+}
+
+/** A key that is dead would give its successor nothing to live on. */
+function refuseDead(key: KeyRecord, nowMs: number): void {
+  const isOver = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
+  if (!key.disabled && !isOver) return;
+  const state = key.disabled
+    ? 'disabled: enable it first'
+    : `expired since ${new Date(key.expiresAtMs!).toISOString()}`;
+  throw invalidRequest([{ path: '', message: `The key is ${state}, or make a new one.` }]);
+}

@@ -1,0 +1,50 @@
+import { type Static, Type } from 'typebox';
+import { body, createBodyCheck, plainText, usd } from '../management/check-body.ts';
+import { maybe, oneOf } from '../responses/schema/shapes.ts';
+
+/** Most characters of a name, and of ids that are the caller's own. */
+const maxNameLength = 256;
+const name = plainText({ minLength: 1, maxLength: maxNameLength });
+
+const limits = {
+  limit: maybe(usd(0)),
+  limit_reset: maybe(oneOf('daily', 'weekly', 'monthly')),
+  include_byok_in_limit: Type.Optional(Type.Boolean()),
+};
+
+const utcTime = Type.Refine(
+  Type.String(),
+  (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]00:00)$/.test(text) && isDate(text),
+  (text) => `must be a time in UTC with seconds, like 2027-01-31T12:00:00Z, got ${JSON.stringify(text).slice(0, 60)}`,
+);
+
+/** `Date.parse` takes the 30th of February for the 2nd of March. */
+function isDate(text: string): boolean {
+  const ms = Date.parse(text);
+  return Number.isFinite(ms) && new Date(ms).toISOString().slice(0, 19) === text.slice(0, 19);
+}
+
+/** @see platform.schema.json, "CreateKeyRequest" */
+const createKey = body({
+  name,
+  ...limits,
+  expires_at: maybe(utcTime),
+  creator_user_id: maybe(plainText({ minLength: 1, maxLength: maxNameLength })),
+  workspace_id: Type.Optional(plainText({ minLength: 1, maxLength: maxNameLength })),
+  external: Type.Optional(
+    body({
+      user: plainText({ maxLength: maxNameLength }),
+      api_key: Type.Optional(Type.String()),
+    }),
+  ),
+});
+
+/** @see platform.schema.json, "UpdateKeyRequest" */
+const updateKey = body({ name: Type.Optional(name), disabled: Type.Optional(Type.Boolean()), ...limits });
+
+const rotateKey = body({ grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400 })) });
+
+export type CreateKeyBody = Static<typeof createKey>;
+export const checkCreateKey = createBodyCheck(createKey);
+export const checkUpdateKey = createBodyCheck(updateKey);
+export const checkRotateKey = createBodyCheck(rotateKey);

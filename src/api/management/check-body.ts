@@ -1,0 +1,41 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { invalidRequest } from '../../domain/errors.ts';
+import { explainIssues } from '../responses/explain-issues.ts';
+import { Report } from '../responses/report.ts';
+
+/**
+ * A check of bodies. Fields that a schema does not know should be refused by it: a misspelt limit would be no limit.
+ *
+ * @returns a function that gives the body back, or throws `invalid_request` with every problem
+ */
+export function createBodyCheck<Schema extends TSchema>(schema: Schema): (body: unknown) => Static<Schema> {
+  const validator = Compile(schema);
+  return (body) => {
+    if (validator.Check(body)) return body as Static<Schema>;
+    const report = new Report();
+    if (body === undefined) report.add('', 'is missing; send a JSON object with content-type application/json');
+    else explainIssues(schema, body, '', report);
+    // The check decides, the explanation only words it.
+    if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
+    throw invalidRequest(report.issues);
+  };
+}
+
+/** A body whose every field is known. */
+export const body = <Fields extends Parameters<typeof Type.Object>[0]>(fields: Fields) =>
+  Type.Object(fields, { additionalProperties: false });
+
+/** A name for people or a foreign id: no control characters and no half characters, which not every store can hold. */
+export const plainText = (limits: { minLength?: number; maxLength: number }) =>
+  Type.Refine(
+    Type.String(limits),
+    (text) => text.isWellFormed() && !/\p{Cc}/u.test(text),
+    () => 'must not hold control characters or half surrogate pairs',
+  );
+
+/** Dollars that nano-dollars can say exactly: up to 9 million. */
+export const usd = (minimum: number) => Type.Number({ minimum, maximum: 9_000_000 });
+
+/** Dollars of a checked body → nano-dollars, rounded to the nearest. */
+export const nanoUsdOf = (dollars: number): bigint => BigInt(Math.round(dollars * 1e9));

@@ -1,0 +1,21 @@
+import { createActivityHandler } from '../activity/handler.ts';
+import { createAuditHandler } from '../audit/handler.ts';
+import { createCreditsHandler } from '../credits/handler.ts';
+import { createKeyHandlers } from '../keys/handlers.ts';
+import { createBudgetHandlers } from '../workspaces/budgets.ts';
+import { createWorkspaceHandlers } from '../workspaces/handlers.ts';
+import { createMemberHandlers } from '../workspaces/members.ts';
+import type { ManagementParts } from './store.ts';
+
+export type ManagementHandlers = ReturnType<typeof createManagementHandlers>;
+
+/** Everything that is administered over HTTP, by what it does. */
+export const createManagementHandlers = (parts: ManagementParts) => ({
+  ...createKeyHandlers(parts),
+  ...createWorkspaceHandlers(parts),
+  ...createBudgetHandlers(parts),
+  ...createMemberHandlers(parts),
+  showCredits: createCreditsHandler(parts),
+  listActivity: createActivityHandler(parts),
+  listAudit: createAuditHandler(parts),
+});

@@ -1,0 +1,62 @@
+import type { FastifyRequest } from 'fastify';
+import { type Issue, invalidRequest } from '../../domain/errors.ts';
+import type { Page } from '../../platform/storage/storage.ts';
+
+/** Reads the parameters of a query one by one; one that is not there, or empty, says nothing. */
+export interface QueryReader {
+  text(name: string): string | undefined;
+  /** @param rule what a text must be, as the end of a sentence */
+  shaped(name: string, shape: RegExp, rule: string): string | undefined;
+  word<Word extends string>(name: string, words: readonly Word[]): Word | undefined;
+  integer(name: string, limits: { least: number; most: number; byDefault: number }): number;
+  refuse(name: string, value: string, rule: string): void;
+}
+
+/** @throws {GatewayError} `invalid_request` that names every parameter that is wrong, its value and what it may be */
+export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryReader) => Result): Result {
+  const query = request.query as Record<string, unknown>; // as Fastify reads it: a text, or several
+  const issues: Issue[] = [];
+  const refuse = (path: string, value: string, rule: string): void => {
+    issues.push({ path, message: `"${value.slice(0, 100)}" is not ${rule}.` });
+  };
+  const text = (name: string): string | undefined => {
+    const value = query[name];
+    if (Array.isArray(value)) refuse(name, value.join(', '), 'one value: it stands more than once');
+    const one = typeof value === 'string' ? value.trim() : '';
+    return one === '' ? undefined : one;
+  };
+  const result = read({
+    text,
+    refuse,
+    shaped(name, shape, rule) {
+      const value = text(name);
+      if (value !== undefined && !shape.test(value)) refuse(name, value, rule);
+      return value;
+    },
+    word(name, words) {
+      const value = text(name);
+      const found = words.find((word) => word === value);
+      if (value !== undefined && found === undefined) refuse(name, value, `one of ${words.join(', ')}`);
+      return found;
+    },
+    integer(name, { least, most, byDefault }) {
+      const value = text(name);
+      if (value === undefined) return byDefault;
+      const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+      if (number >= least && number <= most) return number;
+      refuse(name, value, `an integer from ${least} to ${most}`);
+      return byDefault;
+    },
+  });
+  if (issues.length > 0) throw invalidRequest(issues);
+  return result;
+}
+
+/** `offset` and `limit` of a list. @see platform.md section 7 */
+export const readPage = (reader: QueryReader): Page => ({
+  offset: readOffset(reader),
+  limit: reader.integer('limit', { least: 1, most: 100, byDefault: 50 }),
+});
+
+export const readOffset = (reader: QueryReader): number =>
+  reader.integer('offset', { least: 0, most: Number.MAX_SAFE_INTEGER, byDefault: 0 });

@@ -1,0 +1,47 @@
+import { type Static, Type } from 'typebox';
+import { body, createBodyCheck, plainText, usd } from '../management/check-body.ts';
+import { maybe, nullable, oneOf } from '../responses/schema/shapes.ts';
+
+const maxIdLength = 256;
+const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const name = plainText({ minLength: 1, maxLength: 100 });
+const slug = Type.Refine(
+  Type.String({
+    maxLength: 50,
+    pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$',
+    says: 'must be lower-case letters, digits and single hyphens between them',
+  }),
+  (text) => !uuidShape.test(text),
+  () => 'must not look like an id: the two stand in the same place of a path',
+);
+
+const settings = {
+  description: maybe(Type.String({ maxLength: 500 })),
+  default_text_model: maybe(plainText({ minLength: 1, maxLength: maxIdLength })),
+  default_image_model: maybe(plainText({ minLength: 1, maxLength: maxIdLength })),
+  default_provider_sort: maybe(oneOf('price', 'throughput', 'latency', 'exacto')),
+  is_observability_io_logging_enabled: Type.Optional(Type.Boolean()),
+  is_observability_broadcast_enabled: Type.Optional(Type.Boolean()),
+  is_data_discount_logging_enabled: Type.Optional(Type.Boolean()),
+  io_logging_sampling_rate: Type.Optional(Type.Number({ minimum: 0.0001, maximum: 1 })),
+  io_logging_api_key_ids: Type.Optional(nullable(Type.Array(Type.Integer(), { maxItems: 1000 }))),
+};
+
+/** @see platform.schema.json, "CreateWorkspaceRequest" */
+const createWorkspace = body({ name, slug, ...settings });
+/** @see platform.schema.json, "UpdateWorkspaceRequest" */
+const updateWorkspace = body({ name: Type.Optional(name), slug: Type.Optional(slug), ...settings });
+
+/** A budget of nothing would be a closed door: the least is a nano-dollar. */
+const putBudget = body({ limit_usd: usd(1e-9), include_byok_in_budgets: Type.Optional(Type.Boolean()) });
+
+const members = body({
+  user_ids: Type.Array(plainText({ minLength: 1, maxLength: maxIdLength }), { minItems: 1, maxItems: 100 }),
+});
+
+export type UpdateWorkspaceBody = Static<typeof updateWorkspace>;
+export const checkCreateWorkspace = createBodyCheck(createWorkspace);
+export const checkUpdateWorkspace = createBodyCheck(updateWorkspace);
+export const checkPutBudget = createBodyCheck(putBudget);
+export const checkMembers = createBodyCheck(members);

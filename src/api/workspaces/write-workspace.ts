@@ -1,0 +1,76 @@
+import { deriveUuid } from '../../domain/ids.ts';
+import { usdOf } from '../../metering/cost.ts';
+import type {
+  BudgetRecord,
+  WorkspaceDetails,
+  WorkspaceMemberRecord,
+  WorkspaceSettings,
+} from '../../platform/storage/storage.ts';
+import { writeNullableTime, writeTime } from '../management/store.ts';
+import type { UpdateWorkspaceBody } from './schema.ts';
+
+/** `Workspace` of the interface. @see platform.md section 7, "Workspaces" */
+export function writeWorkspace(workspace: WorkspaceDetails): Record<string, unknown> {
+  return {
+    id: workspace.id,
+    ...writeSettings(workspace),
+    default_guardrail_id: deriveUuid('guardrail', workspace.id),
+    created_at: writeTime(workspace.createdAtMs),
+    created_by: null, // a management key, which is nobody
+    updated_at: writeNullableTime(workspace.updatedAtMs),
+  };
+}
+
+/** What can be said of a workspace, as it is written into the audit log, too. */
+export function writeSettings({ name, slug, settings }: WorkspaceDetails): Record<string, unknown> {
+  return {
+    name,
+    slug,
+    description: settings.description,
+    default_text_model: settings.defaultTextModel,
+    default_image_model: settings.defaultImageModel,
+    default_provider_sort: settings.defaultProviderSort,
+    is_observability_io_logging_enabled: settings.ioLogging,
+    is_observability_broadcast_enabled: settings.broadcast,
+    is_data_discount_logging_enabled: settings.dataDiscountLogging,
+    io_logging_sampling_rate: settings.ioLoggingSamplingRate,
+    io_logging_api_key_ids: settings.ioLoggingApiKeyIds,
+    include_byok_in_budgets: settings.includeByokInBudgets,
+  };
+}
+
+/** The settings with what a checked body says of them; what it leaves out stays. */
+export function readSettings(body: UpdateWorkspaceBody, before: Readonly<WorkspaceSettings>): WorkspaceSettings {
+  const said = <Value>(value: Value | undefined, otherwise: Value): Value => (value === undefined ? otherwise : value);
+  return {
+    description: said(body.description, before.description),
+    defaultTextModel: said(body.default_text_model, before.defaultTextModel),
+    defaultImageModel: said(body.default_image_model, before.defaultImageModel),
+    defaultProviderSort: said(body.default_provider_sort, before.defaultProviderSort),
+    ioLogging: said(body.is_observability_io_logging_enabled, before.ioLogging),
+    broadcast: said(body.is_observability_broadcast_enabled, before.broadcast),
+    dataDiscountLogging: said(body.is_data_discount_logging_enabled, before.dataDiscountLogging),
+    ioLoggingSamplingRate: said(body.io_logging_sampling_rate, before.ioLoggingSamplingRate),
+    ioLoggingApiKeyIds: said(body.io_logging_api_key_ids, before.ioLoggingApiKeyIds),
+    includeByokInBudgets: before.includeByokInBudgets,
+  };
+}
+
+/** `WorkspaceBudget` of the interface. */
+export const writeBudget = (budget: BudgetRecord): Record<string, unknown> => ({
+  id: budget.id,
+  workspace_id: budget.workspaceId,
+  limit_usd: usdOf(budget.limitNanoUsd),
+  reset_interval: budget.interval === 'lifetime' ? null : budget.interval,
+  created_at: writeTime(budget.createdAtMs),
+  updated_at: writeTime(budget.updatedAtMs),
+});
+
+/** `WorkspaceMember` of the interface. */
+export const writeMember = ({ workspaceId, memberId, role, createdAtMs }: WorkspaceMemberRecord) => ({
+  id: deriveUuid('membership', workspaceId, memberId),
+  workspace_id: workspaceId,
+  user_id: memberId,
+  role,
+  created_at: writeTime(createdAtMs),
+});

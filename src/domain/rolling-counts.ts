@@ -1,0 +1,60 @@
+/** Counts per slice of time, for a span that rolls on. Numbers alone, so thousands of them are cheap. */
+export class RollingCounts {
+  private readonly sliceMs: number;
+  private readonly counts: Uint32Array;
+  private readonly kinds: number;
+  /** The number of the newest slice since the epoch. */
+  private newest = 0;
+
+  /** @param kinds things that are counted side by side */
+  constructor(sliceMs: number, slices: number, kinds: number) {
+    this.sliceMs = sliceMs;
+    this.kinds = kinds;
+    this.counts = new Uint32Array(slices * kinds);
+  }
+
+  add(kind: number, nowMs: number, amount = 1): void {
+    this.counts[this.placeOf(this.roll(nowMs)) + kind]! += amount;
+  }
+
+  /** @returns how many of each kind there were within the span */
+  sums(nowMs: number): number[] {
+    this.roll(nowMs);
+    const sums = new Array<number>(this.kinds).fill(0);
+    for (let index = 0; index < this.counts.length; index++) sums[index % this.kinds]! += this.counts[index]!;
+    return sums;
+  }
+
+  private placeOf(slice: number): number {
+    return (slice % (this.counts.length / this.kinds)) * this.kinds;
+  }
+
+  /** Empties the slices that have become too old. */
+  private roll(nowMs: number): number {
+    const slice = Math.floor(nowMs / this.sliceMs);
+    const slices = this.counts.length / this.kinds;
+    if (slice <= this.newest) return this.newest;
+    for (let each = Math.max(this.newest + 1, slice - slices + 1); each <= slice; each++) {
+      const place = this.placeOf(each);
+      this.counts.fill(0, place, place + this.kinds);
+    }
+    this.newest = slice;
+    return slice;
+  }
+
+  /**
+   * When the counts of a kind are below a limit again, if nothing comes until then.
+   *
+   * @returns milliseconds since the epoch; now, when they are below it already
+   */
+  freeAt(kind: number, limit: number, nowMs: number): number {
+    const newest = this.roll(nowMs);
+    const slices = this.counts.length / this.kinds;
+    let sum = this.sums(nowMs)[kind]!;
+    for (let slice = newest - slices + 1; slice <= newest; slice++) {
+      if (sum < limit) return Math.max(nowMs, (slice + slices - 1) * this.sliceMs);
+      sum -= this.counts[this.placeOf(slice) + kind]!;
+    }
+    return (newest + slices) * this.sliceMs;
+  }
+}

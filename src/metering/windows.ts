@@ -1,0 +1,21 @@
+import type { LimitReset } from '../platform/storage/storage.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The midnight (UTC) at which the day of a time began. */
+export const startOfDay = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;
+
+/**
+ * When the windows of limits and budgets began that are open now: at midnight UTC, weeks on Monday.
+ *
+ * @see platform.md section 6
+ */
+export function windowStarts(nowMs: number): Record<LimitReset, number> {
+  const daily = startOfDay(nowMs);
+  const date = new Date(daily);
+  return {
+    daily,
+    weekly: daily - ((date.getUTCDay() + 6) % 7) * DAY_MS,
+    monthly: Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1),
+  };
+}

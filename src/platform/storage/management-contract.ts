@@ -1,0 +1,279 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { createId } from '../../domain/ids.ts';
+import { makeKey } from './access-contract.ts';
+import {
+  type AuditHappening,
+  type BudgetInterval,
+  defaultWorkspaceSettings,
+  type Storage,
+  type WorkspaceDetails,
+} from './storage.ts';
+
+const happening = (fields: Partial<AuditHappening> = {}): AuditHappening => ({
+  action: 'test.change',
+  objectKind: 'test',
+  objectId: randomUUID(),
+  workspaceId: null,
+  changes: {},
+  ...fields,
+});
+
+/** A workspace that no other test has; `fields` replace. */
+export const makeWorkspace = (fields: Partial<WorkspaceDetails> = {}): WorkspaceDetails => {
+  const id = fields.id ?? randomUUID();
+  return {
+    id,
+    name: `name of ${id}`,
+    slug: `slug-${id}`,
+    createdAtMs: 1_790_000_000_000,
+    updatedAtMs: null,
+    settings: { ...defaultWorkspaceSettings },
+    ...fields,
+  };
+};
+
+/** The part of `contract.ts` about the management API. */
+export function testManagementStore(pair: () => { storage: Storage; other: Storage }): void {
+  const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
+  const save = (workspace: WorkspaceDetails) =>
+    pair().storage.management.change(change, async (transaction) => {
+      await transaction.saveWorkspace(workspace);
+      await transaction.record(happening());
+    });
+  const all = { offset: 0, limit: 1_000_000 };
+
+  it('makes a change, records it and raises the revision, for every process at once', async () => {
+    const { storage, other } = pair();
+    const key = makeKey({ limitNanoUsd: 5n });
+    const told = happening({
+      objectId: key.hash,
+      workspaceId: key.workspaceId,
+      changes: { name: { before: null, after: 'Größe \0 \ud83d' } },
+    });
+    const before = await other.access.readRevision();
+
+    const result = await storage.management.change(change, async (transaction) => {
+      await transaction.putKey(key);
+      await transaction.record(told);
+      return 'done';
+    });
+
+    expect(result).toBe('done');
+    expect(await other.access.readRevision()).toBe(before + 1);
+    expect(await other.management.findKey(key.hash)).toEqual(key);
+    const { rows } = await other.management.listAudit({ offset: 0, limit: 1 });
+    expect(rows).toEqual([{ ...told, ...change, id: expect.stringMatching(/^audit_[0-9A-Za-z]{24}$/) }]);
+  });
+
+  it.each([
+    ['the work fails', true],
+    ['nothing is recorded', false],
+  ])('changes nothing when %s', async (_, fails) => {
+    const { access, management } = pair().storage;
+    const key = makeKey();
+    const before = [await access.readRevision(), (await management.listAudit(all)).total];
+
+    const made = management.change(change, async (transaction) => {
+      await transaction.putKey(key);
+      if (!fails) return;
+      await transaction.record(happening());
+      throw new Error('not so');
+    });
+
+    if (fails) await expect(made).rejects.toThrow('not so');
+    else await made;
+    expect([await access.readRevision(), (await management.listAudit(all)).total]).toEqual(before);
+    expect(await management.findKey(key.hash)).toBeUndefined();
+  });
+
+  it('makes changes of two processes one after the other, and lists them in their order, the newest first', async () => {
+    const { storage, other } = pair();
+    const id = randomUUID();
+    await save(makeWorkspace({ id, name: `${id} 0` }));
+    const count = async (by: Storage) =>
+      by.management.change(change, async (transaction) => {
+        const found = (await transaction.findWorkspace(id))!;
+        const number = Number(found.name.split(' ')[1]) + 1;
+        await transaction.saveWorkspace({ ...found, name: `${id} ${number}` });
+        await transaction.record(happening({ action: `first ${number}`, objectId: id }));
+        await transaction.record(happening({ action: `second ${number}`, objectId: id }));
+      });
+    await Promise.all(Array.from({ length: 20 }, (_, index) => count(index % 2 === 0 ? storage : other)));
+
+    expect((await storage.management.findWorkspace(id))?.name).toBe(`${id} 20`);
+    const { rows } = await other.management.listAudit(all);
+    const expected = Array.from({ length: 20 }, (_, index) => [`second ${20 - index}`, `first ${20 - index}`]).flat();
+    expect(rows.filter((row) => row.objectId === id).map((row) => row.action)).toEqual(expected);
+    expect(await other.management.listAudit({ offset: 1, limit: 2 })).toMatchObject({ rows: rows.slice(1, 3) });
+  });
+
+  it('lists inference keys of a workspace or of all, the newest first, page by page', async () => {
+    const { access, management } = pair().storage;
+    const workspaceId = randomUUID();
+    const times = [1, 2, 3, 4].map((ms) => 1_990_000_000_000 + ms);
+    const keys = times.map((createdAtMs, index) => makeKey({ workspaceId, createdAtMs, disabled: index === 2 }));
+    for (const key of keys) await access.putKey(key);
+    await access.putKey(makeKey({ workspaceId, kind: 'management', createdAtMs: times[3]! + 1 }));
+    const [first, second, third, fourth] = keys;
+
+    const list = (query: object) =>
+      management.listKeys({ workspaceId, includeDisabled: true, offset: 0, limit: 9, ...query });
+    expect(await list({})).toEqual([fourth, third, second, first]);
+    expect(await list({ includeDisabled: false })).toEqual([fourth, second, first]);
+    expect(await list({ offset: 1, limit: 2 })).toEqual([third, second]);
+    expect(await list({ workspaceId: randomUUID() })).toEqual([]);
+    expect((await list({ workspaceId: undefined, limit: 1 }))[0]).toEqual(fourth);
+  });
+
+  it('deletes a key, counts the inference keys of a workspace and finds whose they are', async () => {
+    const { access, management } = pair().storage;
+    const workspaceId = randomUUID();
+    const key = makeKey({ workspaceId, memberId: 'ada' });
+    await access.putKey(key);
+    await access.putKey(makeKey({ workspaceId, memberId: 'ben', disabled: true }));
+    await access.putKey(makeKey({ workspaceId, kind: 'management', memberId: null }));
+
+    await management.change(change, async (transaction) => {
+      expect(await transaction.countKeys(workspaceId)).toBe(2);
+      expect(await transaction.findKeyOwners(workspaceId, ['ada', 'ben', 'cleo'])).toEqual(['ada']);
+      await transaction.deleteKey(key.hash);
+      expect(await transaction.countKeys(workspaceId)).toBe(1);
+      await transaction.record(happening());
+    });
+    expect(await management.findKey(key.hash)).toBeUndefined();
+    expect((await access.listKeys()).some(({ hash }) => hash === key.hash)).toBe(false);
+  });
+
+  it('keeps a workspace with all its settings, finds it by id, slug and name, and an id outweighs a slug', async () => {
+    const { management } = pair().storage;
+    const workspace = makeWorkspace({
+      name: `Zürich ${randomUUID()}`,
+      settings: {
+        description: 'two\nlines \0',
+        defaultTextModel: 'acme/one',
+        defaultImageModel: 'acme/two',
+        defaultProviderSort: 'price',
+        ioLogging: true,
+        broadcast: true,
+        dataDiscountLogging: true,
+        ioLoggingSamplingRate: 0.0001,
+        ioLoggingApiKeyIds: [1, 2],
+        includeByokInBudgets: true,
+      },
+    });
+    await save(workspace);
+    await save(makeWorkspace({ slug: workspace.id, createdAtMs: 1 }));
+
+    expect(await management.findWorkspace(workspace.id)).toEqual(workspace);
+    expect(await management.findWorkspace(workspace.slug)).toEqual(workspace);
+    expect(await management.findWorkspace('nothing\0')).toBeUndefined();
+    const changed = { ...workspace, name: `${workspace.name}!`, slug: `new-${workspace.slug}`, updatedAtMs: 7 };
+    await save({ ...changed, createdAtMs: 99 });
+    expect(await management.findWorkspace(workspace.id)).toEqual(changed);
+    const [oldest] = (await management.listWorkspaces({ offset: 0, limit: 1 })).rows;
+    await management.change(change, async (transaction) => {
+      expect(await transaction.findWorkspaceByName(changed.name)).toEqual(changed);
+      expect(await transaction.findDefaultWorkspace(changed.name)).toEqual(changed);
+      expect(await transaction.findDefaultWorkspace('nobody')).toEqual(oldest);
+    });
+  });
+
+  it('gives a workspace that comes with a name alone a slug that no other has, and keeps it', async () => {
+    const { access, management } = pair().storage;
+    const mark = createId('').slice(0, 8).toLowerCase();
+    const ids = [randomUUID(), randomUUID(), randomUUID()] as const;
+    for (const id of ids) await access.putWorkspace({ id, name: `  Größe: ${mark}! `, createdAtMs: 1 });
+    await access.putWorkspace({ id: ids[0], name: 'renamed', createdAtMs: 1 });
+
+    const slugs = await Promise.all(ids.map(async (id) => (await management.findWorkspace(id))?.slug));
+    expect(slugs).toEqual([`grosse-${mark}`, `grosse-${mark}-2`, `grosse-${mark}-3`]);
+    await expect(save(makeWorkspace({ slug: `grosse-${mark}` }))).rejects.toThrow();
+  });
+
+  it('lists workspaces oldest first, page by page', async () => {
+    const { management } = pair().storage;
+    const own = [3, 4, 5].map((ms) => makeWorkspace({ createdAtMs: 2_900_000_000_000 + ms }));
+    for (const workspace of own.toReversed()) await save(workspace);
+
+    const { rows, total } = await management.listWorkspaces(all);
+    expect(total).toBe(rows.length);
+    expect(rows.slice(-3)).toEqual(own);
+    expect(await management.listWorkspaces({ offset: total - 2, limit: 1 })).toEqual({ rows: [own[1]], total });
+  });
+
+  it('keeps one budget for each interval, the broadest first, and drops them with their workspace', async () => {
+    const { access, management } = pair().storage;
+    const workspace = makeWorkspace();
+    await save(workspace);
+    const make = (interval: BudgetInterval, limitNanoUsd: bigint, atMs: number) => ({
+      ...{ id: randomUUID(), workspaceId: workspace.id, interval, limitNanoUsd, createdAtMs: atMs, updatedAtMs: atMs },
+    });
+    const [daily, lifetime, monthly] = [make('daily', 1n, 5), make('lifetime', 2n ** 60n, 5), make('monthly', 9n, 5)];
+    await access.putMember({ id: workspace.id, createdAtMs: 1 });
+    await management.change(change, async (transaction) => {
+      for (const budget of [daily, lifetime, monthly]) await transaction.putBudget(budget);
+      await transaction.putBudget(make('daily', 2n, 6));
+      const membership = { workspaceId: workspace.id, memberId: workspace.id, role: 'member' as const, createdAtMs: 3 };
+      await transaction.joinWorkspace(membership);
+      await transaction.record(happening());
+    });
+
+    const changed = { ...daily, limitNanoUsd: 2n, updatedAtMs: 6 };
+    expect(await management.listBudgets(workspace.id)).toEqual([lifetime, monthly, changed]);
+    await management.change(change, async (transaction) => {
+      await transaction.deleteBudget(workspace.id, 'monthly');
+      await transaction.record(happening());
+    });
+    expect(await management.listBudgets(workspace.id)).toEqual([lifetime, changed]);
+    await management.change(change, async (transaction) => {
+      await transaction.deleteWorkspace(workspace.id);
+      await transaction.record(happening());
+    });
+    expect(await management.findWorkspace(workspace.id)).toBeUndefined();
+    expect(await management.listBudgets(workspace.id)).toEqual([]);
+    expect((await access.listMemberships()).some(({ workspaceId }) => workspaceId === workspace.id)).toBe(false);
+  });
+
+  it('keeps who belongs to a workspace, since when and as what', async () => {
+    const { access, management } = pair().storage;
+    const workspace = makeWorkspace();
+    await save(workspace);
+    const [ada, ben, cleo] = ['ada', 'ben', 'cleo'].map((name) => `${name} ${workspace.id}`) as [
+      string,
+      string,
+      string,
+    ];
+    await management.change(change, async (transaction) => {
+      for (const [index, memberId] of [ada, ben].entries()) {
+        expect(await transaction.hasMember(memberId)).toBe(false);
+        await transaction.putMember({ id: memberId, createdAtMs: 1 });
+        expect(await transaction.hasMember(memberId)).toBe(true);
+        const membership = { workspaceId: workspace.id, memberId, role: 'member' as const, createdAtMs: 20 - index };
+        await transaction.joinWorkspace(membership);
+        await transaction.joinWorkspace({ ...membership, createdAtMs: 99 });
+      }
+      await transaction.record(happening());
+    });
+    await access.putMember({ id: cleo, createdAtMs: 1 });
+    await access.setMemberships(cleo, [workspace.id]);
+
+    const page = { offset: 0, limit: 10 };
+    const { rows, total } = await management.listWorkspaceMembers(workspace.id, page);
+    expect(total).toBe(3);
+    expect(rows).toEqual([
+      { workspaceId: workspace.id, memberId: ben, role: 'member', createdAtMs: 19 },
+      { workspaceId: workspace.id, memberId: ada, role: 'member', createdAtMs: 20 },
+      { workspaceId: workspace.id, memberId: cleo, role: 'member', createdAtMs: expect.any(Number) },
+    ]);
+    expect(await management.listWorkspaceMembers(workspace.id, { offset: 1, limit: 1 })).toEqual({
+      ...{ rows: [rows[1]], total: 3 },
+    });
+    await management.change(change, async (transaction) => {
+      expect(await transaction.findWorkspaceMembers(workspace.id, [ada, 'nobody'])).toEqual([rows[1]]);
+      await transaction.leaveWorkspace(workspace.id, ada);
+      await transaction.record(happening());
+    });
+    expect(await management.listWorkspaceMembers(workspace.id, page)).toEqual({ rows: [rows[0], rows[2]], total: 2 });
+  });
+}

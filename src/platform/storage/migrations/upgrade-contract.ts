@@ -1,0 +1,70 @@
+import { type Kysely, sql } from 'kysely';
+import { expect } from 'vitest';
+import { createSqlStorage } from '../sql-storage.ts';
+import type { Tables } from '../tables/database.ts';
+import { migrate } from './migrate.ts';
+
+/**
+ * What an upgrade must do with the data of earlier builds.
+ *
+ * @param db an empty database; closed in the end
+ */
+export async function expectUpgrade(db: Kysely<Tables>): Promise<void> {
+  await migrate(db, '0002-routers');
+  for (const [id, name, at] of [
+    ['w1', 'Größe', 5],
+    ['w2', 'große!', 6],
+    ['w3', '東京', 7],
+  ] as const) {
+    await sql`insert into workspaces (id, name, created_at_ms) values (${id}, ${name}, ${at})`.execute(db);
+  }
+  await sql`insert into members (id, created_at_ms) values ('ada', 8)`.execute(db);
+  await sql`insert into memberships (member_id, workspace_id) values ('ada', 'w1')`.execute(db);
+  for (const [hash, kind, member] of [
+    ['k1', 'member', 'ada'],
+    ['k2', 'management', null],
+  ] as const) {
+    await sql`
+      insert into keys (hash, name, label, kind, workspace_id, member_id, disabled, created_at_ms)
+      values (${hash}, 'key', 'sk', ${kind}, 'w1', ${member}, 0, 9)`.execute(db);
+  }
+  const day = 86_400_000;
+  for (const [id, key, member, at, cost] of [
+    ['a', 'k1', 'ada', 3 * day, 2n ** 60n],
+    ['b', 'k1', 'ada', 4 * day - 1, 5n],
+    ['c', 'k1', null, 4 * day, 7n],
+    ['d', 'gone', null, 4 * day, 11n],
+    ['e', 'k1', 'ada', 4 * day, 0n],
+  ] as const) {
+    await sql`
+      insert into ledger (id, created_at_ms, workspace_id, key_hash, member_id, requested_model, outcome, status, streamed,
+        input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost_nano_usd, priced, estimated,
+        duration_ms)
+      values (${id}, ${at}, 'w1', ${key}, ${member}, 'm', 'completed', 200, 0, 0, 0, 0, 0, 0, ${cost}, 1, 0, 1)`.execute(
+      db,
+    );
+  }
+
+  await migrate(db);
+  const storage = await createSqlStorage(db);
+  const { rows } = await storage.management.listWorkspaces({ offset: 0, limit: 9 });
+  expect(rows.map(({ id, slug, createdAtMs, updatedAtMs }) => [id, slug, createdAtMs, updatedAtMs])).toEqual([
+    ['w1', 'grosse', 5, null],
+    ['w2', 'grosse-2', 6, null],
+    ['w3', 'workspace', 7, null],
+  ]);
+  expect(rows[0]?.settings).toMatchObject({ description: null, ioLogging: false, ioLoggingSamplingRate: 1 });
+  const settings = { updatedAtMs: null, limitNanoUsd: null, limitReset: null, includeByokInLimit: false };
+  expect(await storage.access.listKeys()).toMatchObject([
+    { hash: 'k1', creatorUserId: 'ada', externalUser: null, ...settings },
+    { hash: 'k2', creatorUserId: null, externalUser: null, ...settings },
+  ]);
+  expect(await storage.management.listWorkspaceMembers('w1', { offset: 0, limit: 9 })).toEqual({
+    rows: [{ workspaceId: 'w1', memberId: 'ada', role: 'member', createdAtMs: 8 }],
+    total: 1,
+  });
+  const { readSpending } = storage.ledger;
+  expect(await readSpending({ keyHash: 'k1' }, 0, 3 * day, 4 * day)).toEqual([2n ** 60n + 12n, 2n ** 60n + 12n, 7n]);
+  expect(await readSpending({ workspaceId: 'w1' }, 4 * day)).toEqual([18n]);
+  await storage.close();
+}

@@ -1,0 +1,81 @@
+import { createTimedId } from '../../domain/ids.ts';
+import type { ManagementStore, ManagementTransaction } from './storage.ts';
+import { appendAudit, listAudit } from './tables/audit.ts';
+import { deleteBudget, listBudgets, putBudget } from './tables/budgets.ts';
+import type { Database } from './tables/database.ts';
+import { countKeys, deleteKey, findKey, findKeyOwners, listInferenceKeys, writeKey } from './tables/keys.ts';
+import {
+  findWorkspaceMembers,
+  hasMember,
+  joinWorkspace,
+  leaveWorkspace,
+  listWorkspaceMembers,
+  writeMember,
+} from './tables/members.ts';
+import { changeAccess, readAccessRevision } from './tables/revisions.ts';
+import {
+  deleteWorkspace,
+  findDefaultWorkspace,
+  findWorkspace,
+  findWorkspaceByName,
+  listWorkspaceDetails,
+  saveWorkspace,
+} from './tables/workspaces.ts';
+
+/** Audit entries of one change that keep their order; one change is at most 100 members who are made and join. */
+const ENTRIES_PER_CHANGE = 1000n;
+
+/** The management half of the port over either dialect. */
+export function createManagementStore(db: Database): ManagementStore {
+  return {
+    findKey: (hash) => findKey(db, hash),
+    listKeys: (query) => listInferenceKeys(db, query),
+    findWorkspace: (id) => findWorkspace(db, id),
+    listWorkspaces: (page) => listWorkspaceDetails(db, page),
+    listBudgets: (workspaceId) => listBudgets(db, workspaceId),
+    listWorkspaceMembers: (workspaceId, page) => listWorkspaceMembers(db, workspaceId, page),
+    listAudit: (page) => listAudit(db, page),
+    async change<Result>(
+      { atMs, actorKeyHash }: { atMs: number; actorKeyHash: string },
+      work: (transaction: ManagementTransaction) => Promise<Result>,
+    ): Promise<Result> {
+      let result!: Result; // set before changeAccess returns
+      await changeAccess(db, async (trx) => {
+        let sequence = BigInt(await readAccessRevision(trx)) * ENTRIES_PER_CHANGE;
+        let recorded = false;
+        result = await work(
+          openTransaction(trx, async (happening) => {
+            recorded = true;
+            await appendAudit(trx, { ...happening, id: createTimedId('audit_'), atMs, actorKeyHash }, sequence++);
+          }),
+        );
+        return recorded;
+      });
+      return result;
+    },
+  };
+}
+
+function openTransaction(trx: Database, record: ManagementTransaction['record']): ManagementTransaction {
+  return {
+    findKey: (hash) => findKey(trx, hash),
+    putKey: async (key) => void (await writeKey(trx, key)),
+    deleteKey: (hash) => deleteKey(trx, hash),
+    countKeys: (workspaceId) => countKeys(trx, workspaceId),
+    findKeyOwners: (workspaceId, memberIds) => findKeyOwners(trx, workspaceId, memberIds),
+    findWorkspace: (id) => findWorkspace(trx, id),
+    findWorkspaceByName: (name) => findWorkspaceByName(trx, name),
+    findDefaultWorkspace: (name) => findDefaultWorkspace(trx, name),
+    saveWorkspace: (workspace) => saveWorkspace(trx, workspace),
+    deleteWorkspace: (id) => deleteWorkspace(trx, id),
+    listBudgets: (workspaceId) => listBudgets(trx, workspaceId),
+    putBudget: (budget) => putBudget(trx, budget),
+    deleteBudget: (workspaceId, interval) => deleteBudget(trx, workspaceId, interval),
+    hasMember: (id) => hasMember(trx, id),
+    putMember: async (member) => void (await writeMember(trx, member)),
+    findWorkspaceMembers: (workspaceId, memberIds) => findWorkspaceMembers(trx, workspaceId, memberIds),
+    joinWorkspace: (membership) => joinWorkspace(trx, membership),
+    leaveWorkspace: (workspaceId, memberId) => leaveWorkspace(trx, workspaceId, memberId),
+    record,
+  };
+}

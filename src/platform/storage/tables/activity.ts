@@ -1,0 +1,54 @@
+import { sql } from 'kysely';
+import type { ActivityQuery, ActivityRow } from '../storage.ts';
+import { readNumber, writeText } from './columns.ts';
+import type { Database } from './database.ts';
+import { walkSlices } from './slices.ts';
+
+/** Sums by day, model and provider, slice by slice: a report over weeks holds nobody up. */
+export async function readActivity(db: Database, query: ActivityQuery): Promise<ActivityRow[]> {
+  const from = BigInt(Math.round(query.fromMs));
+  const to = BigInt(Math.round(query.toMs));
+  const sums = new Map<string, ActivityRow>();
+  const day = sql<bigint>`created_at_ms / 86400000`;
+  const workspace = query.byWorkspace ? sql<string | null>`workspace_id` : sql<string | null>`cast(null as text)`;
+
+  await walkSlices(db, from, async (slice) => {
+    let asked = slice
+      .select([
+        day.as('day'),
+        workspace.as('workspaceId'),
+        'model',
+        sql<string>`coalesce(provider, '')`.as('providerName'),
+        sql<bigint>`count(*)`.as('requests'),
+        sql<bigint>`cast(sum(cost_nano_usd) as bigint)`.as('costNanoUsd'),
+        sql<bigint>`cast(sum(input_tokens) as bigint)`.as('inputTokens'),
+        sql<bigint>`cast(sum(output_tokens) as bigint)`.as('outputTokens'),
+        sql<bigint>`cast(sum(reasoning_tokens) as bigint)`.as('reasoningTokens'),
+      ])
+      .where('created_at_ms', '>=', from)
+      .where('created_at_ms', '<', to)
+      .where('model', 'is not', null)
+      .groupBy([day, 'model', 'provider'])
+      .$narrowType<{ model: string }>();
+    if (query.byWorkspace) asked = asked.groupBy('workspace_id');
+    if (query.workspaceId !== undefined) asked = asked.where('workspace_id', '=', writeText(query.workspaceId));
+    if (query.keyHash !== undefined) asked = asked.where('key_hash', '=', writeText(query.keyHash));
+    if (query.memberId !== undefined) asked = asked.where('member_id', '=', writeText(query.memberId));
+    for (const { providerName, ...rest } of await asked.execute()) {
+      const row = { ...rest, provider: providerName, day: readNumber(rest.day), requests: readNumber(rest.requests) };
+      const key = JSON.stringify([row.day, row.workspaceId, row.model, row.provider]);
+      const sum = sums.get(key);
+      sums.set(key, sum ? add(sum, row) : row);
+    }
+  });
+  return [...sums.values()];
+}
+
+const add = (a: ActivityRow, b: ActivityRow): ActivityRow => ({
+  ...a,
+  requests: a.requests + b.requests,
+  costNanoUsd: a.costNanoUsd + b.costNanoUsd,
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+});

@@ -1,0 +1,61 @@
+import { sql } from 'kysely';
+import type { AuditEntry, FieldChange, Listed, Page } from '../storage.ts';
+import { type Integer, readNumber, writeNullableText, writeText } from './columns.ts';
+import type { Database } from './database.ts';
+
+export interface AuditTable {
+  id: string;
+  /** Grows with every entry, over all processes: the clocks of two hosts need not agree. */
+  sequence: Integer;
+  at_ms: Integer;
+  actor_key_hash: string;
+  action: string;
+  object_kind: string;
+  object_id: string;
+  workspace_id: string | null;
+  /** JSON: field → `{ before, after }`. */
+  changes: string;
+}
+
+/** @param sequence of no other entry, above those of all earlier changes */
+export async function appendAudit(trx: Database, entry: AuditEntry, sequence: bigint): Promise<void> {
+  await trx
+    .insertInto('audit')
+    .values({
+      id: entry.id,
+      sequence,
+      at_ms: entry.atMs,
+      actor_key_hash: entry.actorKeyHash,
+      action: entry.action,
+      object_kind: entry.objectKind,
+      object_id: writeText(entry.objectId),
+      workspace_id: writeNullableText(entry.workspaceId),
+      changes: writeText(JSON.stringify(entry.changes)),
+    })
+    .execute();
+}
+
+/** The newest first. */
+export async function listAudit(db: Database, { offset, limit }: Page): Promise<Listed<AuditEntry>> {
+  const { total } = await db.selectFrom('audit').select(sql<bigint>`count(*)`.as('total')).executeTakeFirstOrThrow();
+  const rows = await db
+    .selectFrom('audit')
+    .selectAll()
+    .orderBy('sequence', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute();
+  return {
+    rows: rows.map((row) => ({
+      id: row.id,
+      atMs: readNumber(row.at_ms),
+      actorKeyHash: row.actor_key_hash,
+      action: row.action,
+      objectKind: row.object_kind,
+      objectId: row.object_id,
+      workspaceId: row.workspace_id,
+      changes: JSON.parse(row.changes) as Record<string, FieldChange>,
+    })),
+    total: readNumber(total),
+  };
+}

@@ -1,0 +1,57 @@
+import { type BudgetInterval, type BudgetRecord, budgetIntervals } from '../storage.ts';
+import { type Integer, readNumber } from './columns.ts';
+import type { Database } from './database.ts';
+
+/** What a workspace may spend; at most one for each interval. */
+export interface BudgetTable {
+  id: string;
+  workspace_id: string;
+  reset_interval: BudgetInterval;
+  limit_nano_usd: Integer;
+  created_at_ms: Integer;
+  updated_at_ms: Integer;
+}
+
+/** The broadest first. */
+export async function listBudgets(db: Database, workspaceId: string): Promise<BudgetRecord[]> {
+  const rows = await db.selectFrom('budgets').selectAll().where('workspace_id', '=', workspaceId).execute();
+  return rows
+    .map((row) => ({
+      id: row.id,
+      workspaceId: row.workspace_id,
+      interval: row.reset_interval,
+      limitNanoUsd: row.limit_nano_usd,
+      createdAtMs: readNumber(row.created_at_ms),
+      updatedAtMs: readNumber(row.updated_at_ms),
+    }))
+    .sort((a, b) => budgetIntervals.indexOf(a.interval) - budgetIntervals.indexOf(b.interval));
+}
+
+/** Inserts, or replaces limit and `updated_at_ms`. */
+export async function putBudget(trx: Database, budget: BudgetRecord): Promise<void> {
+  await trx
+    .insertInto('budgets')
+    .values({
+      id: budget.id,
+      workspace_id: budget.workspaceId,
+      reset_interval: budget.interval,
+      limit_nano_usd: budget.limitNanoUsd,
+      created_at_ms: budget.createdAtMs,
+      updated_at_ms: budget.updatedAtMs,
+    })
+    .onConflict((oc) =>
+      oc.columns(['workspace_id', 'reset_interval']).doUpdateSet((eb) => ({
+        limit_nano_usd: eb.ref('excluded.limit_nano_usd'),
+        updated_at_ms: eb.ref('excluded.updated_at_ms'),
+      })),
+    )
+    .execute();
+}
+
+export async function deleteBudget(trx: Database, workspaceId: string, interval: BudgetInterval): Promise<void> {
+  await trx
+    .deleteFrom('budgets')
+    .where('workspace_id', '=', workspaceId)
+    .where('reset_interval', '=', interval)
+    .execute();
+}

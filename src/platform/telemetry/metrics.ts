@@ -1,0 +1,285 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { LedgerEntry } from '../../domain/ledger-entry.ts';
+import type { Family, Labels } from './exposition.ts';
+import { Histogram } from './histogram.ts';
+import type { ObservedEndpoint, ObservedRun } from './observed.ts';
+import { upstreamMsOf } from './run-times.ts';
+
+/** Model and provider pairs beyond which all others are counted as one. */
+const MOST_MODELS = 1_000;
+/** Endpoints of one wildcard whose health is looked at. */
+const MOST_ENDPOINTS = 100;
+
+const statuses = ['2xx', '3xx', '4xx', '5xx', 'cancelled'] as const;
+const CANCELLED = 4;
+
+const tokenKinds = ['input', 'cached', 'cache_write', 'output', 'reasoning'] as const;
+
+/** The numbers of one model at one provider. */
+class ModelNumbers {
+  readonly labels: Labels;
+  /** By status, then buffered and streamed. */
+  readonly responses = new Float64Array(statuses.length * 2);
+  readonly tokens = new Float64Array(tokenKinds.length);
+  costNanoUsd = 0;
+  unpriced = 0;
+  readonly attempts = new Map<string, number>();
+  readonly firstOutput = new Histogram();
+  /** Buffered and streamed. */
+  readonly duration = [new Histogram(), new Histogram()] as const;
+  /** Several for a wildcard. */
+  readonly endpointIds = new Set<string>();
+
+  constructor(model: string, provider: string) {
+    this.labels = { model, provider };
+  }
+}
+
+/** Counts the answers of one route. */
+export type CountAnswer = (status: number, isComplete: boolean) => void;
+
+/** What is asked only when somebody looks. */
+export interface MetricSources {
+  isStable: (endpointId: string) => boolean;
+  openRequests: () => number;
+  openStreams: () => number;
+  journalEntries: () => number;
+  /** The longest delay of the event loop since the last look, milliseconds. */
+  loopDelayMs: () => number;
+  version: string;
+}
+
+/**
+ * Everything that is counted. To count a run is to add numbers: the labels of an endpoint are looked up once, and text
+ * is made when somebody asks. prom-client, which we would rather have used, builds a string of all labels for every
+ * addition: ten times what this costs. @see docs/guides/observability.md
+ */
+export class Metrics {
+  private readonly known = new WeakMap<ObservedEndpoint, ModelNumbers>();
+  private readonly models = new Map<string, ModelNumbers>();
+  private readonly nobody = new ModelNumbers('none', 'none');
+  private readonly others = new ModelNumbers('other', 'other');
+  private readonly queue = new Histogram();
+  private readonly overhead = [new Histogram(), new Histogram()] as const;
+  private readonly routes: { labels: Labels; counts: Float64Array }[] = [];
+  private readonly limits = new Map<string, { labels: Labels; hits: number }>();
+
+  /** @returns counts the answers of a route; call it once for each */
+  watchRoute(method: string, route: string): CountAnswer {
+    const counts = new Float64Array(statuses.length);
+    this.routes.push({ labels: { method, route }, counts });
+    return (status, isComplete) => {
+      counts[isComplete ? statusIndex(status) : CANCELLED]!++;
+    };
+  }
+
+  /** A limit refused a request. @param limit what it counts: `requests`, `tokens`. @param scope whose it is: `key` */
+  countLimitHit(limit: string, scope: string): void {
+    const name = `${limit} ${scope}`;
+    const known = this.limits.get(name);
+    if (known) known.hits++;
+    else this.limits.set(name, { labels: { limit, scope }, hits: 1 });
+  }
+
+  observe(run: ObservedRun, entry: LedgerEntry): void {
+    const { attempts, origin } = run;
+    for (let at = 0; at < attempts.length; at++) {
+      const { endpoint, error } = attempts[at]!;
+      const counted = this.numbersOf(endpoint).attempts;
+      const outcome = error ? error.kind : 'ok';
+      counted.set(outcome, (counted.get(outcome) ?? 0) + 1);
+    }
+    const endpoint = run.selected ?? attempts.at(-1)?.endpoint;
+    const numbers = endpoint ? this.numbersOf(endpoint) : this.nobody;
+    const { tokens } = numbers;
+    tokens[0]! += entry.inputTokens;
+    tokens[1]! += entry.cachedTokens;
+    tokens[2]! += entry.cacheWriteTokens;
+    tokens[3]! += entry.outputTokens;
+    tokens[4]! += entry.reasoningTokens;
+    numbers.costNanoUsd += Number(entry.costNanoUsd);
+    if (!entry.priced) numbers.unpriced++;
+    if (!origin) return; // the gateway itself asked, in the course of a request that is counted
+
+    const now = performance.now();
+    const streamed = entry.streamed ? 1 : 0;
+    const status = entry.outcome === 'cancelled' ? CANCELLED : statusIndex(entry.status);
+    numbers.responses[status * 2 + streamed]!++;
+    const totalMs = now - origin.receivedAt;
+    numbers.duration[streamed].observe(totalMs / 1000);
+    if (streamed === 1 && run.firstOutputAt !== undefined) {
+      numbers.firstOutput.observe((run.firstOutputAt - origin.receivedAt) / 1000);
+    }
+    this.queue.observe((origin.handledAt - origin.receivedAt) / 1000);
+    this.overhead[streamed].observe((totalMs - upstreamMsOf(run, now)) / 1000);
+  }
+
+  collect(sources: MetricSources): Family[] {
+    const used = [...this.models.values(), this.nobody, this.others];
+    const asked = [...this.models.values()].filter(({ endpointIds }) => endpointIds.size > 0);
+    return [
+      {
+        name: 'headgate_http_requests_total',
+        help: 'Answers by route; cancelled: the client left before it had all of it.',
+        type: 'counter',
+        samples: this.routes.flatMap(({ labels, counts }) => byStatus(labels, counts)),
+      },
+      {
+        name: 'headgate_responses_total',
+        help: 'Requests to models. The status is that of the end: a stream that broke counts as 5xx.',
+        type: 'counter',
+        samples: used.flatMap(({ labels, responses }) =>
+          statuses.flatMap((status, at) =>
+            [false, true].flatMap((isStreamed, streamed) =>
+              above0({ ...labels, status, streamed: String(isStreamed) }, responses[at * 2 + streamed]!),
+            ),
+          ),
+        ),
+      },
+      {
+        name: 'headgate_response_duration_seconds',
+        help: 'From the arrival of a request, waiting included, to the end of its answer.',
+        type: 'histogram',
+        samples: used.flatMap(({ labels, duration }) => byStreamed(labels, duration)),
+      },
+      {
+        name: 'headgate_first_output_seconds',
+        help: 'From the arrival of a streamed request to its first visible output.',
+        type: 'histogram',
+        samples: used.flatMap(({ labels, firstOutput }) => observed(labels, firstOutput)),
+      },
+      {
+        name: 'headgate_queue_seconds',
+        help: 'What a request waited for before its handler: the event loop, its body, its key.',
+        type: 'histogram',
+        samples: [{ labels: {}, value: this.queue }],
+      },
+      {
+        name: 'headgate_overhead_seconds',
+        help: 'Duration, waiting included, without the time between sending to providers and the end of their answers.',
+        type: 'histogram',
+        samples: byStreamed({}, this.overhead),
+      },
+      {
+        name: 'headgate_tokens_total',
+        help: 'Tokens. cached and cache_write are parts of input, reasoning is a part of output.',
+        type: 'counter',
+        samples: used.flatMap(({ labels, tokens }) =>
+          tokenKinds.flatMap((kind, at) => above0({ ...labels, kind }, tokens[at]!)),
+        ),
+      },
+      {
+        name: 'headgate_cost_usd_total',
+        help: 'What answers cost, in US dollars.',
+        type: 'counter',
+        samples: used.flatMap(({ labels, costNanoUsd }) => above0(labels, costNanoUsd / 1e9)),
+      },
+      {
+        name: 'headgate_unpriced_responses_total',
+        help: 'Answers for which no price is known; their cost counts as 0.',
+        type: 'counter',
+        samples: used.flatMap(({ labels, unpriced }) => above0(labels, unpriced)),
+      },
+      {
+        name: 'headgate_attempts_total',
+        help: 'Tries on endpoints: ok, or the kind of error (docs/reference/errors.md).',
+        type: 'counter',
+        samples: used.flatMap(({ labels, attempts }) =>
+          [...attempts].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
+        ),
+      },
+      {
+        name: 'headgate_endpoint_stable',
+        help: '0 while an endpoint that was asked has an outage, and is asked last.',
+        type: 'gauge',
+        samples: asked.map(({ labels, endpointIds }) => ({
+          labels,
+          value: [...endpointIds].every(sources.isStable) ? 1 : 0,
+        })),
+      },
+      {
+        name: 'headgate_limit_hits_total',
+        help: 'Requests that a limit refused.',
+        type: 'counter',
+        samples: [...this.limits.values()].map(({ labels, hits }) => ({ labels, value: hits })),
+      },
+      gauge('headgate_open_requests', 'Requests with a key that are being answered.', sources.openRequests()),
+      gauge('headgate_open_streams', 'Streamed answers under way.', sources.openStreams()),
+      gauge('headgate_journal_entries', 'Ledger entries that wait for the store.', sources.journalEntries()),
+      ...describeProcess(sources),
+    ];
+  }
+
+  private numbersOf(endpoint: ObservedEndpoint): ModelNumbers {
+    return this.known.get(endpoint) ?? this.meet(endpoint);
+  }
+
+  /** Of a wildcard all slugs are counted as one: anybody may think of slugs. */
+  private meet(endpoint: ObservedEndpoint): ModelNumbers {
+    const model = endpoint.pattern ?? endpoint.model;
+    const { id: provider } = endpoint.provider;
+    const label = `${model}\n${provider}`;
+    let numbers = this.models.get(label);
+    if (!numbers && this.models.size < MOST_MODELS) {
+      numbers = new ModelNumbers(model, provider);
+      this.models.set(label, numbers);
+    }
+    numbers ??= this.others;
+    if (numbers.endpointIds.size < MOST_ENDPOINTS) numbers.endpointIds.add(endpoint.id);
+    this.known.set(endpoint, numbers);
+    return numbers;
+  }
+}
+
+function statusIndex(status: number): number {
+  if (status < 300) return 0;
+  if (status < 400) return 1;
+  return status < 500 ? 2 : 3;
+}
+
+/** What has never happened is left out: most models were never asked for. */
+const above0 = (labels: Labels, value: number) => (value > 0 ? [{ labels, value }] : []);
+
+const observed = (labels: Labels, value: Histogram) =>
+  value.counts.some((count) => count > 0) ? [{ labels, value }] : [];
+
+const byStatus = (labels: Labels, counts: Float64Array) =>
+  statuses.flatMap((status, at) => above0({ ...labels, status }, counts[at]!));
+
+const byStreamed = (labels: Labels, [buffered, streamed]: readonly [Histogram, Histogram]) => [
+  ...observed({ ...labels, streamed: 'false' }, buffered),
+  ...observed({ ...labels, streamed: 'true' }, streamed),
+];
+
+const gauge = (name: string, help: string, value: number, labels: Labels = {}): Family => ({
+  name,
+  help,
+  type: 'gauge',
+  samples: [{ labels, value }],
+});
+
+/** Under the names that dashboards for any program know. */
+function describeProcess({ loopDelayMs, version }: MetricSources): Family[] {
+  const { user, system } = process.cpuUsage();
+  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+  const startedAt = performance.timeOrigin / 1000;
+  return [
+    gauge('headgate_info', 'The build that runs.', 1, { version, node: process.version }),
+    {
+      name: 'process_cpu_seconds_total',
+      help: 'User and system CPU time.',
+      type: 'counter',
+      samples: [{ labels: {}, value: (user + system) / 1e6 }],
+    },
+    gauge('process_start_time_seconds', 'Start of the process, Unix seconds.', startedAt),
+    gauge('process_resident_memory_bytes', 'Resident memory.', rss),
+    gauge('nodejs_heap_size_used_bytes', 'Heap in use.', heapUsed),
+    gauge('nodejs_heap_size_total_bytes', 'Heap that is set aside.', heapTotal),
+    gauge('nodejs_external_memory_bytes', 'Buffers and the like.', external),
+    gauge(
+      'nodejs_eventloop_lag_max_seconds',
+      'Longest delay of the event loop since the last look.',
+      loopDelayMs() / 1000,
+    ),
+  ];
+}

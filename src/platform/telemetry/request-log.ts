@@ -1,0 +1,91 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { LedgerEntry } from '../../domain/ledger-entry.ts';
+import type { ObservedRun } from './observed.ts';
+import { upstreamMsOf } from './run-times.ts';
+
+/** What is needed of pino. */
+export interface RequestLogger {
+  isLevelEnabled(level: string): boolean;
+  info(fields: object, message: string): void;
+  debug(fields: object, message: string): void;
+}
+
+/** An answer that was not made by a run: a list of models, a refusal. */
+export interface AnswerFields {
+  requestId: string;
+  generationId: string;
+  method: string;
+  route: string;
+  status: number;
+  isComplete: boolean;
+  receivedAt: number;
+}
+
+/** One line for each request that is over. Never a prompt, a key, or what a client calls its user. */
+export interface RequestLog {
+  writeRun(run: ObservedRun, entry: LedgerEntry): void;
+  writeAnswer(answer: () => AnswerFields): void;
+}
+
+/** @param isWanted `log.requests`: at `info`, which is on unless switched off, and not at `debug` */
+export function createRequestLog(log: RequestLogger, isWanted: () => boolean): RequestLog {
+  const levelOf = () => (isWanted() ? 'info' : 'debug');
+  return {
+    writeRun(run, entry) {
+      const level = levelOf();
+      if (log.isLevelEnabled(level)) log[level](describeRun(run, entry), 'request');
+    },
+    writeAnswer(answer) {
+      const level = levelOf();
+      if (!log.isLevelEnabled(level)) return;
+      const { requestId, generationId, receivedAt, isComplete, ...fields } = answer();
+      log[level](
+        {
+          request_id: requestId,
+          generation_id: generationId,
+          ...fields,
+          ...(isComplete ? undefined : { cancelled: true }),
+          duration_ms: round(performance.now() - receivedAt),
+        },
+        'request',
+      );
+    },
+  };
+}
+
+function describeRun(run: ObservedRun, entry: LedgerEntry): object {
+  const now = performance.now();
+  const { origin } = run;
+  const upstreamMs = upstreamMsOf(run, now);
+  return {
+    request_id: origin?.requestId,
+    generation_id: entry.id,
+    ...(origin ? undefined : { made_by_gateway: true }),
+    workspace_id: entry.workspaceId,
+    requested_model: entry.requestedModel.slice(0, 200),
+    model: entry.model,
+    provider: entry.provider,
+    streamed: entry.streamed,
+    outcome: entry.outcome,
+    status: entry.status,
+    error_type: entry.errorType,
+    attempts: run.attempts.length,
+    ...(origin && {
+      duration_ms: round(now - origin.receivedAt),
+      queue_ms: round(origin.handledAt - origin.receivedAt),
+      overhead_ms: round(now - origin.receivedAt - upstreamMs),
+      ...(run.firstOutputAt !== undefined && { first_output_ms: round(run.firstOutputAt - origin.receivedAt) }),
+    }),
+    upstream_ms: round(upstreamMs),
+    input_tokens: entry.inputTokens,
+    cached_tokens: entry.cachedTokens,
+    output_tokens: entry.outputTokens,
+    reasoning_tokens: entry.reasoningTokens,
+    cost_usd: entry.priced ? Number(entry.costNanoUsd) / 1e9 : null,
+    ...(entry.estimated && { estimated: true }),
+    end_user: entry.endUser,
+  };
+}
+
+/** Microseconds are enough. */
+const round = (ms: number): number => Math.round(ms * 1000) / 1000;

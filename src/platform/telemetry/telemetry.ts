@@ -1,0 +1,84 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { Family } from './exposition.ts';
+import { LoopProbe } from './loop-probe.ts';
+import { type MetricSources, Metrics } from './metrics.ts';
+import type { Observe } from './observed.ts';
+import { createRequestLog, type RequestLogger } from './request-log.ts';
+import type { TracingSettings } from './tracing/open-tracing.ts';
+
+export interface TelemetryParts {
+  log: RequestLogger & { warn(fields: object, message: string): void };
+  /** `log.requests`. */
+  logsRequests: () => boolean;
+  sources: Omit<MetricSources, 'loopDelayMs'>;
+  /** Undefined: no traces, and nothing of OpenTelemetry is loaded. */
+  tracing: TracingSettings | undefined;
+}
+
+/** What is needed of a request of the HTTP server. */
+interface Answered {
+  readonly id: string;
+  readonly generationId: string;
+  readonly method: string;
+  readonly receivedAt: number;
+  readonly hasRun: boolean;
+  readonly raw: IncomingMessage;
+}
+
+export interface Telemetry {
+  /** For `PipelineParts`. */
+  observe: Observe;
+  /** For the edge: since when a request waits that is seen now. */
+  receivedAt: () => number;
+  /** For the edge: what is told of each answer of a route. */
+  watchRoute: (method: string, route: string) => (request: Answered, raw: ServerResponse) => void;
+  /** For limiters. @see Metrics.countLimitHit */
+  countLimitHit: (limit: string, scope: string) => void;
+  collect: () => Family[];
+  /** Sends the last spans; bounded. */
+  close: () => Promise<void>;
+}
+
+/** @throws {Error} naming the packages to install, when traces are configured and cannot be made; for the operator */
+export async function openTelemetry({ log, logsRequests, sources, tracing }: TelemetryParts): Promise<Telemetry> {
+  const metrics = new Metrics();
+  const requests = createRequestLog(log, logsRequests);
+  const tracer = tracing && (await openTracer(tracing, log));
+  const probe = new LoopProbe();
+
+  return {
+    observe(run, entry) {
+      metrics.observe(run, entry);
+      requests.writeRun(run, entry);
+      tracer?.observe(run, entry);
+    },
+    receivedAt() {
+      const now = performance.now();
+      return now - probe.behindMs(now);
+    },
+    watchRoute(method, route) {
+      const count = metrics.watchRoute(method, route);
+      return (request, raw) => {
+        const { statusCode: status, writableFinished: isComplete } = raw;
+        count(status, isComplete);
+        if (request.hasRun) return;
+        requests.writeAnswer(() => {
+          const { id: requestId, generationId, receivedAt } = request;
+          return { requestId, generationId, method: request.method, route, status, isComplete, receivedAt };
+        });
+      };
+    },
+    countLimitHit: (limit, scope) => metrics.countLimitHit(limit, scope),
+    collect: () => metrics.collect({ ...sources, loopDelayMs: () => probe.takeLongestMs() }),
+    async close() {
+      probe.close();
+      await tracer?.close();
+    },
+  };
+}
+
+async function openTracer(settings: TracingSettings, log: TelemetryParts['log']) {
+  const { openTracing } = await import('./tracing/open-tracing.ts');
+  return openTracing(settings, (message, error) => log.warn({ err: error }, message));
+}

@@ -1,0 +1,156 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
+import type { ObservedAttempt, ObservedRun } from '../observed.ts';
+import { dispatchOf, endOf, upstreamMsOf } from '../run-times.ts';
+import { providerNames } from './provider-names.ts';
+
+export type Attributes = Record<string, string | number | boolean | string[]>;
+
+export interface SpanDescription {
+  name: string;
+  /** Unix milliseconds, with fractions. */
+  startMs: number;
+  endMs: number;
+  attributes: Attributes;
+  /** `error_type` of what went wrong. Never its message: a provider may have quoted the prompt. */
+  errorType: string | undefined;
+}
+
+/** Keys of `trace` that are put into spans, and characters of a value. */
+const MOST_KEYS = 64;
+const LONGEST_VALUE = 4096;
+
+/**
+ * The spans of a run: the request, and below it one for each try that was sent.
+ *
+ * @param now performance.now() of its end
+ * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
+ */
+export function describeSpans(run: ObservedRun, entry: LedgerEntry, now: number) {
+  return {
+    request: describeRequest(run, entry, now),
+    attempts: run.attempts.flatMap((attempt) => describeAttempt(run, entry, attempt, now) ?? []),
+  };
+}
+
+function describeRequest(run: ObservedRun, entry: LedgerEntry, now: number): SpanDescription {
+  const { origin, request } = run;
+  const receivedAt = origin?.receivedAt ?? now;
+  const { trace = {} } = request;
+  const failed = entry.outcome === 'failed' ? (entry.errorType ?? 'internal') : undefined;
+  return {
+    name: textOf(trace['span_name']) ?? 'POST /api/v1/responses',
+    startMs: unixMs(receivedAt),
+    endMs: unixMs(now),
+    errorType: failed,
+    attributes: {
+      'http.request.method': 'POST',
+      'http.route': '/api/v1/responses',
+      'http.response.status_code': entry.status,
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': entry.requestedModel,
+      ...present({
+        'gen_ai.response.model': entry.model,
+        'gen_ai.conversation.id': request.session_id,
+        'headgate.request_id': origin?.requestId,
+        'headgate.router': entry.router,
+        'trace.name': textOf(trace['trace_name']),
+        'user.id': run.endUser,
+        'session.id': request.session_id,
+        'error.type': failed,
+      }),
+      'headgate.generation_id': entry.id,
+      'headgate.workspace_id': entry.workspaceId,
+      'headgate.outcome': entry.outcome,
+      'headgate.streamed': entry.streamed,
+      'headgate.attempts': run.attempts.length,
+      'headgate.queue_ms': origin ? origin.handledAt - origin.receivedAt : 0,
+      'headgate.overhead_ms': now - receivedAt - upstreamMsOf(run, now),
+      ...describeMetadata(trace),
+    },
+  };
+}
+
+function describeAttempt(
+  run: ObservedRun,
+  entry: LedgerEntry,
+  attempt: ObservedAttempt,
+  now: number,
+): SpanDescription | undefined {
+  const from = dispatchOf(run, attempt);
+  if (from === undefined) return undefined; // refused before it was sent
+  const { endpoint, error } = attempt;
+  const { request } = run;
+  const isLast = attempt === run.attempts.at(-1);
+  return {
+    name: textOf(request.trace?.['generation_name']) ?? `chat ${endpoint.upstreamModel}`,
+    startMs: unixMs(from),
+    endMs: unixMs(endOf(run, attempt, now)),
+    errorType: error?.errorType,
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': providerNames[endpoint.provider.id] ?? endpoint.provider.id,
+      'gen_ai.system': providerNames[endpoint.provider.id] ?? endpoint.provider.id, // its name before 2025
+      'gen_ai.request.model': endpoint.upstreamModel,
+      'headgate.model': endpoint.model,
+      'headgate.provider': endpoint.provider.name,
+      'http.response.status_code': attempt.status,
+      ...present({
+        'gen_ai.request.max_tokens': request.max_output_tokens,
+        'gen_ai.request.temperature': request.temperature,
+        'gen_ai.request.top_p': request.top_p,
+        'gen_ai.conversation.id': request.session_id,
+        'user.id': run.endUser,
+        'session.id': request.session_id,
+        'error.type': error?.errorType,
+      }),
+      ...(isLast && describeUsage(run, entry, from)), // once: what adds up usage must not count it twice
+    },
+  };
+}
+
+function describeUsage(run: ObservedRun, entry: LedgerEntry, dispatchedAt: number): Attributes {
+  return {
+    'gen_ai.response.id': run.responseId,
+    'gen_ai.usage.input_tokens': entry.inputTokens,
+    'gen_ai.usage.output_tokens': entry.outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': entry.cachedTokens,
+    'gen_ai.usage.cache_creation.input_tokens': entry.cacheWriteTokens,
+    'gen_ai.usage.reasoning.output_tokens': entry.reasoningTokens,
+    ...(run.finish && { 'gen_ai.response.finish_reasons': [run.finish.reason] }),
+    ...(run.selected && { 'gen_ai.response.model': run.upstreamModel ?? run.selected.upstreamModel }),
+    ...(entry.priced && { 'headgate.cost_usd': Number(entry.costNanoUsd) / 1e9 }),
+    ...(entry.estimated && { 'headgate.estimated': true }),
+    ...(entry.streamed &&
+      run.firstOutputAt !== undefined && {
+        'gen_ai.response.time_to_first_chunk': (run.firstOutputAt - dispatchedAt) / 1000,
+      }),
+  };
+}
+
+/** Keys of `trace` with a meaning of their own. The ids are kept besides, since they may have been texts. */
+const named: ReadonlySet<string> = new Set(['trace_name', 'span_name', 'generation_name']);
+
+function describeMetadata(trace: Record<string, unknown>): Attributes {
+  const attributes: Attributes = {};
+  for (const [key, value] of Object.entries(trace).slice(0, MOST_KEYS)) {
+    if (named.has(key) || value === null || value === undefined) continue;
+    const isPlain = typeof value === 'number' || typeof value === 'boolean';
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    attributes[`trace.metadata.${key.slice(0, 256)}`] = isPlain ? value : text.slice(0, LONGEST_VALUE);
+  }
+  return attributes;
+}
+
+function present(given: Record<string, string | number | null | undefined>): Attributes {
+  const attributes: Attributes = {};
+  for (const [key, value] of Object.entries(given)) {
+    if (value !== null && value !== undefined && value !== '') attributes[key] = value;
+  }
+  return attributes;
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value.slice(0, 256) : undefined;
+
+const unixMs = (at: number): number => performance.timeOrigin + at;

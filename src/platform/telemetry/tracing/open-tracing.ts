@@ -1,0 +1,185 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import { pathToFileURL } from 'node:url';
+import type { Context, Tracer } from '@opentelemetry/api';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
+import type { Observe, ObservedRun } from '../observed.ts';
+import { describeSpans, type SpanDescription } from './describe-spans.ts';
+import { isTraced, readTraceParent, type TraceParent } from './trace-parent.ts';
+
+export interface TracingSettings {
+  /** URL; `/v1/traces` is added unless it stands there. */
+  endpoint: string;
+  headers: Readonly<Record<string, string>>;
+  /** 0 to 1. */
+  sampling: number;
+  serviceName: string;
+  version: string;
+}
+
+export interface Tracing {
+  observe: Observe;
+  /** Sends what is left, for as long as one batch may take. */
+  close(): Promise<void>;
+}
+
+const packages = [
+  '@opentelemetry/api',
+  '@opentelemetry/sdk-trace',
+  '@opentelemetry/resources',
+  '@opentelemetry/exporter-trace-otlp-http',
+] as const;
+
+/** Spans in memory at which further ones are dropped. About 10 MB. */
+const MOST_SPANS = 4096;
+const EXPORT_MS = 5000;
+const GATHER_MS = 1000;
+/** Failures are told once in this time. */
+const TELL_EVERY_MS = 60_000;
+
+/**
+ * Loads OpenTelemetry, and makes spans of runs that are over. They are made after the answer has been handed on, wait in
+ * a queue that drops what is too much, and are sent in batches; a collector that is slow or gone costs nothing but spans.
+ *
+ * @param locate gives the URL of a package, or throws
+ * @throws {Error} naming the packages to install, for the operator
+ */
+export async function openTracing(
+  settings: TracingSettings,
+  onTrouble: (message: string, error: unknown) => void,
+  locate: (name: string) => string = locateInstalled,
+): Promise<Tracing> {
+  const { api, sdk, resources, otlp } = await loadPackages(locate);
+  const tell = tellSeldom(onTrouble);
+  const url = /\/v1\/traces\/?$/.test(settings.endpoint)
+    ? settings.endpoint
+    : `${settings.endpoint.replace(/\/$/, '')}/v1/traces`;
+  const exporter = new otlp.OTLPTraceExporter({
+    url,
+    headers: { ...settings.headers },
+    timeoutMillis: EXPORT_MS,
+    concurrencyLimit: 4,
+  });
+  const ids = new sdk.RandomIdGenerator();
+  let wantedTraceId: string | undefined;
+  const provider = new sdk.TracerProvider({
+    resource: resources.resourceFromAttributes({
+      'service.name': settings.serviceName,
+      'service.version': settings.version,
+    }),
+    sampler: new sdk.AlwaysOnSampler(), // decided before, and whatever OTEL_TRACES_SAMPLER says
+    idGenerator: {
+      generateTraceId: () => wantedTraceId ?? ids.generateTraceId(),
+      generateSpanId: () => ids.generateSpanId(),
+    },
+    spanProcessors: [
+      new sdk.BatchSpanProcessor({
+        exporter: watched(exporter, tell),
+        maxQueueSize: MOST_SPANS,
+        scheduledDelayMillis: GATHER_MS,
+        exportTimeoutMillis: EXPORT_MS + 1000,
+      }),
+    ],
+  });
+  const tracer = provider.getTracer('headgate', settings.version);
+
+  function write(run: ObservedRun, entry: LedgerEntry, parent: TraceParent, now: number): void {
+    const { request, attempts } = describeSpans(run, entry, now);
+    const { traceId, spanId } = parent;
+    const above =
+      traceId !== undefined && spanId !== undefined
+        ? api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: 1, isRemote: true })
+        : api.ROOT_CONTEXT;
+    wantedTraceId = traceId;
+    const span = start(tracer, request, api.SpanKind.SERVER, above);
+    wantedTraceId = undefined;
+    const within = api.trace.setSpan(api.ROOT_CONTEXT, span);
+    for (const attempt of attempts) start(tracer, attempt, api.SpanKind.CLIENT, within).end(attempt.endMs);
+    span.end(request.endMs);
+  }
+
+  function start(
+    from: Tracer,
+    { name, startMs, attributes, errorType }: SpanDescription,
+    kind: number,
+    above: Context,
+  ) {
+    const span = from.startSpan(name, { kind, startTime: startMs, attributes }, above);
+    if (errorType !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR });
+    return span;
+  }
+
+  return {
+    observe(run, entry) {
+      const { origin, request } = run;
+      if (!origin) return; // the gateway itself asked
+      const parent = readTraceParent(origin.traceparent, request.trace);
+      if (!isTraced(settings.sampling, request.session_id, parent)) return;
+      const now = performance.now();
+      setImmediate(() => {
+        try {
+          write(run, entry, parent, now);
+        } catch (error) {
+          tell('A span was not made.', error);
+        }
+      });
+    },
+    async close() {
+      await new Promise((resolve) => setImmediate(resolve)); // those that are being made
+      await provider.shutdown();
+    },
+  };
+}
+
+/** Failures end here: the SDK would tell them to a handler that all programs of this process share. */
+function watched(exporter: SpanExporter, tell: (message: string, error: unknown) => void): SpanExporter {
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.code !== 0) tell(`${spans.length} spans were not taken by telemetry.otlp_endpoint.`, result.error);
+        done({ code: 0 });
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
+}
+
+function tellSeldom(onTrouble: (message: string, error: unknown) => void) {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return (message: string, error: unknown): void => {
+    const now = performance.now();
+    if (now - toldAt < TELL_EVERY_MS) return;
+    toldAt = now;
+    onTrouble(message, error);
+  };
+}
+
+/** From where Headgate is installed, or from where the operator works. */
+async function loadPackages(locate: (name: string) => string) {
+  try {
+    const [api, sdk, resources, otlp] = await Promise.all(packages.map((name) => import(locate(name))));
+    return {
+      api: api as typeof import('@opentelemetry/api'),
+      sdk: sdk as typeof import('@opentelemetry/sdk-trace'),
+      resources: resources as typeof import('@opentelemetry/resources'),
+      otlp: otlp as typeof import('@opentelemetry/exporter-trace-otlp-http'),
+    };
+  } catch (cause) {
+    const message = `telemetry.otlp_endpoint needs packages that are not installed. Run: npm install ${packages.join(' ')}`;
+    throw new Error(message, { cause });
+  }
+}
+
+function locateInstalled(name: string): string {
+  for (const place of [import.meta.filename, join(process.cwd(), 'package.json')]) {
+    try {
+      return pathToFileURL(createRequire(place).resolve(name)).href;
+    } catch {
+      // not here
+    }
+  }
+  throw new Error(`${name} is not installed.`);
+}

@@ -1,0 +1,11 @@
+/**
+ * Ids of the built-in providers that the GenAI conventions name otherwise; the rest go by their id.
+ *
+ * @see https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/#gen-ai-provider-name
+ */
+export const providerNames: Readonly<Record<string, string>> = {
+  google: 'gcp.gemini',
+  xai: 'x_ai',
+  mistral: 'mistral_ai',
+  azure: 'azure.ai.openai',
+};

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startOfDay } from '../../src/metering/windows.ts';
+import { type TestGateway, testGateway } from '../../src/testing/index.ts';
+import { book, expectIssues, type Json, main, manage, other } from './manage.ts';
+
+let gateway: TestGateway;
+const ask = manage(() => gateway);
+const keyHash = 'c'.repeat(64);
+const dayMs = 86_400_000;
+const today = startOfDay(Date.now());
+const dateOf = (daysAgo: number) => new Date(today - daysAgo * dayMs).toISOString().slice(0, 10);
+/** The first moment of the day so many days ago. */
+const ago = (days: number) => today - days * dayMs;
+
+beforeAll(async () => {
+  gateway = await testGateway();
+  await book(
+    gateway,
+    { createdAtMs: ago(31) + dayMs - 1 }, // too old
+    { createdAtMs: ago(30), model: 'acme/old' },
+    { createdAtMs: ago(2), keyHash },
+    { createdAtMs: ago(2) + 5, workspaceId: other, memberId: 'ben', costNanoUsd: 5n },
+    { createdAtMs: ago(2) + 6, provider: 'Bolt', priced: false, costNanoUsd: 0n },
+    { createdAtMs: ago(1), outcome: 'cancelled', status: 499 },
+    { createdAtMs: ago(1) + dayMs - 1 },
+    { createdAtMs: ago(1), model: null, provider: null, outcome: 'failed', status: 400 }, // nobody answered
+    { createdAtMs: today }, // not over yet
+  );
+});
+afterAll(() => gateway.close());
+
+const list = async (query = ''): Promise<Json[]> => (await ask('GET', `/activity${query}`)).body.data;
+const brief = (rows: Json[]) => rows.map((row) => [row.date, row.model, row.provider_name, row.requests]);
+
+describe('GET /activity', () => {
+  it('sums the last 30 completed days by day, model and provider, the newest first', async () => {
+    const answer = await ask('GET', '/activity');
+    expect(answer.status).toBe(200);
+    expect(brief(answer.body.data)).toEqual([
+      [dateOf(1), 'acme/small', 'Acme', 2],
+      [dateOf(2), 'acme/small', 'Acme', 2],
+      [dateOf(2), 'acme/small', 'Bolt', 1],
+      [dateOf(30), 'acme/old', 'Acme', 1],
+    ]);
+    expect(answer.body.data[1]).toEqual({
+      date: dateOf(2),
+      model: 'acme/small',
+      model_permaslug: 'acme/small',
+      endpoint_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      provider_name: 'Acme',
+      usage: 0.00001235,
+      byok_usage_inference: 0,
+      requests: 2,
+      prompt_tokens: 24,
+      completion_tokens: 18,
+      reasoning_tokens: 8,
+    });
+    const ids = answer.body.data.map((row: Json) => row.endpoint_id);
+    expect([ids[0] === ids[1], ids[1] === ids[2]]).toEqual([true, false]);
+  });
+
+  it('tells of one day, key, member or workspace', async () => {
+    expect(brief(await list(`?date=${dateOf(30)}`))).toEqual([[dateOf(30), 'acme/old', 'Acme', 1]]);
+    expect(brief(await list(`?api_key_hash=${keyHash}`))).toEqual([[dateOf(2), 'acme/small', 'Acme', 1]]);
+    expect(brief(await list('?user_id=ben'))).toEqual([[dateOf(2), 'acme/small', 'Acme', 1]]);
+    expect(brief(await list(`?workspace_id=${other}`))).toEqual([[dateOf(2), 'acme/small', 'Acme', 1]]);
+    expect(await list(`?workspace_id=${other}&date=${dateOf(1)}`)).toEqual([]);
+    expect(await list('?user_id=nobody%00')).toEqual([]);
+  });
+
+  it('groups by workspace when asked to', async () => {
+    const rows = await list(`?group_by=workspace&date=${dateOf(2)}`);
+    expect(rows.map((row) => [row.workspace_id, row.provider_name, row.requests, row.usage])).toEqual([
+      [main, 'Acme', 1, 0.000012345],
+      [other, 'Acme', 1, 0.000000005],
+      [main, 'Bolt', 1, 0],
+    ]);
+  });
+
+  it.each([
+    [
+      `date=${dateOf(0)}`,
+      { date: `"${dateOf(0)}" is not one of the last 30 days (UTC) that are over: ${dateOf(30)} to` },
+    ],
+    [`date=${dateOf(31)}`, { date: 'is not one of the last 30 days' }],
+    ['date=yesterday', { date: '"yesterday" is not one of' }],
+    ['date=2026-02-30', { date: '"2026-02-30" is not one of' }],
+    ['api_key_hash=ABC', { api_key_hash: '"ABC" is not the hash of a key: 64 lower-case hex digits' }],
+    ['group_by=model', { group_by: '"model" is not one of workspace' }],
+    ['date=x&api_key_hash=y&group_by=z', { date: '"x"', api_key_hash: '"y"', group_by: '"z"' }],
+  ])('refuses ?%s', async (query, issues) => {
+    expectIssues(await ask('GET', `/activity?${query}`), issues);
+  });
+});
+
+describe('GET /credits', () => {
+  it('tells what all workspaces have spent ever; there are no credits', async () => {
+    const answer = await ask('GET', '/credits');
+    // Seven entries at the usual price, one of five nano-dollars.
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      { data: { total_credits: 0, total_usage: (7 * 12_345 + 5) / 1e9 } },
+    ]);
+  });
+});

@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { json } from '../../src/testing/answers.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type TestGateway, testGateway, testKeys } from '../../src/testing/test-gateway.ts';
+import { wholeBody } from './lab.ts';
+
+let gateway: TestGateway;
+let upstream: ScriptedUpstream;
+beforeEach(async () => {
+  upstream = await startUpstream();
+  upstream.always(answer());
+  gateway = await testGateway({
+    catalog: { builtin: false },
+    providers: [
+      {
+        id: 'acme',
+        wire: 'openai-chat',
+        base_url: upstream.url,
+        models: [
+          { model: 'acme/m', pricing: { prompt: 0, completion: 0.001 } },
+          { model: 'acme/free', pricing: { prompt: 0, completion: 0 } },
+        ],
+      },
+    ],
+  });
+});
+afterEach(() => Promise.all([gateway.close(), upstream.close()]));
+
+/** Ten tokens of output: a cent. */
+const answer = () =>
+  json({
+    ...wholeBody('openai-chat', 'Hello there.'),
+    usage: { prompt_tokens: 5, completion_tokens: 10, total_tokens: 15 },
+  });
+
+interface Made {
+  key: string;
+  data: { hash: string; limit_remaining: number | null };
+}
+
+const manage = (method: string, path: string, body?: object) =>
+  fetch(`${gateway.baseUrl}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${testKeys.managementKey}`, 'content-type': 'application/json' },
+    ...(body ? { body: JSON.stringify(body) } : undefined),
+  });
+
+async function makeKey(limit: number | null, more: object = {}): Promise<Made> {
+  const workspaceId = '00000000-0000-4000-8000-0000000000a1';
+  const response = await manage('POST', '/keys', { name: 'limited', limit, workspace_id: workspaceId, ...more });
+  expect(response.status).toBe(201);
+  return (await response.json()) as Made;
+}
+
+const ask = (key: string, more: object = {}) =>
+  gateway.post('/responses', { model: 'acme/m', input: 'Hello', max_output_tokens: 10, ...more }, { key });
+
+describe('the limit of a key', () => {
+  it('lets through what fits, then says 402 with the limit, and other keys go on', async () => {
+    const { key } = await makeKey(0.02);
+    expect((await ask(key)).status).toBe(200);
+    expect((await ask(key)).status).toBe(200);
+    const refused = await ask(key, { stream: true });
+    expect(refused.status).toBe(402);
+    const { error, ...rest } = (await refused.json()) as { error: { message: string; metadata: object } };
+    expect(error.message).toMatch(/^The key limited may spend 0\.02 USD in all and has spent 0\.02 USD/);
+    expect(error.metadata).toMatchObject({ error_type: 'payment_required', limit_source: 'router_key_limit' });
+    expect(rest).toEqual({});
+    expect((await ask(testKeys.key)).status).toBe(200);
+    expect((await ask(key, { model: 'acme/free' })).status).toBe(402); // also for what costs nothing
+  });
+
+  it('says when its window begins anew', async () => {
+    const { key } = await makeKey(0.01, { limit_reset: 'monthly' });
+    await ask(key);
+    const { error } = (await (await ask(key)).json()) as { error: { message: string } };
+    expect(error.message).toMatch(/0\.01 USD a month .* It begins anew on \d{4}-\d{2}-01T00:00:00\.000Z\./);
+  });
+
+  it('counts what is under way: of two hundred at once no more get through than fit', async () => {
+    const { key } = await makeKey(0.1);
+    upstream.always(async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return answer();
+    });
+    const statuses = await Promise.all(Array.from({ length: 200 }, async () => (await ask(key)).status));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 402)).toHaveLength(190);
+    expect(upstream.requests).toHaveLength(10);
+  });
+
+  it('gives back what was held for a request that failed', async () => {
+    const { key } = await makeKey(0.01);
+    upstream.respond(json({ error: { message: 'No.' } }, { status: 500 }));
+    expect((await ask(key)).status).toBe(502);
+    expect((await ask(key)).status).toBe(200);
+  });
+
+  it('is told apart from a request that is too large for what is left', async () => {
+    const { key } = await makeKey(0.02);
+    const refused = await ask(key, { max_output_tokens: 1000 });
+    expect(refused.status).toBe(402);
+    const { error } = (await refused.json()) as { error: { metadata: object } };
+    expect(error.metadata).toMatchObject({
+      limit_source: 'router_in_flight_budget',
+      reason: 'in_flight_budget_exhausted',
+    });
+    expect((await ask(key)).status).toBe(200);
+  });
+
+  it('that is raised lets through at once', async () => {
+    const { key, data } = await makeKey(0.01);
+    await ask(key);
+    expect((await ask(key)).status).toBe(402);
+    expect((await manage('PATCH', `/keys/${data.hash}`, { limit: 1 })).status).toBe(200);
+    expect((await ask(key)).status).toBe(200);
+  });
+});
+
+describe('the budget of a workspace', () => {
+  const path = '/workspaces/00000000-0000-4000-8000-0000000000a1/budgets/daily';
+
+  it('holds for all of its keys with 403, and counts what was spent before it was set', async () => {
+    await ask(testKeys.key);
+    expect((await manage('PUT', path, { limit_usd: 0.015 })).status).toBe(200);
+    const { key } = await makeKey(null);
+    const refused = await ask(key);
+    expect(refused.status).toBe(403);
+    const { error } = (await refused.json()) as { error: { message: string } };
+    expect(error.message).toMatch(/^The workspace main may spend 0\.015 USD a day and has spent 0\.01 USD/);
+    expect((await manage('DELETE', path)).status).toBe(200);
+    expect((await ask(key)).status).toBe(200);
+  });
+});
+
+it('sums are those of the ledger after a restart', async () => {
+  const { key } = await makeKey(0.02);
+  await ask(key);
+  const { dataDir } = gateway;
+  await gateway.close({ keepData: true });
+  gateway = await testGateway(
+    {
+      catalog: { builtin: false },
+      providers: [
+        {
+          id: 'acme',
+          wire: 'openai-chat',
+          base_url: upstream.url,
+          models: [{ model: 'acme/m', pricing: { prompt: 0, completion: 0.001 } }],
+        },
+      ],
+    },
+    dataDir,
+  );
+  expect((await ask(key)).status).toBe(200);
+  expect((await ask(key)).status).toBe(402);
+});

@@ -1,0 +1,69 @@
+import { afterEach, expect, it } from 'vitest';
+import { type TestGateway, testGateway, testKeys } from '../../src/testing/test-gateway.ts';
+
+let gateway: TestGateway;
+afterEach(() => gateway.close());
+
+const body = { model: 'simulator/echo', input: 'Hello' };
+
+it('a key that asks too often is answered 429 with the limit, streamed or not, and other keys are not', async () => {
+  gateway = await testGateway({ limits: { requests_per_minute: 2 } });
+  for (let count = 0; count < 2; count++) {
+    const response = await gateway.post('/responses', body);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-ratelimit-limit')).toBeNull(); // a success says nothing of limits
+  }
+  for (const stream of [false, true]) {
+    const response = await gateway.post(
+      '/responses',
+      { ...body, stream },
+      { headers: { 'x-router-metadata': 'enabled' } },
+    );
+    expect(response.status).toBe(429);
+    expect(response.headers.get('x-ratelimit-limit')).toBe('2');
+    expect(response.headers.get('x-ratelimit-remaining')).toBe('0');
+    expect(Number(response.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now());
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    const answer = (await response.json()) as { error: { metadata: object }; router_metadata?: object };
+    expect(answer.error).toMatchObject({
+      code: 429,
+      message: expect.stringContaining('2 requests a minute (limits.requests_per_minute)'),
+      metadata: { error_type: 'rate_limit_exceeded', headers: { 'X-RateLimit-Limit': '2' } },
+    });
+    expect(answer).not.toHaveProperty('router_metadata');
+  }
+  expect((await gateway.post('/responses', body, { key: testKeys.organizationKey })).status).toBe(200);
+});
+
+it('a body that is refused does not count', async () => {
+  gateway = await testGateway({ limits: { requests_per_minute: 1 } });
+  for (let count = 0; count < 3; count++) expect((await gateway.post('/responses', { model: 7 })).status).toBe(400);
+  expect((await gateway.post('/responses', body)).status).toBe(200);
+});
+
+it('tokens are counted by what was used', async () => {
+  gateway = await testGateway({ limits: { models: [{ model: 'simulator/*', tokens_per_minute: 3 }] } });
+  expect((await gateway.post('/responses', body)).status).toBe(200);
+  expect((await gateway.post('/responses', body)).status).toBe(429);
+});
+
+it('open streams are counted, and are free again when the client leaves', async () => {
+  gateway = await testGateway({ limits: { workspace: { concurrent_streams: 1 } } });
+  const client = new AbortController();
+  const slow = { model: 'simulator/echo', input: '[[slow 200]] one two three four five six seven eight', stream: true };
+  const first = await gateway.post('/responses', slow, { signal: client.signal });
+  expect(first.status).toBe(200); // its headers come with its first words
+  const refused = await gateway.post('/responses', { ...body, stream: true });
+  expect(refused.status).toBe(429);
+  expect((await gateway.post('/responses', body)).status).toBe(200); // one that is no stream
+  client.abort();
+  await expect.poll(async () => (await gateway.post('/responses', { ...body, stream: true })).status).toBe(200);
+});
+
+it('a limit that is taken away at a reload is gone', async () => {
+  gateway = await testGateway({ limits: { requests_per_minute: 1 } });
+  await gateway.post('/responses', body);
+  expect((await gateway.post('/responses', body)).status).toBe(429);
+  await gateway.reload({});
+  expect((await gateway.post('/responses', body)).status).toBe(200);
+});

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { Compile } from 'typebox/schema';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type TestGateway, testGateway } from '../../src/testing/index.ts';
+import { book, manage } from '../api/manage.ts';
+
+const file = new URL('management.schema.json', import.meta.url);
+const { $defs } = JSON.parse(readFileSync(file, 'utf8')) as { $defs: Record<string, object> };
+
+let gateway: TestGateway;
+const ask = manage(() => gateway);
+beforeAll(async () => {
+  gateway = await testGateway();
+  await book(gateway, { createdAtMs: Date.now() - 86_400_000 });
+  await ask('PATCH', '/workspaces/main', { description: 'x', io_logging_api_key_ids: [1] });
+  await ask('PUT', '/workspaces/main/budgets/daily', { limit_usd: 5 });
+  for (const body of [{}, { limit: 5, creator_user_id: 'ada', external: { user: 'u' } }]) {
+    await ask('POST', '/keys', { name: 'k', expires_at: '2101-01-01T00:00:00Z', ...body });
+  }
+});
+afterAll(() => gateway.close());
+
+it.each([
+  ['CurrentKeyResponse', 'GET', '/key'],
+  ['KeyListResponse', 'GET', '/keys'],
+  ['CreateKeyResponse', 'POST', '/keys', { name: 'k', limit: 5, limit_reset: 'daily' }],
+  ['KeyResponse', 'PATCH', '/keys/$key', { name: 'new' }],
+  ['DeletedResponse', 'DELETE', '/keys/$key'],
+  ['WorkspaceListResponse', 'GET', '/workspaces'],
+  ['WorkspaceResponse', 'POST', '/workspaces', { name: 'New', slug: 'new' }],
+  ['DeletedResponse', 'DELETE', '/workspaces/new'],
+  ['WorkspaceBudgetResponse', 'PUT', '/workspaces/main/budgets/lifetime', { limit_usd: 50 }],
+  ['WorkspaceBudgetListResponse', 'GET', '/workspaces/main/budgets'],
+  ['DeletedResponse', 'DELETE', '/workspaces/main/budgets/daily'],
+  ['WorkspaceMembersAddedResponse', 'POST', '/workspaces/other/members/add', { user_ids: ['ada', 'ben'] }],
+  ['WorkspaceMembersRemovedResponse', 'POST', '/workspaces/other/members/remove', { user_ids: ['ben'] }],
+  ['CreditsResponse', 'GET', '/credits'],
+  ['ActivityResponse', 'GET', '/activity?group_by=workspace'],
+])('%s is what %s %s answers', async (shape, method, path, body?: object) => {
+  const [key] = (await ask('GET', '/keys')).body.data;
+  const answer = await ask(method, path.replace('$key', key.hash), body);
+  expect([200, 201]).toContain(answer.status);
+  const check = Compile({ $defs, $ref: `#/$defs/${shape}` } as object);
+  expect(check.Check(answer.body), JSON.stringify(check.Errors(answer.body))).toBe(true);
+});

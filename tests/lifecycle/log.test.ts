@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  bytes,
+  htmlPage,
+  json,
+  resetAfter,
+  resetBeforeHeaders,
+  type Script,
+  type ScriptedUpstream,
+  sse,
+  stallBeforeHeaders,
+  startUpstream,
+} from '../../src/testing/index.ts';
+import { bootstrap, cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
+
+const secrets = {
+  prompt: 'PROMPT-what-the-client-asked',
+  answer: 'ANSWER-what-the-model-said',
+  user: 'USER-ada@example.com',
+  providerKey: 'sk-PROVIDER-key-1234567890',
+  otherKey: 'sk-PROVIDER-other-1234567890',
+  header: 'Bearer HEADER-token-1234567890',
+  masterKey: 'MASTER-key-1234567890',
+  collector: 'COLLECTOR-key-1234567890',
+  wrongKey: 'WRONG-key-of-a-client-123',
+  bootstrapKey: 'BOOTSTRAP-key-1234567890',
+};
+
+let upstream: ScriptedUpstream;
+let gateway: GatewayProcess;
+beforeEach(async () => {
+  upstream = await startUpstream();
+});
+afterEach(async () => {
+  await cleanUp();
+  await upstream.close();
+});
+
+const start = async (log: object, more: object = {}): Promise<void> => {
+  const provider = {
+    wire: 'openai-chat',
+    base_url: upstream.url,
+    api_key: [secrets.providerKey, secrets.otherKey],
+    headers: { 'x-extra': secrets.header },
+    timeouts: { first_byte_ms: 200, idle_ms: 200 },
+  };
+  gateway = await startGateway({
+    config: {
+      log,
+      secrets: { master_key: secrets.masterKey },
+      ...more,
+      providers: [
+        { id: 'simulator', wire: 'simulator', models: [{ model: 'simulator/*' }] },
+        { id: 'chat', ...provider, models: [{ model: 'chat/m' }] },
+        { id: 'responses', ...provider, wire: 'openai-responses', models: [{ model: 'responses/m' }] },
+        { id: 'anthropic', ...provider, wire: 'anthropic-messages', models: [{ model: 'anthropic/m' }] },
+        { id: 'gemini', ...provider, wire: 'gemini', models: [{ model: 'gemini/m' }] },
+      ],
+      bootstrap: {
+        ...bootstrap,
+        keys: [...bootstrap.keys, { key: secrets.bootstrapKey, name: 'b', workspace: 'main', member: 'ada' }],
+      },
+    },
+    env: { HEADGATE_LOG_LEVEL: '' },
+  });
+};
+
+const everything = Object.values(secrets).join(' ');
+/** A provider that repeats all that it was sent, and more. */
+const echo = (status: number, wrap: (text: string) => unknown): Script => {
+  return ({ text, headers }) => json(wrap(`${everything} ${text} ${JSON.stringify(headers)}`), { status });
+};
+
+const troubles: Script[] = [
+  ...[400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 529].flatMap((status) => [
+    echo(status, (message) => ({ error: { message, code: message, type: message, param: message } })),
+    echo(status, (detail) => ({ error: { message: 'It failed.', detail } })), // not in what a client is shown
+    echo(status, (text) => [text]),
+  ]),
+  htmlPage(502),
+  bytes(`{"choices": [${everything}`, { headers: { 'content-type': 'application/json' } }),
+  bytes(everything, { headers: { 'content-type': 'text/event-stream' } }),
+  json({ choices: everything, output: everything, content: everything, candidates: everything }),
+  json({ error: { message: everything } }),
+  sse([{ error: { message: everything, code: everything } }]),
+  sse(
+    `data: ${everything}\n\ndata: {"choices":[{"delta":{"content":"${secrets.answer}"}}]}\n\ndata: {"${everything}\n\n`,
+  ),
+  resetAfter(60, sse([{ choices: [{ delta: { content: everything } }] }])),
+  resetBeforeHeaders(),
+  stallBeforeHeaders(),
+];
+
+const read = (): Record<string, unknown>[] =>
+  gateway.running.stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+
+it('the log never holds a key, a prompt, an answer or an end user, whatever fails, at the level trace', async () => {
+  const telemetry = { otlp_endpoint: 'http://127.0.0.1:9', headers: { 'x-key': secrets.collector } };
+  await start({ level: 'trace', requests: true }, { telemetry });
+  const body = { input: secrets.prompt, user: secrets.user, session_id: secrets.user, metadata: { a: secrets.user } };
+  for (const wire of ['chat', 'responses', 'anthropic', 'gemini']) {
+    for (const trouble of troubles) {
+      upstream.always(trouble);
+      const ask = async (stream: boolean) => (await gateway.post({ model: `${wire}/m`, ...body, stream })).text();
+      await Promise.all([ask(false), ask(true)]);
+    }
+  }
+  await gateway.post({ model: 'nobody/knows', ...body });
+  await gateway.post({ model: 'chat/m', input: secrets.prompt, nonsense: secrets.user });
+  await gateway.post(body, secrets.wrongKey);
+  await gateway.get(`/api/v1/${secrets.wrongKey}`, secrets.bootstrapKey);
+  await gateway.get(`/api/v1/generation?id=${secrets.wrongKey}`);
+  await gateway.end();
+
+  const { stderr, stdout } = gateway.running;
+  const text = stderr + stdout;
+  expect(read().length).toBeGreaterThan(troubles.length * 8);
+  for (const [name, secret] of Object.entries(secrets)) {
+    const at = text.indexOf(secret.replace('Bearer ', ''));
+    expect(at === -1 ? '' : text.slice(Math.max(0, at - 300), at + 100), name).toBe('');
+  }
+}, 120_000);
+
+describe('a finished request', () => {
+  const ask = async () => {
+    const body = { input: 'hi', user: 'ada', stream: true };
+    const response = await gateway.post(body);
+    await response.text();
+    await gateway.get('/api/v1/models');
+    await gateway.end();
+    return response.headers;
+  };
+
+  it('is a line with its ids, times, tokens and cost, when log.requests says so', async () => {
+    await start({ requests: true });
+    const headers = await ask();
+    const lines = read().filter(({ msg }) => msg === 'request');
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatchObject({
+      level: 30,
+      request_id: headers.get('x-request-id'),
+      generation_id: headers.get('x-generation-id'),
+      requested_model: 'simulator/echo',
+      model: 'simulator/echo',
+      provider: 'simulator',
+      streamed: true,
+      outcome: 'completed',
+      status: 200,
+      attempts: 1,
+      duration_ms: expect.any(Number),
+      queue_ms: expect.any(Number),
+      overhead_ms: expect.any(Number),
+      first_output_ms: expect.any(Number),
+      upstream_ms: expect.any(Number),
+      input_tokens: expect.any(Number),
+      output_tokens: expect.any(Number),
+      end_user: expect.stringMatching(/^\w{16,}$/),
+    });
+    expect(lines[1]).toMatchObject({ method: 'GET', route: '/api/v1/models', status: 200 });
+  });
+
+  it('is written at debug otherwise', async () => {
+    await start({ level: 'debug' });
+    await ask();
+    expect(read().filter(({ msg, level }) => msg === 'request' && level === 20)).toHaveLength(2);
+  });
+
+  it('is no line at the level info', async () => {
+    await start({ level: 'info' });
+    await ask();
+    expect(read().filter(({ msg }) => msg === 'request')).toHaveLength(0);
+  });
+});
