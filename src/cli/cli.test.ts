@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createKeyText, hashKey } from '../access/key-text.ts';
 import { loadConfig } from '../config/load.ts';
+import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import { runCli } from './program.ts';
 
 const entry = fileURLToPath(new URL('../cli.ts', import.meta.url));
@@ -204,6 +205,19 @@ describe('headgate keys', () => {
     expect(await call(['keys', 'disable', one.hash])).toMatchObject({ code: 0 });
     expect((await call(['keys', 'disable', 'two'])).stderr).toContain('could be one of several keys; give the hash: ');
     expect((await call(['keys', 'disable', 'three'])).stderr).toContain('No key has the hash, prefix or name "three"');
+  });
+
+  it('writes what it does to keys into the audit log, once, with nobody’s key', async () => {
+    const text = (await call(['keys', 'create', '--name', 'app'])).stdout.trim();
+    for (let times = 0; times < 2; times++) await call(['keys', 'disable', 'app']);
+    const storage = await openSqliteStorage(join(cwd, 'data', 'headgate.db'));
+    const { rows } = await storage.management.listAudit({ offset: 0, limit: 9 });
+    await storage.close();
+    expect(rows).toMatchObject([
+      { action: 'key.update', actorKeyHash: null, changes: { disabled: { before: false, after: true } } },
+      { action: 'key.create', actorKeyHash: null, objectId: hashKey(text) },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain(text);
   });
 
   it('warns when the configuration would bring a disabled key back', async () => {

@@ -71,7 +71,7 @@ describe('headgate explain', () => {
     });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^404 {2}No allowed providers are available for the selected model\./);
-    expect(stdout).toMatch(/cheap +max_price +asks 0\.000001 USD a token of input/);
+    expect(stdout).toMatch(/cheap +max_price +asks 1 USD per million tokens of input/);
   });
 
   it('tells what a router chose', async () => {

@@ -114,6 +114,9 @@ function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<str
   ]);
   const head = ['  #', 'model', 'endpoint', 'USD per million in / out', 'drawn'];
   stdout.write(`\n${alignColumns([head, ...rows])}`);
+  if ([...shares.values()].some((share) => share < 100)) {
+    stdout.write('\nThe order is one draw; every request draws anew.\n');
+  }
   printExcluded(terminal, plan);
 }
 

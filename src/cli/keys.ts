@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { DEFAULT_MEMBER, DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { createKeyText, hashKey, labelKey } from '../access/key-text.ts';
+import { happeningOf, writeSettings } from '../api/keys/write-key.ts';
+import { listChanges } from '../api/management/store.ts';
 import type { Config } from '../config/schema.ts';
-import { type AccessStore, defaultKeySettings, type KeyRecord } from '../platform/storage/storage.ts';
+import { type AccessStore, type Change, defaultKeySettings, type KeyRecord } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
 
@@ -31,7 +33,7 @@ export async function createKey(
   const expiresAtMs = options.expires === undefined ? null : readExpiry(options.expires, Date.now());
   const text = createKeyText(kind === 'management' ? 'management' : 'inference');
 
-  const key = await withStore(config, async ({ access }): Promise<KeyRecord> => {
+  const key = await withStore({ config, stderr }, async ({ access, management }): Promise<KeyRecord> => {
     const workspaceId = await settleWorkspace(access, options.workspace);
     const memberId = kind === 'member' ? (options.member ?? DEFAULT_MEMBER) : null;
     if (memberId !== null) await admitMember(access, memberId, workspaceId);
@@ -48,7 +50,10 @@ export async function createKey(
       expiresAtMs,
       creatorUserId: memberId,
     };
-    await access.putKey(record);
+    await management.change(byOperator(), async (transaction) => {
+      await transaction.putKey(record);
+      await transaction.record(happeningOf('key.create', record, listChanges(undefined, writeSettings(record))));
+    });
     return record;
   });
 
@@ -60,6 +65,9 @@ export async function createKey(
   const what = kind === 'management' ? 'management key' : `inference key ${owner}`;
   stderr.write(`"${key.name}": ${what}${until}. This is the only time its text is shown.\n`);
 }
+
+/** Nobody's key: whoever may run the command line. */
+const byOperator = (): Change => ({ atMs: Date.now(), actorKeyHash: null });
 
 function readKind({ member, organization, management }: CreateKeyOptions): KeyRecord['kind'] {
   if ([member !== undefined, organization, management].filter(Boolean).length > 1) {
@@ -111,8 +119,12 @@ async function admitMember(access: AccessStore, memberId: string, workspaceId: s
 }
 
 /** Prints all keys, the newest first: as a table, or as a JSON list. */
-export async function listKeys({ stdout }: Terminal, config: Config, options: { json?: boolean }): Promise<void> {
-  const [keys, workspaces] = await withStore(config, ({ access }) =>
+export async function listKeys(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  options: { json?: boolean },
+): Promise<void> {
+  const [keys, workspaces] = await withStore({ config, stderr }, ({ access }) =>
     Promise.all([access.listKeys(), access.listWorkspaces()]),
   );
   keys.sort((a, b) => b.createdAtMs - a.createdAtMs);
@@ -170,9 +182,17 @@ function writeKey(key: KeyRecord, workspaceNames: ReadonlyMap<string, string>) {
  * @throws {CommandError} when none or several are meant
  */
 export async function disableKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
-  const key = await withStore(config, async ({ access }) => {
+  const key = await withStore({ config, stderr }, async ({ access, management }) => {
     const found = findKey(await access.listKeys(), wanted);
-    return access.setKeyDisabled(found.hash, true);
+    return management.change(byOperator(), async (transaction) => {
+      const before = await transaction.findKey(found.hash);
+      if (!before || before.disabled) return before;
+      const after = { ...before, disabled: true, updatedAtMs: Date.now() };
+      await transaction.putKey(after);
+      const changes = listChanges(writeSettings(before), writeSettings(after));
+      await transaction.record(happeningOf('key.update', after, changes));
+      return after;
+    });
   });
   if (!key) throw new CommandError(`The key "${wanted}" is gone.`);
   stdout.write(`Disabled "${key.name}" (${key.label}). A running gateway refuses it within a second.\n`);

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
 import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { CommandError, readMessage } from './terminal.ts';
+import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 /** The SQLite file of a loaded configuration; undefined when the store is PostgreSQL. */
 export const findStoreFile = ({ storage }: Pick<Config, 'storage'>): string | undefined =>
@@ -11,12 +12,20 @@ export const findStoreFile = ({ storage }: Pick<Config, 'storage'>): string | un
 /**
  * Opens the configured store for a command beside the server, and closes it after.
  *
+ * A store that is new is told of: it may be a mistake.
+ *
  * @throws {CommandError} when the store cannot be opened, or its schema cannot be brought up to date
  */
-export async function withStore<Result>(config: Config, use: (storage: Storage) => Promise<Result>): Promise<Result> {
+export async function withStore<Result>(
+  { config, stderr }: { config: Config; stderr: Terminal['stderr'] },
+  use: (storage: Storage) => Promise<Result>,
+): Promise<Result> {
   let storage: Storage | undefined;
   try {
     const file = findStoreFile(config);
+    if (file !== undefined && !existsSync(file)) {
+      stderr.write(`headgate: there was no store at ${file}, so a new one is made. Data elsewhere? Say --data.\n`);
+    }
     storage = await (file === undefined
       ? openPostgresStorage(config.storage.url, { poolSize: 2 })
       : openSqliteStorage(file));

@@ -176,13 +176,13 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   models.addHelpText('after', modelsExamples);
   withSources(models.command('list', { isDefault: true }))
     .description('list the models that can be asked; what "headgate models" alone does')
-    .argument('[query]', 'text in the slug, the name or the providers')
+    .argument('[query...]', 'words in the slug, the name or the providers; all must be there')
     .option('--all', 'also those that no configured provider has')
     .option('--json', 'as a JSON list')
     .addHelpText('after', modelsExamples)
-    .action(async (query: string | undefined, options: SourceOptions & ListModelsOptions) => {
+    .action(async (query: string[], options: SourceOptions & ListModelsOptions) => {
       const { listModels } = await import('./models.ts');
-      await listModels(terminal, load(options), query, options);
+      await listModels(terminal, load(options), query.length === 0 ? undefined : query.join(' '), options);
     });
   command(models, 'refresh', 'fetch a public list of models and prices into the data folder', modelsExamples)
     .option('--from <url>', 'address of the list (https://models.dev/api.json)')

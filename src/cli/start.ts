@@ -1,3 +1,4 @@
+import { builtinFiles } from '../catalog/load-catalog.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import {
   findLocalServers,
@@ -106,7 +107,18 @@ function findFirstModel({ providers }: Config): string {
     provider.models.map(({ model }) => (provider.wire === 'simulator' ? model.replace('simulator/*', echo) : model)),
   );
   const named = models.filter((model) => !model.includes('*') && !model.includes("'"));
-  return named.find((model) => model !== echo) ?? named[0] ?? (models[0] ?? '').replace('*', 'NAME-OF-A-MODEL');
+  const known = providers.flatMap(({ id, same_as: sameAs }) => findCheapest(sameAs ?? id) ?? []);
+  const [first] = [...named.filter((model) => model !== echo), ...known, ...named];
+  return first ?? (models[0] ?? '').replace('*', 'NAME-OF-A-MODEL');
+}
+
+/** Of what the built-in catalogue lists for a provider. */
+function findCheapest(provider: string): string | undefined {
+  const rows = builtinFiles.flatMap(({ endpoints = [] }) => endpoints.filter((row) => row.provider === provider));
+  const priced = rows.flatMap(({ model, usd_per_million: prices }) =>
+    prices?.prompt ? [{ model, usd: prices.prompt }] : [],
+  );
+  return priced.toSorted((a, b) => a.usd - b.usd)[0]?.model;
 }
 
 function explain(error: unknown, { server: { host, port } }: Config): CommandError {

@@ -1,5 +1,5 @@
 import type { Problem } from './interpolate.ts';
-import type { Path } from './path.ts';
+import { formatPath, type Path } from './path.ts';
 import type { BootstrapConfig, Config, ProviderConfig } from './schema.ts';
 
 /** What the schema cannot say: names that must be known, or different, and rules between two keys. */
@@ -56,6 +56,23 @@ function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
     }
   }
   return problems;
+}
+
+/** More than ten thousand dollars a million tokens is a price per million, written where one per token belongs. */
+const DEAREST_TOKEN_USD = 0.01;
+
+/** Prices that are possible and hardly meant, a sentence each. */
+export function findOddPrices(providers: readonly ProviderConfig[]): string[] {
+  return providers.flatMap(({ models }, index) =>
+    models.flatMap(({ pricing }, at) =>
+      (['prompt', 'completion', 'cache_read', 'cache_write'] as const).flatMap((key) => {
+        const price = Number(pricing?.[key] ?? 0);
+        if (price <= DEAREST_TOKEN_USD) return [];
+        const place = formatPath(['providers', index, 'models', at, 'pricing', key]);
+        return [`${place} is ${price} USD a token, which is ${price * 1e6} USD a million; prices are per token.`];
+      }),
+    ),
+  );
 }
 
 /** Endpoints of one model at one provider differ by their tier or tag. */

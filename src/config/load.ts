@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkRelations } from './check-relations.ts';
+import { checkRelations, findOddPrices } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
 import { interpolate, type Problem } from './interpolate.ts';
@@ -113,7 +113,7 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
     config: deepFreeze(config),
     dataDir,
     file,
-    warnings: found.warnings,
+    warnings: [...found.warnings, ...findOddPrices(config.providers)],
     isBare,
     discovered: discovered.map(({ variable, provider }) => ({ variable, id: provider.id })),
   };

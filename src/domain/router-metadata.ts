@@ -7,7 +7,8 @@ export interface RouterMetadata {
   attempt: number;
   is_byok: boolean;
   endpoints: { total: number; available: { provider: string; model: string; selected: boolean }[] };
-  attempts?: { provider: string; model: string; status: number }[];
+  /** `message` of those that failed. */
+  attempts?: { provider: string; model: string; status: number; message?: string }[];
   params?: Record<string, unknown>;
   pipeline?: StageRecord[];
   generation_time?: number;

@@ -28,10 +28,11 @@ export function describeRun(run: Run, region: string): RouterMetadata | undefine
     endpoints: { total: available.length, available },
   };
   if (attempts.length > 0) {
-    metadata.attempts = attempts.map(({ endpoint, status }) => ({
+    metadata.attempts = attempts.map(({ endpoint, status, error }) => ({
       provider: endpoint.provider.name,
       model: endpoint.model,
       status,
+      ...(error === undefined ? undefined : { message: error.message.slice(0, MOST_CHARACTERS) }),
     }));
   }
   const params = describeParams(run);
@@ -42,6 +43,9 @@ export function describeRun(run: Run, region: string): RouterMetadata | undefine
   }
   return metadata;
 }
+
+/** What is shown of why an attempt failed. */
+const MOST_CHARACTERS = 300;
 
 /** No list of reasons is longer. */
 const MOST_REASONS = 100;

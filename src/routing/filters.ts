@@ -1,12 +1,12 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import { pricesFor, writePerToken } from '../metering/price.ts';
+import { pricesFor } from '../metering/price.ts';
 import { type Needs, supports } from './needs.ts';
 import { isMeant, type Preferences } from './preferences.ts';
 
 /** Why an endpoint fell out. `code` is one of `excluded_by` in section 8.3, or one of ours. */
 export interface Exclusion {
   code: string;
-  /** A clause: "asks 0.000003 USD a token of input". */
+  /** A clause: "asks 3 USD per million tokens of input". */
   reason: string;
 }
 
@@ -32,11 +32,11 @@ export const filters: readonly Filter[] = [
   },
   function isNotAllowed(endpoint, { preferences: { only } }) {
     if (!only || only.some((entry) => isMeant(entry, endpoint))) return undefined;
-    return { code: 'allowed_providers', reason: '`provider.only` does not name it' };
+    return { code: 'allowed_providers', reason: 'is not named by `provider.only`' };
   },
   function isIgnored(endpoint, { preferences: { ignore } }) {
     if (!ignore?.some((entry) => isMeant(entry, endpoint))) return undefined;
-    return { code: 'allowed_providers', reason: '`provider.ignore` names it' };
+    return { code: 'allowed_providers', reason: 'is named by `provider.ignore`' };
   },
   function trains({ trainsOnData }, { preferences: { denyTraining } }) {
     if (!denyTraining || trainsOnData === false) return undefined;
@@ -99,10 +99,10 @@ function excludeByPrice(endpoint: EndpointFacts, { preferences, needs }: Ask): E
   const { prompt, completion, request, image, audio } = maxPrice;
   const { promptNanoUsdPerMillion, completionNanoUsdPerMillion } = pricing;
   if (prompt !== undefined && promptNanoUsdPerMillion > prompt) {
-    return { code: 'max_price', reason: `asks ${writePerToken(promptNanoUsdPerMillion)} USD a token of input` };
+    return { code: 'max_price', reason: `asks ${promptNanoUsdPerMillion / 1e9} USD per million tokens of input` };
   }
   if (completion !== undefined && completionNanoUsdPerMillion > completion) {
-    return { code: 'max_price', reason: `asks ${writePerToken(completionNanoUsdPerMillion)} USD a token of output` };
+    return { code: 'max_price', reason: `asks ${completionNanoUsdPerMillion / 1e9} USD per million tokens of output` };
   }
   if (request !== undefined && (pricing.requestNanoUsd ?? 0) > request) {
     return { code: 'max_price', reason: 'asks more per request' };

@@ -323,13 +323,24 @@ function findRouter(slug: string): Router | undefined {
 }
 
 function findEndpoints<E extends EndpointFacts>(slug: string, parsed: Slug, catalog: RoutingCatalog<E>): readonly E[] {
-  const exact = catalog.find(parsed.model);
-  if (exact.length > 0) return exact;
+  const found = catalog.find(parsed.model);
+  const colon = parsed.model.indexOf(':');
+  // A wildcard takes any suffix; of a model that the catalogue has, it has all variants that there are.
+  const isInvented =
+    colon !== -1 && !catalog.findModel(parsed.model) && catalog.findModel(parsed.model.slice(0, colon)) !== undefined;
+  if (found.length > 0 && !isInvented) return found;
   const base = withoutVariant(parsed);
   if (parsed.variant !== undefined && catalog.find(base).length > 0) throw noEndpoints(slug, parsed.variant);
+  if (isInvented) throw modelNotFound(slug, parsed.model.slice(0, colon));
   const known = catalog.findKnown(base);
   if (known) throw noEndpoints(slug, undefined, known.providers);
-  throw modelNotFound(slug);
+  throw modelNotFound(slug, guess(parsed.model, catalog.choices));
+}
+
+/** The model that is meant by a name without its author. */
+function guess(slug: string, models: readonly Model[]): string | undefined {
+  const end = `/${slug.toLowerCase().slice(0, LONGEST_SLUG)}`;
+  return models.find(({ id }) => id.endsWith(end))?.id;
 }
 
 const views = new WeakMap<object, Map<string, object>>();
@@ -371,7 +382,7 @@ function cutFallbacks<E extends EndpointFacts>(
   if (allowFallbacks) return endpoints;
   const isKept = (endpoint: E, index: number) =>
     order ? order.some((entry) => isMeant(entry, endpoint)) : index === 0;
-  const why = order ? '`provider.order` does not name it' : 'is not the first';
+  const why = order ? 'is not named by `provider.order`' : 'is not the first';
   const reason = `${why}, and \`provider.allow_fallbacks\` is false`;
   for (const [index, endpoint] of endpoints.entries()) {
     if (!isKept(endpoint, index)) excluded.push({ endpoint, code: 'allowed_providers', reason });

@@ -14,11 +14,11 @@ const availability = (code: string, slugs: readonly string[], more: Partial<Avai
   ...more,
 });
 
-/** The slug means nothing here. */
-export const modelNotFound = (slug: string): GatewayError =>
+/** The slug means nothing here. @param nearest one that does, where it can be guessed */
+export const modelNotFound = (slug: string, nearest?: string): GatewayError =>
   new GatewayError(
     'model_not_found',
-    `${shorten(slug)} is not a valid model ID: no provider of this gateway carries it.`,
+    `${shorten(slug)} is not a valid model ID: no provider of this gateway carries it.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`,
     { availability: availability('model_not_found', [slug]) },
   );
 
@@ -37,8 +37,12 @@ export function noEndpoints(slug: string, variant?: string, providers: readonly 
 }
 
 /** A router found nothing to choose from. */
-export const nothingToChoose = (slug: string, message: string, metadata: Record<string, unknown> = {}): GatewayError =>
-  new GatewayError('not_found', message, { metadata, availability: availability('constraint_filtered', [slug]) });
+export const nothingToChoose = (
+  slug: string,
+  message: string,
+  metadata: Record<string, unknown> = {},
+  code = 'constraint_filtered',
+): GatewayError => new GatewayError('not_found', message, { metadata, availability: availability(code, [slug]) });
 
 interface Fallen extends Exclusion {
   endpoint: EndpointFacts;

@@ -75,7 +75,7 @@ describe('preferences', () => {
       strategy: 'direct',
       summary: 'available=1, selected=Alpha',
       endpoints: { total: 2 },
-      params: { excluded: [{ provider: 'Beta', model: 'acme/m', reason: 'asks 0.000002 USD a token of input' }] },
+      params: { excluded: [{ provider: 'Beta', model: 'acme/m', reason: 'asks 2 USD per million tokens of input' }] },
     });
     expect(providerOf(answer)).toBe('Alpha');
   });
@@ -109,7 +109,8 @@ describe('preferences', () => {
     alpha.always(failed(500));
     const { status, body } = await ask({ model: 'acme/m', provider: { order: ['alpha'], allow_fallbacks: false } });
     expect(status).toBe(502);
-    expect(body.router_metadata?.attempts).toEqual([{ provider: 'Alpha', model: 'acme/m', status: 502 }]);
+    const message = 'The provider failed (status 500): Failed with 500.';
+    expect(body.router_metadata?.attempts).toEqual([{ provider: 'Alpha', model: 'acme/m', status: 502, message }]);
     expect(beta.requests).toHaveLength(0);
   });
 });

@@ -12,7 +12,7 @@ import { nanoUsdOf } from '../management/check-body.ts';
 import { readOffset, readQuery } from '../management/read-query.ts';
 import { askStore, type Handler, listChanges, type ManagementParts, makeChange, param } from '../management/store.ts';
 import { type CreateKeyBody, checkCreateKey, checkRotateKey, checkUpdateKey } from './schema.ts';
-import { nothingSpent, readKeySpending, writeKey, writeMoney, writeSettings } from './write-key.ts';
+import { happeningOf, nothingSpent, readKeySpending, writeKey, writeMoney, writeSettings } from './write-key.ts';
 
 const KEYS_PER_PAGE = 100;
 
@@ -156,10 +156,6 @@ async function getKey(
   }
   return key;
 }
-
-const happeningOf = (action: string, key: KeyRecord, changes: ReturnType<typeof listChanges>) => ({
-  ...{ action, objectKind: 'key', objectId: key.hash, workspaceId: key.workspaceId, changes },
-});
 
 /** Saves what differs; when nothing does, the key stays as it is. */
 async function saveKey(

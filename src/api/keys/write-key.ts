@@ -1,6 +1,6 @@
 import { usdOf } from '../../metering/cost.ts';
 import { windowStarts } from '../../metering/windows.ts';
-import type { KeyRecord, LedgerStore } from '../../platform/storage/storage.ts';
+import type { AuditHappening, FieldChange, KeyRecord, LedgerStore } from '../../platform/storage/storage.ts';
 import { writeNullableTime, writeTime } from '../management/store.ts';
 
 /** Nano-dollars that a key has spent: ever, and in the windows that are open now. */
@@ -72,3 +72,8 @@ function writeRemaining({ limitNanoUsd, limitReset }: KeyRecord, spending: Spend
   const left = limitNanoUsd - spending[limitReset ?? 'ever'];
   return usdOf(left > 0n ? left : 0n);
 }
+
+/** What the audit log tells of a key. */
+export const happeningOf = (action: string, key: KeyRecord, changes: Record<string, FieldChange>): AuditHappening => ({
+  ...{ action, objectKind: 'key', objectId: key.hash, workspaceId: key.workspaceId || null, changes },
+});

@@ -1,5 +1,5 @@
 import { createTimedId } from '../../domain/ids.ts';
-import type { ManagementStore, ManagementTransaction } from './storage.ts';
+import type { Change, ManagementStore, ManagementTransaction } from './storage.ts';
 import { appendAudit, listAudit } from './tables/audit.ts';
 import { deleteBudget, listBudgets, putBudget } from './tables/budgets.ts';
 import type { Database } from './tables/database.ts';
@@ -36,7 +36,7 @@ export function createManagementStore(db: Database): ManagementStore {
     listWorkspaceMembers: (workspaceId, page) => listWorkspaceMembers(db, workspaceId, page),
     listAudit: (page) => listAudit(db, page),
     async change<Result>(
-      { atMs, actorKeyHash }: { atMs: number; actorKeyHash: string },
+      { atMs, actorKeyHash }: Change,
       work: (transaction: ManagementTransaction) => Promise<Result>,
     ): Promise<Result> {
       let result!: Result; // set before changeAccess returns

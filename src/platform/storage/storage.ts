@@ -177,8 +177,8 @@ export interface ManagementStore {
 }
 export interface Change {
   atMs: number;
-  /** The management key that asked for it. */
-  actorKeyHash: string;
+  /** The management key that asked for it; null for the operator's command line. */
+  actorKeyHash: string | null;
 }
 export interface Page {
   offset: number;
@@ -295,5 +295,5 @@ export interface FieldChange {
 export interface AuditEntry extends AuditHappening {
   id: string;
   atMs: number;
-  actorKeyHash: string;
+  actorKeyHash: string | null;
 }

@@ -11,7 +11,10 @@ export const latest: Router = {
     if (!alias) throw modelNotFound(slug.model);
     const family = listFamily(alias, world);
     const target = family.find(isRoutable) ?? family[0];
-    if (!target) throw nothingToChoose(slug.model, `No model of this gateway belongs to the family ${alias.alias}.`);
+    if (!target) {
+      const message = `No model of this gateway belongs to the family ${alias.alias} (${alias.pattern}).`;
+      throw nothingToChoose(slug.model, message, {}, 'no_endpoints');
+    }
     const stage = { type: 'router', name: 'latest', data: { alias: alias.alias, resolved_to: target } };
     return { models: [target], stage };
   },

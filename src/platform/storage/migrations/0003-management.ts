@@ -60,7 +60,7 @@ export const management: Migration = {
       .addColumn('id', id, (column) => column.primaryKey())
       .addColumn('sequence', 'bigint', (column) => column.notNull().unique())
       .addColumn('at_ms', 'bigint', (column) => column.notNull())
-      .addColumn('actor_key_hash', 'text', (column) => column.notNull())
+      .addColumn('actor_key_hash', 'text')
       .addColumn('action', 'text', (column) => column.notNull())
       .addColumn('object_kind', 'text', (column) => column.notNull())
       .addColumn('object_id', 'text', (column) => column.notNull())

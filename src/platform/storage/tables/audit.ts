@@ -8,7 +8,7 @@ export interface AuditTable {
   /** Grows with every entry, over all processes: the clocks of two hosts need not agree. */
   sequence: Integer;
   at_ms: Integer;
-  actor_key_hash: string;
+  actor_key_hash: string | null;
   action: string;
   object_kind: string;
   object_id: string;
