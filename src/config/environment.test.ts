@@ -21,7 +21,7 @@ describe('HEADGATE_<PATH>', () => {
       HEADGATE_PROVIDERS_0_MODELS_0_MODEL: '12',
       HEADGATE_PROVIDERS_0_MODELS_0_UPSTREAM_MODEL: '34',
       HEADGATE_PROVIDERS_0_MODELS_0_CAPABILITIES_TOOLS: 'true',
-      HEADGATE_PROVIDERS_0_MODELS_0_PRICING_CACHE_READ: '0.1',
+      HEADGATE_PROVIDERS_0_MODELS_0_PRICING_CACHE_READ: '0.0000001',
       HEADGATE_MASTER_KEY: 'master',
     });
     expect(warnings).toEqual([]);
@@ -41,7 +41,7 @@ describe('HEADGATE_<PATH>', () => {
         api_key: ['a', 'b'],
         headers: { 'x-title': 'Headgate' },
         dialect: { max_tokens_field: 'max_tokens' },
-        models: [{ model: '12', upstream_model: '34', pricing: { cache_read: '0.1' }, capabilities: { tools: true } }],
+        models: [{ model: '12', upstream_model: '34', pricing: { cache_read: '0.0000001' }, capabilities: { tools: true } }],
       },
     ]);
   });
