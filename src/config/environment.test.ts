@@ -41,7 +41,9 @@ describe('HEADGATE_<PATH>', () => {
         api_key: ['a', 'b'],
         headers: { 'x-title': 'Headgate' },
         dialect: { max_tokens_field: 'max_tokens' },
-        models: [{ model: '12', upstream_model: '34', pricing: { cache_read: '0.0000001' }, capabilities: { tools: true } }],
+        models: [
+          { model: '12', upstream_model: '34', pricing: { cache_read: '0.0000001' }, capabilities: { tools: true } },
+        ],
       },
     ]);
   });
