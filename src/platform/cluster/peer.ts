@@ -1,0 +1,173 @@
+import type { Channel } from './channel.ts';
+import { type ClonedError, readError, writeError } from './clone-error.ts';
+
+/** A service as the other process sees it: the same methods, each with a promise. */
+export type Remote<Service extends object> = {
+  readonly [Name in keyof Service]: Service[Name] extends (...args: infer Args) => infer Result
+    ? (...args: Args) => Promise<Awaited<Result>>
+    : Service[Name] extends object
+      ? Remote<Service[Name]>
+      : never;
+};
+
+/** One end of a channel: offers services and asks those of the other end. */
+export interface Peer {
+  /** Offers an object under a name. Its methods, also those of objects in it, may be asked from the other end. */
+  provide(name: string, service: object): void;
+  /**
+   * A service of the other end. Arguments and results are structured clones. What it throws is thrown here, with its name,
+   * message and fields (`code`, `errcode`, …), a `GatewayError` as such.
+   *
+   * Each call rejects with a `PeerGoneError` when the other end is gone; whether it was carried out, nobody knows then.
+   */
+  use<Service extends object>(name: string): Remote<Service>;
+  /** Calls a method and never learns what became of it: half the way of a call, no promise. */
+  tell(service: string, method: string, ...args: unknown[]): void;
+  /** Aborted when the other end is gone. */
+  readonly gone: AbortSignal;
+}
+
+/** The other process ended, or is about to. */
+export class PeerGoneError extends Error {
+  readonly code = 'HEADGATE_PEER_GONE';
+  override readonly name = 'PeerGoneError';
+}
+
+type Frame =
+  | readonly [kind: 'call', id: number, service: string, path: readonly string[], args: readonly unknown[]]
+  | readonly [kind: 'tell', service: string, path: readonly string[], args: readonly unknown[]]
+  | readonly [kind: 'done', id: number, result: unknown]
+  | readonly [kind: 'failed', id: number, error: ClonedError];
+
+interface OpenCall {
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/**
+ * Calls over a channel, both ways. All that one turn of the event loop asks or answers goes as one message: a message
+ * costs far more than what is in it.
+ */
+export function openPeer(channel: Channel): Peer {
+  const services = new Map<string, object>();
+  const open = new Map<number, OpenCall>();
+  const gone = new AbortController();
+  let outbox: Frame[] = [];
+  let calls = 0;
+
+  function push(frame: Frame): void {
+    if (outbox.push(frame) === 1) setImmediate(flush);
+  }
+
+  function flush(): void {
+    const frames = outbox;
+    outbox = [];
+    if (gone.signal.aborted) return;
+    try {
+      channel.send(frames);
+    } catch {
+      for (const frame of frames) sendAlone(frame); // one of them cannot be cloned: the others must not suffer for it
+    }
+  }
+
+  function sendAlone(frame: Frame): void {
+    try {
+      channel.send([frame]);
+    } catch (error) {
+      const [kind, id] = frame;
+      if (kind === 'call') settle(id)?.reject(asError(error));
+      else if (kind === 'done' || kind === 'failed') channel.send([['failed', id, writeError(asError(error))]]);
+      else throw error; // told in vain: a mistake in the program
+    }
+  }
+
+  function settle(id: number): OpenCall | undefined {
+    const call = open.get(id);
+    open.delete(id);
+    return call;
+  }
+
+  function take(frame: Frame): void {
+    switch (frame[0]) {
+      case 'call':
+        answer(frame[1], frame[2], frame[3], frame[4]);
+        break;
+      case 'tell':
+        run(frame[1], frame[2], frame[3]);
+        break;
+      case 'done':
+        settle(frame[1])?.resolve(frame[2]);
+        break;
+      case 'failed':
+        settle(frame[1])?.reject(readError(frame[2]));
+        break;
+    }
+  }
+
+  function answer(id: number, service: string, path: readonly string[], args: readonly unknown[]): void {
+    const done = (result: unknown): void => push(['done', id, result]);
+    const failed = (error: unknown): void => push(['failed', id, writeError(error)]);
+    try {
+      const result = run(service, path, args);
+      if (result instanceof Promise) result.then(done, failed);
+      else done(result);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  function run(name: string, path: readonly string[], args: readonly unknown[]): unknown {
+    // The members on a path are objects up to the last one, which is a method: `Remote` has typed it at the other end.
+    let owner: unknown;
+    let member: unknown = services.get(name);
+    for (const step of path) {
+      owner = member;
+      member = (owner as Record<string, unknown> | undefined)?.[step];
+    }
+    if (typeof member !== 'function') throw new Error(`The other process has no ${[name, ...path].join('.')}.`);
+    return Reflect.apply(member, owner, args);
+  }
+
+  channel.onMessage((message) => {
+    if (Array.isArray(message)) for (const frame of message as Frame[]) take(frame);
+  });
+  channel.onClose(() => {
+    gone.abort();
+    const left = [...open.values()];
+    open.clear();
+    for (const { reject } of left) reject(new PeerGoneError('The other process ended before it answered.'));
+  });
+
+  return {
+    provide: (name, service) => void services.set(name, service),
+    use<Service extends object>(name: string) {
+      const call = (path: readonly string[], args: readonly unknown[]): Promise<unknown> => {
+        if (gone.signal.aborted) return Promise.reject(new PeerGoneError('The other process is gone.'));
+        const id = ++calls;
+        return new Promise((resolve, reject) => {
+          open.set(id, { resolve, reject });
+          push(['call', id, name, path, args]);
+        });
+      };
+      return makeRemote([], call) as unknown as Remote<Service>; // it has whatever members are asked for
+    },
+    tell: (service, method, ...args) => push(['tell', service, [method], args]),
+    gone: gone.signal,
+  };
+}
+
+/** Every member is an object with further members and a method, whichever is wanted. */
+function makeRemote(path: readonly string[], call: (path: readonly string[], args: readonly unknown[]) => unknown) {
+  const members = new Map<string, unknown>();
+  return new Proxy(() => {}, {
+    get(_, name) {
+      if (typeof name === 'symbol' || name === 'then') return undefined; // so that it can be awaited without a call
+      const known = members.get(name) ?? makeRemote([...path, name], call);
+      members.set(name, known);
+      return known;
+    },
+    apply: (_, __, args) => call(path, args),
+  });
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
