@@ -220,6 +220,53 @@ describe('headgate keys', () => {
     expect(JSON.stringify(rows)).not.toContain(text);
   });
 
+  it('limits, renames, rotates and deletes a key that a running gateway serves', async () => {
+    const { url } = await startUp();
+    const made = await finish(['keys', 'create', '--name', 'app', '--limit', '0.5', '--limit-reset', 'monthly']);
+    const first = made.stdout.trim();
+    const status = async (key: string) => (await ask(url, key, { model: 'simulator/echo', input: 'hi' })).status;
+    await expect.poll(() => status(first), { timeout: 2000 }).toBe(200);
+    const shown = async (name: string) =>
+      JSON.parse((await finish(['keys', 'show', name])).stdout) as Record<string, unknown>;
+    expect(await shown('app')).toMatchObject({ hash: hashKey(first), limit: 0.5, limit_reset: 'monthly', usage: 0 });
+
+    const changed = await finish(['keys', 'update', 'app', '--limit', 'none', '--name', 'live', '--include-byok']);
+    expect(changed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Changed "live" \(sk-rt-v1-/) });
+    expect(await shown('live')).toMatchObject({ limit: null, limit_reset: 'monthly', include_byok_in_limit: true });
+
+    const rotated = await finish(['keys', 'rotate', 'live', '--grace', '1h']);
+    const second = rotated.stdout.trim();
+    expect(rotated.stderr).toMatch(/^"live": the old key \(sk-rt-v1-\S+\) ends on 2/);
+    expect(await shown(hashKey(second))).toMatchObject({ limit_reset: 'monthly', include_byok_in_limit: true });
+    await expect.poll(() => status(second), { timeout: 2000 }).toBe(200);
+    expect(await status(first)).toBe(200);
+
+    expect(await finish(['keys', 'delete', hashKey(first)])).toMatchObject({ code: 0 });
+    await expect.poll(() => status(first), { timeout: 2000 }).toBe(401);
+    expect(await status(second)).toBe(200);
+    expect(await finish(['keys', 'update', 'live', '--disable'])).toMatchObject({ code: 0 });
+    await expect.poll(() => status(second), { timeout: 2000 }).toBe(401);
+    expect((await finish(['keys', 'rotate', 'live'])).stderr).toContain('The key is disabled: enable it first');
+    expect((await finish(['keys', 'update', 'live', '--enable'])).code).toBe(0);
+    await expect.poll(() => status(second), { timeout: 2000 }).toBe(200);
+  });
+
+  it.each([
+    [['update', 'app'], 'Say what to change'],
+    [['update', 'app', '--enable', '--disable'], 'Give one of --enable and --disable.'],
+    [['update', 'app', '--limit', '-1'], '--limit -1: give a sum in USD'],
+    [['update', 'app', '--limit', '1e3'], '--limit 1e3: give a sum in USD'],
+    [['update', 'app', '--limit-reset', 'yearly'], '--limit-reset yearly: give daily, weekly, monthly or never.'],
+    [['rotate', 'app', '--grace', '2d'], '--grace 2d: give 30m, 12h, … up to 1d.'],
+    [['delete', 'nobody'], 'No key has the hash, prefix or name "nobody"'],
+    [['create', '--management', '--limit', '5'], 'A management key asks no models'],
+  ])('keys %j says what is wrong', async (command, message) => {
+    await call(['keys', 'create', '--name', 'app']);
+    const { code, stderr } = await call(['keys', ...command]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  });
+
   it('warns when the configuration would bring a disabled key back', async () => {
     const owner = 'workspace: main, acts_as: organization';
     const keys = (more: string) => `bootstrap:

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { DEFAULT_MEMBER, DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { createKeyText, hashKey, labelKey } from '../access/key-text.ts';
-import { happeningOf, writeSettings } from '../api/keys/write-key.ts';
-import { listChanges } from '../api/management/store.ts';
+import { createKey as saveNewKey } from '../api/keys/change-key.ts';
 import type { Config } from '../config/schema.ts';
-import { type AccessStore, type Change, defaultKeySettings, type KeyRecord } from '../platform/storage/storage.ts';
+import { type AccessStore, defaultKeySettings, type KeyRecord } from '../platform/storage/storage.ts';
+import { byOperator, type LimitOptions, readLimits } from './change-keys.ts';
 import { withStore } from './open-store.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
 
-export interface CreateKeyOptions {
+export interface CreateKeyOptions extends LimitOptions {
   name?: string;
   /** Name or id. */
   workspace?: string;
@@ -17,6 +17,8 @@ export interface CreateKeyOptions {
   management?: boolean;
   /** ISO date, or `90d`, `12h`, `30m` from now. */
   expires?: string;
+  /** Whom an application of the operator's makes it for. */
+  external?: string;
 }
 
 /**
@@ -31,6 +33,10 @@ export async function createKey(
 ): Promise<void> {
   const kind = readKind(options);
   const expiresAtMs = options.expires === undefined ? null : readExpiry(options.expires, Date.now());
+  const limits = readLimits(options);
+  if (kind === 'management' && Object.keys(limits).length > 0) {
+    throw new CommandError('A management key asks no models, so that it has no limit.');
+  }
   const text = createKeyText(kind === 'management' ? 'management' : 'inference');
 
   const key = await withStore({ config, stderr }, async ({ access, management }): Promise<KeyRecord> => {
@@ -48,12 +54,11 @@ export async function createKey(
       disabled: false,
       createdAtMs: Date.now(),
       expiresAtMs,
+      ...limits,
       creatorUserId: memberId,
+      externalUser: options.external ?? null,
     };
-    await management.change(byOperator(), async (transaction) => {
-      await transaction.putKey(record);
-      await transaction.record(happeningOf('key.create', record, listChanges(undefined, writeSettings(record))));
-    });
+    await management.change(byOperator(), (transaction) => saveNewKey(transaction, record));
     return record;
   });
 
@@ -65,9 +70,6 @@ export async function createKey(
   const what = kind === 'management' ? 'management key' : `inference key ${owner}`;
   stderr.write(`"${key.name}": ${what}${until}. This is the only time its text is shown.\n`);
 }
-
-/** Nobody's key: whoever may run the command line. */
-const byOperator = (): Change => ({ atMs: Date.now(), actorKeyHash: null });
 
 function readKind({ member, organization, management }: CreateKeyOptions): KeyRecord['kind'] {
   if ([member !== undefined, organization, management].filter(Boolean).length > 1) {
@@ -156,7 +158,7 @@ export async function listKeys(
   stdout.write(alignColumns([['NAME', 'KIND', 'LABEL', 'WORKSPACE', 'MEMBER', 'STATE', 'CREATED', 'HASH'], ...rows]));
 }
 
-const readState = (key: KeyRecord, nowMs: number): string =>
+export const readState = (key: KeyRecord, nowMs: number): string =>
   key.disabled ? 'disabled' : key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? 'expired' : 'active';
 
 /** In the words of the management API. */
@@ -174,42 +176,4 @@ function writeKey(key: KeyRecord, workspaceNames: ReadonlyMap<string, string>) {
     created_at: writeTime(key.createdAtMs),
     expires_at: writeTime(key.expiresAtMs),
   };
-}
-
-/**
- * Disables the one key that is meant: by hash, by the first 4 or more digits of it, or by name.
- *
- * @throws {CommandError} when none or several are meant
- */
-export async function disableKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
-  const key = await withStore({ config, stderr }, async ({ access, management }) => {
-    const found = findKey(await access.listKeys(), wanted);
-    return management.change(byOperator(), async (transaction) => {
-      const before = await transaction.findKey(found.hash);
-      if (!before || before.disabled) return before;
-      const after = { ...before, disabled: true, updatedAtMs: Date.now() };
-      await transaction.putKey(after);
-      const changes = listChanges(writeSettings(before), writeSettings(after));
-      await transaction.record(happeningOf('key.update', after, changes));
-      return after;
-    });
-  });
-  if (!key) throw new CommandError(`The key "${wanted}" is gone.`);
-  stdout.write(`Disabled "${key.name}" (${key.label}). A running gateway refuses it within a second.\n`);
-  const comesBack = config.bootstrap.keys.some((one) => hashKey(one.key) === key.hash && one.disabled !== true);
-  if (comesBack) {
-    stderr.write(
-      'It stands in bootstrap.keys: write "disabled: true" there, too, or the next start or reload enables it again.\n',
-    );
-  }
-}
-
-function findKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
-  const byHash = keys.filter(({ hash }) => /^[0-9a-f]{4,64}$/.test(wanted) && hash.startsWith(wanted));
-  const found = [...new Set([...byHash, ...keys.filter(({ name, label }) => name === wanted || label === wanted)])];
-  if (found.length === 1) return found[0]!;
-  if (found.length === 0)
-    throw new CommandError(`No key has the hash, prefix or name "${wanted}"; see "headgate keys list".`);
-  const which = found.map(({ hash, name }) => `${hash.slice(0, 12)} (${name})`).join(', ');
-  throw new CommandError(`"${wanted}" could be one of several keys; give the hash: ${which}.`);
 }

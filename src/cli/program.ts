@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { findNearest } from '../config/nearest.ts';
+import type { UpdateKeyOptions } from './change-keys.ts';
 import type { ExplainOptions } from './explain.ts';
 import type { CreateKeyOptions } from './keys.ts';
 import type { ListModelsOptions } from './models.ts';
@@ -146,7 +147,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       exit(await replay(terminal, file, options));
     });
 
-  const keys = program.command('keys').description('make, list and disable keys; also while the gateway runs');
+  const keys = program.command('keys').description('make, list, change and end keys; also while the gateway runs');
   keys.addHelpText('after', keysExamples);
   command(keys, 'create', 'make a key; its text is printed once, alone on stdout', keysExamples)
     .option('--name <name>', 'name for people')
@@ -155,6 +156,10 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .option('--organization', 'acts as the organization, for no member')
     .option('--management', 'administers, and cannot ask models')
     .option('--expires <when>', 'date, time, or 90d, 12h, 30m from now')
+    .option('--external <user>', 'whom an application of yours makes it for')
+    .option(...limitOption)
+    .option(...limitResetOption)
+    .option(...includeByokOption)
     .action(async (options: SourceOptions & CreateKeyOptions) => {
       const { createKey } = await import('./keys.ts');
       await createKey(terminal, readConfig(options), options);
@@ -165,11 +170,43 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       const { listKeys } = await import('./keys.ts');
       await listKeys(terminal, readConfig(options), options);
     });
-  command(keys, 'disable', 'refuse a key from now on', keysExamples)
-    .argument('<key>', 'its hash, the first 4 or more digits of it, or its name')
+  command(keys, 'show', 'print a key with its settings and what it has spent', keysExamples)
+    .argument(...keyArgument)
     .action(async (wanted: string, options: SourceOptions) => {
-      const { disableKey } = await import('./keys.ts');
+      const { showKey } = await import('./change-keys.ts');
+      await showKey(terminal, readConfig(options), wanted);
+    });
+  command(keys, 'update', 'change the settings of a key', keysExamples)
+    .argument(...keyArgument)
+    .option('--name <name>', 'name for people')
+    .option('--enable', 'may be used again')
+    .option('--disable', 'is refused from now on')
+    .option(...limitOption)
+    .option(...limitResetOption)
+    .option(...includeByokOption)
+    .option('--no-include-byok', 'they do not')
+    .action(async (wanted: string, options: SourceOptions & UpdateKeyOptions) => {
+      const { changeKey } = await import('./change-keys.ts');
+      await changeKey(terminal, readConfig(options), wanted, options);
+    });
+  command(keys, 'rotate', 'put a new key with the same settings in the place of one', keysExamples)
+    .argument(...keyArgument)
+    .option('--grace <time>', 'how long the old one may still be used: 30m, 12h, up to 1d (not at all)')
+    .action(async (wanted: string, options: SourceOptions & { grace?: string }) => {
+      const { replaceKey } = await import('./change-keys.ts');
+      await replaceKey(terminal, readConfig(options), wanted, options);
+    });
+  command(keys, 'disable', 'refuse a key from now on', keysExamples)
+    .argument(...keyArgument)
+    .action(async (wanted: string, options: SourceOptions) => {
+      const { disableKey } = await import('./change-keys.ts');
       await disableKey(terminal, readConfig(options), wanted);
+    });
+  command(keys, 'delete', 'remove a key; its ledger entries stay', keysExamples)
+    .argument(...keyArgument)
+    .action(async (wanted: string, options: SourceOptions) => {
+      const { removeKey } = await import('./change-keys.ts');
+      await removeKey(terminal, readConfig(options), wanted);
     });
 
   const models = program.command('models').description('list models; fetch a newer list of them');
@@ -192,6 +229,11 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     });
   return program;
 }
+
+const keyArgument = ['<key>', 'its hash, the first 4 or more digits of it, or its name'] as const;
+const limitOption = ['--limit <usd>', 'what it may spend, or none'] as const;
+const limitResetOption = ['--limit-reset <when>', 'daily, weekly, monthly (UTC) or never'] as const;
+const includeByokOption = ['--include-byok', 'calls with own provider keys count, too'] as const;
 
 /** Options of every command that reads the configuration. */
 const withSources = (command: Command): Command =>
@@ -247,7 +289,10 @@ const keysExamples = `
 Examples:
   $ KEY=$(headgate keys create --name app --expires 90d)
   $ headgate keys create --management --name admin
+  $ headgate keys create --name trial --limit 5 --limit-reset monthly
   $ headgate keys list
+  $ headgate keys update app --limit 20 --name production
+  $ headgate keys rotate app --grace 1h
   $ headgate keys disable app`;
 
 const modelsExamples = `

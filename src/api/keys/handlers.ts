@@ -10,9 +10,10 @@ import {
 } from '../../platform/storage/storage.ts';
 import { nanoUsdOf } from '../management/check-body.ts';
 import { readOffset, readQuery } from '../management/read-query.ts';
-import { askStore, type Handler, listChanges, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { createKey, deleteKey, rotateKey, updateKey } from './change-key.ts';
 import { type CreateKeyBody, checkCreateKey, checkRotateKey, checkUpdateKey } from './schema.ts';
-import { happeningOf, nothingSpent, readKeySpending, writeKey, writeMoney, writeSettings } from './write-key.ts';
+import { nothingSpent, readKeySpending, writeKey, writeMoney, writeSettings } from './write-key.ts';
 
 const KEYS_PER_PAGE = 100;
 
@@ -48,8 +49,7 @@ export function createKeyHandlers(
       const text = createKeyText('inference');
       const key = await makeChange(parts, request, async (transaction, nowMs) => {
         const created = await planKey(transaction, body, text, nowMs);
-        await transaction.putKey(created);
-        await transaction.record(happeningOf('key.create', created, listChanges(undefined, writeSettings(created))));
+        await createKey(transaction, created);
         return created;
       });
       reply.code(201).header('cache-control', 'no-store');
@@ -74,16 +74,14 @@ export function createKeyHandlers(
           limitReset: body.limit_reset === undefined ? before.limitReset : body.limit_reset,
           includeByokInLimit: body.include_byok_in_limit ?? before.includeByokInLimit,
         };
-        return saveKey(transaction, 'key.update', before, after, nowMs);
+        return updateKey(transaction, before, after, nowMs);
       });
       return askStore(async () => ({ data: await write(key) }));
     },
 
     async deleteKey(request) {
       await makeChange(parts, request, async (transaction) => {
-        const key = await getKey(transaction, request);
-        await transaction.deleteKey(key.hash);
-        await transaction.record(happeningOf('key.delete', key, listChanges(writeSettings(key), undefined)));
+        await deleteKey(transaction, await getKey(transaction, request));
       });
       return { deleted: true };
     },
@@ -93,18 +91,7 @@ export function createKeyHandlers(
       const text = createKeyText('inference');
       const { before, after } = await makeChange(parts, request, async (transaction, nowMs) => {
         const old = await getKey(transaction, request);
-        refuseDead(old, nowMs);
-        const hash = hashKey(text);
-        const created: KeyRecord = { ...old, hash, label: labelKey(text), createdAtMs: nowMs, updatedAtMs: null };
-        await transaction.putKey(created);
-        await transaction.record(happeningOf('key.create', created, listChanges(undefined, writeSettings(created))));
-        const endsAtMs = Math.min(old.expiresAtMs ?? Number.POSITIVE_INFINITY, nowMs + graceSeconds * 1000);
-        const ended: KeyRecord = graceSeconds === 0 ? { ...old, disabled: true } : { ...old, expiresAtMs: endsAtMs };
-        const replaced = { replaced_by: { before: null, after: hash } };
-        return {
-          before: await saveKey(transaction, 'key.rotate', old, ended, nowMs, replaced),
-          after: created,
-        };
+        return rotateKey(transaction, old, { text, graceSeconds, nowMs });
       });
       reply.code(201).header('cache-control', 'no-store');
       return askStore(async () => ({
@@ -155,23 +142,6 @@ async function getKey(
     throw new GatewayError('not_found', `There is no inference key with the hash ${hash.slice(0, 64)}.`);
   }
   return key;
-}
-
-/** Saves what differs; when nothing does, the key stays as it is. */
-async function saveKey(
-  transaction: ManagementTransaction,
-  action: string,
-  before: KeyRecord,
-  after: KeyRecord,
-  nowMs: number,
-  more: ReturnType<typeof listChanges> = {},
-): Promise<KeyRecord> {
-  const changes = { ...listChanges(writeSettings(before), writeSettings(after)), ...more };
-  if (Object.keys(changes).length === 0) return before;
-  const saved = { ...after, updatedAtMs: nowMs };
-  await transaction.putKey(saved);
-  await transaction.record(happeningOf(action, saved, changes));
-  return saved;
 }
 
 /** The key that a body asks for. @throws {GatewayError} `invalid_request` when it names what is not there */
@@ -245,14 +215,4 @@ async function checkMember(
   if ((await transaction.findWorkspaceMembers(workspace.id, [memberId])).length > 0) return;
   const message = `\`creator_user_id\` names a member who is not in the workspace ${workspace.slug}: ${JSON.stringify(memberId)}.`;
   issues.push({ path, message });
-}
-
-/** A key that is dead would give its successor nothing to live on. */
-function refuseDead(key: KeyRecord, nowMs: number): void {
-  const isOver = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
-  if (!key.disabled && !isOver) return;
-  const state = key.disabled
-    ? 'disabled: enable it first'
-    : `expired since ${new Date(key.expiresAtMs!).toISOString()}`;
-  throw invalidRequest([{ path: '', message: `The key is ${state}, or make a new one.` }]);
 }

@@ -1,0 +1,81 @@
+import { hashKey, labelKey } from '../../access/key-text.ts';
+import { invalidRequest } from '../../domain/errors.ts';
+import type { FieldChange, KeyRecord, ManagementTransaction } from '../../platform/storage/storage.ts';
+import { listChanges } from '../management/store.ts';
+import { happeningOf, writeSettings } from './write-key.ts';
+
+// What the management API and the command line do to keys, each with its line in the audit log.
+
+export async function createKey(transaction: ManagementTransaction, key: KeyRecord): Promise<void> {
+  await transaction.putKey(key);
+  await transaction.record(happeningOf('key.create', key, listChanges(undefined, writeSettings(key))));
+}
+
+/** Saves what differs; when nothing does, the key stays as it is. */
+export const updateKey = (
+  transaction: ManagementTransaction,
+  before: KeyRecord,
+  after: KeyRecord,
+  nowMs: number,
+): Promise<KeyRecord> => saveKey(transaction, 'key.update', { before, after, nowMs });
+
+/**
+ * Puts a new key with the same settings in the place of one.
+ *
+ * @param graceSeconds how long the old one may still be used; 0: it is disabled at once
+ * @returns the old key as it is now, and the new one
+ * @throws {GatewayError} `invalid_request` when the old one is disabled or has expired
+ */
+export async function rotateKey(
+  transaction: ManagementTransaction,
+  old: KeyRecord,
+  { text, graceSeconds, nowMs }: { text: string; graceSeconds: number; nowMs: number },
+): Promise<{ before: KeyRecord; after: KeyRecord }> {
+  refuseDead(old, nowMs);
+  const hash = hashKey(text);
+  const created: KeyRecord = { ...old, hash, label: labelKey(text), createdAtMs: nowMs, updatedAtMs: null };
+  await createKey(transaction, created);
+  const endsAtMs = Math.min(old.expiresAtMs ?? Number.POSITIVE_INFINITY, nowMs + graceSeconds * 1000);
+  const ended: KeyRecord = graceSeconds === 0 ? { ...old, disabled: true } : { ...old, expiresAtMs: endsAtMs };
+  const more = { replaced_by: { before: null, after: hash } };
+  return {
+    before: await saveKey(transaction, 'key.rotate', { before: old, after: ended, nowMs, more }),
+    after: created,
+  };
+}
+
+export async function deleteKey(transaction: ManagementTransaction, key: KeyRecord): Promise<void> {
+  await transaction.deleteKey(key.hash);
+  await transaction.record(happeningOf('key.delete', key, listChanges(writeSettings(key), undefined)));
+}
+
+interface Saving {
+  before: KeyRecord;
+  after: KeyRecord;
+  nowMs: number;
+  /** Changes that are no settings. */
+  more?: Record<string, FieldChange>;
+}
+
+async function saveKey(
+  transaction: ManagementTransaction,
+  action: string,
+  { before, after, nowMs, more }: Saving,
+): Promise<KeyRecord> {
+  const changes = { ...listChanges(writeSettings(before), writeSettings(after)), ...more };
+  if (Object.keys(changes).length === 0) return before;
+  const saved = { ...after, updatedAtMs: nowMs };
+  await transaction.putKey(saved);
+  await transaction.record(happeningOf(action, saved, changes));
+  return saved;
+}
+
+/** A key that is dead would give its successor nothing to live on. */
+function refuseDead(key: KeyRecord, nowMs: number): void {
+  const isOver = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
+  if (!key.disabled && !isOver) return;
+  const state = key.disabled
+    ? 'disabled: enable it first'
+    : `expired since ${new Date(key.expiresAtMs!).toISOString()}`;
+  throw invalidRequest([{ path: '', message: `The key is ${state}, or make a new one.` }]);
+}

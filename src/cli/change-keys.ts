@@ -1,0 +1,184 @@
+import { createKeyText, hashKey } from '../access/key-text.ts';
+import { deleteKey, rotateKey, updateKey } from '../api/keys/change-key.ts';
+import { readKeySpending, writeKey } from '../api/keys/write-key.ts';
+import { nanoUsdOf } from '../api/management/check-body.ts';
+import type { Config } from '../config/schema.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { Change, KeyRecord, LimitReset, ManagementTransaction, Storage } from '../platform/storage/storage.ts';
+import { withStore } from './open-store.ts';
+import { CommandError, type Terminal } from './terminal.ts';
+
+/** What a key may spend, as an operator writes it. */
+export interface LimitOptions {
+  /** USD, or `none`. */
+  limit?: string;
+  /** `daily`, `weekly`, `monthly`, or `never`. */
+  limitReset?: string;
+  includeByok?: boolean;
+}
+
+export interface UpdateKeyOptions extends LimitOptions {
+  name?: string;
+  enable?: boolean;
+  disable?: boolean;
+}
+
+/** Nobody's key: whoever may run the command line. */
+export const byOperator = (): Change => ({ atMs: Date.now(), actorKeyHash: null });
+
+const resets = ['daily', 'weekly', 'monthly'] as const satisfies readonly LimitReset[];
+
+/**
+ * The settings that were named, and no others.
+ *
+ * @throws {CommandError} when one is none
+ */
+export function readLimits({
+  limit,
+  limitReset,
+  includeByok,
+}: LimitOptions): Partial<Pick<KeyRecord, 'limitNanoUsd' | 'limitReset' | 'includeByokInLimit'>> {
+  const settings: ReturnType<typeof readLimits> = {};
+  if (limit !== undefined) settings.limitNanoUsd = limit === 'none' ? null : readDollars('--limit', limit);
+  if (limitReset !== undefined) {
+    const found = resets.find((each) => each === limitReset);
+    if (!found && limitReset !== 'never') {
+      throw new CommandError(`--limit-reset ${limitReset}: give ${resets.join(', ')} or never.`);
+    }
+    settings.limitReset = found ?? null;
+  }
+  if (includeByok !== undefined) settings.includeByokInLimit = includeByok;
+  return settings;
+}
+
+/** @throws {CommandError} when it is no sum of dollars, to the nano-dollar */
+export function readDollars(option: string, text: string): bigint {
+  const dollars = Number(text);
+  if (!/^\d+(\.\d{1,9})?$/.test(text) || dollars > 9_000_000) {
+    throw new CommandError(`${option} ${text}: give a sum in USD, like 25 or 0.50, with at most nine decimals.`);
+  }
+  return nanoUsdOf(dollars);
+}
+
+/** Prints a key as the management API gives it, with what it has spent. */
+export async function showKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
+  const shown = await withStore({ config, stderr }, async ({ access, ledger }) => {
+    const key = findKey(await access.listKeys(), wanted);
+    return writeKey(key, await readKeySpending(ledger, key.hash, Date.now()));
+  });
+  stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+}
+
+/** @throws {CommandError} when nothing is asked for, or not exactly one key is meant */
+export async function changeKey(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  wanted: string,
+  options: UpdateKeyOptions,
+): Promise<void> {
+  if (options.enable && options.disable) throw new CommandError('Give one of --enable and --disable.');
+  const asked: Partial<KeyRecord> = readLimits(options);
+  if (options.name !== undefined) asked.name = options.name;
+  if (options.enable || options.disable) asked.disabled = options.disable === true;
+  if (Object.keys(asked).length === 0) throw new CommandError('Say what to change; see "headgate keys update --help".');
+  const { before, after } = await withKey({ config, stderr }, wanted, async (transaction, key, nowMs) => ({
+    before: key,
+    after: await updateKey(transaction, key, { ...key, ...asked }, nowMs),
+  }));
+  const isSame = before === after;
+  stdout.write(`${isSame ? 'Nothing to change for' : 'Changed'} "${after.name}" (${after.label}).\n`);
+  warnOfBootstrap({ stderr }, config, after);
+}
+
+/** Disables the one key that is meant: by hash, by the first 4 or more digits of it, or by name. */
+export async function disableKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
+  const key = await withKey({ config, stderr }, wanted, (transaction, found, nowMs) =>
+    updateKey(transaction, found, { ...found, disabled: true }, nowMs),
+  );
+  stdout.write(`Disabled "${key.name}" (${key.label}). A running gateway refuses it within a second.\n`);
+  warnOfBootstrap({ stderr }, config, key);
+}
+
+/**
+ * Puts a new key in the place of one. The new text goes to stdout, alone and once.
+ *
+ * @param options.grace `1h`, `30m`, … up to a day: how long the old one may still be used
+ */
+export async function replaceKey(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  wanted: string,
+  { grace }: { grace?: string },
+): Promise<void> {
+  const graceSeconds = grace === undefined ? 0 : readGrace(grace);
+  const rotated = await withKey({ config, stderr }, wanted, async (transaction, key, nowMs) => {
+    const text = createKeyText(key.kind === 'management' ? 'management' : 'inference');
+    return { text, ...(await rotateKey(transaction, key, { text, graceSeconds, nowMs })) };
+  });
+  stdout.write(`${rotated.text}\n`);
+  const { before } = rotated;
+  const end = before.disabled ? 'is refused from now on' : `ends on ${new Date(before.expiresAtMs!).toISOString()}`;
+  stderr.write(
+    `"${before.name}": the old key (${before.label}) ${end}. This is the only time the new text is shown.\n`,
+  );
+  warnOfBootstrap({ stderr }, config, before);
+}
+
+/** Its ledger entries stay. */
+export async function removeKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
+  const key = await withKey({ config, stderr }, wanted, async (transaction, found) => {
+    await deleteKey(transaction, found);
+    return found;
+  });
+  stdout.write(`Deleted "${key.name}" (${key.label}). What it has spent stays in the ledger.\n`);
+  warnOfBootstrap({ stderr }, config, key);
+}
+
+/** Finds the key and changes it in one transaction. */
+function withKey<Result>(
+  { config, stderr }: { config: Config; stderr: Terminal['stderr'] },
+  wanted: string,
+  work: (transaction: ManagementTransaction, key: KeyRecord, nowMs: number) => Promise<Result>,
+): Promise<Result> {
+  return withStore({ config, stderr }, async ({ access, management }: Storage) => {
+    const { hash } = findKey(await access.listKeys(), wanted);
+    const change = byOperator();
+    try {
+      return await management.change(change, async (transaction) => {
+        const key = await transaction.findKey(hash);
+        if (!key) throw new CommandError(`The key "${wanted}" is gone.`);
+        return work(transaction, key, change.atMs);
+      });
+    } catch (error) {
+      // A rule that the management API has, too.
+      if (error instanceof GatewayError) throw new CommandError(error.message, { cause: error });
+      throw error;
+    }
+  });
+}
+
+function readGrace(text: string): number {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  const seconds = Number(count) * ({ s: 1, m: 60, h: 3600, d: 86_400 }[unit] ?? Number.NaN);
+  if (!(seconds <= 86_400)) throw new CommandError(`--grace ${text}: give 30m, 12h, … up to 1d.`);
+  return seconds;
+}
+
+/** The configuration is applied at every start: what it says of a key comes back. */
+function warnOfBootstrap({ stderr }: Pick<Terminal, 'stderr'>, config: Config, key: KeyRecord): void {
+  const entry = config.bootstrap.keys.find((one) => hashKey(one.key) === key.hash);
+  if (!entry || (key.disabled && entry.disabled === true)) return;
+  const what = key.disabled ? 'write "disabled: true" there, too' : 'change it there, too';
+  stderr.write(`It stands in bootstrap.keys: ${what}, or the next start or reload brings it back as it was.\n`);
+}
+
+/** @throws {CommandError} when none or several are meant */
+function findKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
+  const byHash = keys.filter(({ hash }) => /^[0-9a-f]{4,64}$/.test(wanted) && hash.startsWith(wanted));
+  const found = [...new Set([...byHash, ...keys.filter(({ name, label }) => name === wanted || label === wanted)])];
+  if (found.length === 1) return found[0]!;
+  if (found.length === 0)
+    throw new CommandError(`No key has the hash, prefix or name "${wanted}"; see "headgate keys list".`);
+  const which = found.map(({ hash, name }) => `${hash.slice(0, 12)} (${name})`).join(', ');
+  throw new CommandError(`"${wanted}" could be one of several keys; give the hash: ${which}.`);
+}
