@@ -1,3 +1,5 @@
+import type { ImageFacts } from './images.ts';
+
 /**
  * What an endpoint asks. Prices per token are integers of nano-dollars per million tokens: 0.00000025 USD a token is
  * 250_000_000. Prices per piece are nano-dollars.
@@ -65,6 +67,10 @@ export interface EndpointFacts {
   readonly capabilities: Capabilities;
   /** Of the model. */
   readonly reasoning: ModelReasoning | undefined;
+  /** Undefined: it makes no pictures for `POST /images`. */
+  readonly image: ImageFacts | undefined;
+  /** False: pictures are all it makes. */
+  readonly makesText: boolean;
   /** Does the provider keep, or learn from, what it is sent? Unknown counts as yes. */
   readonly retainsData: boolean | undefined;
   readonly trainsOnData: boolean | undefined;

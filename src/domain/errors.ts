@@ -7,6 +7,11 @@
 export const errorKinds = {
   invalid_request: { status: 400, errorType: 'invalid_request', says: 'The request breaks a rule of the interface.' },
   model_not_found: { status: 400, errorType: 'invalid_request', says: 'No endpoint carries the model that was named.' },
+  wrong_endpoint: {
+    status: 400,
+    errorType: 'invalid_request',
+    says: 'The model is there, but not for this path: it makes pictures only, or none.',
+  },
   not_offered: {
     status: 400,
     errorType: 'invalid_request',

@@ -94,6 +94,8 @@ function createEndpoint(upstream: Upstream, { wire, dialect, upstreamModel }: Re
     wire,
     dialect,
     upstream,
+    imageFirstByteMs: 0, // no clock runs here
+    upstreamOf: () => upstream,
     keys: new KeyRing(1),
     headersFor: () => [],
     maskKeys: (text) => text,

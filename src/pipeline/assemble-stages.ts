@@ -14,6 +14,7 @@ import { settleRun, writeLedgerEntry } from './close-run.ts';
 import { type Classifier, findTask } from './find-task.ts';
 import { unparkInput } from './park-input.ts';
 import { createResponseObject } from './response-object.ts';
+import { responseWork } from './response-work.ts';
 import { type Reviser, reviseChunks } from './revise.ts';
 import { describeRun } from './router-metadata.ts';
 import type { Run } from './run.ts';
@@ -88,6 +89,7 @@ export function assembleStages(parts: PipelineParts): Stages {
       return walkPlan(
         run,
         plan,
+        responseWork,
         { limitBytes: parts.upstreamBodyLimit(), maxAttempts: parts.maxAttempts(), health },
         out,
       );

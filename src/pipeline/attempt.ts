@@ -4,12 +4,12 @@ import { GatewayError } from '../domain/errors.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { UpstreamRequest } from '../providers/provider.ts';
 import type { Endpoint, Provider } from '../providers/provider-entry.ts';
-import { copyError } from './copy-error.ts';
 import { shortenForDebug } from './debug-body.ts';
 import { fitRequest } from './fit-request.ts';
+import { hideKeys } from './hide-keys.ts';
 import { parkInput, unparkInput } from './park-input.ts';
 import { readAnswer, readErrorBody, readInside } from './read-answer.ts';
-import type { Run } from './run.ts';
+import type { Run, RunBase } from './run.ts';
 
 /**
  * One try on an endpoint: writes the request, sends it, reads the answer into chunks, a batch for each network read.
@@ -22,7 +22,8 @@ export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, 
   const { provider, upstreamModel } = endpoint;
   const stream = run.request.stream === true;
   const name = `${endpoint.model} at ${provider.name}`;
-  forgetLast(run);
+  forgetAttempt(run);
+  run.finish = undefined;
   unparkInput(run);
   const choice = run.plan?.choiceOf(endpoint);
   const asked = choice?.rewrite ? choice.rewrite(run.request) : run.request;
@@ -49,12 +50,11 @@ export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, 
   }
 }
 
-/** What an earlier attempt has said is not true of this one. */
-function forgetLast(run: Run): void {
+/** What an earlier attempt has said is not true of the next one. */
+export function forgetAttempt(run: RunBase): void {
   run.upstreamModel = undefined;
   run.key = undefined;
   run.droppedUpstreamFields = [];
-  run.finish = undefined;
   run.upstreamEndedAt = undefined;
 }
 
@@ -113,15 +113,4 @@ async function exchange(
   } finally {
     answer.release();
   }
-}
-
-/** Some providers repeat the key they refuse; it is the operator's, and no business of the caller. */
-function hideKeys(error: unknown, provider: Provider): unknown {
-  if (!(error instanceof GatewayError)) return error;
-  const { providerCode } = error;
-  const message = provider.maskKeys(error.message);
-  const code = typeof providerCode === 'string' ? provider.maskKeys(providerCode) : providerCode;
-  return message === error.message && code === providerCode
-    ? error
-    : copyError(error, message, { providerCode: code, cause: undefined });
 }

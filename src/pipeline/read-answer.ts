@@ -1,24 +1,36 @@
 import type { Cancellation } from '../domain/cancellation.ts';
-import type { Chunk } from '../domain/chunks.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { Taker } from '../domain/taker.ts';
-import type { Frame, Reader, Wire } from '../providers/provider.ts';
+import type { Frame, Reader } from '../providers/provider.ts';
 import { FrameCutter } from '../providers/sse-frames.ts';
 import type { UpstreamAnswer } from '../providers/transport.ts';
 
 /** Bytes of an error body that are read. */
 const ERROR_BODY_BYTES = 1024 * 1024;
 
-export interface AnswerReading {
-  wire: Wire;
-  /** What `writeRequest` gave. */
-  reading: unknown;
+/** How a wire reads an answer, streamed and whole. */
+export interface AnswerReader<C> {
+  createReader(reading: unknown): Reader<C>;
+  readWhole(body: unknown, reading: unknown): C[];
+}
+
+interface AnswerLimit {
   /** The display name of the provider, for messages. */
   name: string;
   /** The largest whole answer, or single stream event, in bytes. */
   limitBytes: number;
+  /** The setting that says so; absent: `upstream_body_limit`. */
+  limitName?: string;
+}
+
+export interface AnswerReading<C> extends AnswerLimit {
+  wire: AnswerReader<C>;
+  /** What `writeRequest` gave. */
+  reading: unknown;
   /** Nothing is shown before the end, so that all is held in memory: then the limit is on the stream as a whole. */
   isHeld: boolean;
+  /** Told what is held; a promise stops the reading. */
+  hold?: (bytes: number) => Promise<void> | undefined;
 }
 
 /**
@@ -27,7 +39,11 @@ export interface AnswerReading {
  * @param out is given chunks up to the first `finish`, which comes before the promise is fulfilled
  * @throws {GatewayError} when it makes no sense, is too large, breaks off, or says that the provider failed
  */
-export async function readAnswer(answer: UpstreamAnswer, how: AnswerReading, out: Taker<Chunk>): Promise<void> {
+export async function readAnswer<C extends { type: string }>(
+  answer: UpstreamAnswer,
+  how: AnswerReading<C>,
+  out: Taker<C>,
+): Promise<void> {
   const pass = new ChunkPass(out, how.name);
   const reading = new BodyReading(answer, how, pass);
   await answer.each(reading);
@@ -58,11 +74,11 @@ export async function readErrorBody(answer: UpstreamAnswer): Promise<unknown> {
 }
 
 /** Frames that are made inside this process. @see readAnswer */
-export async function readInside(
-  reader: Reader,
+export async function readInside<C extends { type: string }>(
+  reader: Reader<C>,
   frames: AsyncIterable<Frame[]>,
   how: { name: string; cancellation: Cancellation },
-  out: Taker<Chunk>,
+  out: Taker<C>,
 ): Promise<void> {
   const pass = new ChunkPass(out, how.name);
   for await (const batch of frames) {
@@ -75,17 +91,17 @@ export async function readInside(
 }
 
 /** Passes chunks on up to the first `finish`; nothing counts after it. */
-class ChunkPass {
+class ChunkPass<C extends { type: string }> {
   isFinished = false;
   readonly name: string;
-  private readonly out: Taker<Chunk>;
+  private readonly out: Taker<C>;
 
-  constructor(out: Taker<Chunk>, name: string) {
+  constructor(out: Taker<C>, name: string) {
     this.out = out;
     this.name = name;
   }
 
-  give(chunks: Chunk[]): Promise<void> | undefined {
+  give(chunks: C[]): Promise<void> | undefined {
     if (this.isFinished) return undefined;
     for (let index = 0; index < chunks.length; index++) {
       if (chunks[index]!.type !== 'finish') continue;
@@ -96,8 +112,8 @@ class ChunkPass {
   }
 
   /** The chunks of one network read. Of a batch that breaks in the middle, what came before is given first. */
-  readFrames(reader: Reader, frames: readonly Frame[]): Promise<void> | undefined {
-    const chunks: Chunk[] = [];
+  readFrames(reader: Reader<C>, frames: readonly Frame[]): Promise<void> | undefined {
+    const chunks: C[] = [];
     try {
       for (const frame of frames) {
         for (const chunk of reader.read(frame)) chunks.push(chunk);
@@ -110,7 +126,7 @@ class ChunkPass {
     return this.give(chunks);
   }
 
-  readEnd(reader: Reader): Promise<void> | undefined {
+  readEnd(reader: Reader<C>): Promise<void> | undefined {
     return this.isFinished ? undefined : this.give(blamingProvider(this.name, () => reader.end()));
   }
 
@@ -122,19 +138,19 @@ class ChunkPass {
 }
 
 /** The body of one answer on its way through decoder and reader. */
-class BodyReading implements Taker<Buffer> {
+class BodyReading<C extends { type: string }> implements Taker<Buffer> {
   private readonly answer: UpstreamAnswer;
-  private readonly how: AnswerReading;
-  private readonly pass: ChunkPass;
+  private readonly how: AnswerReading<C>;
+  private readonly pass: ChunkPass<C>;
   private readonly saysStream: boolean;
   /** Of a whole answer, or of a stream that has not said anything yet. */
   private pieces: Buffer[] = [];
   private bytes = 0;
   private kind: 'unknown' | 'stream' | 'whole' = 'unknown';
-  private reader: Reader | undefined;
+  private reader: Reader<C> | undefined;
   private cutter: FrameCutter | undefined;
 
-  constructor(answer: UpstreamAnswer, how: AnswerReading, pass: ChunkPass) {
+  constructor(answer: UpstreamAnswer, how: AnswerReading<C>, pass: ChunkPass<C>) {
     this.answer = answer;
     this.how = how;
     this.pass = pass;
@@ -152,7 +168,7 @@ class BodyReading implements Taker<Buffer> {
       return this.takeFrames(held);
     }
     if (this.bytes > this.how.limitBytes) throw tooLarge(this.how);
-    return undefined;
+    return this.how.hold?.(this.bytes);
   }
 
   /** The body has ended in order. */
@@ -190,7 +206,7 @@ class BodyReading implements Taker<Buffer> {
   private takeFrames(pieces: Buffer[]): Promise<void> | undefined {
     if (this.how.isHeld && this.bytes > this.how.limitBytes) throw tooLarge(this.how);
     const frames = this.cutter!.push(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)); // made by `begin`
-    if (frames.length === 0) return undefined;
+    if (frames.length === 0) return this.how.hold?.(this.cutter!.heldBytes);
     const held = this.pass.readFrames(this.reader!, frames);
     if (this.pass.isFinished) this.answer.release();
     return held;
@@ -232,7 +248,7 @@ function blameProvider(name: string, error: unknown): GatewayError {
   return new GatewayError('upstream_failed', text, { retryable: true, cause: error });
 }
 
-const tooLarge = ({ name, limitBytes }: AnswerReading) =>
-  new GatewayError('upstream_failed', `${name} sent more than ${limitBytes} bytes (upstream_body_limit).`, {
+const tooLarge = ({ name, limitBytes, limitName = 'upstream_body_limit' }: AnswerLimit) =>
+  new GatewayError('upstream_failed', `${name} sent more than ${limitBytes} bytes (${limitName}).`, {
     retryable: true,
   });

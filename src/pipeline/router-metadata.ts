@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { RouterMetadata } from '../domain/router-metadata.ts';
-import type { Run } from './run.ts';
+import type { RunBase } from './run.ts';
 
 /**
  * Why the run went the way it went.
@@ -8,7 +8,7 @@ import type { Run } from './run.ts';
  * @returns undefined when the caller did not ask, or before there was a route to tell of
  * @see router-metadata.md
  */
-export function describeRun(run: Run, region: string): RouterMetadata | undefined {
+export function describeRun(run: RunBase, region: string): RouterMetadata | undefined {
   const { plan, attempts } = run;
   if (!run.metadata || !plan) return undefined;
   const selected = run.error ? undefined : run.selected; // who broke off did not serve
@@ -50,7 +50,7 @@ const MOST_CHARACTERS = 300;
 /** No list of reasons is longer. */
 const MOST_REASONS = 100;
 
-function describeParams(run: Run): Record<string, unknown> {
+function describeParams(run: RunBase): Record<string, unknown> {
   const params: Record<string, unknown> = {};
   const excluded = run.plan?.excluded ?? [];
   if (excluded.length > 0) {

@@ -2,6 +2,7 @@ import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { FinishChunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
+import type { ImageFinishChunk, ImageRequest, Picture } from '../domain/images.ts';
 import type { Origin } from '../domain/origin.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
@@ -11,11 +12,8 @@ import type { Plan } from '../routing/plan-route.ts';
 import type { EventBuilder } from './build-events.ts';
 import type { InputSource } from './park-input.ts';
 
-/** What the edge hands over with a request. */
-export interface RunInput {
-  request: ResponseRequest;
-  /** Undefined when a plugin replaced the input. */
-  source: InputSource | undefined;
+/** What the edge hands over with any request to a model. */
+export interface RunOrigin {
   caller: Caller;
   /** Undefined when the gateway itself asks, in the course of a caller's request. */
   origin?: Origin;
@@ -31,6 +29,13 @@ export interface RunInput {
   clamped: readonly string[];
 }
 
+/** What the edge hands over with a request for a response. */
+export interface RunInput extends RunOrigin {
+  request: ResponseRequest;
+  /** Undefined when a plugin replaced the input. */
+  source: InputSource | undefined;
+}
+
 /** One try on an endpoint, as `router_metadata.attempts` shows it. */
 export interface AttemptRecord {
   endpoint: Endpoint;
@@ -42,9 +47,13 @@ export interface AttemptRecord {
   endedAt?: number;
 }
 
-/** All that is known of one request while it is served. Stages write what they learned into it. */
-export interface Run extends RunInput {
-  readonly responseId: string;
+/**
+ * What is known of one request while it is served, whatever it asks for. Stages write what they learned into it.
+ * Routing, attempts, money and telemetry know no more than this.
+ */
+export interface RunBase extends RunOrigin {
+  /** The fields that all requests have. */
+  readonly request: { readonly model?: string; readonly session_id?: string; readonly stream?: boolean };
   /** Unix milliseconds. */
   readonly startedAtMs: number;
   /** Keyed hash of the end user's id. */
@@ -56,11 +65,8 @@ export interface Run extends RunInput {
   key: number | undefined;
   /** Holds back what the run may cost, until it is booked. */
   reservation: { release(): void } | undefined;
-  /** Do tools come later than in `tools`? */
-  hasLateTools: boolean;
   /** The endpoint that answers, once its output has been let through. */
   selected: Endpoint | undefined;
-  builder: EventBuilder | undefined;
   /** The model that the provider says it ran, where that is another one than was asked for. */
   upstreamModel: string | undefined;
   /** Request fields and upstream fields that went no further. */
@@ -70,10 +76,33 @@ export interface Run extends RunInput {
   dispatchedAt: number | undefined;
   firstOutputAt: number | undefined;
   upstreamEndedAt: number | undefined;
-  finish: FinishChunk | undefined;
   usage: Usage | undefined;
   cost: Cost | undefined;
   error: GatewayError | undefined;
   /** It is in the ledger. */
   closed: boolean;
+}
+
+/** The run of a response. */
+export interface Run extends RunBase, RunInput {
+  readonly request: ResponseRequest;
+  readonly responseId: string;
+  /** Do tools come later than in `tools`? */
+  hasLateTools: boolean;
+  builder: EventBuilder | undefined;
+  finish: FinishChunk | undefined;
+}
+
+/** The run of an image generation. */
+export interface ImageRun extends RunBase {
+  readonly request: ImageRequest;
+  /** In the order of `input_references`, once they are loaded. */
+  references: readonly Picture[];
+  finish: ImageFinishChunk | undefined;
+  /** What the last attempt changed so that its endpoint can do it, in sentences. */
+  fitted: readonly string[];
+  /** The sizes of the pictures that were made; undefined where a picture has none. */
+  made: Pick<Picture, 'width' | 'height'>[];
+  /** All of the answer was there. */
+  isComplete: boolean;
 }

@@ -1,12 +1,15 @@
 import { createId } from '../domain/ids.ts';
-import type { Run, RunInput } from './run.ts';
+import type { ImageRequest } from '../domain/images.ts';
+import type { ImageRun, Run, RunInput, RunOrigin } from './run.ts';
+
+type HashEndUser = (workspaceId: string, id: string) => string;
 
 /**
  * Makes the run of an accepted request.
  *
  * @param hashEndUser folds an end user's id into a keyed hash, so that no provider and no row ever sees the id itself
  */
-export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id: string) => string): Run {
+export function startRun(input: RunInput, hashEndUser: HashEndUser): Run {
   const { request, caller } = input;
   const endUser = request.safety_identifier ?? request.user;
   return {
@@ -41,5 +44,37 @@ export function startRun(input: RunInput, hashEndUser: (workspaceId: string, id:
     cost: undefined,
     error: undefined,
     closed: false,
+  };
+}
+
+/** The same for an image generation. */
+export function startImageRun(request: ImageRequest, origin: RunOrigin, hashEndUser: HashEndUser): ImageRun {
+  const { workspaceId } = origin.caller;
+  return {
+    ...origin,
+    request,
+    startedAtMs: Date.now(),
+    endUser: request.user ? hashEndUser(workspaceId, request.user) : undefined,
+    stages: [],
+    attempts: [],
+    plan: undefined,
+    key: undefined,
+    reservation: undefined,
+    selected: undefined,
+    upstreamModel: undefined,
+    droppedFields: [],
+    droppedUpstreamFields: [],
+    dispatchedAt: undefined,
+    firstOutputAt: undefined,
+    upstreamEndedAt: undefined,
+    usage: undefined,
+    cost: undefined,
+    error: undefined,
+    closed: false,
+    references: [],
+    finish: undefined,
+    fitted: [],
+    made: [],
+    isComplete: false,
   };
 }

@@ -1,13 +1,28 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
-import { type Chunk, isOutput } from '../domain/chunks.ts';
 import { type Availability, asGatewayError, type GatewayError } from '../domain/errors.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type AttemptOutcome, type Health, isEndpointFault } from '../routing/health.ts';
 import type { Plan } from '../routing/plan-route.ts';
-import { attempt } from './attempt.ts';
 import { copyError } from './copy-error.ts';
-import type { AttemptRecord, Run } from './run.ts';
+import type { AttemptRecord, RunBase } from './run.ts';
+
+/**
+ * What differs between the runs that walk a plan: what an answer consists of, and how an endpoint is asked for one.
+ * `response-work.ts` and `image-work.ts` are the two.
+ */
+export interface Work<R extends RunBase, C> {
+  /** One try. @throws {GatewayError} whatever went wrong; `retryable` when another endpoint may do better */
+  attempt(run: R, endpoint: Endpoint, limitBytes: number, out: Taker<C>): Promise<void>;
+  /** With this chunk the client sees something, so that no other endpoint may take over. */
+  isShown(run: R, chunk: C): boolean;
+  /** Told also of an attempt that failed. */
+  isKept(chunk: C): boolean;
+  /** What the attempt that has just ended tells of its endpoint. */
+  describeOutcome(run: R, error: GatewayError | undefined): AttemptOutcome;
+  /** Forgets what the attempt that failed has said. */
+  forgetAttempt(run: R): void;
+}
 
 /**
  * Walks the plan until an endpoint answers. What an endpoint says is held back until it is visible output (for a
@@ -18,8 +33,14 @@ import type { AttemptRecord, Run } from './run.ts';
  * @throws {GatewayError} of the last endpoint tried, with the earlier ones in `metadata.previous_errors`
  * @see routing.md section 7, interface "Events"
  */
-export async function walkPlan(run: Run, plan: Plan<Endpoint>, bounds: WalkBounds, out: Taker<Chunk>): Promise<void> {
-  const gate = new Gate(run, out);
+export async function walkPlan<R extends RunBase, C>(
+  run: R,
+  plan: Plan<Endpoint>,
+  work: Work<R, C>,
+  bounds: WalkBounds,
+  out: Taker<C>,
+): Promise<void> {
+  const gate = new Gate(run, work, out);
   const { health, maxAttempts, limitBytes } = bounds;
   const lost = new Set<string>(); // models that blamed the request are not asked again elsewhere
   let failure: GatewayError | undefined;
@@ -36,8 +57,8 @@ export async function walkPlan(run: Run, plan: Plan<Endpoint>, bounds: WalkBound
     run.attempts.push(record);
     gate.endpoint = endpoint;
     try {
-      await attempt(run, endpoint, limitBytes, gate);
-      health.record(endpoint.id, describeOutcome(run, undefined));
+      await work.attempt(run, endpoint, limitBytes, gate);
+      health.record(endpoint.id, work.describeOutcome(run, undefined));
       return;
     } catch (error) {
       failure = asGatewayError(error);
@@ -50,10 +71,10 @@ export async function walkPlan(run: Run, plan: Plan<Endpoint>, bounds: WalkBound
       const { keys } = endpoint.provider;
       const isLeft = failure.blamesKey && run.key !== undefined && keys.rest(run.key, failure);
       const hasOtherKey = isLeft && ++keysTried < keys.size;
-      if (!hasOtherKey) health.record(endpoint.id, describeOutcome(run, failure));
+      if (!hasOtherKey) health.record(endpoint.id, work.describeOutcome(run, failure));
       if (run.selected) throw failure; // the client has seen some of it
       gate.forgetFailed();
-      run.finish = undefined;
+      work.forgetAttempt(run);
       const next = run.cancellation.reason ? 'nowhere' : whereNext(failure);
       if (next === 'nowhere') break;
       if (next === 'model') lost.add(endpoint.model);
@@ -74,61 +95,24 @@ export interface WalkBounds {
   health: Pick<Health, 'record'>;
 }
 
-/** What an attempt tells of its endpoint. */
-function describeOutcome(run: Run, error: GatewayError | undefined): AttemptOutcome {
-  const { request, dispatchedAt, firstOutputAt, upstreamEndedAt, finish } = run;
-  if (error || dispatchedAt === undefined) return { atMs: Date.now(), error };
-  return {
-    atMs: Date.now(),
-    error,
-    // Of an answer that was asked for whole nobody knows when its first word was there.
-    firstOutputMs: firstOutputAt === undefined || !request.stream ? undefined : firstOutputAt - dispatchedAt,
-    durationMs: upstreamEndedAt === undefined ? undefined : upstreamEndedAt - dispatchedAt,
-    outputTokens: finish?.usage?.outputTokens,
-    toolCalls: finish?.reason === 'tool_calls' ? judgeToolCalls(run) : 'none',
-  };
-}
-
-/** A call is broken whose arguments are no JSON, or whose tool nobody offered. @see routing.md section 6 */
-function judgeToolCalls({ builder, hasLateTools, request: { tools = [] } }: Run): 'sound' | 'broken' {
-  const names = new Set(tools.flatMap((tool) => ('name' in tool && typeof tool.name === 'string' ? [tool.name] : [])));
-  const isOpen = hasLateTools || tools.length === 0 || tools.some(({ type }) => type === 'namespace');
-  for (const item of builder?.items ?? []) {
-    if (item.type !== 'function_call') continue;
-    const { name, arguments: text } = item as { name?: unknown; arguments?: unknown };
-    if (!isOpen && !names.has(String(name))) return 'broken';
-    if (!isJson(String(text))) return 'broken';
-  }
-  return 'sound';
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Holds chunks back until they may be shown; from then on the endpoint that made them is the one that answers. */
-class Gate implements Taker<Chunk> {
+class Gate<R extends RunBase, C> implements Taker<C> {
   endpoint: Endpoint | undefined;
-  private readonly run: Run;
-  private readonly out: Taker<Chunk>;
-  private readonly isShown: (chunk: Chunk) => boolean;
-  private held: Chunk[] = [];
+  private readonly run: R;
+  private readonly work: Work<R, C>;
+  private readonly out: Taker<C>;
+  private held: C[] = [];
 
-  constructor(run: Run, out: Taker<Chunk>) {
+  constructor(run: R, work: Work<R, C>, out: Taker<C>) {
     this.run = run;
+    this.work = work;
     this.out = out;
-    this.isShown = run.request.stream === true ? isOutput : isFinish;
   }
 
-  take(chunks: Chunk[]): Promise<void> | undefined {
+  take(chunks: C[]): Promise<void> | undefined {
     if (this.run.selected) return this.out.take(chunks);
     for (const chunk of chunks) this.held.push(chunk);
-    if (!chunks.some(this.isShown)) return undefined;
+    if (!chunks.some((chunk) => this.work.isShown(this.run, chunk))) return undefined;
     this.run.selected = this.endpoint;
     this.run.firstOutputAt = performance.now();
     const { held } = this;
@@ -136,13 +120,11 @@ class Gate implements Taker<Chunk> {
     return this.out.take(held);
   }
 
-  /** Of what a failed endpoint said only the debug chunk of its attempt stays. */
+  /** Of what a failed endpoint said only what tells of the attempt itself stays. */
   forgetFailed(): void {
-    this.held = this.held.filter((chunk) => chunk.type === 'debug');
+    this.held = this.held.filter(this.work.isKept);
   }
 }
-
-const isFinish = (chunk: Chunk): boolean => chunk.type === 'finish';
 
 /** Where a failed attempt may go on: to the next endpoint, to the next model only, or nowhere. */
 function whereNext(failure: GatewayError): 'endpoint' | 'model' | 'nowhere' {
@@ -160,7 +142,7 @@ function whereNext(failure: GatewayError): 'endpoint' | 'model' | 'nowhere' {
 }
 
 /** The last failure, telling of those before it, and whether it is worth to come again. */
-function withHistory(run: Run, last: GatewayError): GatewayError {
+function withHistory(run: RunBase, last: GatewayError): GatewayError {
   const tried = run.attempts.filter((record) => record.error !== undefined);
   const availability = describeAvailability(run, tried);
   if (tried.length < 2) return availability ? copyError(last, last.message, { availability }) : last;
@@ -180,7 +162,7 @@ function withHistory(run: Run, last: GatewayError): GatewayError {
 }
 
 /** When every attempt failed for want of capacity, or of a provider that works. @see routing.md section 8.3 */
-function describeAvailability({ plan }: Run, tried: readonly AttemptRecord[]): Availability | undefined {
+function describeAvailability({ plan }: RunBase, tried: readonly AttemptRecord[]): Availability | undefined {
   const kinds = new Set(tried.map(({ error }) => error?.kind));
   const isLimited = kinds.size === 1 && kinds.has('rate_limited');
   const isDown = tried.every(

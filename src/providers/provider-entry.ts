@@ -12,6 +12,14 @@ export interface Provider {
   readonly dialect: Readonly<Record<string, unknown>>;
   /** The network; undefined for a wire that answers inside this process. */
   readonly upstream: Upstream | undefined;
+  /** How long the first byte of a picture may take, in milliseconds. */
+  readonly imageFirstByteMs: number;
+  /**
+   * Where an address of the provider leads: its own host, or one that its wire names.
+   *
+   * @returns undefined for any other: the key must not go there
+   */
+  upstreamOf(url: URL): Upstream | undefined;
   readonly keys: KeyRing;
   /** @returns the headers of a request with that key of the ring, as a flat list */
   headersFor(key: number, stream: boolean): string[];
@@ -45,6 +53,8 @@ export const bareEndpoint = (provider: Provider, model: string, upstreamModel: s
   parameters: undefined,
   capabilities: {},
   reasoning: undefined,
+  image: undefined,
+  makesText: true,
   retainsData: undefined,
   trainsOnData: undefined,
   distillable: undefined,
@@ -60,12 +70,17 @@ export interface ProviderEntry {
   apiKeys: readonly string[];
   headers: Readonly<Record<string, string>>;
   timeouts: UpstreamTimeouts;
+  /** How long the first byte of a picture may take; absent: as any other. */
+  imageFirstByteMs?: number;
   dialect: Readonly<Record<string, unknown>>;
   /** The npm package behind the wire `ai-sdk`, the function that makes its provider, and what that is given. */
   package?: string;
   factory?: string;
   settings?: Readonly<Record<string, unknown>>;
 }
+
+/** Hosts of one provider that its pictures are asked for at. */
+const MOST_ORIGINS = 20;
 
 /** @throws {Error} when a dialect setting is not one of the wire, or a package is missing; for the operator */
 export function createProvider(entry: ProviderEntry): Provider {
@@ -90,10 +105,10 @@ export function createProvider(entry: ProviderEntry): Provider {
     ...findTexts(entry.settings),
     ...Object.values(own).filter(({ length }) => length >= 16),
   ];
-  const upstream =
-    wire.answer || entry.baseUrl === undefined
-      ? undefined
-      : createUpstream({ name: entry.name, baseUrl: entry.baseUrl, timeouts: entry.timeouts });
+  const upstreamAt = (baseUrl: string) => createUpstream({ name: entry.name, baseUrl, timeouts: entry.timeouts });
+  const upstream = wire.answer || entry.baseUrl === undefined ? undefined : upstreamAt(entry.baseUrl);
+  const origin = entry.baseUrl === undefined ? undefined : new URL(entry.baseUrl).origin;
+  const others = new Map<string, Upstream>(); // origin → its pool; as many as `pollHosts` lets there be
 
   return {
     id: entry.id,
@@ -101,10 +116,28 @@ export function createProvider(entry: ProviderEntry): Provider {
     wire,
     dialect: entry.dialect,
     upstream,
+    imageFirstByteMs: entry.imageFirstByteMs ?? entry.timeouts.firstByteMs,
+    upstreamOf(url) {
+      const isOwn = url.origin === origin;
+      const isNamed =
+        url.protocol === 'https:' &&
+        url.port === '' &&
+        wire.image?.pollHosts?.some((host) => url.hostname.endsWith(host));
+      if (!isOwn && !isNamed) return undefined;
+      let found = others.get(url.origin);
+      if (!found) {
+        if (others.size >= MOST_ORIGINS) return undefined;
+        found = upstreamAt(url.origin);
+        others.set(url.origin, found);
+      }
+      return found;
+    },
     keys: new KeyRing(keys.length),
     headersFor: (key, stream) => (stream ? streamed : whole)[key]!,
     maskKeys: (text) => secrets.reduce((masked, secret) => masked.replaceAll(secret, '[masked]'), text),
-    close: async (now) => upstream?.close(now),
+    async close(now) {
+      await Promise.all([upstream, ...others.values()].map((each) => each?.close(now)));
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Chunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import type { ImageWire } from './image-wire.ts';
 import type { ProviderEntry } from './provider-entry.ts';
 
 /**
@@ -41,6 +42,10 @@ export interface Wire<Reading = unknown> {
    * @throws {Error} naming what is wrong, for the operator
    */
   forProvider?(entry: ProviderEntry): Wire;
+  /** How it makes pictures for `POST /images`; absent: it does not. */
+  readonly image?: ImageWire;
+  /** False: it makes pictures only. */
+  readonly makesText?: false;
   /** For a provider inside this process (the simulator, a package): answers in place of the network. */
   readonly answer?: (request: UpstreamRequest<Reading>, signal: AbortSignal) => AsyncIterable<Frame[]>;
 }
@@ -53,11 +58,11 @@ export interface Frame {
   data: string;
 }
 
-export interface Reader {
+export interface Reader<C = Chunk> {
   /** @throws {GatewayError} when the frame is an error, or a frame we know has changed shape */
-  read(frame: Frame): Chunk[];
+  read(frame: Frame): C[];
   /** The body ended in order. Gives what was held back; a `finish` chunk must have come by now. */
-  end(): Chunk[];
+  end(): C[];
 }
 
 /** Where a request goes, as far as a wire must know. */

@@ -25,6 +25,11 @@ export class FrameCutter {
     this.limitBytes = limitBytes;
   }
 
+  /** Bytes of a frame that has not ended. */
+  get heldBytes(): number {
+    return this.restBytes + this.data.length;
+  }
+
   /** @returns the frames that this piece completes, in order */
   push(piece: Buffer): Frame[] {
     const end = lastLineEnd(piece);

@@ -31,9 +31,22 @@ export interface Upstream {
    * @param headers flat list of names and values
    * @throws {GatewayError} `upstream_failed` or `upstream_timeout`, or the reason of the cancellation
    */
-  send(path: string, headers: readonly string[], body: Buffer, cancellation: Cancellation): Promise<UpstreamAnswer>;
+  send(
+    path: string,
+    headers: readonly string[],
+    body: Buffer,
+    cancellation: Cancellation,
+    how?: SendOptions,
+  ): Promise<UpstreamAnswer>;
   /** Lets the requests that are under way finish; `now` cuts them. */
   close(now: boolean): Promise<void>;
+}
+
+export interface SendOptions {
+  /** Absent: POST. A GET is sent without a body. */
+  method?: 'GET' | 'POST';
+  /** Where an answer takes longer by its nature. */
+  firstByteMs?: number;
 }
 
 export interface UpstreamAnswer {
@@ -54,6 +67,8 @@ export interface UpstreamAnswer {
 const RELEASE_BYTES = 64 * 1024;
 const RELEASE_MS = 2000;
 
+const usual: SendOptions = {};
+
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { timeouts, name } = options;
   const url = new URL(options.baseUrl);
@@ -71,15 +86,22 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   });
 
   return {
-    async send(path, headers, body, cancellation) {
-      const request = { path: prefix + path + query, method: 'POST' as const, headers: headers as string[], body };
-      const first = new Exchange(name, timeouts, cancellation);
+    async send(path, headers, body, cancellation, how = usual) {
+      const { method = 'POST', firstByteMs } = how;
+      const request = {
+        path: prefix + path + query,
+        method,
+        headers: headers as string[],
+        body: method === 'POST' ? body : null,
+      };
+      const limits = firstByteMs === undefined ? timeouts : { ...timeouts, firstByteMs };
+      const first = new Exchange(name, limits, cancellation);
       try {
         return await first.dispatch(pool, request);
       } catch (error) {
         // A kept-alive connection that the provider had just closed: nothing was answered, so once more on a new one.
         if (!first.networkError || !stale.wasStale(first.networkError)) throw error;
-        return new Exchange(name, timeouts, cancellation).dispatch(pool, request);
+        return new Exchange(name, limits, cancellation).dispatch(pool, request);
       }
     },
     close: (now) => (now ? pool.destroy() : pool.close()),

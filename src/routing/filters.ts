@@ -30,6 +30,9 @@ export const filters: readonly Filter[] = [
       ? undefined
       : { code: 'allowed_providers', reason: 'is the own key of another workspace' };
   },
+  function cannotServe(endpoint, { needs }) {
+    return needs.exclude(endpoint);
+  },
   function isNotAllowed(endpoint, { preferences: { only } }) {
     if (!only || only.some((entry) => isMeant(entry, endpoint))) return undefined;
     return { code: 'allowed_providers', reason: 'is not named by `provider.only`' };
@@ -135,9 +138,6 @@ export function findExclusion(endpoint: EndpointFacts, ask: Ask): Exclusion | un
   return undefined;
 }
 
-/** Parameters that pick endpoints where some have them and others not, and pick nothing where none has them. */
-const softParameters = ['tools', 'tool_choice', 'structured_outputs', 'response_format', 'verbosity'];
-
 /**
  * Of the endpoints of a model, those that take what was sent, as long as there are such.
  *
@@ -150,9 +150,8 @@ export function preferCapable<E extends EndpointFacts>(
 ): readonly E[] {
   if (endpoints.length < 2) return endpoints;
   let left = endpoints;
-  for (const parameter of needs.parameters) {
-    if (!softParameters.includes(parameter)) continue;
-    const capable = left.filter((endpoint) => supports(endpoint, parameter) !== false);
+  for (const parameter of needs.softParameters) {
+    const capable = left.filter((endpoint) => needs.takes(endpoint, parameter) !== false);
     if (capable.length === 0 || capable.length === left.length) continue;
     for (const endpoint of left) {
       if (capable.includes(endpoint)) continue;

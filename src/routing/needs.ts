@@ -1,5 +1,7 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import { blendedPrice } from '../metering/price.ts';
+import type { Exclusion } from './filters.ts';
 
 /** What a request asks of an endpoint. Read only as far as somebody looks: a long input is walked once, or never. */
 export class Needs {
@@ -41,11 +43,33 @@ export class Needs {
     return this.sent;
   }
 
+  /** Those of them that pick endpoints where some have them and others not, and pick nothing where none has them. */
+  get softParameters(): readonly string[] {
+    return this.parameters.filter((parameter) => softParameters.includes(parameter));
+  }
+
+  /** What an endpoint can never do, whatever the caller prefers. */
+  exclude({ makesText }: EndpointFacts): Exclusion | undefined {
+    return makesText ? undefined : { code: 'wrong_endpoint', reason: 'makes pictures only, for POST /images' };
+  }
+
+  /** Does the endpoint take that parameter? Undefined when nobody said. */
+  takes(endpoint: EndpointFacts, parameter: string): boolean | undefined {
+    return supports(endpoint, parameter);
+  }
+
+  /** One figure for comparisons; undefined when no price is known. */
+  priceOf({ pricing }: EndpointFacts): number | undefined {
+    return blendedPrice(pricing, pricing?.above ? this.leastInputTokens : 0);
+  }
+
   private walk(): { modalities: Set<string>; characters: number } {
     this.walked ??= walkInput(this.request);
     return this.walked;
   }
 }
+
+const softParameters = ['tools', 'tool_choice', 'structured_outputs', 'response_format', 'verbosity'];
 
 const partModalities: Readonly<Record<string, string>> = {
   input_image: 'image',

@@ -1,5 +1,4 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import { blendedPrice } from '../metering/price.ts';
 import type { Ask } from './filters.ts';
 import type { HealthView } from './health.ts';
 import { type Cutoffs, isMeant, type Preferences, type SortKey } from './preferences.ts';
@@ -79,10 +78,7 @@ function sortBy<E extends EndpointFacts>(
   health: OrderContext['health'],
 ): E[] {
   const costOf = (endpoint: E): number => {
-    if (key === 'price') {
-      const tokens = endpoint.pricing?.above ? needs.leastInputTokens : 0;
-      return blendedPrice(endpoint.pricing, tokens) ?? Number.POSITIVE_INFINITY;
-    }
+    if (key === 'price') return needs.priceOf(endpoint) ?? Number.POSITIVE_INFINITY;
     const view = health(endpoint);
     if (key === 'latency') return view?.latencyMs('p50') ?? Number.POSITIVE_INFINITY;
     return -(view?.throughput('p50') ?? Number.NEGATIVE_INFINITY);
@@ -102,9 +98,8 @@ const LEAST_PRICE_USD = 1e-9;
  */
 export function drawByPrice<E extends EndpointFacts>(endpoints: readonly E[], ask: Ask, random: () => number): E[] {
   if (endpoints.length < 2) return [...endpoints];
-  const tokens = endpoints.some(({ pricing }) => pricing?.above) ? ask.needs.leastInputTokens : 0;
-  const weights = endpoints.map(({ pricing }) => {
-    const price = blendedPrice(pricing, tokens);
+  const weights = endpoints.map((endpoint) => {
+    const price = ask.needs.priceOf(endpoint);
     return price === undefined ? undefined : 1 / Math.max(price / 1e15, LEAST_PRICE_USD) ** 2;
   });
   const known = weights.filter((weight) => weight !== undefined);

@@ -1,10 +1,12 @@
 import { parseSlug, type Slug, withoutVariant } from '../catalog/slug.ts';
 import type { EndpointFacts, Model } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
+import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
 import { type Ask, type Exclusion, findExclusion, preferCapable } from './filters.ts';
 import type { Health } from './health.ts';
+import { ImageNeeds } from './image-needs.ts';
 import { Needs } from './needs.ts';
 import { type OrderContext, orderEndpoints } from './order.ts';
 import { isMeant, type Preferences, readPreferences } from './preferences.ts';
@@ -95,8 +97,35 @@ export function planRoute<E extends EndpointFacts>(
   hints: { task?: string } = {},
   onRefused?: (plan: Plan<E>) => void,
 ): Plan<E> {
-  const planner = new Planner(request, workspaceId, { ...world, catalog: viewFor(world.catalog, workspaceId) }, hints);
-  return planner.plan(onRefused);
+  return planFor(new Needs(request), request, workspaceId, world, hints, onRefused);
+}
+
+/**
+ * The same for an image generation. Nothing is remembered of its session: no provider keeps pictures in a cache.
+ *
+ * @throws {GatewayError} `wrong_endpoint` for a model that makes none, and those of `planRoute`
+ */
+export function planImageRoute<E extends EndpointFacts>(
+  request: ImageRequest,
+  workspaceId: string,
+  world: RoutingWorld<E>,
+  onRefused?: (plan: Plan<E>) => void,
+): Plan<E> {
+  const { model, provider } = request;
+  const named: ResponseRequest = { input: [], model, ...(provider && { provider: { ...provider } }) };
+  return planFor(new ImageNeeds(request), named, workspaceId, world, {}, onRefused);
+}
+
+function planFor<E extends EndpointFacts>(
+  needs: Needs,
+  request: ResponseRequest,
+  workspaceId: string,
+  world: RoutingWorld<E>,
+  hints: { task?: string },
+  onRefused: ((plan: Plan<E>) => void) | undefined,
+): Plan<E> {
+  const seen = { ...world, catalog: viewFor(world.catalog, workspaceId) };
+  return new Planner(needs, request, workspaceId, seen, hints).plan(onRefused);
 }
 
 class Planner<E extends EndpointFacts> {
@@ -112,13 +141,19 @@ class Planner<E extends EndpointFacts> {
   private readonly choices: Choice[] = [];
   private byEndpoint: Map<E, Choice> | undefined;
 
-  constructor(request: ResponseRequest, workspaceId: string, world: RoutingWorld<E>, hints: { task?: string }) {
+  constructor(
+    needs: Needs,
+    request: ResponseRequest,
+    workspaceId: string,
+    world: RoutingWorld<E>,
+    hints: { task?: string },
+  ) {
     this.request = request;
     this.workspaceId = workspaceId;
     this.world = world;
     this.hints = hints;
     this.slugs = listSlugs(request);
-    this.needs = new Needs(request);
+    this.needs = needs;
     this.session = new Session(request, workspaceId, world.sticky);
   }
 

@@ -44,6 +44,26 @@ export const nothingToChoose = (
   code = 'constraint_filtered',
 ): GatewayError => new GatewayError('not_found', message, { metadata, availability: availability(code, [slug]) });
 
+/** What no endpoint of the model can ever do is the request's mistake. */
+function refuseRequest(code: string, model: string, shown: string, slugs: readonly string[]): GatewayError | undefined {
+  switch (code) {
+    case 'wrong_endpoint':
+      return new GatewayError('wrong_endpoint', `${model} cannot be asked here: ${shown}.`, {
+        availability: availability(code, slugs),
+      });
+    case 'n':
+    case 'input_references':
+    case 'output_format': {
+      const message = `No endpoint of ${model} can do this: ${shown}.`;
+      return new GatewayError('invalid_request', `${code}: ${message}`, {
+        metadata: { param: code, issues: [{ path: code, message }] },
+      });
+    }
+    default:
+      return undefined;
+  }
+}
+
 interface Fallen extends Exclusion {
   endpoint: EndpointFacts;
 }
@@ -60,6 +80,8 @@ export function nothingLeft(slugs: readonly string[], excluded: readonly Fallen[
   const reasons = [...new Set(excluded.map(({ endpoint, reason }) => `${endpoint.tag} ${reason}`))];
   const shown = reasons.slice(0, 5).join('; ') + (reasons.length > 5 ? `; and ${reasons.length - 5} more` : '');
   const model = slugs.map(shorten).slice(0, 3).join(', ');
+  const refused = codes.length === 1 ? refuseRequest(codes[0]!, model, shown, slugs) : undefined;
+  if (refused) return refused;
   if (codes.length === 1 && codes[0] === 'context_length') {
     return new GatewayError(
       'context_length_exceeded',

@@ -1,0 +1,117 @@
+import type { ImagePrice, ImageUsage, PixelSize } from '../domain/images.ts';
+import type { Cost } from '../domain/usage.ts';
+
+/** What was made, or is about to be. */
+export interface ImageWork {
+  /** Width and height of each picture; one without a size counts as a picture all the same. */
+  made: readonly { width: number | undefined; height: number | undefined }[];
+  /** References that were sent, with their sizes. */
+  references: readonly { width: number | undefined; height: number | undefined }[];
+  /** `2k`: the tier in lower case that price lines may hold for. */
+  variant: string | undefined;
+  /** As the provider reported it. */
+  usage: ImageUsage | undefined;
+}
+
+/**
+ * Prices a generation by the lines of its endpoint: cost times quantity, summed. Of the lines for the same thing and unit
+ * the one for the tier counts, else the one for any.
+ *
+ * @param lines undefined when nobody knows a price
+ * @returns `priced: false` also where a line needs tokens or sizes that nobody told
+ * @see images.md section 7
+ */
+export function costOfImages(lines: readonly ImagePrice[] | undefined, work: ImageWork): Cost {
+  const unknown: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: false };
+  if (!lines || lines.length === 0) return unknown;
+  let inputUsd = 0;
+  let outputUsd = 0;
+  for (const line of pickLines(lines, work.variant)) {
+    const quantity = quantityOf(line, work);
+    if (quantity === undefined) return unknown;
+    if (line.billable === 'output_image') outputUsd += line.costUsd * quantity;
+    else inputUsd += line.costUsd * quantity;
+  }
+  return { inputNanoUsd: toNano(inputUsd), outputNanoUsd: toNano(outputUsd), priced: true };
+}
+
+const toNano = (usd: number): bigint => BigInt(Math.round(usd * 1e9));
+
+function pickLines(lines: readonly ImagePrice[], variant: string | undefined): readonly ImagePrice[] {
+  const groups = Map.groupBy(lines, ({ billable, unit }) => `${billable} ${unit}`);
+  return [...groups.values()].flatMap(
+    (group) =>
+      group.find((line) => line.variant !== undefined && line.variant.toLowerCase() === variant) ??
+      group.find((line) => line.variant === undefined) ??
+      [],
+  );
+}
+
+/** @returns undefined when it is not known */
+function quantityOf({ billable, unit }: ImagePrice, { made, references, usage }: ImageWork): number | undefined {
+  switch (unit) {
+    case 'request':
+      return 1;
+    case 'image':
+      return billable === 'output_image' ? made.length : references.length;
+    case 'megapixel':
+      return megapixels(billable === 'output_image' ? made : references);
+    case 'token':
+      return usage && tokensOf(billable, usage);
+  }
+}
+
+function megapixels(pictures: ImageWork['made']): number | undefined {
+  let sum = 0;
+  for (const { width, height } of pictures) {
+    if (width === undefined || height === undefined) return undefined;
+    sum += (width * height) / 1e6;
+  }
+  return sum;
+}
+
+/** A provider that does not tell the input's parts apart has counted text. */
+function tokensOf(billable: ImagePrice['billable'], usage: ImageUsage): number {
+  const { inputTokens, outputTokens, textInputTokens, imageInputTokens, imageOutputTokens } = usage;
+  switch (billable) {
+    case 'output_image':
+      return imageOutputTokens ?? outputTokens;
+    case 'input_text':
+      return textInputTokens ?? inputTokens - (imageInputTokens ?? 0);
+    case 'input_image':
+    case 'input_reference':
+      return imageInputTokens ?? (textInputTokens === undefined ? 0 : Math.max(0, inputTokens - textInputTokens));
+    case 'input_font':
+      return 0;
+  }
+}
+
+/** Tokens of a picture where a provider bills tokens: what gpt-image takes for a square of 1024 pixels at high quality. */
+const USUAL_IMAGE_TOKENS = 4160;
+
+/**
+ * What a generation may cost, before it is sent.
+ *
+ * @returns nano-dollars; undefined when no price is known
+ */
+export function estimateImageCost(
+  lines: readonly ImagePrice[] | undefined,
+  asked: { count: number; references: number; promptCharacters: number; size: PixelSize; variant: string | undefined },
+): bigint | undefined {
+  const area = (asked.size.width * asked.size.height) / (1024 * 1024);
+  const imageOutputTokens = Math.ceil(USUAL_IMAGE_TOKENS * Math.max(1, area) * asked.count);
+  const textInputTokens = Math.ceil(asked.promptCharacters / 4);
+  const imageInputTokens = asked.references * USUAL_IMAGE_TOKENS;
+  const inputTokens = textInputTokens + imageInputTokens;
+  const square = { width: 1024, height: 1024 };
+  const cost = costOfImages(lines, {
+    made: Array.from({ length: asked.count }, () => asked.size),
+    references: Array.from({ length: asked.references }, () => square),
+    variant: asked.variant,
+    usage: {
+      ...{ inputTokens, outputTokens: imageOutputTokens, totalTokens: inputTokens + imageOutputTokens },
+      ...{ cachedTokens: 0, reasoningTokens: 0, textInputTokens, imageInputTokens, imageOutputTokens },
+    },
+  });
+  return cost.priced ? cost.inputNanoUsd + cost.outputNanoUsd : undefined;
+}

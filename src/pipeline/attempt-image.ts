@@ -1,0 +1,324 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { Cancellation } from '../domain/cancellation.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { CompletedImageChunk, ImageChunk, ImageLinkChunk, Picture } from '../domain/images.ts';
+import { findMediaType, findPicture } from '../domain/picture.ts';
+import type { Taker } from '../domain/taker.ts';
+import type { ImageUpstreamRequest, ImageWire, Poll } from '../providers/image-wire.ts';
+import type { Endpoint, Provider } from '../providers/provider-entry.ts';
+import type { UpstreamAnswer } from '../providers/transport.ts';
+import { writeForm } from '../providers/write-form.ts';
+import { forgetAttempt } from './attempt.ts';
+import type { ByteShare } from './byte-budget.ts';
+import { fitImage } from './fit-image.ts';
+import { hideKeys } from './hide-keys.ts';
+import { readAnswer, readErrorBody, readInside } from './read-answer.ts';
+import type { ImageRun } from './run.ts';
+
+/** What an attempt needs besides the run. */
+export interface ImageAttemptParts {
+  /** The memory that the run's answer takes. */
+  memory: ByteShare;
+  /**
+   * Fetches a picture that a provider has put on another host.
+   *
+   * @throws {GatewayError} `upstream_failed`
+   */
+  fetchPicture: (url: URL, cancellation: Cancellation, limitBytes: number) => Promise<Buffer>;
+}
+
+/** The chunks of a picture whose bytes have been looked at. */
+export type CheckedChunk =
+  | Exclude<ImageChunk, CompletedImageChunk | ImageLinkChunk>
+  | { type: 'image'; picture: Picture };
+
+/**
+ * One try on an endpoint: fits and writes the request, sends it, asks again where the provider wants to be polled, and
+ * reads the answer into chunks. What comes out are pictures: bytes that are none fail the attempt.
+ *
+ * @param limitBytes the largest whole answer, or single stream event, that is read
+ * @param out is given chunks up to exactly one `finish`
+ * @throws {GatewayError} whatever went wrong; `retryable` when another endpoint may do better
+ */
+export async function attemptImage(
+  run: ImageRun,
+  endpoint: Endpoint,
+  limitBytes: number,
+  parts: ImageAttemptParts,
+  out: Taker<CheckedChunk>,
+): Promise<void> {
+  const { provider, upstreamModel, image: facts } = endpoint;
+  const wire = provider.wire.image;
+  const name = `${endpoint.model} at ${provider.name}`;
+  if (!wire || !facts) throw new GatewayError('wrong_endpoint', `${name} makes no pictures.`, { retryable: true });
+  forgetAttempt(run);
+  run.finish = undefined;
+  parts.memory.free(); // of what an earlier attempt held, nothing is left
+  const { ask, clamped, dropped } = fitImage(run.request, run.references, endpoint, facts);
+  const stream = run.request.stream === true && facts.streams && wire.createImageReader !== undefined;
+  const written = wire.writeImageRequest(ask, {
+    endpoint: name,
+    upstreamModel,
+    stream,
+    dialect: provider.dialect,
+    ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
+  });
+  run.fitted = clamped;
+  run.droppedFields = [...dropped, ...written.dropped];
+  run.dispatchedAt = performance.now();
+  const exchange = new ImageExchange(run, provider, wire, { ...parts, limitBytes, stream });
+  try {
+    await exchange.run(written, new PictureCheck(run, provider, { ...parts, limitBytes }, out));
+  } catch (error) {
+    throw hideKeys(error, provider);
+  } finally {
+    run.upstreamEndedAt = performance.now();
+  }
+}
+
+interface ExchangeOptions extends ImageAttemptParts {
+  limitBytes: number;
+  stream: boolean;
+}
+
+/** A wait between two questions is never shorter, whatever a wire says. Milliseconds. */
+const LEAST_WAIT_MS = 50;
+
+/** The requests of one attempt: one, or as many as a provider that is polled takes. */
+class ImageExchange {
+  private readonly owner: ImageRun;
+  private readonly provider: Provider;
+  private readonly wire: ImageWire;
+  private readonly options: ExchangeOptions;
+  private poll: Poll | undefined;
+
+  constructor(owner: ImageRun, provider: Provider, wire: ImageWire, options: ExchangeOptions) {
+    this.owner = owner;
+    this.provider = provider;
+    this.wire = wire;
+    this.options = options;
+  }
+
+  async run(written: ImageUpstreamRequest, out: Taker<ImageChunk>): Promise<void> {
+    const { wire, owner, provider } = this;
+    const { cancellation } = owner;
+    if (wire.answerImage && wire.createImageReader) {
+      const frames = wire.answerImage(written, cancellation.signal);
+      return readInside(wire.createImageReader(written.reading), frames, { name: provider.name, cancellation }, out);
+    }
+    if (!provider.upstream) throw new GatewayError('internal', `The provider ${provider.id} has no address.`);
+    const key = provider.keys.take();
+    owner.key = key;
+    const { body, contentType } = writeBody(written.body);
+    const headers = [...this.headersFor(key, contentType), ...Object.entries(written.headers ?? {}).flat()];
+    written.body = {};
+    await this.read(await this.send(written.path, headers, body), written.reading, out);
+    const asking = this.headersFor(key, undefined);
+    for (let poll = this.poll; poll; poll = this.poll) {
+      this.poll = undefined;
+      await wait(Math.max(LEAST_WAIT_MS, poll.afterMs), owner);
+      await this.read(await this.askAgain(poll, asking), written.reading, out);
+    }
+  }
+
+  private send(path: string, headers: readonly string[], body: Buffer): Promise<UpstreamAnswer> {
+    const { upstream, imageFirstByteMs: firstByteMs } = this.provider;
+    return upstream!.send(path, headers, body, this.owner.cancellation, { firstByteMs }); // `run` has looked
+  }
+
+  private askAgain({ method = 'GET', path, url }: Poll, headers: readonly string[]): Promise<UpstreamAnswer> {
+    const { provider, owner } = this;
+    const nothing = Buffer.alloc(0);
+    if (url === undefined) return provider.upstream!.send(path ?? '', headers, nothing, owner.cancellation, { method });
+    const target = URL.canParse(url) ? new URL(url) : undefined;
+    const upstream = target && provider.upstreamOf(target);
+    if (!upstream) {
+      const text = `${provider.name} wants to be asked again at another host; the key does not go there.`;
+      throw new GatewayError('upstream_failed', text, { retryable: true });
+    }
+    return upstream.send(target.pathname + target.search, headers, nothing, owner.cancellation, { method });
+  }
+
+  private headersFor(key: number, contentType: string | undefined): string[] {
+    const headers = this.provider.headersFor(key, this.options.stream);
+    const kept: string[] = [];
+    for (let at = 0; at < headers.length; at += 2) {
+      if (headers[at] !== 'content-type') kept.push(headers[at]!, headers[at + 1]!);
+    }
+    return contentType === undefined ? kept : [...kept, 'content-type', contentType];
+  }
+
+  private async read(answer: UpstreamAnswer, reading: unknown, out: Taker<ImageChunk>): Promise<void> {
+    const { wire, provider, options } = this;
+    const { limitBytes, stream, memory } = options;
+    try {
+      if (answer.status < 200 || answer.status > 299) {
+        const read = wire.readError ?? provider.wire.readError;
+        throw read({ status: answer.status, headers: answer.headers, body: await readErrorBody(answer) });
+      }
+      await readAnswer<ImageChunk>(
+        answer,
+        {
+          wire: {
+            createReader: (known) => this.createReader(known),
+            readWhole: (body, known) => this.readWhole(body, known),
+          },
+          reading,
+          name: provider.name,
+          limitBytes,
+          limitName: 'images.answer_limit',
+          isHeld: !stream,
+          hold: (bytes) => memory.hold(bytes),
+        },
+        { take: (chunks) => (this.poll ? undefined : out.take(chunks)) },
+      );
+    } finally {
+      answer.release();
+    }
+  }
+
+  private createReader(reading: unknown) {
+    const reader = this.wire.createImageReader?.(reading);
+    if (reader) return reader;
+    throw new GatewayError('upstream_failed', `${this.provider.name} sent a stream that nobody asked for.`, {
+      retryable: true,
+    });
+  }
+
+  /** An answer that is to be asked for again has ended, too. */
+  private readWhole(body: unknown, reading: unknown): ImageChunk[] {
+    const read = this.wire.readWholeImage(body, reading);
+    if (Array.isArray(read)) return read;
+    this.poll = read;
+    return [{ type: 'finish' }];
+  }
+}
+
+function writeBody(body: ImageUpstreamRequest['body']): { body: Buffer; contentType: string } {
+  if (Array.isArray(body)) return writeForm(body);
+  return { body: Buffer.from(JSON.stringify(body)), contentType: 'application/json' };
+}
+
+/** @throws the reason of the cancellation, as soon as it comes */
+function wait(ms: number, { cancellation }: ImageRun): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (cancellation.reason) return reject(cancellation.reason);
+    const listener = {
+      cancelled(reason: GatewayError) {
+        clearTimeout(timer);
+        reject(reason);
+      },
+    };
+    const timer = setTimeout(() => {
+      cancellation.remove(listener);
+      resolve();
+    }, ms);
+    cancellation.add(listener);
+  });
+}
+
+/** Looks at every picture before anybody sees it, and fetches those that lie elsewhere. */
+class PictureCheck implements Taker<ImageChunk> {
+  private readonly run: ImageRun;
+  private readonly provider: Provider;
+  private readonly parts: ImageAttemptParts & { limitBytes: number };
+  private readonly out: Taker<CheckedChunk>;
+  private pictures = 0;
+
+  constructor(
+    run: ImageRun,
+    provider: Provider,
+    parts: ImageAttemptParts & { limitBytes: number },
+    out: Taker<CheckedChunk>,
+  ) {
+    this.run = run;
+    this.provider = provider;
+    this.parts = parts;
+    this.out = out;
+  }
+
+  take(chunks: ImageChunk[]): Promise<void> | undefined {
+    if (chunks.some(({ type }) => type === 'image_link')) return this.takeLinks(chunks);
+    return this.out.take(chunks.map((chunk) => this.check(chunk as Exclude<ImageChunk, ImageLinkChunk>))); // there is none
+  }
+
+  private async takeLinks(chunks: ImageChunk[]): Promise<void> {
+    const fetched: CheckedChunk[] = [];
+    for (const chunk of chunks) {
+      fetched.push(
+        this.check(chunk.type === 'image_link' ? { type: 'image', bytes: await this.fetch(chunk.url) } : chunk),
+      );
+    }
+    await this.out.take(fetched);
+  }
+
+  private check(chunk: Exclude<ImageChunk, ImageLinkChunk>): CheckedChunk {
+    switch (chunk.type) {
+      case 'image': {
+        const picture = findPicture(chunk.bytes);
+        if (!picture) throw this.failed('sent a picture that is none: it is cut, broken or of an unknown format');
+        this.pictures++;
+        return { type: 'image', picture };
+      }
+      case 'partial':
+        if (!findMediaType(chunk.bytes)) throw this.failed('sent a partial picture that is none');
+        return chunk;
+      case 'start':
+        this.run.upstreamModel = chunk.model;
+        return chunk;
+      case 'finish':
+        if (this.pictures === 0) throw this.failed('finished without a picture');
+        this.run.finish = chunk;
+        this.run.droppedUpstreamFields = chunk.dropped ?? [];
+        return chunk;
+      default:
+        return chunk;
+    }
+  }
+
+  private async fetch(text: string): Promise<Buffer> {
+    const { provider } = this;
+    const { cancellation } = this.run;
+    const { limitBytes, fetchPicture } = this.parts;
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (!url || !/^https?:$/.test(url.protocol)) throw this.failed('named no address for its picture');
+    const own = provider.upstream && provider.upstreamOf(url);
+    if (!own || url.protocol === 'https:') return fetchPicture(url, cancellation, limitBytes);
+    // A server of the operator's own, on a host that nobody else may be sent to. It gets no key: the address is the right to it.
+    const answer = await own.send(
+      url.pathname + url.search,
+      ['user-agent', 'headgate'],
+      Buffer.alloc(0),
+      cancellation,
+      {
+        method: 'GET',
+      },
+    );
+    try {
+      if (answer.status !== 200) throw this.failed(`does not have its picture: status ${answer.status}`);
+      return await readBytes(answer, limitBytes, () => this.failed('sent a picture beyond images.answer_limit'));
+    } finally {
+      answer.release();
+    }
+  }
+
+  private failed(what: string): GatewayError {
+    return new GatewayError('upstream_failed', `${this.provider.name} ${what}.`, { retryable: true });
+  }
+}
+
+async function readBytes(answer: UpstreamAnswer, limitBytes: number, tooLarge: () => GatewayError): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  await answer.each({
+    take(batch) {
+      for (const piece of batch) {
+        pieces.push(piece);
+        bytes += piece.length;
+      }
+      if (bytes > limitBytes) throw tooLarge();
+      return undefined;
+    },
+  });
+  return Buffer.concat(pieces);
+}

@@ -1,0 +1,54 @@
+import { type Chunk, isOutput } from '../domain/chunks.ts';
+import type { GatewayError } from '../domain/errors.ts';
+import type { AttemptOutcome } from '../routing/health.ts';
+import { attempt } from './attempt.ts';
+import type { Run } from './run.ts';
+import type { Work } from './walk-plan.ts';
+
+/** How an endpoint is asked for a response. */
+export const responseWork: Work<Run, Chunk> = {
+  attempt,
+  isShown: ({ request }, chunk) => (request.stream === true ? isOutput(chunk) : chunk.type === 'finish'),
+  isKept: ({ type }) => type === 'debug',
+  describeOutcome,
+  forgetAttempt(run) {
+    run.finish = undefined;
+  },
+};
+
+/** What an attempt tells of its endpoint. */
+function describeOutcome(run: Run, error: GatewayError | undefined): AttemptOutcome {
+  const { request, dispatchedAt, firstOutputAt, upstreamEndedAt, finish } = run;
+  if (error || dispatchedAt === undefined) return { atMs: Date.now(), error };
+  return {
+    atMs: Date.now(),
+    error,
+    // Of an answer that was asked for whole nobody knows when its first word was there.
+    firstOutputMs: firstOutputAt === undefined || !request.stream ? undefined : firstOutputAt - dispatchedAt,
+    durationMs: upstreamEndedAt === undefined ? undefined : upstreamEndedAt - dispatchedAt,
+    outputTokens: finish?.usage?.outputTokens,
+    toolCalls: finish?.reason === 'tool_calls' ? judgeToolCalls(run) : 'none',
+  };
+}
+
+/** A call is broken whose arguments are no JSON, or whose tool nobody offered. @see routing.md section 6 */
+function judgeToolCalls({ builder, hasLateTools, request: { tools = [] } }: Run): 'sound' | 'broken' {
+  const names = new Set(tools.flatMap((tool) => ('name' in tool && typeof tool.name === 'string' ? [tool.name] : [])));
+  const isOpen = hasLateTools || tools.length === 0 || tools.some(({ type }) => type === 'namespace');
+  for (const item of builder?.items ?? []) {
+    if (item.type !== 'function_call') continue;
+    const { name, arguments: text } = item as { name?: unknown; arguments?: unknown };
+    if (!isOpen && !names.has(String(name))) return 'broken';
+    if (!isJson(String(text))) return 'broken';
+  }
+  return 'sound';
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
