@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testAccessStore } from './access-contract.ts';
+import { testContentStore } from './contents-contract.ts';
 import { makeEntry, testLedgerStore } from './ledger-contract.ts';
 import { testManagementStore } from './management-contract.ts';
 import type { Storage } from './storage.ts';
@@ -57,5 +58,6 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testAccessStore(() => ({ storage, other }));
     testManagementStore(() => ({ storage, other }));
     testLedgerStore(() => ({ storage, other }));
+    testContentStore(() => ({ storage, other }));
   });
 }

@@ -3,13 +3,15 @@ import { migrate } from './migrations/migrate.ts';
 import { createManagementStore } from './sql-management.ts';
 import type { LedgerStore, Storage } from './storage.ts';
 import { readActivity } from './tables/activity.ts';
+import { appendContents, deleteContentsBefore, findContent } from './tables/contents.ts';
 import type { Tables } from './tables/database.ts';
+import { addFeedback, listFeedback } from './tables/feedback.ts';
 import { listKeys, putKey, setKeyDisabled } from './tables/keys.ts';
 import { appendEntries, findEntry, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
 import { readAccessRevision } from './tables/revisions.ts';
 import { readSpending } from './tables/spending.ts';
-import { listWorkspaces, putWorkspace } from './tables/workspaces.ts';
+import { listIoLogging, listWorkspaces, putWorkspace } from './tables/workspaces.ts';
 
 /**
  * The port over either dialect: all SQL is in `tables/`.
@@ -36,6 +38,7 @@ export async function createSqlStorage(
       putMember: (member) => putMember(db, member),
       setMemberships: (memberId, workspaceIds) => setMemberships(db, memberId, workspaceIds),
       listMemberships: () => listMemberships(db),
+      listIoLogging: () => listIoLogging(db),
     },
     ledger: {
       append,
@@ -46,6 +49,13 @@ export async function createSqlStorage(
       readActivity: (query) => readActivity(db, query),
     },
     management: createManagementStore(db),
+    contents: {
+      append: (contents) => appendContents(db, contents),
+      find: (id) => findContent(db, id),
+      deleteBefore: (beforeMs, most) => deleteContentsBefore(db, beforeMs, most),
+      addFeedback: (feedback) => addFeedback(db, feedback),
+      listFeedback: (query) => listFeedback(db, query),
+    },
     migrate: () => migrate(db),
     ping,
     close: () => (closing ??= db.destroy()),

@@ -1,4 +1,5 @@
 import type { KeyKind } from '../../domain/caller.ts';
+import type { ContentRecord } from '../../domain/content-record.ts';
 import type { LedgerEntry } from '../../domain/ledger-entry.ts';
 
 /**
@@ -12,6 +13,7 @@ export interface Storage {
   readonly access: AccessStore;
   readonly ledger: LedgerStore;
   readonly management: ManagementStore;
+  readonly contents: ContentStore;
   /** Brings the schema up to date; safe when several processes do it at once. */
   migrate(): Promise<void>;
   /** Resolves when the store answers. */
@@ -81,6 +83,16 @@ export interface AccessStore {
   /** Makes the member belong to exactly these workspaces. */
   setMemberships(memberId: string, workspaceIds: readonly string[]): Promise<void>;
   listMemberships(): Promise<{ memberId: string; workspaceId: string }[]>;
+  /** The workspaces that want their contents kept. */
+  listIoLogging(): Promise<IoLoggingRecord[]>;
+}
+/** How a workspace wants its contents kept. */
+export interface IoLoggingRecord {
+  workspaceId: string;
+  /** From 0.0001 to 1. */
+  samplingRate: number;
+  /** Null: of all keys. @see access/key-text.ts, `numberKey` */
+  apiKeyIds: readonly number[] | null;
 }
 
 export interface LedgerStore {
@@ -146,6 +158,37 @@ export interface TrafficRow {
   costNanoUsd: bigint;
   inputCostNanoUsd: bigint;
   inputTokens: bigint;
+}
+
+/** Inputs and outputs, for workspaces that want them kept, and what people say of generations. */
+export interface ContentStore {
+  /** Keeps each content once: an id that is there already is left as it is. All or none of them are durable on return. */
+  append(contents: readonly ContentRecord[]): Promise<void>;
+  /** @returns undefined also when its workspace is gone */
+  find(id: string): Promise<ContentRecord | undefined>;
+  /**
+   * Deletes the oldest of those that were made before a time.
+   *
+   * @param most that go at once, so that no lock is held for long
+   * @returns how many went
+   */
+  deleteBefore(beforeMs: number, most: number): Promise<number>;
+  /** @returns false when the ledger has no such generation: then nothing is kept */
+  addFeedback(feedback: FeedbackRecord): Promise<boolean>;
+  /** The newest first. */
+  listFeedback(query: FeedbackQuery): Promise<Listed<FeedbackRecord & { workspaceId: string }>>;
+}
+export interface FeedbackRecord {
+  id: string;
+  generationId: string;
+  category: string;
+  comment: string | null;
+  /** The management key that sent it. */
+  actorKeyHash: string;
+  createdAtMs: number;
+}
+export interface FeedbackQuery extends Page {
+  generationId?: string | undefined;
 }
 
 /**

@@ -3,12 +3,14 @@ import { type Migration, Migrator } from 'kysely/migration';
 import { first } from './0001-first.ts';
 import { routers } from './0002-routers.ts';
 import { management } from './0003-management.ts';
+import { contents } from './0008-contents.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
   '0001-first': first,
   '0002-routers': routers,
   '0003-management': management,
+  '0008-contents': contents,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { AuditTable } from './audit.ts';
 import type { BudgetTable } from './budgets.ts';
+import type { ContentTable } from './contents.ts';
+import type { FeedbackTable } from './feedback.ts';
 import type { KeyTable } from './keys.ts';
 import type { LedgerTable } from './ledger.ts';
 import type { MembershipTable, MemberTable } from './members.ts';
@@ -19,6 +21,8 @@ export interface Tables {
   spending: SpendingTable;
   revisions: RevisionTable;
   audit: AuditTable;
+  contents: ContentTable;
+  feedback: FeedbackTable;
 }
 
 /** A connection, a pool or a transaction: what the functions of `tables/` run on. */

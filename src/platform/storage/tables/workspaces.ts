@@ -1,10 +1,12 @@
 import { type Selectable, sql } from 'kysely';
 import {
   defaultWorkspaceSettings,
+  type IoLoggingRecord,
   type Listed,
   type Page,
   type WorkspaceDetails,
   type WorkspaceRecord,
+  type WorkspaceSettings,
 } from '../storage.ts';
 import { type Integer, type NullableInteger, readNullableNumber, readNumber, writeText } from './columns.ts';
 import type { Database } from './database.ts';
@@ -30,6 +32,15 @@ export async function listWorkspaces(db: Database): Promise<WorkspaceRecord[]> {
     .orderBy('id')
     .execute();
   return rows.map((row) => ({ id: row.id, name: row.name, createdAtMs: readNumber(row.created_at_ms) }));
+}
+
+/** The workspaces whose inputs and outputs are kept. */
+export async function listIoLogging(db: Database): Promise<IoLoggingRecord[]> {
+  const rows = await db.selectFrom('workspaces').select(['id', 'settings']).execute();
+  return rows.flatMap(({ id: workspaceId, settings }) => {
+    const { ioLogging, ioLoggingSamplingRate, ioLoggingApiKeyIds } = readSettings(settings);
+    return ioLogging ? [{ workspaceId, samplingRate: ioLoggingSamplingRate, apiKeyIds: ioLoggingApiKeyIds }] : [];
+  });
 }
 
 /** Inserts with a slug of its own, or renames. The same name again is no change. */
@@ -126,5 +137,10 @@ const readWorkspace = (row: Selectable<WorkspaceTable>): WorkspaceDetails => ({
   slug: row.slug,
   createdAtMs: readNumber(row.created_at_ms),
   updatedAtMs: readNullableNumber(row.updated_at_ms),
-  settings: { ...defaultWorkspaceSettings, ...(JSON.parse(row.settings) as object) },
+  settings: readSettings(row.settings),
+});
+
+const readSettings = (text: string): WorkspaceSettings => ({
+  ...defaultWorkspaceSettings,
+  ...(JSON.parse(text) as object),
 });

@@ -1,0 +1,73 @@
+import type { Selectable } from 'kysely';
+import type { ContentRecord } from '../../../domain/content-record.ts';
+import { type Integer, readFlag, readNumber, writeFlag, writeText } from './columns.ts';
+import type { Database } from './database.ts';
+
+export interface ContentTable {
+  id: string;
+  workspace_id: string;
+  created_at_ms: Integer;
+  /** JSON, each of the three. */
+  input: string;
+  output: string;
+  error: string | null;
+  is_cut: Integer;
+}
+
+/** Keeps what is not kept yet, all or none of it. The caller sees to batches of a bearable size. */
+export async function appendContents(db: Database, contents: readonly ContentRecord[]): Promise<void> {
+  if (contents.length === 0) return;
+  await db
+    .insertInto('contents')
+    .values(contents.map(writeContent))
+    .onConflict((oc) => oc.column('id').doNothing())
+    .execute();
+}
+
+/** @returns undefined also when the workspace is gone: its contents wait for the end of their time unseen */
+export async function findContent(db: Database, id: string): Promise<ContentRecord | undefined> {
+  const row = await db
+    .selectFrom('contents')
+    .innerJoin('workspaces', 'workspaces.id', 'contents.workspace_id')
+    .selectAll('contents')
+    .where('contents.id', '=', writeText(id))
+    .executeTakeFirst();
+  return row && readContent(row);
+}
+
+/** Deletes at most so many of those that are older. */
+export async function deleteContentsBefore(db: Database, beforeMs: number, most: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('contents')
+    .where('id', 'in', (old) =>
+      old
+        .selectFrom('contents')
+        .select('id')
+        .where('created_at_ms', '<', BigInt(Math.round(beforeMs)))
+        .orderBy('created_at_ms')
+        .limit(most),
+    )
+    .executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
+// JSON escapes what no database holds (NUL, half surrogates), so that the three texts need no `writeText`.
+const writeContent = (content: ContentRecord) => ({
+  id: content.id,
+  workspace_id: content.workspaceId,
+  created_at_ms: Math.round(content.createdAtMs),
+  input: content.input,
+  output: content.output,
+  error: content.error,
+  is_cut: writeFlag(content.isCut),
+});
+
+const readContent = (row: Selectable<ContentTable>): ContentRecord => ({
+  id: row.id,
+  workspaceId: row.workspace_id,
+  createdAtMs: readNumber(row.created_at_ms),
+  input: row.input,
+  output: row.output,
+  error: row.error,
+  isCut: readFlag(row.is_cut),
+});

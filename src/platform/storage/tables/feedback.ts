@@ -1,0 +1,69 @@
+import { sql } from 'kysely';
+import type { FeedbackQuery, FeedbackRecord, Listed } from '../storage.ts';
+import { type Integer, readNumber, writeNullableText, writeText } from './columns.ts';
+import type { Database } from './database.ts';
+
+export interface FeedbackTable {
+  /** Sorts by time. */
+  id: string;
+  generation_id: string;
+  /** That of the generation. */
+  workspace_id: string;
+  category: string;
+  comment: string | null;
+  actor_key_hash: string;
+  created_at_ms: Integer;
+}
+
+/** @returns false when the ledger has no such generation */
+export async function addFeedback(db: Database, feedback: FeedbackRecord): Promise<boolean> {
+  const found = await db
+    .selectFrom('ledger')
+    .select('workspace_id')
+    .where('id', '=', writeText(feedback.generationId))
+    .executeTakeFirst();
+  if (!found) return false; // entries are never deleted: one that is there stays
+  await db
+    .insertInto('feedback')
+    .values({
+      id: feedback.id,
+      generation_id: writeText(feedback.generationId),
+      workspace_id: found.workspace_id,
+      category: writeText(feedback.category),
+      comment: writeNullableText(feedback.comment),
+      actor_key_hash: feedback.actorKeyHash,
+      created_at_ms: feedback.createdAtMs,
+    })
+    .execute();
+  return true;
+}
+
+/** The newest first. */
+export async function listFeedback(
+  db: Database,
+  { generationId, offset, limit }: FeedbackQuery,
+): Promise<Listed<FeedbackRecord & { workspaceId: string }>> {
+  const meant = generationId === undefined ? undefined : writeText(generationId);
+  let [all, page] = [
+    db.selectFrom('feedback').select(sql<bigint>`count(*)`.as('total')),
+    db.selectFrom('feedback').selectAll().orderBy('id', 'desc').limit(limit).offset(offset),
+  ];
+  if (meant !== undefined) {
+    all = all.where('generation_id', '=', meant);
+    page = page.where('generation_id', '=', meant);
+  }
+  const { total } = await all.executeTakeFirstOrThrow();
+  const rows = await page.execute();
+  return {
+    rows: rows.map((row) => ({
+      id: row.id,
+      generationId: row.generation_id,
+      workspaceId: row.workspace_id,
+      category: row.category,
+      comment: row.comment,
+      actorKeyHash: row.actor_key_hash,
+      createdAtMs: readNumber(row.created_at_ms),
+    })),
+    total: readNumber(total),
+  };
+}
