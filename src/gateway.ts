@@ -5,6 +5,8 @@ import { openAccess } from './access/access.ts';
 import { applyBootstrap, createFirstKeys } from './access/bootstrap.ts';
 import { createEndUserHash } from './access/hash-end-user.ts';
 import { RateLimits } from './access/rate-limits.ts';
+import { createContentHandler } from './api/generation/content.ts';
+import { createFeedbackHandlers } from './api/generation/feedback.ts';
 import { createGenerationHandler } from './api/generation/handler.ts';
 import { createHealthHandler, createReadyHandler } from './api/health/handler.ts';
 import { createManagementHandlers } from './api/management/handlers.ts';
@@ -18,6 +20,8 @@ import { type Catalog, createCatalog } from './catalog/catalog.ts';
 import { loadCatalogRecords } from './catalog/load-catalog.ts';
 import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
+import { openContentLog } from './contents/content-log.ts';
+import { openRetention } from './contents/retention.ts';
 import { GatewayError } from './domain/errors.ts';
 import { findSetting } from './domain/request.ts';
 import type { StageRecord } from './domain/router-metadata.ts';
@@ -32,7 +36,7 @@ import { estimateCost } from './pipeline/estimate-cost.ts';
 import { describeRun } from './pipeline/router-metadata.ts';
 import { readMasterKey, takeDataFolder } from './platform/data-folder/data-folder.ts';
 import type { Storage, WorkspaceRecord } from './platform/storage/storage.ts';
-import { describeFailure } from './platform/telemetry/describe-failure.ts';
+import { describeFailure, nameError } from './platform/telemetry/describe-failure.ts';
 import { isLoopback } from './platform/telemetry/is-loopback.ts';
 import { openLog } from './platform/telemetry/open-log.ts';
 import { openTelemetry } from './platform/telemetry/telemetry.ts';
@@ -67,6 +71,7 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
+const DAY_MS = 86_400_000;
 /** How long an aborted stream has to tell its client so, and a store to say good-bye. */
 const LAST_WORDS_MS = 1000;
 /** How long the store has to show that it is there. */
@@ -87,7 +92,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
 async function assemble({ config: initial, dataDir }: GatewayOptions, held: AsyncDisposableStack): Promise<Gateway> {
   let config = initial;
-  const { log, addSecrets } = openLog(config.log.level, listSecrets(config));
+  const { log, addSecrets, mask } = openLog(config.log.level, listSecrets(config));
   held.defer(takeDataFolder(dataDir));
   const storage = await openStorage(config.storage.url, dataDir);
   held.defer(() =>
@@ -120,6 +125,25 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
   );
   held.defer(access.close);
 
+  const contents = openContentLog({
+    store: storage.contents,
+    settings: () => config.io_logging,
+    mask,
+    // By name alone: a database may repeat the row that it refuses.
+    onTrouble: (message, error) => log.warn(error instanceof Error ? { cause: nameError(error) } : {}, message),
+  });
+  held.defer(() =>
+    within(FLUSH_MS, contents.close()).catch((error) =>
+      log.warn({ cause: nameError(error) }, 'The last contents were not kept.'),
+    ),
+  );
+  const retention = openRetention({
+    deleteBefore: storage.contents.deleteBefore,
+    keepMs: () => config.io_logging.retention_days * DAY_MS,
+    onTrouble: (error) => log.warn({ err: error }, 'Old contents were not deleted.'),
+  });
+  held.defer(retention.close);
+
   const health = new Health(Date.now, config.routing.outage_ms);
   const sticky = new StickyMemory(() => config.routing.sticky_ms);
   const telemetry = await openTelemetry({
@@ -130,6 +154,8 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       openRequests: () => open.count('request'),
       openStreams: () => open.count('stream'),
       journalEntries: () => ledger.waiting,
+      contentsDropped: () => contents.dropped,
+      contentBytes: () => contents.pendingBytes,
       version,
     },
     tracing: readTracing(config.telemetry),
@@ -167,7 +193,10 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       if (!spending.limits(keyHash, workspaceId)) return undefined;
       return spending.reserve(keyHash, workspaceId, estimateCost(request, plan));
     },
-    observe: telemetry.observe,
+    observe(run, entry) {
+      telemetry.observe(run, entry);
+      if (run.caller.contentSampling !== undefined) contents.take(run);
+    },
     hashEndUser: createEndUserHash(readMasterKey(dataDir, config.secrets.master_key)),
     region: () => config.server.region,
     upstreamBodyLimit: () => config.server.upstream_body_limit,
@@ -201,6 +230,8 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
         canBook,
       }),
       findGeneration: createGenerationHandler((workspaceId, id) => ledger.find(workspaceId, id)),
+      findContent: createContentHandler((id) => contents.find(id)),
+      ...createFeedbackHandlers({ contents: storage.contents, flushLedger: () => ledger.flush() }),
       ...createModelsHandlers({
         catalog: () => built.catalog,
         health,

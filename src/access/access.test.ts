@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeKey } from '../platform/storage/access-contract.ts';
-import { type Access, type KnownKey, openAccess } from './access.ts';
-import { hashKey } from './key-text.ts';
+import { type Access, type KnownKey, openAccess, type WantedContents } from './access.ts';
+import { hashKey, numberKey } from './key-text.ts';
 
 const open: Access[] = [];
 beforeEach(() => void vi.useFakeTimers());
@@ -14,7 +14,14 @@ const text = 'a-test-key-of-ours';
 const key = (fields: Partial<KnownKey> = {}) => makeKey({ hash: hashKey(text), ...fields });
 
 async function openWith(...keys: KnownKey[]) {
-  const store = { keys, revision: 1, isGone: false, reads: 0, wait: undefined as Promise<void> | undefined };
+  const store = {
+    keys,
+    revision: 1,
+    isGone: false,
+    reads: 0,
+    logging: [] as WantedContents[],
+    wait: undefined as Promise<void> | undefined,
+  };
   const troubles: unknown[] = [];
   const ask = <Answer>(answer: () => Answer) => {
     store.reads++;
@@ -27,6 +34,7 @@ async function openWith(...keys: KnownKey[]) {
         await store.wait;
         return ask(() => store.keys);
       },
+      listIoLogging: async () => store.logging,
     },
     (error) => troubles.push(error),
   );
@@ -140,13 +148,35 @@ describe('the keys', () => {
     expect(() => access.authenticate(`Bearer ${text}`)).toThrow('Invalid or missing API key.');
   });
 
+  it('say which share of their sessions the workspace wants kept, as soon as it says so', async () => {
+    const [app, other] = [key({ workspaceId: 'w1' }), makeKey({ workspaceId: 'w1' })];
+    const { access, store } = await openWith(app, other);
+    const share = () => access.authenticate(`Bearer ${text}`).contentSampling;
+    expect(share()).toBeUndefined();
+    for (const [apiKeyIds, expected] of [
+      [null, 0.5],
+      [[numberKey(other.hash)], undefined],
+      [[numberKey(app.hash), 7], 0.5],
+    ] as const) {
+      store.logging = [{ workspaceId: 'w1', samplingRate: 0.5, apiKeyIds }];
+      store.revision++;
+      await nextPoll();
+      expect(share()).toBe(expected);
+    }
+    store.logging = [{ workspaceId: 'w2', samplingRate: 1, apiKeyIds: null }];
+    store.revision++;
+    await nextPoll();
+    expect(share()).toBeUndefined();
+  });
+
   it('are not asked for any more once closed, and the first reading must succeed', async () => {
     const { access, store } = await openWith(key());
     access.close();
     await nextPoll();
     expect(store.reads).toBe(2);
     expect(vi.getTimerCount()).toBe(0);
-    const source = { readRevision: () => Promise.reject(new Error('gone')), listKeys: () => Promise.resolve([]) };
+    const none = () => Promise.resolve([]);
+    const source = { readRevision: () => Promise.reject(new Error('gone')), listKeys: none, listIoLogging: none };
     await expect(openAccess(source, () => {})).rejects.toThrow('gone');
   });
 });

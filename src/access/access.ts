@@ -1,11 +1,20 @@
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
-import { hashKey } from './key-text.ts';
+import { hashKey, numberKey } from './key-text.ts';
 
 /** What access control needs of the store. @see platform/storage/storage.ts */
 export interface KeySource {
   readRevision(): Promise<number>;
   listKeys(): Promise<readonly KnownKey[]>;
+  /** The workspaces that want inputs and outputs kept. */
+  listIoLogging(): Promise<readonly WantedContents[]>;
+}
+export interface WantedContents {
+  workspaceId: string;
+  /** Of its sessions. */
+  samplingRate: number;
+  /** Null: of all its keys. */
+  apiKeyIds: readonly number[] | null;
 }
 export interface KnownKey {
   hash: string;
@@ -43,9 +52,10 @@ export async function openAccess(source: KeySource, onTrouble: (error: unknown) 
   async function refresh(): Promise<void> {
     const turn = ++started;
     const read = await source.readRevision(); // before the keys: a change in between is seen at the next poll
-    const keys = await source.listKeys();
+    const [keys, logging] = await Promise.all([source.listKeys(), source.listIoLogging()]);
     if (turn < taken) return; // a later reading was faster: this one is old
     taken = turn;
+    const wanted = new Map(logging.map((one) => [one.workspaceId, one]));
     callers = new Map(
       keys.map((key) => [
         key.hash,
@@ -56,6 +66,7 @@ export async function openAccess(source: KeySource, onTrouble: (error: unknown) 
             kind: key.kind,
             workspaceId: key.workspaceId,
             memberId: key.memberId,
+            contentSampling: samplingOf(key, wanted.get(key.workspaceId)),
           },
           disabled: key.disabled,
           expiresAtMs: key.expiresAtMs,
@@ -99,4 +110,9 @@ export async function openAccess(source: KeySource, onTrouble: (error: unknown) 
       clearTimeout(timer);
     },
   };
+}
+
+function samplingOf({ hash }: KnownKey, wanted: WantedContents | undefined): number | undefined {
+  const isMeant = wanted && (wanted.apiKeyIds === null || wanted.apiKeyIds.includes(numberKey(hash)));
+  return isMeant ? wanted.samplingRate : undefined;
 }

@@ -11,6 +11,9 @@ export const createKeyText = (kind: KeyTextKind): string => prefixes[kind] + ran
 /** SHA-256 of the whole key, 64 lower-case hex digits: the key's id, and all that is kept of it. */
 export const hashKey = (text: string): string => hash('sha256', text);
 
+/** The number of a key, where the interface wants an integer: the first 48 bits of its hash. */
+export const numberKey = (hash: string): number => Number.parseInt(hash.slice(0, 12), 16);
+
 /**
  * The key for people: prefix, dots, last characters, as in `sk-rt-v1-abc...789`. A key of our form shows 3 + 3 of its 64
  * digits; any other shows at most 2 + 2 characters, and none when it is shorter than 16.

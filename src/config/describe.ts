@@ -16,6 +16,8 @@ const about: Record<string, string> = {
   log: 'What is logged.',
   telemetry:
     'Traces. Metrics are at `GET /metrics`, see `server.metrics`. Guide: [observability](../guides/observability.md).',
+  io_logging:
+    'Inputs and outputs, for workspaces that turn it on; none does by itself. Guide: [observability](../guides/observability.md#inputs-and-outputs).',
   timeouts: 'How long things may take, in milliseconds. A provider may override all but `request_ms`.',
   providers: 'Where models are. A provider names a wire, an address, keys, and its models: the endpoints.',
   bootstrap:

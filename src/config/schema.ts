@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { type Static, Type } from 'typebox';
+import { keepables } from '../domain/content-record.ts';
 import { quantizations } from '../domain/endpoint.ts';
 
 /*
@@ -440,6 +441,31 @@ export const configSchema = Type.Object({
       default: 'headgate',
       minLength: 1,
       restart: true,
+    }),
+  }),
+  io_logging: Type.Object({
+    max_bytes: Type.Integer({
+      description:
+        'The most that is kept of one generation, in bytes or as `256KiB`. What is longer is cut, with a mark that says so.',
+      default: 262_144,
+      minimum: 4096,
+      maximum: 16_777_216,
+      unit: 'bytes',
+    }),
+    max_pending_bytes: bytes(
+      'The most that waits for the store, in bytes or as `32MiB`. Beyond it contents are dropped and counted; requests go on.',
+      33_554_432,
+    ),
+    retention_days: Type.Integer({
+      description: 'Days after which contents are deleted.',
+      default: 30,
+      minimum: 1,
+      maximum: 36_500,
+    }),
+    keep: Type.Array(Type.Enum([...keepables]), {
+      description:
+        'What is kept as text; of everything else the kind and the size. `reasoning_text` may be kept, too; pictures, files and sealed reasoning never are.',
+      default: keepables.filter((kind) => kind !== 'reasoning_text'),
     }),
   }),
   timeouts: Type.Object({

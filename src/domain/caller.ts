@@ -7,6 +7,8 @@ export interface Caller {
   workspaceId: string;
   /** The member who owns the key; null for a key that acts as the organization. */
   memberId: string | null;
+  /** The share of its sessions whose inputs and outputs its workspace wants kept; undefined: none. */
+  contentSampling?: number | undefined;
 }
 
 /**

@@ -38,6 +38,9 @@ export interface Route {
 export interface Handlers extends ManagementHandlers {
   createResponse: Route['handler'];
   findGeneration: Route['handler'];
+  findContent: Route['handler'];
+  sendFeedback: Route['handler'];
+  listFeedback: Route['handler'];
   listModels: Route['handler'];
   countModels: Route['handler'];
   findModel: Route['handler'];
@@ -75,7 +78,7 @@ export function listRoutes(handlers: Handlers): Route[] {
 /** @see platform.md section 10 */
 const MANAGEMENT_BODY_LIMIT = 1024 * 1024;
 
-function listManagementRoutes(handlers: ManagementHandlers): Route[] {
+function listManagementRoutes(handlers: Handlers): Route[] {
   const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
     method,
     path: `/api/v1${path}`,
@@ -84,6 +87,9 @@ function listManagementRoutes(handlers: ManagementHandlers): Route[] {
     handler,
   });
   return [
+    row('GET', '/generation/content', handlers.findContent),
+    row('POST', '/generation/feedback', handlers.sendFeedback),
+    row('GET', '/generation/feedback', handlers.listFeedback),
     row('GET', '/keys', handlers.listKeys),
     row('POST', '/keys', handlers.createKey),
     row('GET', '/keys/:hash', handlers.findKey),

@@ -61,6 +61,11 @@ export class EventBuilder {
     return this.writer.items.map((item) => item.wire);
   }
 
+  /** What the response object shows at the end; of a run that broke what came, marked incomplete. */
+  get output(): readonly OutputItem[] {
+    return this.writer.items.map((item) => (item.open ? cutItem(item) : item.wire));
+  }
+
   /** UTF-16 units of text, reasoning and arguments so far: what an estimate of a cut stream counts. */
   get producedLength(): number {
     return this.writer.producedLength;
@@ -79,7 +84,7 @@ export class EventBuilder {
   /** Ends a run that broke: what is open stays, marked incomplete, and `response.failed` is the last event. */
   fail(error: GatewayError): ResponseEvent[] {
     if (this.ended) return [];
-    const output = this.writer.items.map((item) => (item.open ? cutItem(item) : item.wire));
+    const output = [...this.output];
     const response = failResponse(this.start(), error, { output, ...this.context.settle(undefined) });
     this.writer.pushLast('response.failed', { response });
     this.ended = true;

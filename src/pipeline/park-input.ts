@@ -5,6 +5,8 @@ import type { Run } from './run.ts';
 export interface InputSource {
   /** @returns the input as the checks left it */
   read(): InputItem[];
+  /** What it takes in memory until then. */
+  readonly bytes: number;
 }
 
 const parked: InputItem[] = [];

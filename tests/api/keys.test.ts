@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hashKey } from '../../src/access/key-text.ts';
+import { hashKey, numberKey } from '../../src/access/key-text.ts';
 import { windowStarts } from '../../src/metering/windows.ts';
 import { type TestGateway, testGateway, testKeys } from '../../src/testing/index.ts';
 import { auditOf, book, expectIssues, type Json, main, manage, other } from './manage.ts';
@@ -76,6 +76,7 @@ describe('POST /keys', () => {
     expect(key).toMatch(/^sk-rt-v1-[0-9a-f]{64}$/);
     expect(data).toEqual({
       hash: hashKey(key),
+      id: numberKey(hashKey(key)),
       label: `${key.slice(0, 12)}...${key.slice(-3)}`,
       name: 'Größe 📦',
       disabled: false,
@@ -339,7 +340,13 @@ describe('POST /keys/{hash}/rotate', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
     const { data, key, previous } = answer.body;
 
-    expect(data).toEqual({ ...old.data, hash: hashKey(key), label: data.label, created_at: data.created_at });
+    expect(data).toEqual({
+      ...old.data,
+      hash: hashKey(key),
+      id: numberKey(hashKey(key)),
+      label: data.label,
+      created_at: data.created_at,
+    });
     expect(data.hash).not.toBe(old.data.hash);
     expect(previous).toEqual({ ...old.data, disabled: true, updated_at: data.created_at });
     expect([await infer(old.key), await infer(key)]).toEqual([401, 200]);

@@ -1,3 +1,4 @@
+import { numberKey } from '../../access/key-text.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { windowStarts } from '../../metering/windows.ts';
 import type { AuditHappening, FieldChange, KeyRecord, LedgerStore } from '../../platform/storage/storage.ts';
@@ -29,6 +30,7 @@ export const nothingSpent: Spending = { ever: 0n, daily: 0n, weekly: 0n, monthly
 export function writeKey(key: KeyRecord, spending: Spending): Record<string, unknown> {
   return {
     hash: key.hash,
+    id: numberKey(key.hash),
     label: key.label,
     ...writeSettings(key),
     ...writeMoney(key, spending),

@@ -56,6 +56,10 @@ export class BodySource implements InputSource {
     this.body = body;
   }
 
+  get bytes(): number {
+    return this.body.length;
+  }
+
   read(): InputItem[] {
     const { input } = JSON.parse(this.body.toString('utf8')) as RequestBody; // as the checks have found
     return readInput(input) as InputItem[]; // the same

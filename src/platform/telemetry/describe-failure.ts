@@ -19,12 +19,12 @@ export function describeFailure(error: GatewayError): { fields: object; message:
       status,
       error_type: errorType,
       ...(codeShape.test(String(providerCode ?? '')) && { provider_code: providerCode }),
-      ...(cause instanceof Error && { cause: nameOf(cause) }),
+      ...(cause instanceof Error && { cause: nameError(cause) }),
     },
     message: error.message.replace(ownWords, '$1'),
   };
 }
 
 /** `TypeError`, or what Node's errors of the network and the file system carry: `ECONNREFUSED`. */
-const nameOf = (error: Error & { code?: unknown }): string =>
+export const nameError = (error: Error & { code?: unknown }): string =>
   typeof error.code === 'string' ? error.code : error.name;

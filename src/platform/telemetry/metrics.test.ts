@@ -12,6 +12,8 @@ const sources = {
   openRequests: () => 0,
   openStreams: () => 0,
   journalEntries: () => 0,
+  contentsDropped: () => 0,
+  contentBytes: () => 0,
   loopDelayMs: () => 0,
   version: '0',
 };

@@ -44,6 +44,9 @@ export interface MetricSources {
   openRequests: () => number;
   openStreams: () => number;
   journalEntries: () => number;
+  /** Contents that were not kept, and bytes of those that wait. */
+  contentsDropped: () => number;
+  contentBytes: () => number;
   /** The longest delay of the event loop since the last look, milliseconds. */
   loopDelayMs: () => number;
   version: string;
@@ -206,6 +209,13 @@ export class Metrics {
       gauge('headgate_open_requests', 'Requests with a key that are being answered.', sources.openRequests()),
       gauge('headgate_open_streams', 'Streamed answers under way.', sources.openStreams()),
       gauge('headgate_journal_entries', 'Ledger entries that wait for the store.', sources.journalEntries()),
+      {
+        name: 'headgate_contents_dropped_total',
+        help: 'Inputs and outputs that were to be kept and were not: the store was too slow, or gone.',
+        type: 'counter',
+        samples: [{ labels: {}, value: sources.contentsDropped() }],
+      },
+      gauge('headgate_contents_pending_bytes', 'Inputs and outputs that wait for the store.', sources.contentBytes()),
       ...describeProcess(sources),
     ];
   }

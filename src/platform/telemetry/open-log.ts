@@ -4,6 +4,8 @@ export interface Log {
   log: Logger;
   /** Hides these, too. Those that a reload has replaced stay hidden: requests under way still use them. */
   addSecrets(secrets: readonly string[]): void;
+  /** The same for texts that go elsewhere. */
+  mask: { hide(text: string): string; readonly longest: number };
 }
 
 /**
@@ -22,7 +24,16 @@ export function openLog(level: string, secrets: readonly string[], write?: (line
     hidden = [...new Set([...hidden, ...more.flatMap(writtenForms)])].sort((a, b) => b.length - a.length);
   };
   addSecrets(secrets);
-  return { log, addSecrets };
+  return {
+    log,
+    addSecrets,
+    mask: {
+      hide: (text) => mask(text, hidden),
+      get longest() {
+        return hidden[0]?.length ?? 0;
+      },
+    },
+  };
 }
 
 /** As they stand, and as they stand within JSON. */

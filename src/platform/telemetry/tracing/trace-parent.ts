@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { fractionOf } from '../../../domain/fraction.ts';
 
 /** What a request's span hangs on. */
 export interface TraceParent {
@@ -50,6 +51,3 @@ export function isTraced(share: number, sessionId: string | undefined, parent: T
   if (share === 1) return true;
   return (parent.traceId === undefined ? Math.random() : fractionOf(parent.traceId)) < share;
 }
-
-/** 0 to 1, even over all texts. */
-const fractionOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE(0) / 2 ** 32;

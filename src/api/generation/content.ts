@@ -1,0 +1,36 @@
+import type { FastifyRequest } from 'fastify';
+import type { ContentRecord } from '../../domain/content-record.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { type Handler, writeTime } from '../management/store.ts';
+
+/**
+ * `GET /generation/content?id=`: what a generation was asked and what it answered, where its workspace has that kept.
+ *
+ * @see platform.md "Generations and activity"
+ */
+export function createContentHandler(find: (id: string) => Promise<ContentRecord | undefined>): Handler {
+  return async function findContentHandler(request: FastifyRequest): Promise<unknown> {
+    const { id } = request.query as { id?: unknown };
+    if (typeof id !== 'string' || id === '') {
+      throw new GatewayError('invalid_request', 'id: the query names no generation; send ?id=gen-….');
+    }
+    const content = await find(id);
+    if (!content) {
+      throw new GatewayError(
+        'not_found',
+        `Nothing is kept of a generation ${id.slice(0, 100)}: there is none, its workspace does not have contents kept, or their time is over.`,
+      );
+    }
+    return { data: writeContent(content) };
+  };
+}
+
+const writeContent = (content: ContentRecord): Record<string, unknown> => ({
+  id: content.id,
+  workspace_id: content.workspaceId,
+  created_at: writeTime(content.createdAtMs),
+  input: JSON.parse(content.input) as unknown,
+  output: JSON.parse(content.output) as unknown,
+  error: content.error === null ? null : (JSON.parse(content.error) as unknown),
+  truncated: content.isCut,
+});

@@ -1,0 +1,63 @@
+import { Type } from 'typebox';
+import { GatewayError } from '../../domain/errors.ts';
+import { createTimedId } from '../../domain/ids.ts';
+import type { ContentStore } from '../../platform/storage/storage.ts';
+import { body, createBodyCheck, plainText } from '../management/check-body.ts';
+import { readPage, readQuery } from '../management/read-query.ts';
+import { askStore, type Handler, writeTime } from '../management/store.ts';
+import { maybe } from '../responses/schema/shapes.ts';
+
+export interface FeedbackParts {
+  contents: Pick<ContentStore, 'addFeedback' | 'listFeedback'>;
+  /** Resolves when every generation so far is in the store. */
+  flushLedger: () => Promise<void>;
+}
+
+/** The interface names the fields; their lengths, and that any word is a category, are ours. */
+const checkFeedback = createBodyCheck(
+  body({
+    generation_id: plainText({ minLength: 1, maxLength: 256 }),
+    category: plainText({ minLength: 1, maxLength: 100 }),
+    comment: maybe(Type.String({ maxLength: 10_000 })),
+  }),
+);
+
+/** What people say of generations. The list is a route of our own. @see platform.md "Generations and activity" */
+export const createFeedbackHandlers = ({
+  contents,
+  flushLedger,
+}: FeedbackParts): Record<'sendFeedback' | 'listFeedback', Handler> => ({
+  async sendFeedback(request) {
+    const { generation_id: generationId, category, comment = null } = checkFeedback(request.body);
+    const isKnown = await askStore(async () => {
+      await flushLedger();
+      return contents.addFeedback({
+        id: createTimedId('fb_'),
+        generationId,
+        category,
+        comment,
+        actorKeyHash: request.caller!.keyHash,
+        createdAtMs: Date.now(),
+      });
+    });
+    if (!isKnown) throw new GatewayError('not_found', `There is no generation ${generationId.slice(0, 100)}.`);
+    return { data: { success: true } };
+  },
+
+  async listFeedback(request) {
+    const query = readQuery(request, (reader) => ({ ...readPage(reader), generationId: reader.text('generation_id') }));
+    const { rows, total } = await askStore(() => contents.listFeedback(query));
+    return {
+      data: rows.map((feedback) => ({
+        id: feedback.id,
+        generation_id: feedback.generationId,
+        workspace_id: feedback.workspaceId,
+        category: feedback.category,
+        comment: feedback.comment,
+        actor_key_hash: feedback.actorKeyHash,
+        created_at: writeTime(feedback.createdAtMs),
+      })),
+      total_count: total,
+    };
+  },
+});

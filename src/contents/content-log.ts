@@ -1,0 +1,252 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Caller } from '../domain/caller.ts';
+import type { ContentRecord, Keepable } from '../domain/content-record.ts';
+import { GatewayError } from '../domain/errors.ts';
+import { fractionOf } from '../domain/fraction.ts';
+import type { OutputItem } from '../domain/items.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import type { SecretMask } from './allowance.ts';
+import { weightOf } from './weight.ts';
+import { writeContent } from './write-content.ts';
+
+/** What is needed of a run that has ended. `Run` of the pipeline has all of it. */
+export interface EndedRun {
+  readonly request: ResponseRequest;
+  /** The input as it came, where `request.input` may be put aside. */
+  readonly source: { read(): readonly object[]; readonly bytes: number } | undefined;
+  readonly caller: Caller;
+  /** Undefined when the gateway itself asked, in the course of a caller's request. */
+  readonly origin?: object | undefined;
+  readonly generationId: string;
+  readonly startedAtMs: number;
+  readonly builder: { readonly output: readonly OutputItem[] } | undefined;
+  readonly error: GatewayError | undefined;
+}
+
+/** What the log needs of the store. @see platform/storage/storage.ts */
+export interface ContentSink {
+  append(contents: readonly ContentRecord[]): Promise<void>;
+  find(id: string): Promise<ContentRecord | undefined>;
+}
+
+export interface ContentLogOptions {
+  store: ContentSink;
+  /** `io_logging` of the configuration, asked anew each time. */
+  settings: () => { max_bytes: number; max_pending_bytes: number; keep: readonly Keepable[] };
+  mask: SecretMask;
+  /** Called when contents are dropped or the store fails, once per streak. */
+  onTrouble: (message: string, error?: unknown) => void;
+}
+
+export interface ContentLog {
+  /** Keeps a run whose caller's workspace wants it, as far as there is room. Never throws, and waits for nothing. */
+  take(run: EndedRun): void;
+  /** Contents that were not kept, since the start. */
+  readonly dropped: number;
+  /** What waits for the store, about. */
+  readonly pendingBytes: number;
+  /**
+   * Looks a content up, those that are still on their way included.
+   *
+   * @throws {GatewayError} `unavailable` when it is not on its way and the store does not answer
+   */
+  find(id: string): Promise<ContentRecord | undefined>;
+  /** Resolves when all that was taken before is in the store. @throws the store's error */
+  flush(): Promise<void>;
+  /** Flushes and ends; says how many contents were lost when the store does not take them. */
+  close(): Promise<void>;
+}
+
+/** A run that has ended, before anybody has looked at what it said. Its input is the request's own bytes. */
+interface Waiting {
+  record: Pick<ContentRecord, 'id' | 'workspaceId' | 'createdAtMs'>;
+  readItems: () => readonly object[];
+  instructions: string | null | undefined;
+  tools: readonly object[] | undefined;
+  output: readonly object[];
+  error: GatewayError | undefined;
+  weight: number;
+}
+
+interface Ready {
+  record: ContentRecord;
+  weight: number;
+}
+
+/** How long contents gather before they go to the store in one transaction. */
+const GATHER_MS = 100;
+const RETRY_MS = 1000;
+/** A transaction has so many at most, and about so many bytes: the embedded store works on our thread. */
+const GROUP = 50;
+const GROUP_BYTES = 1024 * 1024;
+/** What a run takes besides its texts. */
+const RUN_BYTES = 1024;
+
+/**
+ * Keeps inputs and outputs behind the caller's back. When a run ends, only its parts are put aside; they are read,
+ * redacted and cut turn by turn, and stored in batches. What waits is bounded: beyond the bound contents are dropped
+ * and counted, and no request notices. What has not reached the store when the process dies is lost: unlike money it
+ * has no journal.
+ */
+export function openContentLog({ store, settings, mask, onTrouble }: ContentLogOptions): ContentLog {
+  const waiting: Waiting[] = [];
+  let ready: Ready[] = [];
+  let underway: readonly Ready[] = [];
+  let pendingBytes = 0;
+  let dropped = 0;
+  let isDropping = false;
+  let isFailing = false;
+  let settling: NodeJS.Immediate | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let storing: Promise<void> | undefined;
+
+  function drop(why: string, error?: unknown): void {
+    dropped++;
+    if (!isDropping) onTrouble(why, error);
+    isDropping = true;
+  }
+
+  function release(bytes: number): void {
+    pendingBytes -= bytes;
+    if (waiting.length + ready.length + underway.length === 0) isDropping = false;
+  }
+
+  function settle(run: Waiting): void {
+    const { record, readItems, weight, ...content } = run;
+    try {
+      const { max_bytes: maxBytes, keep } = settings();
+      const items = readItems();
+      const written = writeContent({ ...content, items }, { maxBytes, keep: new Set(keep), mask });
+      const made = { ...record, ...written };
+      const size = 2 * (made.input.length + made.output.length + (made.error?.length ?? 0)) + RUN_BYTES;
+      ready.push({ record: made, weight: size });
+      pendingBytes += size;
+      schedule(GATHER_MS);
+    } catch (error) {
+      drop('A content was not kept: it could not be read again.', error);
+    }
+    release(weight);
+  }
+
+  /** One for each turn of the event loop: a long one must not hold up the next. */
+  function settleNext(): void {
+    settling = undefined;
+    const run = waiting.shift();
+    if (run) settle(run);
+    if (waiting.length > 0) settling = setImmediate(settleNext);
+  }
+
+  function settleAll(): void {
+    for (let run = waiting.shift(); run; run = waiting.shift()) settle(run);
+  }
+
+  async function drain(): Promise<void> {
+    settleAll();
+    while (ready.length > 0) {
+      const group = takeGroup(ready);
+      ready = ready.slice(group.length);
+      underway = group;
+      try {
+        await store.append(group.map(({ record }) => record));
+      } catch (error) {
+        ready = [...group, ...ready];
+        underway = [];
+        if (!isFailing) onTrouble('The store does not take contents; they wait in memory, up to their bound.', error);
+        isFailing = true;
+        throw error;
+      }
+      underway = [];
+      isFailing = false;
+      release(group.reduce((sum, { weight }) => sum + weight, 0));
+      await nextTurn();
+    }
+  }
+
+  /** One drain at a time; a caller during one waits for the next, which holds its contents. */
+  async function flush(): Promise<void> {
+    while (storing) await storing.catch(() => {});
+    storing = drain();
+    try {
+      await storing;
+    } finally {
+      storing = undefined;
+    }
+  }
+
+  function schedule(ms: number): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      flush().catch(() => schedule(RETRY_MS));
+    }, ms);
+  }
+
+  return {
+    take(run) {
+      if (!isWanted(run)) return;
+      const { source, request } = run;
+      const { input, instructions, tools } = request;
+      const output = run.builder?.output ?? [];
+      const inputBytes = source ? source.bytes : 2 * (weightOf(input) + weightOf(instructions));
+      const weight = RUN_BYTES + inputBytes + 2 * weightOf(output);
+      if (pendingBytes + weight > settings().max_pending_bytes) {
+        drop('Contents are dropped: more waits for the store than io_logging.max_pending_bytes.');
+        return;
+      }
+      pendingBytes += weight;
+      const { generationId: id, startedAtMs: createdAtMs } = run;
+      waiting.push({
+        record: { id, workspaceId: run.caller.workspaceId, createdAtMs },
+        readItems: source ? () => source.read() : () => input,
+        instructions,
+        tools,
+        output,
+        error: run.error,
+        weight,
+      });
+      settling ??= setImmediate(settleNext);
+    },
+    get dropped() {
+      return dropped;
+    },
+    get pendingBytes() {
+      return pendingBytes;
+    },
+    async find(id) {
+      settleAll();
+      const onItsWay = [...underway, ...ready].find(({ record }) => record.id === id);
+      if (onItsWay) return onItsWay.record;
+      try {
+        return await store.find(id);
+      } catch (cause) {
+        throw new GatewayError('unavailable', 'The store does not answer; try again later.', {
+          cause,
+          retryAfterSeconds: 5,
+        });
+      }
+    },
+    flush,
+    async close() {
+      clearTimeout(timer);
+      timer = undefined;
+      try {
+        await flush();
+      } finally {
+        clearTimeout(timer);
+        if (settling) clearImmediate(settling);
+      }
+    },
+  };
+}
+
+/** Does the workspace want this one? A session is kept whole or not at all. */
+function isWanted({ caller: { contentSampling: share }, origin, request, generationId }: EndedRun): boolean {
+  if (share === undefined || !origin) return false;
+  return share >= 1 || fractionOf(request.session_id ?? generationId) < share;
+}
+
+function takeGroup(ready: readonly Ready[]): readonly Ready[] {
+  let count = 0;
+  for (let bytes = 0; count < ready.length && count < GROUP && bytes < GROUP_BYTES; count++)
+    bytes += ready[count]!.weight;
+  return ready.slice(0, count);
+}

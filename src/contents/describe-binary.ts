@@ -1,0 +1,62 @@
+import { hash } from 'node:crypto';
+
+/** What is told of data in place of the data. */
+export interface BinaryDescription {
+  media_type?: string;
+  bytes?: number;
+  sha256?: string;
+  /** Of an address: of its path and query anything may be a secret. */
+  host?: string;
+}
+
+const dataUrl = /^data:([^;,]{0,200})((?:;[^;,]{0,200}){0,10}),/i;
+const mediaType = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
+
+/** @param source a data URL, the address of a file, or bare base64 */
+export function describeBinary(source: string): BinaryDescription {
+  const head = dataUrl.exec(source);
+  if (!head && /^[a-z][a-z\d+.-]*:\/\//i.test(source)) return { host: URL.parse(source)?.hostname ?? '' };
+  const [whole = '', type = '', settings = ''] = head ?? [];
+  const isBase64 = !head || /;base64$/i.test(settings);
+  const bytes = Buffer.from(source.slice(whole.length), isBase64 ? 'base64' : 'utf8');
+  return { ...(mediaType.test(type) && { media_type: type }), ...digest(bytes) };
+}
+
+const digest = (bytes: Buffer) => ({ bytes: bytes.length, sha256: hash('sha256', bytes) });
+
+/** As many characters of base64 in a row are data: no word is so long. */
+const SHORTEST_RUN = 1024;
+
+const runFrom = /[A-Za-z0-9+/_-]*={0,2}/y;
+const inRun = /[A-Za-z0-9+/_-]/;
+
+/**
+ * The beginning of a text, with data that lies in it as base64 replaced by its size and hash.
+ *
+ * @param most characters that are wanted: no more of the text than these is looked at
+ * @returns `isWhole` false when the text goes on
+ */
+export function describeRuns(text: string, most: number): { text: string; isWhole: boolean } {
+  let shown = '';
+  let from = 0; // what is before stands in `shown`
+  // A run holds one of these places, and its ends are found from there.
+  for (let at = 0; at < text.length && at - SHORTEST_RUN - from < most - shown.length; at += SHORTEST_RUN) {
+    const { start, end } = findRun(text, at, from);
+    if (end - start < SHORTEST_RUN) continue;
+    const { bytes, sha256 } = describeBinary(text.slice(start, end));
+    shown += `${text.slice(from, start)}[base64: ${bytes} bytes, sha256 ${sha256}]`;
+    from = end;
+    at = end - (end % SHORTEST_RUN);
+  }
+  const end = Math.min(text.length, from + Math.max(0, most - shown.length));
+  return { text: shown + text.slice(from, end), isWhole: end === text.length };
+}
+
+function findRun(text: string, at: number, least: number): { start: number; end: number } {
+  runFrom.lastIndex = at;
+  const [found = ''] = runFrom.exec(text) ?? [];
+  if (found === '' || at < least) return { start: at, end: at };
+  let start = at;
+  while (start > least && inRun.test(text[start - 1]!)) start--;
+  return { start, end: at + found.length };
+}

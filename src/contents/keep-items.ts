@@ -1,0 +1,142 @@
+import type { Keepable } from '../domain/content-record.ts';
+import type { Allowance } from './allowance.ts';
+import { describeBinary } from './describe-binary.ts';
+import { weightOf } from './weight.ts';
+
+/** An item or a part as it came: only what is listed here is looked at. */
+type Open = Readonly<Record<string, unknown>>;
+
+/** The texts of items, by what must be allowed to keep them. */
+const texts: Record<string, { tool_calls?: readonly string[]; tool_results?: readonly string[] }> = {
+  function_call: { tool_calls: ['name', 'namespace', 'arguments'] },
+  custom_tool_call: { tool_calls: ['name', 'namespace', 'input'] },
+  code_interpreter_call: { tool_calls: ['code'] },
+  mcp_call: { tool_calls: ['server_label', 'name', 'arguments'], tool_results: ['output', 'error'] },
+  function_call_output: { tool_results: ['output'] },
+  custom_tool_call_output: { tool_results: ['output'] },
+};
+
+/**
+ * An item with what the list allows. The rest is told by its kind and its size in characters: what nobody has listed
+ * here is not kept, whatever a provider or a client may think of. Opaque reasoning never is.
+ */
+export function keepItem(item: Open, keep: ReadonlySet<Keepable>, allowance: Allowance): Open {
+  const type = wordOf(item['type']);
+  switch (type) {
+    case 'message':
+    case 'agent_message':
+      return {
+        type,
+        ...(item['role'] === undefined ? undefined : { role: wordOf(item['role']) }),
+        ...(keep.has('messages') ? { content: keepValue(item['content'], allowance) } : omit(item['content'])),
+      };
+    case 'reasoning':
+      return {
+        type,
+        ...keepOrOmit('summary', item['summary'], keep.has('reasoning_summary'), allowance),
+        ...keepOrOmit('content', item['content'], keep.has('reasoning_text'), allowance),
+      };
+    case 'additional_tools':
+      return { type, tools: keepNames(item['tools'], allowance) };
+    case 'image_generation_call':
+      return { type, ...(typeof item['result'] === 'string' && describeBinary(item['result'])) };
+    default:
+      return { type, ...keepTexts(texts[type], item, keep, allowance) };
+  }
+}
+
+/** The names of tools, or their kinds where they have none. */
+export function keepNames(tools: unknown, allowance: Allowance): unknown[] {
+  return keepList(tools, allowance, (tool) => {
+    const { name, type } = tool as Open;
+    allowance.left -= 3; // quotes and comma
+    return allowance.take(typeof name === 'string' ? name : wordOf(type));
+  });
+}
+
+/** Entries as long as there is room; how many were left out is told. */
+function keepList(list: unknown, allowance: Allowance, keepEntry: (entry: object) => unknown): unknown[] {
+  const entries = Array.isArray(list) ? list.filter((entry) => typeof entry === 'object' && entry !== null) : [];
+  const kept: unknown[] = [];
+  for (const entry of entries) {
+    if (allowance.isSpent) {
+      allowance.markCut();
+      kept.push({ type: 'cut', entries: entries.length - kept.length });
+      break;
+    }
+    kept.push(keepEntry(entry));
+  }
+  return kept;
+}
+
+function keepTexts(
+  listed: (typeof texts)[string] | undefined,
+  item: Open,
+  keep: ReadonlySet<Keepable>,
+  allowance: Allowance,
+): object {
+  if (!listed) return omit(item);
+  const kept: Record<string, unknown> = {};
+  let omitted = 0;
+  if (typeof item['call_id'] === 'string') kept['call_id'] = allowance.take(item['call_id']);
+  for (const kind of ['tool_calls', 'tool_results'] as const) {
+    for (const field of listed[kind] ?? []) {
+      const value = item[field];
+      if (value === undefined || value === null) continue;
+      if (keep.has(kind)) kept[field] = keepValue(value, allowance);
+      else omitted += weightOf(value);
+    }
+  }
+  return omitted === 0 ? kept : { ...kept, omitted_characters: omitted };
+}
+
+const omit = (value: unknown): object => ({ omitted_characters: weightOf(value) });
+
+function keepOrOmit(field: string, value: unknown, isKept: boolean, allowance: Allowance): object | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  return isKept ? { [field]: keepValue(value, allowance) } : { [field]: omit(value) };
+}
+
+/** A text, or a list of parts. */
+function keepValue(value: unknown, allowance: Allowance): unknown {
+  if (typeof value === 'string') return allowance.take(value);
+  if (Array.isArray(value)) return keepList(value, allowance, (part) => keepPart(part as Open, allowance));
+  return value === undefined || value === null ? null : omit(value);
+}
+
+function keepPart(part: Open, allowance: Allowance): Open {
+  const type = wordOf(part['type']);
+  allowance.left -= type.length + PART_BYTES;
+  switch (type) {
+    case 'input_text':
+    case 'output_text':
+    case 'summary_text':
+    case 'reasoning_text':
+    case 'text':
+      return { type, text: allowance.take(String(part['text'] ?? '')) };
+    case 'refusal':
+      return { type, refusal: allowance.take(String(part['refusal'] ?? '')) };
+    case 'input_image':
+      return { type, ...describeSource(part, ['image_url']) };
+    case 'input_file':
+      return { type, ...describeSource(part, ['file_data', 'file_url']) };
+    case 'input_video':
+      return { type, ...describeSource(part, ['video_url']) };
+    case 'input_audio':
+      return { type, ...describeSource((part['input_audio'] ?? {}) as Open, ['data']) };
+    default:
+      return { type, ...omit(part) };
+  }
+}
+
+/** What stands around the text of a part. */
+const PART_BYTES = 24;
+
+function describeSource(part: Open, fields: readonly string[]): object {
+  const source = fields.map((field) => part[field]).find((value) => typeof value === 'string');
+  return source === undefined ? omit(part) : describeBinary(source);
+}
+
+/** A word of the interface as it stands; anything else is not repeated. */
+const wordOf = (value: unknown): string =>
+  typeof value === 'string' && /^[\w:.-]{1,64}$/.test(value) ? value : 'unknown';

@@ -1,0 +1,99 @@
+import type { ContentRecord, Keepable } from '../domain/content-record.ts';
+import type { GatewayError } from '../domain/errors.ts';
+import { Allowance, type SecretMask } from './allowance.ts';
+import { keepItem, keepNames } from './keep-items.ts';
+
+/** What went into a run and came out of it. */
+export interface RunContent {
+  instructions: string | null | undefined;
+  items: readonly object[];
+  tools: readonly object[] | undefined;
+  output: readonly object[];
+  error: GatewayError | undefined;
+}
+
+export interface ContentRules {
+  /** Bytes of a whole content, 4096 or more. */
+  maxBytes: number;
+  keep: ReadonlySet<Keepable>;
+  mask: SecretMask;
+}
+
+/** Kept free for the marks of cuts, brackets and names of fields. */
+const RESERVE_BYTES = 1024;
+const MOST_ERROR_BYTES = 4096;
+
+/**
+ * A content within its bound, and without what nobody allowed. Input and output share the room: what one leaves the
+ * other may take. Of an input that is too long the newest items stay, since those before them were kept with the
+ * generations before; of an output the first.
+ */
+export function writeContent(
+  content: RunContent,
+  rules: ContentRules,
+): Pick<ContentRecord, 'input' | 'output' | 'error' | 'isCut'> {
+  const room = Math.max(0, rules.maxBytes - RESERVE_BYTES);
+  const error = writeError(content.error, rules, Math.min(MOST_ERROR_BYTES, room / 4));
+  const rest = room - error.bytes;
+  const half = writeOutput(content.output, rules, rest / 2);
+  const input = writeInput(content, rules, rest - half.bytes);
+  const output = half.isCut ? writeOutput(content.output, rules, rest - input.bytes) : half;
+  return {
+    input: input.json,
+    output: output.json,
+    error: content.error ? error.json : null,
+    isCut: error.isCut || input.isCut || output.isCut,
+  };
+}
+
+/** JSON, what it takes, and whether something was too long for it. */
+interface Written {
+  json: string;
+  bytes: number;
+  isCut: boolean;
+}
+
+function writeError(error: GatewayError | undefined, { keep, mask }: ContentRules, bytes: number): Written {
+  if (!error) return { json: '', bytes: 0, isCut: false };
+  const allowance = new Allowance(bytes, mask);
+  const { status: code, errorType } = error;
+  const message = keep.has('errors') ? { message: allowance.take(error.message) } : undefined;
+  return measured(JSON.stringify({ code, error_type: errorType.slice(0, 64), ...message }), allowance);
+}
+
+function writeInput({ instructions, items, tools }: RunContent, rules: ContentRules, bytes: number): Written {
+  const allowance = new Allowance(bytes, rules.mask);
+  const list = writeItems(items.toReversed(), rules.keep, allowance).reverse();
+  const fields = [`"items":[${list.join(',')}]`];
+  if (instructions) {
+    const isKept = rules.keep.has('instructions');
+    const kept = isKept ? allowance.take(instructions) : { omitted_characters: instructions.length };
+    fields.unshift(`"instructions":${JSON.stringify(kept)}`);
+  }
+  if (tools && tools.length > 0) fields.push(`"tools":${JSON.stringify(keepNames(tools, allowance))}`);
+  return measured(`{${fields.join(',')}}`, allowance);
+}
+
+function writeOutput(items: readonly object[], { keep, mask }: ContentRules, bytes: number): Written {
+  const allowance = new Allowance(bytes, mask);
+  return measured(`[${writeItems(items, keep, allowance).join(',')}]`, allowance);
+}
+
+/** Each item as JSON, as long as there is room; how many were left out is told in the last. */
+function writeItems(items: readonly object[], keep: ReadonlySet<Keepable>, allowance: Allowance): string[] {
+  const written: string[] = [];
+  for (const item of items) {
+    if (allowance.isSpent) {
+      allowance.markCut();
+      written.push(JSON.stringify({ type: 'cut', entries: items.length - written.length }));
+      break;
+    }
+    const before = allowance.left;
+    const json = JSON.stringify(keepItem(item as Record<string, unknown>, keep, allowance));
+    allowance.left = before - Buffer.byteLength(json) - 1; // known to the byte by now
+    written.push(json);
+  }
+  return written;
+}
+
+const measured = (json: string, { isCut }: Allowance): Written => ({ json, bytes: Buffer.byteLength(json), isCut });
