@@ -1,0 +1,60 @@
+/**
+ * Finds what an SVG may not hold that is passed on: code, entities, and whatever makes a viewer fetch something. Strict
+ * rather than clever: what could be read in two ways is refused, comments included.
+ *
+ * @returns what was found, as the end of a sentence; undefined when there is nothing
+ */
+export function findDanger(bytes: Uint8Array): string | undefined {
+  const text = decode(bytes);
+  if (text === undefined) return 'text that is not UTF-8';
+  const declared = /^\ufeff?\s*<\?xml[^>]*\bencoding\s*=\s*["']([^"']*)/i.exec(text)?.[1];
+  if (declared !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(declared)) return 'an encoding other than UTF-8';
+  if (/<!(?!--|\[CDATA\[)/.test(text)) return 'a document type or entities';
+  if (/<\?(?!xml\s)/i.test(text)) return 'a processing instruction';
+  const plain = decodeReferences(text);
+  const element = elements.exec(plain)?.[1];
+  if (element !== undefined) return `the element ${element}`;
+  if (/[\s"'/]on[a-z]+\s*=/i.test(plain)) return 'an event handler';
+  if (/attributeName\s*=\s*["']?\s*(?:[\w.-]+:)?(?:href|on)/i.test(plain)) return 'an animated link';
+  for (const [, quoted] of plain.matchAll(/[\s"'/](?:[\w.-]+:)?(?:href|src|base)\s*=\s*("[^"]*"?|'[^']*'?)/gi)) {
+    if (!isInside(quoted!.replace(/^["']|["']$/g, ''))) return 'a link to something outside';
+  }
+  for (const [, link] of plain.matchAll(/url\(([^)]*)/gi)) {
+    if (!isInside(link!.trim().replace(/^["']|["']$/g, ''))) return 'a link to something outside';
+  }
+  if (/@import|expression\s*\(|-moz-binding|javascript:|vbscript:/i.test(plain))
+    return 'a style or script that loads something';
+  if (/(?:<(?:[\w.-]+:)?style\b|\bstyle\s*=)/i.test(plain) && plain.includes('\\')) return 'a style with escapes';
+  return undefined;
+}
+
+const elements =
+  /<(?:[\w.-]+:)?(script|foreignObject|iframe|object|embed|applet|audio|video|handler|listener|link|meta|base|html|body|include)[\s>/]/i;
+
+/** Within the document, or a bitmap that is written out. */
+const isInside = (link: string): boolean => {
+  const trimmed = link.trim();
+  return (
+    trimmed === '' || trimmed.startsWith('#') || /^data:image\/(?:png|jpe?g|gif|webp);base64,[\w+/=\s]*$/i.test(trimmed)
+  );
+};
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** As a reader would see it: `&#106;avascript:` is `javascript:`. */
+const decodeReferences = (text: string): string =>
+  text.includes('&')
+    ? text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));?/gi, (whole, hex, decimal, name) => {
+        if (name !== undefined) return named[name.toLowerCase()]!;
+        const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+        return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+      })
+    : text;

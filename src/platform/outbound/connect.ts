@@ -1,0 +1,110 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import ipaddr from 'ipaddr.js';
+import type { CheckedUrl } from './check-url.ts';
+import { OutboundError } from './outbound-error.ts';
+
+/** Opens a connection to a literal address. @throws when it does not stand within the time */
+export type Dial = (address: string, port: number, timeoutMs: number, signal: AbortSignal) => Promise<Socket>;
+
+/** More addresses of one host are not tried. */
+const MAX_DIALS = 3;
+
+/**
+ * Connects to one of the addresses that were checked, the first that accepts; for https the certificate must be that of
+ * the name in the URL.
+ *
+ * @throws {OutboundError}
+ */
+export async function connect(
+  { url, hostname, port, addresses }: CheckedUrl,
+  dial: Dial,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = await dialFirst(addresses.slice(0, MAX_DIALS), port, dial, timeoutMs, signal);
+  if (url.protocol === 'http:') return socket;
+  const secure = connectTls({
+    socket,
+    host: hostname, // only what the certificate must say: the socket stands already
+    servername: isIP(hostname) === 0 ? hostname : '',
+    ALPNProtocols: ['http/1.1'],
+  });
+  try {
+    await standing(secure, 'secureConnect', timeoutMs, signal);
+    return secure;
+  } catch (error) {
+    socket.destroy();
+    if (error instanceof OutboundError) throw error;
+    throw new OutboundError('insecure', `${hostname}: ${codeOf(error)}`);
+  }
+}
+
+async function dialFirst(
+  addresses: readonly string[],
+  port: number,
+  dial: Dial,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  let failure: unknown;
+  for (const address of addresses) {
+    try {
+      return await dial(address, port, timeoutMs / addresses.length, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      failure = error;
+    }
+  }
+  if (failure instanceof OutboundError) throw failure;
+  throw new OutboundError('unreachable', `${addresses.join(', ')} port ${port}: ${codeOf(failure)}`);
+}
+
+/** The address is a literal, so that nothing is looked up; who was reached is compared all the same. */
+export const dialAddress: Dial = async (address, port, timeoutMs, signal) => {
+  const socket = connectTcp({ host: address, port, noDelay: true });
+  await standing(socket, 'connect', timeoutMs, signal);
+  const reached = socket.remoteAddress;
+  if (reached === undefined || !isSame(reached, address)) {
+    socket.destroy();
+    throw new OutboundError('blocked_address', `${address} was meant, ${reached ?? 'nobody'} reached`);
+  }
+  return socket;
+};
+
+const isSame = (one: string, other: string): boolean =>
+  ipaddr.parse(one).toNormalizedString() === ipaddr.parse(other).toNormalizedString();
+
+/** Waits until a socket stands; one that does not is destroyed. */
+function standing(socket: Socket, event: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => settle(new OutboundError('timeout', `no ${event} within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    const abort = () => settle(signal.reason);
+    const stand = () => settle(undefined);
+    const settle = (reason: unknown) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      socket.off(event, stand);
+      socket.off('error', settle);
+      socket.off('close', close);
+      if (reason === undefined) return resolve();
+      socket.on('error', () => {}); // told already
+      socket.destroy();
+      reject(reason);
+    };
+    const close = () => settle(new Error('closed'));
+    socket.once(event, stand);
+    socket.once('error', settle);
+    socket.once('close', close);
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) abort();
+  });
+}
+
+const codeOf = (error: unknown): string => {
+  const { code, name } = error as NodeJS.ErrnoException; // what Node's sockets throw
+  return code ?? name;
+};

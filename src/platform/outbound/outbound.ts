@@ -1,0 +1,225 @@
+import { Client } from 'undici';
+import type { Cancellation } from '../../domain/cancellation.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { type CheckedUrl, checkUrl } from './check-url.ts';
+import { connect, type Dial, dialAddress } from './connect.ts';
+import { OutboundError } from './outbound-error.ts';
+import { Places } from './places.ts';
+import { type Resolve, resolveHost } from './resolve.ts';
+import { type RuleSettings, Rules } from './rules.ts';
+
+export interface OutboundSettings extends RuleSettings {
+  /** The most that is read of one address. */
+  maxBytes: number;
+  /** For the whole fetch, redirects and waiting for a place included. */
+  timeoutMs: number;
+  /** The longest silence: until a connection stands, until the answer begins, within it. */
+  idleMs: number;
+  /** Fetches that are under way at once in this process. */
+  parallel: number;
+}
+
+export interface OutboundOptions {
+  /** Asked anew for each fetch; a new object is a new set of rules. */
+  settings: () => OutboundSettings;
+  /** Told of every fetch that failed, for the operator's log. Only the origin: paths and queries may hold secrets. */
+  report?: (failure: { reason: string; origin: string; detail?: string }) => void;
+  resolve?: Resolve;
+  dial?: Dial;
+}
+
+export interface FetchOptions {
+  /** Absent, or more than the setting: the setting. */
+  maxBytes?: number;
+  timeoutMs?: number;
+  /** Media types to ask for. What comes may be another: look at the bytes. */
+  accept?: string;
+  cancellation?: Cancellation;
+}
+
+export interface Fetched {
+  /** One or more. */
+  bytes: Buffer;
+  /** As the server says it, without parameters, in lower case; empty when it says nothing. */
+  contentType: string;
+  /** After redirects. */
+  finalUrl: string;
+}
+
+/** The way to every address that a caller can influence. */
+export interface Outbound {
+  /**
+   * GETs an address of http or https.
+   *
+   * @throws {OutboundError} whose message may be told, or the reason of the cancellation
+   */
+  fetchUrl(url: string, options?: FetchOptions): Promise<Fetched>;
+}
+
+const MAX_REDIRECTS = 5;
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/** @see docs/guides/outbound.md, docs/decisions/0003-connect-to-the-checked-address.md */
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { settings, report, resolve = resolveHost, dial = dialAddress } = options;
+  const places = new Places(() => settings().parallel);
+  const compiled = new WeakMap<OutboundSettings, Rules>();
+  const rulesOf = (of: OutboundSettings): Rules => {
+    const rules = compiled.get(of) ?? new Rules(of);
+    compiled.set(of, rules);
+    return rules;
+  };
+
+  return {
+    async fetchUrl(url, { maxBytes = Number.POSITIVE_INFINITY, timeoutMs, accept = '*/*', cancellation } = {}) {
+      const limits = settings();
+      const limitMs = Math.min(timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
+      using deadline = new Deadline(limitMs, cancellation);
+      const { signal } = deadline;
+      try {
+        using _place = await places.take(signal);
+        const hop: Hop = { accept, maxBytes: Math.min(maxBytes, limits.maxBytes), idleMs: limits.idleMs, dial, signal };
+        return await follow(url, hop, (next) => checkUrl(next, rulesOf(limits), resolve, signal));
+      } catch (thrown) {
+        const error: unknown = signal.aborted ? signal.reason : thrown;
+        if (error instanceof OutboundError) {
+          const { reason, detail } = error;
+          report?.({ reason, origin: originOf(url), ...(detail === undefined ? undefined : { detail }) });
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+/** What holds for every hop of one fetch. */
+interface Hop {
+  accept: string;
+  maxBytes: number;
+  idleMs: number;
+  dial: Dial;
+  signal: AbortSignal;
+}
+
+async function follow(first: string, hop: Hop, check: (url: string) => Promise<CheckedUrl>): Promise<Fetched> {
+  let target = await abortable(check(first), hop.signal);
+  for (let count = 0; ; count++) {
+    const answer = await ask(target, hop);
+    if (typeof answer !== 'string') return answer;
+    if (count === MAX_REDIRECTS) throw new OutboundError('too_many_redirects');
+    const next = URL.parse(answer, target.url);
+    if (!next) throw new OutboundError('invalid_url', `redirected from ${target.url.origin}`);
+    if (target.url.protocol === 'https:' && next.protocol === 'http:') throw new OutboundError('insecure_redirect');
+    target = await abortable(check(next.href), hop.signal);
+  }
+}
+
+/** @returns what was there, or where it is instead */
+async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
+  const { url } = target;
+  const { accept, idleMs, dial, maxBytes, signal } = hop;
+  // One client for one request: no connection is ever used again for another address or another caller.
+  const client = new Client(url.origin, {
+    connect(_options, callback) {
+      connect(target, dial, idleMs, signal).then(
+        (socket) => callback(null, socket),
+        (error) => callback(error, null),
+      );
+    },
+    allowH2: false,
+    pipelining: 1,
+    headersTimeout: idleMs,
+    bodyTimeout: idleMs,
+  });
+  try {
+    const answer = await client.request({
+      method: 'GET',
+      path: url.pathname + url.search,
+      headers: { accept, 'accept-encoding': 'identity', 'user-agent': 'headgate' },
+      signal,
+    });
+    const { statusCode: status, headers, body } = answer;
+    body.on('error', () => {}); // of a body that nobody reads to its end
+    const location = one(headers['location']);
+    if (redirects.has(status) && location !== undefined) return location;
+    if (status === 404 || status === 410) throw new OutboundError('not_found', `status ${status}`);
+    if (status < 200 || status > 299 || status === 206) throw new OutboundError('bad_status', `status ${status}`);
+    const encoding = one(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity';
+    if (encoding !== 'identity' && encoding !== '') throw new OutboundError('encoded', encoding);
+    if (Number(one(headers['content-length']) ?? 0) > maxBytes) throw tooLarge(maxBytes);
+    const bytes = await readBounded(body, maxBytes);
+    const contentType = (one(headers['content-type']) ?? '').replace(/;.*$/s, '').trim().toLowerCase();
+    return { bytes, contentType, finalUrl: url.href };
+  } catch (error) {
+    throw signal.aborted ? signal.reason : readFailure(error);
+  } finally {
+    client.destroy().catch(() => {}); // the connection goes, whatever is still on its way
+  }
+}
+
+async function readBounded(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    length += piece.length;
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    pieces.push(piece);
+  }
+  if (length === 0) throw new OutboundError('empty');
+  return Buffer.concat(pieces, length);
+}
+
+const tooLarge = (maxBytes: number) =>
+  new OutboundError('too_large', undefined, `It is larger than ${maxBytes} bytes.`);
+
+/** Errors of undici and of the sockets, once there was a connection. */
+function readFailure(error: unknown): Error {
+  if (error instanceof OutboundError || error instanceof GatewayError) return error;
+  const { code = '' } = error as NodeJS.ErrnoException; // undici's errors and the system's have one
+  const isSlow = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT' || code === 'ETIMEDOUT';
+  return new OutboundError(isSlow ? 'timeout' : 'broken_answer', code || String(error));
+}
+
+const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
+
+const originOf = (url: string): string => {
+  const parsed = url.length > 8192 ? null : URL.parse(url);
+  return parsed && parsed.host !== '' ? `${parsed.protocol}//${parsed.host}` : '';
+};
+
+/** A look-up by the system cannot be called off; nobody waits for it then. */
+function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort);
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** The end of a fetch by the clock, or by the cancellation of the run that it is for. */
+class Deadline implements Disposable {
+  private readonly controller = new AbortController();
+  private readonly timer: NodeJS.Timeout;
+  private readonly cancellation: Cancellation | undefined;
+
+  constructor(limitMs: number, cancellation: Cancellation | undefined) {
+    this.timer = setTimeout(() => this.controller.abort(new OutboundError('timeout', `${limitMs} ms in all`)), limitMs);
+    this.cancellation = cancellation;
+    cancellation?.add(this);
+    if (cancellation?.reason) this.cancelled(cancellation.reason);
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  cancelled(reason: GatewayError): void {
+    this.controller.abort(reason);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.timer);
+    this.cancellation?.remove(this);
+  }
+}

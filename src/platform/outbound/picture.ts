@@ -1,0 +1,129 @@
+import { GatewayError } from '../../domain/errors.ts';
+import { findDanger } from './check-svg.ts';
+import { findFormat, mediaTypes, type PictureFormat } from './picture-format.ts';
+import { Places } from './places.ts';
+
+/** What a picture must be to be passed on. */
+export interface PictureLimits {
+  formats: readonly PictureFormat[];
+  maxBytes: number;
+  /** Pixels of the shorter and of the longer side; vector pictures have none. */
+  minEdge: number;
+  maxEdge: number;
+  /** Of all frames together. */
+  maxPixels: number;
+}
+
+export const pictureLimits: PictureLimits = {
+  formats: ['png', 'jpeg', 'webp', 'gif'],
+  maxBytes: 20 * 1024 * 1024,
+  minEdge: 1,
+  maxEdge: 16_384,
+  maxPixels: 64_000_000,
+};
+
+export interface Picture {
+  format: PictureFormat;
+  /** Of the bytes, whatever anybody said. */
+  mediaType: string;
+  /** Pixels; of a vector picture what it says, 0 when it says nothing. */
+  width: number;
+  height: number;
+  /** More than 1: it moves. */
+  frames: number;
+}
+
+/** `error_type` of the interface. */
+export type PictureFault = 'invalid_image' | 'image_too_large' | 'image_too_small' | 'unsupported_image_format';
+
+/** Why the bytes are no picture that may be passed on. The message may be told to the caller. */
+export class PictureError extends Error {
+  readonly fault: PictureFault;
+
+  constructor(fault: PictureFault, message: string) {
+    super(message);
+    this.name = 'PictureError';
+    this.fault = fault;
+  }
+}
+
+/** Decoding is the dearest thing that a caller can ask of the gateway: never more than these at once. */
+const decoders = new Places(() => 2);
+const DECODE_SECONDS = 10;
+
+/**
+ * Looks at the bytes of a picture: what it is, how large, and whether all of it can be read. The pixels are not kept.
+ *
+ * @throws {PictureError} and the reason of the signal
+ */
+export async function checkPicture(
+  bytes: Uint8Array,
+  limits: Partial<PictureLimits> = {},
+  signal?: AbortSignal,
+): Promise<Picture> {
+  const all = { ...pictureLimits, ...limits };
+  if (bytes.length > all.maxBytes)
+    throw new PictureError('image_too_large', `It is larger than ${all.maxBytes} bytes.`);
+  const format = findFormat(bytes);
+  if (format === undefined) throw new PictureError('invalid_image', 'It is no picture.');
+  if (!all.formats.includes(format)) {
+    throw new PictureError('unsupported_image_format', `It is ${format}; what is taken is ${all.formats.join(', ')}.`);
+  }
+  const danger = format === 'svg' ? findDanger(bytes) : undefined;
+  if (danger !== undefined) throw new PictureError('invalid_image', `It holds ${danger}.`);
+  using _place = await decoders.take(signal);
+  return decode(bytes, format, all);
+}
+
+async function decode(bytes: Uint8Array, format: PictureFormat, limits: PictureLimits): Promise<Picture> {
+  const sharp = await loadSharp();
+  const head = await sharp(bytes, { failOn: 'error', limitInputPixels: false }).metadata().catch(unreadable);
+  const isIt = head.format === (format === 'avif' || format === 'heic' ? 'heif' : format);
+  if (!isIt) throw new PictureError('invalid_image', 'It is not what its first bytes say.');
+  const { width = 0, height = 0, pages: frames = 1 } = head;
+  const picture: Picture = { format, mediaType: mediaTypes[format], width, height, frames };
+  if (format === 'svg') return picture; // it was parsed; nobody draws it here
+  const { minEdge, maxEdge, maxPixels } = limits;
+  const size = `It is ${width} × ${height} pixels${frames > 1 ? ` in ${frames} frames` : ''}`;
+  if (Math.max(width, height) > maxEdge) {
+    throw new PictureError('image_too_large', `${size}; the longest side may be ${maxEdge}.`);
+  }
+  if (width * height * frames > maxPixels) {
+    throw new PictureError('image_too_large', `${size}; ${maxPixels} pixels in all may be.`);
+  }
+  if (Math.min(width, height) < minEdge) {
+    throw new PictureError('image_too_small', `${size}; the shortest side must be ${minEdge}.`);
+  }
+  // Read to its end, line by line, and thrown away: a picture that was cut ends here.
+  const whole = sharp(bytes, {
+    failOn: 'error',
+    limitInputPixels: maxPixels,
+    sequentialRead: true,
+    animated: frames > 1,
+  });
+  await whole.resize(8, 8, { fit: 'fill' }).raw().timeout({ seconds: DECODE_SECONDS }).toBuffer().catch(unreadable);
+  return picture;
+}
+
+function unreadable(error: Error): never {
+  // What the library says may hold paths; the caller learns no more than that it did not work.
+  throw Object.assign(new PictureError('invalid_image', 'It cannot be decoded.'), { cause: error });
+}
+
+let loading: Promise<typeof import('sharp').default> | undefined;
+
+/** Loaded when the first picture comes: it is a native library of 20 MB, and most gateways never see one. */
+function loadSharp(): Promise<typeof import('sharp').default> {
+  loading ??= import('sharp').then(
+    ({ default: sharp }) => {
+      sharp.cache(false); // every picture is seen once; the cache would hold the pixels of the last ones
+      sharp.concurrency(1); // threads of one picture hold lines of it each, and take the cores from the event loop
+      return sharp;
+    },
+    (error) => {
+      loading = undefined;
+      throw new GatewayError('internal', 'The gateway cannot look at pictures: sharp is missing.', { cause: error });
+    },
+  );
+  return loading;
+}

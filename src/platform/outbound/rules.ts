@@ -1,0 +1,133 @@
+import ipaddr from 'ipaddr.js';
+import { classify } from './address.ts';
+
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** What the operator opens and closes. */
+export interface RuleSettings {
+  /** Networks, addresses and names (`*.` for all below one), each with a port or without. */
+  allow: readonly string[];
+  deny: readonly string[];
+  /** Open everywhere. */
+  ports: readonly number[];
+}
+
+/** One entry of such a list. */
+interface Entry {
+  network?: [Address, number];
+  /** The name itself, or with a leading dot all names below it. */
+  name?: string;
+  port?: number;
+}
+
+/** `open`, or what is wrong: the port alone, or the address at any port. */
+export type Verdict = 'open' | 'port' | 'address';
+
+/** Where the gateway may connect to. Pure. */
+export class Rules {
+  private readonly allow: readonly Entry[];
+  private readonly deny: readonly Entry[];
+  private readonly ports: ReadonlySet<number>;
+  private readonly allPorts: ReadonlySet<number>;
+
+  /** @throws {Error} that quotes the entry, for the operator */
+  constructor({ allow, deny, ports }: RuleSettings) {
+    this.allow = allow.map(readEntry);
+    this.deny = deny.map(readEntry);
+    this.ports = new Set(ports);
+    this.allPorts = new Set([...ports, ...this.allow.flatMap(({ port }) => port ?? [])]);
+  }
+
+  /** May anything be fetched from the port at all? */
+  knowsPort(port: number): boolean {
+    return this.allPorts.has(port);
+  }
+
+  /** Did the operator open the name itself? */
+  opensName(name: string, port: number): boolean {
+    return this.allow.some((entry) => isNamed(entry, name) && this.isPort(entry, port));
+  }
+
+  /** Names that mean something only here, and those of metadata services. @param name lower case, no dot at its end */
+  refusesName(name: string, port: number): boolean {
+    if (this.deny.some((entry) => isNamed(entry, name) && (entry.port ?? port) === port)) return true;
+    return isLocalName(name) && !this.opensName(name, port);
+  }
+
+  /** @param name under which the address was found; undefined when it stood in the URL */
+  judge(address: Address, port: number, name: string | undefined): Verdict {
+    if (this.deny.some((entry) => isWithin(entry, address) && (entry.port ?? port) === port)) return 'address';
+    const opened = this.allow.filter((entry) => isWithin(entry, address));
+    const isNameOpen = name !== undefined && this.opensName(name, port);
+    const isPortOpen = isNameOpen || this.ports.has(port) || opened.some((entry) => this.isPort(entry, port));
+    const kind = classify(address);
+    if (kind === undefined) return isPortOpen ? 'open' : 'port';
+    const open = opened.filter((entry) => this.isPort(entry, port));
+    if (kind === 'metadata') return open.some(isSingle) ? 'open' : 'address';
+    return open.length > 0 || (kind === 'private' && isNameOpen) ? 'open' : 'address';
+  }
+
+  private isPort(entry: Entry, port: number): boolean {
+    return entry.port === undefined ? this.ports.has(port) : entry.port === port;
+  }
+}
+
+const isNamed = ({ name }: Entry, asked: string): boolean =>
+  name !== undefined && (name.startsWith('.') ? asked.endsWith(name) : asked === name);
+
+const isWithin = ({ network }: Entry, address: Address): boolean =>
+  network !== undefined && network[0].kind() === address.kind() && address.match(network);
+
+const isSingle = ({ network }: Entry): boolean =>
+  network !== undefined && network[1] === (network[0].kind() === 'ipv4' ? 32 : 128);
+
+/** Reserved by RFC 6761, 6762, 7686, 8375 and ICANN's collision list, or usual in private networks. */
+const localEndings = new Set([
+  ...['localhost', 'localdomain', 'local', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'mail'],
+  ...['test', 'example', 'invalid', 'onion', 'alt', 'arpa'],
+]);
+/** Of metadata services, where no ending says so. */
+const metadataNames = new Set([
+  ...['metadata.goog', 'metadata.azure.com', 'metadata.tencentyun.com'],
+  ...['metadata.packet.net', 'metadata.platformequinix.com'],
+]);
+
+function isLocalName(name: string): boolean {
+  const dot = name.lastIndexOf('.');
+  if (dot === -1) return true; // what it is depends on the search list of the machine
+  return localEndings.has(name.slice(dot + 1)) || metadataNames.has(name);
+}
+
+/** Labels as host names have them; `_` is used in practice. */
+export const isHostName = (text: string): boolean =>
+  text.length <= 253 &&
+  /^(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/.test(text);
+
+/**
+ * Reads `10.0.0.0/8`, `10.1.2.3:9000`, `[fd00::1]:9000`, `fd00::/8`, `files.example.com:8081`, `*.example.com`.
+ *
+ * @throws {Error} that quotes the entry, for the operator
+ */
+export function readEntry(text: string): Entry {
+  const wrong = (why: string) => new Error(`"${text}" ${why}`);
+  const colons = text.split(':').length - 1;
+  const [, host = '', digits] =
+    /^\[([^\]]*)\](?::(\d+))?$/.exec(text) ?? (colons > 1 ? ['', text] : /^([^:[\]]+)(?::(\d+))?$/.exec(text)) ?? [];
+  if (host === '') throw wrong('is no network, address or host name, with or without a port');
+  const port = digits === undefined ? undefined : Number(digits);
+  if (port !== undefined && (port < 1 || port > 65_535)) throw wrong('has a port that there is not');
+  const at = port === undefined ? undefined : { port };
+  const [address = '', bits] = host.split('/');
+  if (ipaddr.IPv6.isValid(address) || ipaddr.IPv4.isValidFourPartDecimal(address)) {
+    const parsed = ipaddr.parse(address);
+    const most = parsed.kind() === 'ipv4' ? 32 : 128;
+    if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+      throw wrong(`has no length from 0 to ${most} after its /`);
+    return { network: [parsed, bits === undefined ? most : Number(bits)], ...at };
+  }
+  const name = host.toLowerCase().replace(/\.$/, '');
+  const bare = name.replace(/^\*\./, '');
+  if (bits !== undefined || !isHostName(bare) || /(?:^|\.)[0-9]+$/.test(bare))
+    throw wrong('is no network, address or host name, with or without a port');
+  return { name: name.startsWith('*.') ? `.${bare}` : bare, ...at };
+}
