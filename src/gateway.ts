@@ -25,6 +25,7 @@ import { openRetention } from './contents/retention.ts';
 import { GatewayError } from './domain/errors.ts';
 import { findSetting } from './domain/request.ts';
 import type { StageRecord } from './domain/router-metadata.ts';
+import type { FailedRequest } from './http/failed-request.ts';
 import { createOpenRequests } from './http/open-requests.ts';
 import { listRoutes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
@@ -217,6 +218,11 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
   );
   const isDraining = () => draining;
   const canBook = () => ledger.accepting;
+  const onFailure = (error: GatewayError, request: FailedRequest): void => {
+    const level = error.kind === 'internal' ? 'error' : 'warn';
+    const { fields, message } = describeFailure(error);
+    log[level]({ request, ...fields }, message);
+  };
 
   const app = await createServer({
     routes: listRoutes({
@@ -228,6 +234,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
         keepAliveMs: () => config.server.keep_alive_comment_ms,
         admit: (caller, request) => limits.admit(caller, request),
         canBook,
+        onFailure,
       }),
       findGeneration: createGenerationHandler((workspaceId, id) => ledger.find(workspaceId, id)),
       findContent: createContentHandler((id) => contents.find(id)),
@@ -263,11 +270,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
     corsOrigins: config.server.cors_origins,
     receivedAt: telemetry.receivedAt,
     watchRoute: telemetry.watchRoute,
-    onFailure: (error, request) => {
-      const level = error.kind === 'internal' ? 'error' : 'warn';
-      const { fields, message } = describeFailure(error);
-      log[level]({ request, ...fields }, message);
-    },
+    onFailure,
   });
 
   return {

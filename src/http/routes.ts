@@ -15,6 +15,8 @@ declare module 'fastify' {
     receivedAt: number;
     /** A run was made of it, which tells of itself. */
     hasRun: boolean;
+    /** Slug and display name of the endpoint that was asked last, when the run failed. */
+    askedLast: { model: string; provider: string } | undefined;
     /** For the error envelope, once there is a route to tell of. */
     routerMetadata: RouterMetadata | undefined;
   }

@@ -6,6 +6,7 @@ import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { createId, createTimedId } from '../domain/ids.ts';
 import { readEdgeError, writeError } from './error-envelope.ts';
+import { describeRequest, type FailedRequest } from './failed-request.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { readJson } from './read-json.ts';
 import { admitted, type Permission, type Route } from './routes.ts';
@@ -25,7 +26,7 @@ export interface EdgeOptions {
   /** Empty: CORS is off. */
   corsOrigins: readonly string[];
   /** Told of every failure that is the gateway's or a provider's, never of a caller's mistake. */
-  onFailure: (error: GatewayError, request: { id: string; generationId: string; method: string; path: string }) => void;
+  onFailure: (error: GatewayError, request: FailedRequest) => void;
   /** @returns performance.now() since when a request waits that is seen now */
   receivedAt: () => number;
   /** Called once for each route, and for what has none. @returns what is told of every answer, once it has left or its client has */
@@ -80,6 +81,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.decorateRequest('receivedAt', 0);
   app.decorateRequest('hasRun', false);
   app.decorateRequest('routerMetadata', undefined);
+  app.decorateRequest('askedLast', undefined);
 
   const watchOther = options.watchRoute('any', 'other');
   const known = new Set(options.routes.map((route) => route.path));
@@ -171,12 +173,7 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   if (answer.status >= 500) {
     const error =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
-    options.onFailure(error, {
-      id: request.id,
-      generationId: request.generationId,
-      method: request.method,
-      path: request.routeOptions.url ?? '',
-    });
+    options.onFailure(error, describeRequest(request));
   }
   // The rest of a body that nobody reads would stand in the way of the next request.
   if (answer.status === 413 || answer.status === 401) reply.header('connection', 'close');

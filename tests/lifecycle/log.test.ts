@@ -124,6 +124,47 @@ it('the log never holds a key, a prompt, an answer or an end user, whatever fail
   }
 }, 120_000);
 
+describe('a failure of a provider', () => {
+  const post = async (body: object) => (await gateway.post({ input: secrets.prompt, ...body })).text();
+  const lines = () => read().filter(({ kind }) => kind !== undefined);
+
+  it('is a line also when another endpoint answered, and then says so', async () => {
+    await start({});
+    upstream.always(echo(503, (message) => ({ error: { message } })));
+    await post({ model: 'chat/m', models: ['anthropic/m', 'simulator/echo'] });
+    upstream.always(echo(429, (message) => ({ error: { message } })));
+    await post({ model: 'chat/m', models: ['simulator/echo'], stream: true });
+    await gateway.end();
+    const base = { rescued: true, generation_id: expect.stringMatching(/^gen-/), request_id: expect.any(String) };
+    const overloaded = { ...base, level: 40, kind: 'upstream_overloaded', status: 529 };
+    const limited = { ...base, level: 30, kind: 'rate_limited', status: 429, model: 'chat/m', provider: 'chat' };
+    expect(lines()).toMatchObject([
+      { ...overloaded, model: 'chat/m', provider: 'chat' },
+      { ...overloaded, model: 'anthropic/m', provider: 'anthropic' },
+      limited,
+      limited, // with the other key
+    ]);
+  });
+
+  it('that ends a request is one line with the endpoint that was asked last, those before a line each', async () => {
+    await start({});
+    upstream.always(echo(500, (message) => ({ error: { message } })));
+    await post({ model: 'chat/m', models: ['anthropic/m'] });
+    upstream.always(sse([{ choices: [{ delta: { content: secrets.answer } }] }], { done: false }));
+    await post({ model: 'chat/m', stream: true });
+    await gateway.end();
+    const failed = { level: 40, kind: 'upstream_failed', status: 502 };
+    expect(lines()).toMatchObject([
+      { ...failed, model: 'chat/m', provider: 'chat', rescued: false },
+      { ...failed, request: { model: 'anthropic/m', provider: 'anthropic', path: '/api/v1/responses' } },
+      { ...failed, request: { model: 'chat/m', provider: 'chat', generationId: expect.stringMatching(/^gen-/) } },
+    ]);
+    for (const secret of [secrets.prompt, secrets.answer, secrets.providerKey]) {
+      expect(gateway.running.stderr).not.toContain(secret);
+    }
+  });
+});
+
 describe('a finished request', () => {
   const ask = async () => {
     const body = { input: 'hi', user: 'ada', stream: true };

@@ -5,6 +5,7 @@ import type { Caller } from '../../domain/caller.ts';
 import { asGatewayError, GatewayError } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
+import { describeRequest, type FailedRequest } from '../../http/failed-request.ts';
 import type { OpenRequests } from '../../http/open-requests.ts';
 import { EventStream } from '../../http/sse.ts';
 import { ClientWatch } from '../../http/watch-client.ts';
@@ -27,6 +28,8 @@ export interface ResponsesParts {
   admit: (caller: Caller, request: ResponseRequest) => Ticket | undefined;
   /** False when the ledger cannot keep what is booked. */
   canBook: () => boolean;
+  /** Told of a stream that broke; what fails before is told at the edge. */
+  onFailure: (error: GatewayError, request: FailedRequest) => void;
 }
 
 /** `POST /responses`: check, run, and either stream the events or send what they fold to. */
@@ -96,6 +99,10 @@ export function createResponsesHandler(parts: ResponsesParts) {
     try {
       if (read.request.stream) {
         await streamResponse(reply, run);
+        if (run.error && run.error.status >= 500) {
+          noteEndpoint(request, run);
+          parts.onFailure(run.error, describeRequest(request));
+        }
         return reply.hijack();
       }
       const fold = new EventFold();
@@ -104,6 +111,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
       return JSON.stringify(fold.response);
     } catch (error) {
       request.routerMetadata = parts.describeRun(run);
+      noteEndpoint(request, run);
       throw asGatewayError(error);
     } finally {
       client.stop();
@@ -111,6 +119,11 @@ export function createResponsesHandler(parts: ResponsesParts) {
       ticket?.end(run.usage?.totalTokens ?? 0);
     }
   };
+}
+
+function noteEndpoint(request: FastifyRequest, { attempts }: Run): void {
+  const last = attempts.at(-1)?.endpoint;
+  if (last) request.askedLast = { model: last.model, provider: last.provider.name };
 }
 
 /** The new header wins over the legacy one when it has a valid value. @see router-metadata.md section 1 */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks'; // the global is a getter
+import { writeFailedAttempts } from './attempt-log.ts';
 import type { Family } from './exposition.ts';
 import { LoopProbe } from './loop-probe.ts';
 import { type MetricSources, Metrics } from './metrics.ts';
@@ -51,6 +52,7 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
     observe(run, entry) {
       metrics.observe(run, entry);
       requests.writeRun(run, entry);
+      writeFailedAttempts(log, run);
       tracer?.observe(run, entry);
     },
     receivedAt() {
