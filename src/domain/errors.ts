@@ -28,6 +28,7 @@ export const errorKinds = {
   payment_required: { status: 402, errorType: 'payment_required', says: 'Credits or budget are used up.' },
   permission_denied: { status: 403, errorType: 'permission_denied', says: 'The key may not do this.' },
   not_found: { status: 404, errorType: 'not_found', says: 'There is nothing here.' },
+  model_unavailable: { status: 404, errorType: 'not_found', says: 'The provider does not have the model.' },
   method_not_allowed: { status: 405, errorType: 'invalid_request', says: 'The path exists, the method does not.' },
   request_timeout: { status: 408, errorType: 'timeout', says: 'The deadline of the gateway passed.' },
   payload_too_large: { status: 413, errorType: 'payload_too_large', says: 'The body is larger than the limit.' },

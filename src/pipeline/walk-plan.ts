@@ -141,39 +141,47 @@ function whereNext(failure: GatewayError): 'endpoint' | 'model' | 'nowhere' {
   }
 }
 
-/** The last failure, telling of those before it, and whether it is worth to come again. */
-function withHistory(run: RunBase, last: GatewayError): GatewayError {
+/**
+ * The last failure, telling of the others, and whether it is worth to come again. That a provider does not have the model
+ * is told only when no endpoint failed otherwise: those may serve it later.
+ */
+function withHistory(run: RunBase, failure: GatewayError): GatewayError {
   const tried = run.attempts.filter((record) => record.error !== undefined);
+  const other = tried.findLast(({ error }) => error?.kind !== 'model_unavailable');
+  const last = (failure.kind === 'model_unavailable' && other?.error) || failure;
   const availability = describeAvailability(run, tried);
   if (tried.length < 2) return availability ? copyError(last, last.message, { availability }) : last;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
   return copyError(last, last.message, {
     metadata: {
       ...last.metadata,
-      previous_errors: tried.slice(0, -1).map(({ endpoint, status, error }) => ({
-        provider: endpoint.provider.name,
-        code: error?.providerCode ?? error?.errorType,
-        status,
-      })),
+      previous_errors: tried
+        .filter(({ error }) => error !== last)
+        .map(({ endpoint, status, error }) => ({
+          provider: endpoint.provider.name,
+          code: error?.providerCode ?? error?.errorType,
+          status,
+        })),
     },
     ...(availability === undefined ? undefined : { availability }),
     ...(waits.length === 0 ? undefined : { retryAfterSeconds: Math.min(...waits) }),
   });
 }
 
-/** When every attempt failed for want of capacity, or of a provider that works. @see routing.md section 8.3 */
+/** When every attempt failed for want of capacity, or of a provider that works or has the model. @see routing.md section 8.3 */
 function describeAvailability({ plan }: RunBase, tried: readonly AttemptRecord[]): Availability | undefined {
   const kinds = new Set(tried.map(({ error }) => error?.kind));
+  const isGone = kinds.delete('model_unavailable') && kinds.size === 0;
   const isLimited = kinds.size === 1 && kinds.has('rate_limited');
   const isDown = tried.every(
     ({ error }) => error !== undefined && (isEndpointFault(error) || error.kind === 'rate_limited'),
   );
   if (tried.length === 0 || !isDown) return undefined;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
-  const code = isLimited ? 'capacity_exhausted' : 'temporarily_unavailable';
+  const code = isGone ? 'model_unavailable_upstream' : isLimited ? 'capacity_exhausted' : 'temporarily_unavailable';
   return {
     code,
-    retryable: true,
+    retryable: !isGone,
     requested_models: (plan?.slugs ?? []).slice(0, 32).map((slug) => slug.slice(0, 200)),
     docs_url: `docs/reference/errors.md#${code}`,
     affected_providers: [...new Set(tried.map(({ endpoint }) => endpoint.provider.name))],

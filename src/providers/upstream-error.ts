@@ -44,6 +44,7 @@ const says: Partial<Record<ErrorKind, string>> = {
   unprocessable: 'The provider cannot process the request',
   context_length_exceeded: 'The input does not fit into the context of the model',
   content_policy: 'The provider refused the content',
+  model_unavailable: 'The provider does not have the model',
 };
 
 function explain(
@@ -61,7 +62,7 @@ function explain(
   const isRegional = regionWords.test(`${complaint.code ?? ''} ${complaint.type} ${complaint.message}`);
   const waits = kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_failed';
   return new GatewayError(kind, `${says[kind]} (status ${status})${reason === '' ? '.' : `: ${reason}`}`, {
-    retryable: kind === 'upstream_timeout' || waits,
+    retryable: kind === 'upstream_timeout' || kind === 'model_unavailable' || waits,
     retryAfterSeconds: waits
       ? (retryAfterSeconds ?? complaint.wait ?? readSpokenWait(complaint.message, kind))
       : undefined,
@@ -84,6 +85,8 @@ const contextWords =
 const contentCodes = /content_?filter|content_policy|responsibleaipolicy|moderation|safety_violation|cyber_policy/;
 const contentWords = /content (?:management |filtering )?policy|violates usage guidelines|our safety system/i;
 const overloadWords = /overloaded|over capacity/i;
+/** A 404 without them is about the address, which is the operator's business. */
+const modelWords = /\bmodels?\b/i;
 const keyWords = /\bapi[ _-]?key\b/i;
 /** What some say with a 400 of the account behind our key: that it is empty (Anthropic), or in the wrong country (Google). */
 const accountWords = /credit balance is too low|user location is not supported/i;
@@ -95,12 +98,15 @@ function classify({ message, code, type, moderated }: Complaint, status: number)
   if (signs.includes('insufficient_quota')) return 'rate_limited';
   if (contextCodes.test(signs)) return 'context_length_exceeded';
   if (moderated || contentCodes.test(signs)) return 'content_policy';
+  if (status < 500 && /model_?not_?found/.test(signs)) return 'model_unavailable'; // OpenAI says it with 403, too
   if (signs.includes('overloaded') || signs.includes('capacity_exceeded')) return 'upstream_overloaded';
   // Groq answers 413 with this code when one request is larger than the tokens of a minute.
   if (status === 429 || signs.includes('rate_limit')) return 'rate_limited';
   switch (status) {
     case 403:
       return contentWords.test(message) ? 'content_policy' : 'upstream_failed';
+    case 404:
+      return modelWords.test(message) ? 'model_unavailable' : 'upstream_failed';
     case 408:
     case 504:
     case 522:

@@ -61,6 +61,7 @@ export function isEndpointFault(error: GatewayError): boolean {
     case 'upstream_failed':
     case 'upstream_timeout':
     case 'upstream_overloaded':
+    case 'model_unavailable':
       return !error.isRegional;
     default:
       return false;

@@ -95,6 +95,38 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(asked()).toEqual([1, 1, 0]);
   });
 
+  it('goes on when a provider does not have the model, and answers 404 when none has it', async () => {
+    await open(wire, everywhere);
+    const gone = json(complaint('The model does not exist.', { code: 'model_not_found' }), { status: 404 });
+    alpha().always(gone);
+    beta().always(answer(how));
+    expectText(await askFor(how), 'Hello there.');
+    beta().always(gone);
+    gamma().always(gone);
+    const { error } = expectFailure(await askFor(how), 404, 'not_found', /does not have the model.*does not exist/);
+    expect(error['availability']).toMatchObject({
+      code: 'model_unavailable_upstream',
+      retryable: false,
+      requested_models: ['m'],
+      affected_providers: ['Alpha', 'Beta', 'Gamma'],
+    });
+    expect(error.metadata['previous_errors']).toHaveLength(2);
+  });
+
+  it('tells of an endpoint that may come back rather than of one that does not have the model', async () => {
+    await open(wire, everywhere);
+    alpha().always(failed(503));
+    const gone = json(complaint('No such model.'), { status: 404 });
+    beta().always(gone);
+    gamma().always(gone);
+    const { error } = expectFailure(await askFor(how), 529, 'provider_overloaded');
+    expect(error['availability']).toMatchObject({ code: 'temporarily_unavailable', retryable: true });
+    expect(error.metadata['previous_errors']).toMatchObject([
+      { provider: 'Beta', status: 404 },
+      { provider: 'Gamma', status: 404 },
+    ]);
+  });
+
   it.each<[string, () => Script]>([
     ['an HTML page', () => htmlPage(200)],
     ['an empty object', () => json({})],

@@ -8,7 +8,7 @@ testWire(anthropicMessages, new URL('recordings', import.meta.url), {
     'content-filter.http': 'content_policy',
     'error-inside.whole.http': 'upstream_failed',
     'no-credit.http': 'upstream_failed',
-    'not-found.http': 'upstream_failed',
+    'not-found.http': 'model_unavailable',
     'overloaded-midway.stream.http': 'upstream_overloaded',
     'overloaded.http': 'upstream_overloaded',
     'permission.http': 'upstream_failed',

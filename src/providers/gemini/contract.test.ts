@@ -35,7 +35,7 @@ testWire(gemini, new URL('recordings', import.meta.url), {
     'location.http': 'upstream_failed',
     'malformed-call.stream.http': 'upstream_failed',
     'call-malformed.whole.http': 'upstream_failed',
-    'not-found.http': 'upstream_failed',
+    'not-found.http': 'model_unavailable',
     'overloaded.http': 'upstream_overloaded',
     'permission.http': 'upstream_failed',
     'quota.http': 'rate_limited',

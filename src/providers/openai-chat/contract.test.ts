@@ -10,7 +10,7 @@ testWire(openaiChat, new URL('recordings', import.meta.url), {
     'error-event.stream.http': 'upstream_failed',
     'error-inside.whole.http': 'upstream_failed',
     'gateway-page.http': 'upstream_failed',
-    'not-found.http': 'upstream_failed',
+    'not-found.http': 'model_unavailable',
     'overloaded.http': 'upstream_overloaded',
     'quota.http': 'rate_limited',
     'rate-limited.http': 'rate_limited',

@@ -312,7 +312,7 @@ it('knows its models by their whole slugs, as an entry without upstream_model na
 
 it('answers an unknown model as a provider would: with a 404', async () => {
   const answer = batches({ model: 'constructor' }).next();
-  await expect(answer).rejects.toMatchObject({ kind: 'upstream_failed', message: expect.stringContaining('404') });
+  await expect(answer).rejects.toMatchObject({ kind: 'model_unavailable', message: expect.stringContaining('404') });
   await expect(answer).rejects.toThrow('It has echo, writer, reasoner, image.');
 });
 
