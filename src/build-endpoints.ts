@@ -94,6 +94,7 @@ class Source {
   private readonly provider: Provider;
   private readonly rows: readonly EndpointRecord[];
   private readonly models: ReadonlyMap<string, ModelRecord>;
+  private readonly tierPrices = new Map<string, Map<string, Pricing>>(); // slug → tier → prices
 
   constructor(
     entry: ProviderConfig,
@@ -123,6 +124,29 @@ class Source {
       .map((row) => this.assemble({ model: row.model, tier: row.tier ?? 'default' }, row));
   }
 
+  /** What the model asks in each tier here, told by the entry or else by the catalogue; undefined where there is only one. */
+  private listTierPrices(model: string): ReadonlyMap<string, Pricing> | undefined {
+    const slug = model.toLowerCase();
+    const prices = this.tierPrices.get(slug) ?? new Map<string, Pricing>();
+    if (this.tierPrices.has(slug)) return prices.size > 1 ? prices : undefined;
+    this.tierPrices.set(slug, prices);
+    const put = (tier: string, pricing: Pricing | undefined): void => {
+      if (pricing && !prices.has(tier)) prices.set(tier, pricing);
+    };
+    const rows = this.rows.filter((row) => row.model === slug);
+    const rowOf = (tier: string) => rows.find((row) => (row.tier ?? 'default') === tier);
+    for (const config of this.entry.models) {
+      if (config.model.toLowerCase() !== slug) continue;
+      const { tier = 'default' } = config;
+      const row = rowOf(tier);
+      put(tier, mergePricing(config, row && readRecordPrices(row)));
+    }
+    // One who writes prices of one's own for a model does not pay those of the catalogue in its other tiers.
+    const isOwn = this.entry.models.some(({ model, pricing }) => pricing && model.toLowerCase() === slug);
+    if (!isOwn) for (const row of rows) put(row.tier ?? 'default', readRecordPrices(row));
+    return prices.size > 1 ? prices : undefined;
+  }
+
   private assemble(config: ModelConfig, row: EndpointRecord | undefined): Endpoint {
     const { entry } = this;
     const model = this.models.get(config.model.toLowerCase());
@@ -137,6 +161,7 @@ class Source {
       tag: part === undefined ? slug : `${slug}/${part}`,
       tier: config.tier,
       pricing,
+      tierPricing: this.listTierPrices(config.model),
       contextLength: config.context_length ?? row?.context_length ?? (row && model?.context_length),
       maxOutputTokens: config.max_output_tokens ?? row?.max_completion_tokens ?? (row && model?.max_output_tokens),
       maxPromptTokens: config.max_prompt_tokens ?? row?.max_prompt_tokens,
@@ -205,8 +230,7 @@ function readPricing(pricing: ModelConfig['pricing']): Pricing | undefined {
     ...readTokenPrices(pricing),
     promptNanoUsdPerMillion: perToken(pricing.prompt ?? 0),
     completionNanoUsdPerMillion: perToken(pricing.completion ?? 0),
-    ...(pricing.request === undefined ? undefined : { requestNanoUsd: perPiece(pricing.request) }),
-    ...(pricing.image === undefined ? undefined : { imageNanoUsd: perPiece(pricing.image) }),
+    ...readPiecePrices(pricing),
     ...(pricing.above === undefined
       ? undefined
       : {
@@ -237,16 +261,23 @@ function mergePricing({ model, pricing }: ModelConfig, known: Pricing | undefine
     ...readTokenPrices(rest),
     ...(prompt === undefined ? undefined : { promptNanoUsdPerMillion: perToken(prompt) }),
     ...(completion === undefined ? undefined : { completionNanoUsdPerMillion: perToken(completion) }),
-    ...(request === undefined ? undefined : { requestNanoUsd: perPiece(request) }),
-    ...(pricing.image === undefined ? undefined : { imageNanoUsd: perPiece(pricing.image) }),
+    ...readPiecePrices(pricing),
     ...(own?.above === undefined ? undefined : { above: own.above }),
   };
 }
 
-type WrittenPrices = Pick<
-  NonNullable<ModelConfig['pricing']>,
-  'prompt' | 'completion' | 'cache_read' | 'cache_write' | 'cache_write_1h' | 'reasoning'
->;
+type WrittenPricing = NonNullable<ModelConfig['pricing']>;
+type WrittenPrices = Omit<WrittenPricing, 'above' | 'request' | 'image' | 'web_search' | 'searched_request'>;
+
+function readPiecePrices(pricing: WrittenPricing): Partial<Pricing> {
+  const { request, image, web_search: search, searched_request: searched } = pricing;
+  return {
+    ...(request === undefined ? undefined : { requestNanoUsd: perPiece(request) }),
+    ...(image === undefined ? undefined : { imageNanoUsd: perPiece(image) }),
+    ...(search === undefined ? undefined : { webSearchNanoUsd: perPiece(search) }),
+    ...(searched === undefined ? undefined : { searchedRequestNanoUsd: perPiece(searched) }),
+  };
+}
 
 function readTokenPrices(prices: WrittenPrices): Partial<TokenPrices> {
   const read: Partial<TokenPrices> = {};
@@ -259,5 +290,10 @@ function readTokenPrices(prices: WrittenPrices): Partial<TokenPrices> {
   set('cacheWriteNanoUsdPerMillion', prices.cache_write);
   set('cacheWrite1hNanoUsdPerMillion', prices.cache_write_1h);
   set('reasoningNanoUsdPerMillion', prices.reasoning);
+  set('audioNanoUsdPerMillion', prices.audio);
+  set('audioCacheReadNanoUsdPerMillion', prices.audio_cache_read);
+  set('audioOutputNanoUsdPerMillion', prices.audio_output);
+  set('imageTokenNanoUsdPerMillion', prices.image_token);
+  set('imageOutputNanoUsdPerMillion', prices.image_output);
   return read;
 }

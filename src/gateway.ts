@@ -188,7 +188,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
     }),
     book: (entry) => {
       ledger.book(entry);
-      spending.book(entry.keyHash, entry.workspaceId, entry.costNanoUsd);
+      spending.book(entry.keyHash, entry.workspaceId, entry.costNanoUsd, entry.isByok);
     },
     reserve({ caller: { keyHash, workspaceId }, request }, plan) {
       if (!spending.limits(keyHash, workspaceId)) return undefined;
@@ -203,9 +203,12 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
     upstreamBodyLimit: () => config.server.upstream_body_limit,
   });
   const spending = new Spending({
-    async read(scope, ...since) {
+    async read(scope, includesByok, ...since) {
       await ledger.flush();
-      return storage.ledger.readSpending(scope, ...since);
+      const sums = await storage.ledger.readSpending(scope, ...since);
+      if (!includesByok) return sums;
+      const byOwnKeys = await storage.ledger.readByokSpending(scope, ...since);
+      return sums.map((sum, index) => sum + byOwnKeys[index]!);
     },
     listLimits: () => listSpendingLimits(storage),
     onTrouble: (error) => log.warn({ err: error }, 'The store does not tell limits and spending.'),
@@ -337,22 +340,28 @@ function buildFrom(
 /** What keys may spend, and workspaces. */
 async function listSpendingLimits({ access, management }: Storage): Promise<SpendingLimit[]> {
   const [keys, workspaces] = await Promise.all([access.listKeys(), access.listWorkspaces()]);
-  const ofKeys = keys.flatMap(({ hash: keyHash, name, limitNanoUsd, limitReset }): SpendingLimit[] =>
-    limitNanoUsd === null
-      ? []
-      : [{ scope: { keyHash }, window: limitReset ?? 'lifetime', limitNanoUsd, name: `The key ${name}` }],
-  );
+  const ofKeys = keys.flatMap((key): SpendingLimit[] => {
+    const { hash: keyHash, name, limitNanoUsd, limitReset, includeByokInLimit: includesByok } = key;
+    if (limitNanoUsd === null) return [];
+    return [
+      { scope: { keyHash }, window: limitReset ?? 'lifetime', limitNanoUsd, name: `The key ${name}`, includesByok },
+    ];
+  });
   const ofWorkspaces = await Promise.all(
-    workspaces.map(async ({ id: workspaceId, name }) =>
-      (await management.listBudgets(workspaceId)).map(
+    workspaces.map(async ({ id: workspaceId, name }) => {
+      const budgets = await management.listBudgets(workspaceId);
+      if (budgets.length === 0) return [];
+      const includesByok = (await management.findWorkspace(workspaceId))?.settings.includeByokInBudgets ?? false;
+      return budgets.map(
         ({ interval, limitNanoUsd }): SpendingLimit => ({
           scope: { workspaceId },
           window: interval,
           limitNanoUsd,
           name: `The workspace ${name}`,
+          includesByok,
         }),
-      ),
-    ),
+      );
+    }),
   );
   return [...ofKeys, ...ofWorkspaces.flat()];
 }

@@ -43,6 +43,9 @@ export function readRecordPrices(record: EndpointRecord): Pricing | undefined {
   if (record.usd_per_request !== undefined) pricing.requestNanoUsd = perPiece(record.usd_per_request);
   if (record.usd_per_image !== undefined) pricing.imageNanoUsd = perPiece(record.usd_per_image);
   if (record.usd_per_search !== undefined) pricing.webSearchNanoUsd = perPiece(record.usd_per_search);
+  if (record.usd_per_searched_request !== undefined) {
+    pricing.searchedRequestNanoUsd = perPiece(record.usd_per_searched_request);
+  }
   if (record.above) {
     pricing.above = record.above
       .map(({ prompt_tokens: promptTokens, ...prices }) => ({ promptTokens, ...readTokenPrices(prices) }))
@@ -63,6 +66,9 @@ function readTokenPrices(prices: RecordPrices): Partial<TokenPrices> {
   set('cacheWrite1hNanoUsdPerMillion', prices.cache_write_1h);
   set('reasoningNanoUsdPerMillion', prices.reasoning);
   set('audioNanoUsdPerMillion', prices.audio);
+  set('audioCacheReadNanoUsdPerMillion', prices.audio_cache_read);
+  set('audioOutputNanoUsdPerMillion', prices.audio_output);
+  set('imageTokenNanoUsdPerMillion', prices.image_token);
   set('imageOutputNanoUsdPerMillion', prices.image_output);
   return read;
 }

@@ -13,7 +13,7 @@ const tokens = () => Type.Integer({ minimum: 1 });
 const texts = () => Type.Array(text(), { maxItems: 100 });
 const usd = () => Type.Number({ minimum: 0, maximum: 1e6 });
 
-/** USD per million tokens. What is absent is not known, but for `cache_*` and `reasoning`, which then cost what other tokens cost. */
+/** USD per million tokens. What is absent besides the first two costs what other tokens of its side cost. @see `costOf` */
 const tokenPrices = {
   prompt: Type.Optional(usd()),
   completion: Type.Optional(usd()),
@@ -22,6 +22,9 @@ const tokenPrices = {
   cache_write_1h: Type.Optional(usd()),
   reasoning: Type.Optional(usd()),
   audio: Type.Optional(usd()),
+  audio_cache_read: Type.Optional(usd()),
+  audio_output: Type.Optional(usd()),
+  image_token: Type.Optional(usd()),
   image_output: Type.Optional(usd()),
 };
 
@@ -76,6 +79,8 @@ export const endpointRecord = closed({
   usd_per_request: Type.Optional(usd()),
   usd_per_image: Type.Optional(usd()),
   usd_per_search: Type.Optional(usd()),
+  /** Of an answer for which it searched, however often. */
+  usd_per_searched_request: Type.Optional(usd()),
   /** Other prices beyond a length of the prompt. */
   above: Type.Optional(Type.Array(closed({ prompt_tokens: tokens(), ...tokenPrices }), { maxItems: 10 })),
   retains_data: Type.Optional(Type.Boolean()),
@@ -85,15 +90,26 @@ export const endpointRecord = closed({
   as_of: Type.Optional(date()),
 });
 
+/** What a provider asks for its own tools, where an endpoint says nothing else of it. */
+export const feeRecord = closed({
+  provider: Type.String({ minLength: 1, maxLength: 100 }),
+  usd_per_search: Type.Optional(usd()),
+  usd_per_searched_request: Type.Optional(usd()),
+  source: Type.Optional(text()),
+  as_of: Type.Optional(date()),
+});
+
 /** A file of the catalogue. */
 export const catalogFile = closed({
   note: Type.Optional(Type.String()),
+  fees: Type.Optional(Type.Array(feeRecord, { maxItems: 1000 })),
   models: Type.Optional(Type.Array(modelRecord, { maxItems: 20_000 })),
   endpoints: Type.Optional(Type.Array(endpointRecord, { maxItems: 50_000 })),
 });
 
 export type ModelRecord = Static<typeof modelRecord>;
 export type EndpointRecord = Static<typeof endpointRecord>;
+export type FeeRecord = Static<typeof feeRecord>;
 export type CatalogFile = Static<typeof catalogFile>;
 
 /** Records by key, so that a later file speaks over an earlier one field by field. */
@@ -123,7 +139,9 @@ export const keyOfEndpoint = ({ model, provider, tier = 'default' }: EndpointRec
 export function mergeCatalogFiles(files: readonly CatalogFile[]): CatalogRecords {
   const models = new Map<string, ModelRecord>();
   const endpoints = new Map<string, EndpointRecord>();
+  const fees = new Map<string, FeeRecord>();
   for (const file of files) {
+    for (const record of file.fees ?? []) fees.set(record.provider, { ...fees.get(record.provider), ...record });
     for (const record of file.models ?? []) models.set(record.id, { ...models.get(record.id), ...record });
     for (const record of file.endpoints ?? []) {
       const key = keyOfEndpoint(record);
@@ -132,6 +150,17 @@ export function mergeCatalogFiles(files: readonly CatalogFile[]): CatalogRecords
       const merged = { ...before, ...record };
       if (prices && record.usd_per_million) merged.usd_per_million = { ...prices, ...record.usd_per_million };
       endpoints.set(key, merged);
+    }
+  }
+  for (const [key, record] of endpoints) {
+    const fee = fees.get(record.provider);
+    if (fee && record.usd_per_search === undefined && record.usd_per_searched_request === undefined) {
+      const { usd_per_search, usd_per_searched_request } = fee;
+      endpoints.set(key, {
+        ...record,
+        ...(usd_per_search === undefined ? undefined : { usd_per_search }),
+        ...(usd_per_searched_request === undefined ? undefined : { usd_per_searched_request }),
+      });
     }
   }
   return { models, endpoints };

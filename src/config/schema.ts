@@ -83,12 +83,19 @@ const tokenPrices = {
   cache_write: price('USD per input token written to the prompt cache. Absent: as `prompt`.'),
   cache_write_1h: price('The same, kept for an hour. Absent: as `cache_write`.'),
   reasoning: price('USD per token of reasoning. Absent: as `completion`.'),
+  audio: price('USD per input token of sound. Absent: as `prompt`.'),
+  audio_cache_read: price('USD per input token of sound read from the prompt cache. Absent: as `cache_read`.'),
+  audio_output: price('USD per output token of sound. Absent: as `completion`.'),
+  image_token: price('USD per input token of pictures. Absent: as `prompt`.'),
+  image_output: price('USD per output token of pictures. Absent: as `completion`.'),
 };
 
 const pricing = Type.Object({
   ...tokenPrices,
   request: price('USD per request.'),
-  image: price('USD per image.'),
+  image: price('USD per image that is read.'),
+  web_search: price('USD per search of the web that the provider makes.'),
+  searched_request: price('USD per answer for which it searched, however often.'),
   above: Type.Optional(
     Type.Array(
       Type.Object({

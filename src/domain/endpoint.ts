@@ -10,7 +10,10 @@ export interface Pricing extends TokenPrices {
   requestNanoUsd?: number;
   /** Of an image that is read. */
   imageNanoUsd?: number;
+  /** Of each search of the web that the provider makes. */
   webSearchNanoUsd?: number;
+  /** Of an answer for which it searched the web, however often. */
+  searchedRequestNanoUsd?: number;
   /** Other prices beyond a length of the prompt, in tokens, the shortest first; the last that is exceeded counts. */
   above?: readonly ({ promptTokens: number } & Partial<TokenPrices>)[];
 }
@@ -20,12 +23,21 @@ export interface TokenPrices {
   completionNanoUsdPerMillion: number;
   /** Absent: cached input costs what other input costs. */
   cacheReadNanoUsdPerMillion?: number;
+  /** Kept for five minutes. Absent: as other input. */
   cacheWriteNanoUsdPerMillion?: number;
   /** Absent: as for five minutes. */
   cacheWrite1hNanoUsdPerMillion?: number;
   /** Absent: reasoning costs what other output costs. */
   reasoningNanoUsdPerMillion?: number;
+  /** Sound that is read. Absent: as other input. */
   audioNanoUsdPerMillion?: number;
+  /** Sound that is read from the cache. Absent: as other cached input. */
+  audioCacheReadNanoUsdPerMillion?: number;
+  /** Sound that is made. Absent: as other output. */
+  audioOutputNanoUsdPerMillion?: number;
+  /** Pictures that are read, counted in tokens. Absent: as other input. */
+  imageTokenNanoUsdPerMillion?: number;
+  /** Pictures that are made, counted in tokens. Absent: as other output. */
   imageOutputNanoUsdPerMillion?: number;
 }
 
@@ -57,6 +69,8 @@ export interface EndpointFacts {
   /** Undefined: the tier that was asked for is passed on as it is. */
   readonly tier: Tier | undefined;
   readonly pricing: Pricing | undefined;
+  /** Prices of other tiers of this model at this provider, for an answer that says it was served in one. */
+  readonly tierPricing?: ReadonlyMap<string, Pricing> | undefined;
   /** Tokens, input and output. */
   readonly contextLength: number | undefined;
   readonly maxOutputTokens: number | undefined;

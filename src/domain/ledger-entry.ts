@@ -1,3 +1,5 @@
+import type { SpecialCounts } from './usage.ts';
+
 /**
  * What one response used and cost, booked once under its generation id, also when the client left or the stream was
  * cut. Money is integer nano-dollars (1 USD = 1,000,000,000), times are Unix milliseconds.
@@ -19,6 +21,14 @@ export interface LedgerEntry {
   model: string | null;
   /** The display name of the provider that answered; null when none did. */
   provider: string | null;
+  /** The id of that provider in the configuration. */
+  providerId: string | null;
+  /** Which of its endpoints. @see `EndpointFacts.id` */
+  endpointId: string | null;
+  /** The service tier that was used and whose price counts; null when nobody told one. */
+  tier: string | null;
+  /** An own key of the workspace was used. */
+  isByok: boolean;
   outcome: 'completed' | 'incomplete' | 'failed' | 'cancelled';
   /** The HTTP status that the caller saw, or would have seen. */
   status: number;
@@ -29,11 +39,15 @@ export interface LedgerEntry {
   cacheWriteTokens: number;
   outputTokens: number;
   reasoningTokens: number;
+  /** Absent where all of them are 0. */
+  special?: SpecialCounts;
   costNanoUsd: bigint;
   /** The part of `costNanoUsd` that is for input; 0 in entries of a build that did not tell the parts apart. */
   inputCostNanoUsd: bigint;
   /** False when no price was known; the cost is then 0 and says nothing. */
   priced: boolean;
+  /** What the provider itself said that it asks; null when it said nothing. */
+  upstreamCostNanoUsd: number | null;
   /** True when the provider reported no usage and the counts are ours. */
   estimated: boolean;
   /** Milliseconds from the accepted request to the first visible output; null when there was none. */
@@ -43,4 +57,15 @@ export interface LedgerEntry {
   sessionId: string | null;
   /** The keyed hash of the end user's id, never the id itself. */
   endUser: string | null;
+}
+
+/** An entry as it stands today. */
+export interface BookedEntry extends LedgerEntry {
+  /** What later corrections added to its cost, or took away; absent when there were none. */
+  correction?: { costNanoUsd: bigint; inputCostNanoUsd: bigint; count: number };
+}
+
+/** The cost of an entry as it stands today: null when no price was ever known. */
+export function settledCost({ priced, costNanoUsd, correction }: BookedEntry): bigint | null {
+  return priced || correction ? costNanoUsd + (correction?.costNanoUsd ?? 0n) : null;
 }

@@ -1,5 +1,5 @@
 import type { Pricing } from '../domain/endpoint.ts';
-import type { Cost, Usage, WireUsage } from '../domain/usage.ts';
+import type { Cost, SpecialCounts, Usage, WireUsage } from '../domain/usage.ts';
 import { pricesFor } from './price.ts';
 
 const MILLION = 1_000_000n;
@@ -7,29 +7,92 @@ const MILLION = 1_000_000n;
 /**
  * Prices an answer, exact to the nano-dollar: sums of tokens times integer prices, rounded half up once per side.
  *
+ * Each token is priced once, as the first of these that it is, at a price of its own or, where the model has none, at the
+ * one behind it:
+ *
+ * | Input | |
+ * |---|---|
+ * | read from the cache | `cacheRead`, `prompt` |
+ * | … and sound | `audioCacheRead`, `cacheRead`, `prompt` |
+ * | written to the cache for an hour | `cacheWrite1h`, `cacheWrite`, `prompt` |
+ * | written to it for five minutes | `cacheWrite`, `prompt` |
+ * | sound | `audio`, `prompt` |
+ * | pictures | `imageToken`, `prompt` |
+ * | the rest | `prompt` |
+ *
+ * | Output | |
+ * |---|---|
+ * | reasoning | `reasoning`, `completion` |
+ * | sound | `audioOutput`, `completion` |
+ * | pictures | `imageOutput`, `completion` |
+ * | the rest | `completion` |
+ *
+ * The length of the whole input decides which prices of `above` hold. The prices of the request and of each picture that
+ * is read join the input; fees for searches stand apart. Counts that contradict one another (more cached than there was)
+ * are cut down in this order, so that nothing is priced twice.
+ *
  * @param known undefined when the catalogue knows no price: the cost is then 0 and marked as not priced
  */
 export function costOf(known: Pricing | undefined, usage: Usage): Cost {
   if (!known) return { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: false };
   const pricing = pricesFor(known, usage.inputTokens);
-  const cached = Math.min(usage.cachedTokens, usage.inputTokens);
-  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached);
-  const plain = usage.inputTokens - cached - written;
-  const prompt = pricing.promptNanoUsdPerMillion;
-  const input =
-    times(plain, prompt) +
-    times(cached, pricing.cacheReadNanoUsdPerMillion ?? prompt) +
-    times(written, pricing.cacheWriteNanoUsdPerMillion ?? prompt);
-  const completion = pricing.completionNanoUsdPerMillion;
-  const reasoning = Math.min(usage.reasoningTokens, usage.outputTokens);
-  const output =
-    times(usage.outputTokens - reasoning, completion) +
-    times(reasoning, pricing.reasoningNanoUsdPerMillion ?? completion);
-  return {
-    inputNanoUsd: roundMillionth(input) + BigInt(pricing.requestNanoUsd ?? 0),
-    outputNanoUsd: roundMillionth(output),
+  const { special } = usage;
+  const cost: Cost = {
+    inputNanoUsd: roundMillionth(priceInput(pricing, usage, special)) + BigInt(pricing.requestNanoUsd ?? 0),
+    outputNanoUsd: roundMillionth(priceOutput(pricing, usage, special)),
     priced: true,
   };
+  if (special?.inputImages) cost.inputNanoUsd += BigInt(special.inputImages) * BigInt(pricing.imageNanoUsd ?? 0);
+  if (special?.webSearches) {
+    const fees = BigInt(special.webSearches) * BigInt(pricing.webSearchNanoUsd ?? 0);
+    const tools = fees + BigInt(pricing.searchedRequestNanoUsd ?? 0);
+    if (tools > 0n) cost.toolsNanoUsd = tools;
+  }
+  return cost;
+}
+
+/** All parts of a cost together. */
+export const totalOf = ({ inputNanoUsd, outputNanoUsd, toolsNanoUsd }: Cost): bigint =>
+  inputNanoUsd + outputNanoUsd + (toolsNanoUsd ?? 0n);
+
+/** @returns millionths of a nano-dollar */
+function priceInput(pricing: Pricing, usage: Usage, special: SpecialCounts | undefined): bigint {
+  const prompt = pricing.promptNanoUsdPerMillion;
+  const cacheRead = pricing.cacheReadNanoUsdPerMillion ?? prompt;
+  const cacheWrite = pricing.cacheWriteNanoUsdPerMillion ?? prompt;
+  const cached = Math.min(usage.cachedTokens, usage.inputTokens);
+  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached);
+  const rest = usage.inputTokens - cached - written;
+  const sum = times(cached, cacheRead) + times(written, cacheWrite) + times(rest, prompt);
+  if (!special) return sum;
+
+  const { cacheWrite1hTokens = 0, inputAudioTokens = 0, cachedAudioTokens = 0, inputImageTokens = 0 } = special;
+  const cachedAudio = Math.min(cachedAudioTokens, inputAudioTokens, cached);
+  const audio = Math.min(inputAudioTokens - cachedAudio, rest);
+  return (
+    sum +
+    times(Math.min(cacheWrite1hTokens, written), (pricing.cacheWrite1hNanoUsdPerMillion ?? cacheWrite) - cacheWrite) +
+    times(cachedAudio, (pricing.audioCacheReadNanoUsdPerMillion ?? cacheRead) - cacheRead) +
+    times(audio, (pricing.audioNanoUsdPerMillion ?? prompt) - prompt) +
+    times(Math.min(inputImageTokens, rest - audio), (pricing.imageTokenNanoUsdPerMillion ?? prompt) - prompt)
+  );
+}
+
+/** @returns millionths of a nano-dollar */
+function priceOutput(pricing: Pricing, usage: Usage, special: SpecialCounts | undefined): bigint {
+  const completion = pricing.completionNanoUsdPerMillion;
+  const reasoning = Math.min(usage.reasoningTokens, usage.outputTokens);
+  const rest = usage.outputTokens - reasoning;
+  const sum = times(rest, completion) + times(reasoning, pricing.reasoningNanoUsdPerMillion ?? completion);
+  if (!special) return sum;
+
+  const audio = Math.min(special.outputAudioTokens ?? 0, rest);
+  const images = Math.min(special.outputImageTokens ?? 0, rest - audio);
+  return (
+    sum +
+    times(audio, (pricing.audioOutputNanoUsdPerMillion ?? completion) - completion) +
+    times(images, (pricing.imageOutputNanoUsdPerMillion ?? completion) - completion)
+  );
 }
 
 const times = (tokens: number, price: number): bigint => BigInt(tokens) * BigInt(price);
@@ -52,15 +115,20 @@ export function writeUsage(usage: Usage, cost: Cost, isByok = false): WireUsage 
     output_tokens: usage.outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     total_tokens: usage.totalTokens,
-    cost: cost.priced ? usdOf(cost.inputNanoUsd + cost.outputNanoUsd) : null,
+    cost: cost.priced ? usdOf(totalOf(cost)) : null,
     is_byok: isByok,
   };
+  const { upstreamCostNanoUsd: upstream, special } = usage;
   if (cost.priced) {
     wire.cost_details = {
       upstream_inference_input_cost: usdOf(cost.inputNanoUsd),
       upstream_inference_output_cost: usdOf(cost.outputNanoUsd),
     };
+    if (upstream !== undefined) wire.cost_details.upstream_inference_cost = upstream / 1e9;
+    else if (isByok) wire.cost_details.upstream_inference_cost = usdOf(totalOf(cost));
+    if (cost.toolsNanoUsd !== undefined) wire.cost_details.server_tool_cost = usdOf(cost.toolsNanoUsd);
   }
+  if (special?.webSearches) wire.server_tool_use_details = { web_search_requests: special.webSearches };
   return wire;
 }
 

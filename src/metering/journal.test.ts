@@ -26,6 +26,7 @@ it('keeps every field of what is appended, from the return of append on', () => 
   const entries = [
     makeEntry({ costNanoUsd: 2n ** 63n - 1n, inputCostNanoUsd: 2n ** 62n + 1n, requestedModel: 'a\nb"\u2028\0' }),
     makeEntry({ router: 'router/auto', task: 'code:review' }),
+    makeEntry({ special: { webSearches: 2 }, isByok: true, upstreamCostNanoUsd: 5, tier: 'flex' }),
     makeEntry({ memberId: null, model: null, firstOutputMs: null }),
   ];
   for (const entry of entries) journal.append(entry);
@@ -33,12 +34,16 @@ it('keeps every field of what is appended, from the return of append on', () => 
 });
 
 it('reads what a build left that knew no routers and no cost of input', () => {
-  const { router, task, inputCostNanoUsd, ...known } = makeEntry();
+  const { router, task, inputCostNanoUsd, ...rest } = makeEntry();
+  const { providerId, endpointId, tier, isByok, upstreamCostNanoUsd, ...known } = rest;
   writeFileSync(
     join(folder, 'ledger-1-old.jsonl'),
     `${JSON.stringify({ ...known, costNanoUsd: String(known.costNanoUsd) })}\n`,
   );
-  expect(readLeft()).toEqual([{ ...known, router: null, task: null, inputCostNanoUsd: 0n }]);
+  const unknown = { router: null, task: null, providerId: null, endpointId: null, tier: null };
+  expect(readLeft()).toEqual([
+    { ...known, ...unknown, isByok: false, upstreamCostNanoUsd: null, inputCostNanoUsd: 0n },
+  ]);
 });
 
 it('passes a torn last line over, and lines that are none', () => {

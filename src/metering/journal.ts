@@ -103,7 +103,10 @@ export function writeEntry(entry: LedgerEntry): string {
 }
 
 /** Fields that a build before this one did not write. */
-const notYetKnown = { router: null, task: null };
+const notYetKnown = {
+  ...{ router: null, task: null, providerId: null, endpointId: null, tier: null },
+  ...{ isByok: false, upstreamCostNanoUsd: null },
+};
 
 /** The whole lines of a file; a last line without its line end was never acknowledged. */
 function readEntries(path: string): LedgerEntry[] {

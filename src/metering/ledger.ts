@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../domain/errors.ts';
-import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import type { BookedEntry, LedgerEntry } from '../domain/ledger-entry.ts';
 import { openJournal, writeEntry } from './journal.ts';
 
 /** What the ledger needs of the store. @see platform/storage/storage.ts */
 export interface EntryStore {
   append(entries: readonly LedgerEntry[]): Promise<void>;
-  find(workspaceId: string, id: string): Promise<LedgerEntry | undefined>;
+  find(workspaceId: string, id: string): Promise<BookedEntry | undefined>;
 }
 
 export interface Ledger {
@@ -21,7 +21,7 @@ export interface Ledger {
    *
    * @throws {GatewayError} `unavailable` when it is not on its way and the store does not answer
    */
-  find(workspaceId: string, id: string): Promise<LedgerEntry | undefined>;
+  find(workspaceId: string, id: string): Promise<BookedEntry | undefined>;
   /** Resolves when all that was booked before is in the store. @throws the store's error */
   flush(): Promise<void>;
   /** Flushes and closes. What the store did not take stays in the journal for the next start. */

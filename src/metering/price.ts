@@ -1,4 +1,4 @@
-import type { Pricing, TokenPrices } from '../domain/endpoint.ts';
+import type { EndpointFacts, Pricing, TokenPrices } from '../domain/endpoint.ts';
 
 /** Nano-dollars per million tokens in a dollar per token. */
 const NANO_PER_MILLION = 1e15;
@@ -51,3 +51,18 @@ export const isFree = (pricing: Pricing | undefined): boolean =>
   pricing.promptNanoUsdPerMillion === 0 &&
   pricing.completionNanoUsdPerMillion === 0 &&
   (pricing.requestNanoUsd ?? 0) === 0;
+
+/**
+ * The prices of an answer by the tier that it was served in, which need not be the one that was asked for. Of a tier that
+ * has no known prices those of the endpoint stand.
+ *
+ * @param used the tier that the provider told; null or undefined when it told none
+ * @see routing.md section 12
+ */
+export function pricesOfTier(
+  { pricing, tier, tierPricing }: Pick<EndpointFacts, 'pricing' | 'tier' | 'tierPricing'>,
+  used: string | null | undefined,
+): Pricing | undefined {
+  if (!used || !tierPricing || used === (tier ?? 'default')) return pricing;
+  return tierPricing.get(used) ?? pricing;
+}

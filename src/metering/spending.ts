@@ -11,18 +11,28 @@ export interface SpendingLimit {
   limitNanoUsd: bigint;
   /** For messages: `The key app`, `The workspace main`. */
   name: string;
+  /** Does what own provider keys cost count as well? The same for all limits of a scope. */
+  includesByok: boolean;
 }
 
 export type SpendingScope = { keyHash: string } | { workspaceId: string };
 
 export interface SpendingParts {
   /** What was spent since each of the times, in nano-dollars; everything that was booked so far included. */
-  read: (scope: SpendingScope, ...sinceMs: number[]) => Promise<bigint[]>;
+  read: (scope: SpendingScope, includesByok: boolean, ...sinceMs: number[]) => Promise<bigint[]>;
   /** The limits as they are now. */
   listLimits: () => Promise<SpendingLimit[]>;
   onTrouble: (error: unknown) => void;
   now?: () => number;
   refreshMs?: number;
+}
+
+/** What a request may cost at most, in nano-dollars. */
+export interface Estimate {
+  /** At the dearest of all endpoints, those of own keys included. */
+  nanoUsd: bigint;
+  /** At the dearest that is no own key; undefined when all of them are. */
+  sharedNanoUsd: bigint | undefined;
 }
 
 /** What a request may cost at most, held back until it is over. */
@@ -78,23 +88,26 @@ export class Spending {
   }
 
   /**
-   * Holds back what a request may cost.
+   * Holds back what a request may cost. Where own keys do not count, a request that can go nowhere else is not looked at.
    *
    * @returns undefined when nobody limits it
    * @throws {GatewayError} `payment_required` for a key, `permission_denied` for a workspace, naming the broadest limit that
    *   is reached and when it is free again
    * @see platform.md section 6
    */
-  reserve(keyHash: string, workspaceId: string, nanoUsd: bigint): Reservation | undefined {
-    const found = [this.accounts.get(keyOf({ keyHash })), this.accounts.get(keyOf({ workspaceId }))];
-    const accounts = found.filter((account) => account !== undefined);
-    if (accounts.length === 0) return undefined;
+  reserve(keyHash: string, workspaceId: string, { nanoUsd, sharedNanoUsd }: Estimate): Reservation | undefined {
+    const held = [keyOf({ keyHash }), keyOf({ workspaceId })].flatMap((key) => {
+      const account = this.accounts.get(key);
+      const amount = account?.includesByok ? nanoUsd : sharedNanoUsd;
+      return account && amount !== undefined ? [{ account, amount }] : [];
+    });
+    if (held.length === 0) return undefined;
     const nowMs = this.now();
-    for (const account of accounts) account.check(nanoUsd, nowMs);
-    for (const account of accounts) account.reserved += nanoUsd;
+    for (const { account, amount } of held) account.check(amount, nowMs);
+    for (const { account, amount } of held) account.reserved += amount;
     return {
       release: () => {
-        for (const account of accounts) account.reserved -= nanoUsd;
+        for (const { account, amount } of held) account.reserved -= amount;
       },
     };
   }
@@ -106,11 +119,13 @@ export class Spending {
   }
 
   /** Adds what was spent. */
-  book(keyHash: string, workspaceId: string, nanoUsd: bigint): void {
+  book(keyHash: string, workspaceId: string, nanoUsd: bigint, isByok = false): void {
     if (this.accounts.size === 0 || nanoUsd === 0n) return;
     const nowMs = this.now();
-    this.accounts.get(keyOf({ keyHash }))?.add(nanoUsd, nowMs);
-    this.accounts.get(keyOf({ workspaceId }))?.add(nanoUsd, nowMs);
+    for (const key of [keyOf({ keyHash }), keyOf({ workspaceId })]) {
+      const account = this.accounts.get(key);
+      if (account && (!isByok || account.includesByok)) account.add(nanoUsd, nowMs);
+    }
   }
 
   /** What was booked while the store was read may or may not be in the sums: then they are read once more. */
@@ -119,7 +134,11 @@ export class Spending {
       const { version } = account;
       const nowMs = this.now();
       const starts = startsOf(nowMs);
-      const sums = await this.parts.read(account.scope, ...windows.map((window) => starts[window]));
+      const sums = await this.parts.read(
+        account.scope,
+        account.includesByok,
+        ...windows.map((window) => starts[window]),
+      );
       const isQuiet = account.version === version;
       if (!isQuiet && account.isRead) continue; // what memory holds is newer
       account.set(sums, nowMs);
@@ -155,6 +174,10 @@ class Account {
 
   constructor(scope: SpendingScope) {
     this.scope = scope;
+  }
+
+  get includesByok(): boolean {
+    return this.limits[0]?.includesByok === true;
   }
 
   /** @param sums in the order of `windows` */

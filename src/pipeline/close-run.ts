@@ -1,7 +1,9 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { type Cost, usage as emptyUsage, isCredible, type Usage } from '../domain/usage.ts';
-import { costOf, estimateUsage } from '../metering/cost.ts';
+import { costOf, estimateUsage, totalOf } from '../metering/cost.ts';
+import { pricesOfTier } from '../metering/price.ts';
+import { Needs } from '../routing/needs.ts';
 import { unparkInput } from './park-input.ts';
 import type { Run } from './run.ts';
 
@@ -13,7 +15,21 @@ export function settleRun(run: Run): void {
   if (run.cost) return;
   const reported = run.finish?.usage;
   run.usage = reported && isCredible(reported) ? reported : estimate(run);
-  run.cost = run.selected && !run.plan?.choiceOf(run.selected)?.isFree ? costOf(run.selected.pricing, run.usage) : free;
+  const { selected } = run;
+  if (!selected || run.plan?.choiceOf(selected)?.isFree) {
+    run.cost = free;
+    return;
+  }
+  const pricing = pricesOfTier(selected, run.finish?.serviceTier);
+  if (pricing?.imageNanoUsd) countImages(run, run.usage);
+  run.cost = costOf(pricing, run.usage);
+}
+
+/** Where each picture has its price: no provider says how many it read. */
+function countImages(run: Run, usage: Usage): void {
+  unparkInput(run);
+  const { images } = new Needs(run.request);
+  if (images > 0) usage.special = { ...usage.special, inputImages: images };
 }
 
 /** Nobody answered, so there is nothing to price. */
@@ -38,7 +54,7 @@ export function writeLedgerEntry(run: Run): LedgerEntry {
   // Of a run that nobody answered, the router that was asked first.
   const choice = run.selected ? run.plan?.choiceOf(run.selected) : run.plan?.choices[0];
   const reachedEnd = run.builder?.ended === true && error === undefined;
-  return {
+  const entry: LedgerEntry = {
     id: run.generationId,
     createdAtMs: run.startedAtMs,
     workspaceId: run.caller.workspaceId,
@@ -49,6 +65,10 @@ export function writeLedgerEntry(run: Run): LedgerEntry {
     task: choice?.task ?? null,
     model: run.selected?.model ?? null,
     provider: run.selected?.provider.name ?? null,
+    providerId: run.selected?.provider.id ?? null,
+    endpointId: run.selected?.id ?? null,
+    tier: run.finish?.serviceTier ?? run.selected?.tier ?? null,
+    isByok: run.selected?.workspace !== undefined,
     outcome: reachedEnd
       ? run.finish?.reason === 'length' || run.finish?.reason === 'content_filter'
         ? 'incomplete'
@@ -64,9 +84,10 @@ export function writeLedgerEntry(run: Run): LedgerEntry {
     cacheWriteTokens: usage!.cacheWriteTokens ?? 0,
     outputTokens: usage!.outputTokens,
     reasoningTokens: usage!.reasoningTokens,
-    costNanoUsd: cost!.inputNanoUsd + cost!.outputNanoUsd,
+    costNanoUsd: totalOf(cost!),
     inputCostNanoUsd: cost!.inputNanoUsd,
     priced: cost!.priced,
+    upstreamCostNanoUsd: usage!.upstreamCostNanoUsd ?? null,
     estimated: usage!.estimated === true,
     firstOutputMs:
       run.firstOutputAt === undefined ? null : Math.round(performance.timeOrigin + run.firstOutputAt - run.startedAtMs),
@@ -74,4 +95,6 @@ export function writeLedgerEntry(run: Run): LedgerEntry {
     sessionId: run.request.session_id ?? null,
     endUser: run.endUser ?? null,
   };
+  if (usage!.special) entry.special = usage!.special;
+  return entry;
 }

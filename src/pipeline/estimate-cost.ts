@@ -1,6 +1,7 @@
 import type { ResponseRequest } from '../domain/request.ts';
 import { usage } from '../domain/usage.ts';
-import { costOf } from '../metering/cost.ts';
+import { costOf, totalOf } from '../metering/cost.ts';
+import type { Estimate } from '../metering/spending.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { Needs } from '../routing/needs.ts';
 import type { Plan } from '../routing/plan-route.ts';
@@ -10,20 +11,21 @@ const USUAL_OUTPUT_TOKENS = 4096;
 
 /**
  * What a request may cost, before it is sent: its text at four characters a token, and as much output as it allows, at the
- * dearest endpoint of its plan.
- *
- * @returns nano-dollars; 0 when no price is known
+ * dearest endpoint of its plan. 0 when no price is known.
  */
-export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): bigint {
+export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Estimate {
   const inputTokens = Math.ceil(new Needs(request).characters / 4);
-  let most = 0n;
+  const most: Estimate = { nanoUsd: 0n, sharedNanoUsd: undefined };
   for (const endpoint of plan.endpoints) {
-    if (plan.choiceOf(endpoint)?.isFree) continue;
-    const allowed = request.max_output_tokens ?? USUAL_OUTPUT_TOKENS;
-    const outputTokens = Math.min(allowed, endpoint.maxOutputTokens ?? allowed);
-    const { inputNanoUsd, outputNanoUsd } = costOf(endpoint.pricing, usage({ inputTokens, outputTokens }));
-    const cost = inputNanoUsd + outputNanoUsd;
-    if (cost > most) most = cost;
+    const cost = plan.choiceOf(endpoint)?.isFree ? 0n : estimateAt(endpoint, request, inputTokens);
+    if (cost > most.nanoUsd) most.nanoUsd = cost;
+    if (endpoint.workspace === undefined && cost >= (most.sharedNanoUsd ?? 0n)) most.sharedNanoUsd = cost;
   }
   return most;
+}
+
+function estimateAt({ pricing, maxOutputTokens }: Endpoint, request: ResponseRequest, inputTokens: number): bigint {
+  const allowed = request.max_output_tokens ?? USUAL_OUTPUT_TOKENS;
+  const outputTokens = Math.min(allowed, maxOutputTokens ?? allowed);
+  return totalOf(costOf(pricing, usage({ inputTokens, outputTokens })));
 }

@@ -8,7 +8,7 @@ export class Needs {
   readonly maxOutputTokens: number | undefined;
   readonly hasTools: boolean;
   private readonly request: ResponseRequest;
-  private walked: { modalities: Set<string>; characters: number } | undefined;
+  private walked: Walked | undefined;
   private sent: readonly string[] | undefined;
 
   constructor(request: ResponseRequest) {
@@ -25,6 +25,11 @@ export class Needs {
   /** Characters of text, instructions included; what tools take comes on top. */
   get characters(): number {
     return this.walk().characters;
+  }
+
+  /** Pictures of the input. */
+  get images(): number {
+    return this.walk().images;
   }
 
   /** At least so many, whatever the tokenizer: few texts have more than five characters a token. */
@@ -63,7 +68,7 @@ export class Needs {
     return blendedPrice(pricing, pricing?.above ? this.leastInputTokens : 0);
   }
 
-  private walk(): { modalities: Set<string>; characters: number } {
+  private walk(): Walked {
     this.walked ??= walkInput(this.request);
     return this.walked;
   }
@@ -80,15 +85,23 @@ const partModalities: Readonly<Record<string, string>> = {
 
 type Part = { type?: string; text?: string };
 
-function walkInput({ input, instructions }: ResponseRequest): { modalities: Set<string>; characters: number } {
+interface Walked {
+  modalities: Set<string>;
+  characters: number;
+  images: number;
+}
+
+function walkInput({ input, instructions }: ResponseRequest): Walked {
   const modalities = new Set<string>();
   let characters = instructions?.length ?? 0;
+  let images = 0;
   const look = (content: unknown): void => {
     if (typeof content === 'string') characters += content.length;
     else if (Array.isArray(content)) {
       for (const part of content as (Part | null)[]) {
         if (typeof part !== 'object' || part === null) continue; // items that nobody knows may hold anything
         const modality = partModalities[part.type ?? ''];
+        if (modality === 'image') images++;
         if (modality !== undefined) modalities.add(modality);
         else if (typeof part.text === 'string') characters += part.text.length;
       }
@@ -99,7 +112,7 @@ function walkInput({ input, instructions }: ResponseRequest): { modalities: Set<
     look(item.output);
     if (typeof item.arguments === 'string') characters += item.arguments.length;
   }
-  return { modalities, characters };
+  return { modalities, characters, images };
 }
 
 const plainParameters = [

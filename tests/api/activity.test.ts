@@ -22,6 +22,7 @@ beforeAll(async () => {
     { createdAtMs: ago(2) + 5, workspaceId: other, memberId: 'ben', costNanoUsd: 5n },
     { createdAtMs: ago(2) + 6, provider: 'Bolt', priced: false, costNanoUsd: 0n },
     { createdAtMs: ago(1), outcome: 'cancelled', status: 499 },
+    { createdAtMs: ago(3), model: 'acme/own', isByok: true },
     { createdAtMs: ago(1) + dayMs - 1 },
     { createdAtMs: ago(1), model: null, provider: null, outcome: 'failed', status: 400 }, // nobody answered
     { createdAtMs: today }, // not over yet
@@ -40,6 +41,7 @@ describe('GET /activity', () => {
       [dateOf(1), 'acme/small', 'Acme', 2],
       [dateOf(2), 'acme/small', 'Acme', 2],
       [dateOf(2), 'acme/small', 'Bolt', 1],
+      [dateOf(3), 'acme/own', 'Acme', 1],
       [dateOf(30), 'acme/old', 'Acme', 1],
     ]);
     expect(answer.body.data[1]).toEqual({
@@ -57,6 +59,11 @@ describe('GET /activity', () => {
     });
     const ids = answer.body.data.map((row: Json) => row.endpoint_id);
     expect([ids[0] === ids[1], ids[1] === ids[2]]).toEqual([true, false]);
+  });
+
+  it('tells what own provider keys have cost apart', async () => {
+    const [row] = await list(`?date=${dateOf(3)}`);
+    expect(row).toMatchObject({ model: 'acme/own', usage: 0, byok_usage_inference: 0.000012345, requests: 1 });
   });
 
   it('tells of one day, key, member or workspace', async () => {

@@ -155,3 +155,70 @@ it('sums are those of the ledger after a restart', async () => {
   expect((await ask(key)).status).toBe(200);
   expect((await ask(key)).status).toBe(402);
 });
+
+describe('spending on an own key of the workspace', () => {
+  let own: TestGateway;
+  const workspaceId = '00000000-0000-4000-8000-0000000000a1';
+  beforeEach(async () => {
+    const entry = (id: string, more: object) => ({
+      ...{ id, wire: 'openai-chat', base_url: upstream.url, ...more },
+      models: [{ model: 'acme/m', pricing: { prompt: 0, completion: 0.001 } }],
+    });
+    own = await testGateway({
+      catalog: { builtin: false },
+      providers: [entry('own', { workspace: 'main' }), entry('shared', { name: 'Shared' })],
+    });
+  });
+  afterEach(() => own.close());
+
+  const send = async (method: string, path: string, body?: object) => {
+    const response = await own.send(method, path, body, { key: testKeys.managementKey });
+    return (await response.json()) as { key: string; data: { hash: string } };
+  };
+  const make = (more: object) =>
+    send('POST', '/keys', { name: 'own', workspace_id: workspaceId, limit: 0.01, ...more });
+  const askOwn = (key: string, more: object = {}) =>
+    own.post('/responses', { model: 'acme/m', input: 'Hello', max_output_tokens: 10, ...more }, { key });
+
+  it('is told apart, in answers, generations and keys, and leaves the limit alone', async () => {
+    const { key, data } = await make({});
+    const only = { provider: { only: ['own'] } };
+    const first = await askOwn(key, only);
+    expect(await first.json()).toMatchObject({
+      usage: { is_byok: true, cost: 0.01, cost_details: { upstream_inference_cost: 0.01 } },
+    });
+    for (let count = 0; count < 3; count++) expect((await askOwn(key, only)).status).toBe(200);
+
+    const id = first.headers.get('x-generation-id');
+    const { data: generation } = (await (await own.get(`/generation?id=${id}`, { key })).json()) as { data: object };
+    expect(generation).toMatchObject({ is_byok: true, total_cost: 0.01, upstream_inference_cost: 0.01 });
+    await expect
+      .poll(async () => (await send('GET', `/keys/${data.hash}`)).data)
+      .toMatchObject({
+        usage: 0,
+        limit_remaining: 0.01,
+        byok_usage: 0.04,
+        byok_usage_daily: 0.04,
+        byok_usage_monthly: 0.04,
+      });
+
+    const shared = { provider: { only: ['shared'] } };
+    expect(await (await askOwn(key, shared)).json()).toMatchObject({ usage: { is_byok: false, cost: 0.01 } });
+    expect((await askOwn(key, shared)).status).toBe(402);
+    expect((await askOwn(key, only)).status).toBe(200); // it can go nowhere but to the own key
+    expect((await askOwn(key)).status).toBe(402); // it may go on to what is shared
+  });
+
+  it('counts where the key says so, and where the workspace does', async () => {
+    const { key } = await make({ include_byok_in_limit: true });
+    expect((await askOwn(key)).status).toBe(200);
+    expect((await askOwn(key)).status).toBe(402);
+
+    const budget = `/workspaces/${workspaceId}/budgets/lifetime`;
+    await send('PUT', budget, { limit_usd: 0.02, include_byok_in_budgets: false });
+    const only = { provider: { only: ['own'] } };
+    for (let count = 0; count < 3; count++) expect((await askOwn(testKeys.key, only)).status).toBe(200);
+    await send('PUT', budget, { limit_usd: 0.02, include_byok_in_budgets: true });
+    expect((await askOwn(testKeys.key, only)).status).toBe(403);
+  });
+});

@@ -57,7 +57,7 @@ function writeRow(row: ActivityRow): Record<string, unknown> {
     endpoint_id: deriveUuid('endpoint', row.provider, row.model),
     provider_name: row.provider,
     usage: usdOf(row.costNanoUsd),
-    byok_usage_inference: 0,
+    byok_usage_inference: usdOf(row.byokNanoUsd),
     requests: row.requests,
     prompt_tokens: Number(row.inputTokens),
     completion_tokens: Number(row.outputTokens),

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../domain/errors.ts';
-import type { LedgerEntry } from '../../domain/ledger-entry.ts';
+import { type BookedEntry, settledCost } from '../../domain/ledger-entry.ts';
 import { usdOf } from '../../metering/cost.ts';
 
 /**
@@ -8,7 +8,7 @@ import { usdOf } from '../../metering/cost.ts';
  *
  * @see platform.md "Generations and activity"
  */
-export function createGenerationHandler(find: (workspaceId: string, id: string) => Promise<LedgerEntry | undefined>) {
+export function createGenerationHandler(find: (workspaceId: string, id: string) => Promise<BookedEntry | undefined>) {
   return async function findGenerationHandler(request: FastifyRequest): Promise<unknown> {
     const { id } = request.query as { id?: unknown };
     if (typeof id !== 'string' || id === '') {
@@ -20,8 +20,10 @@ export function createGenerationHandler(find: (workspaceId: string, id: string) 
   };
 }
 
-function writeGeneration(entry: LedgerEntry): Record<string, unknown> {
-  const cost = usdOf(entry.costNanoUsd);
+function writeGeneration(entry: BookedEntry): Record<string, unknown> {
+  const { special = {} } = entry;
+  const settled = settledCost(entry);
+  const cost = settled === null ? null : usdOf(settled);
   return {
     id: entry.id,
     created_at: new Date(entry.createdAtMs).toISOString(),
@@ -39,14 +41,24 @@ function writeGeneration(entry: LedgerEntry): Record<string, unknown> {
     native_tokens_completion: entry.outputTokens,
     native_tokens_cached: entry.cachedTokens,
     native_tokens_reasoning: entry.reasoningTokens,
-    total_cost: entry.priced ? cost : null,
-    usage: entry.priced ? cost : null,
+    native_tokens_completion_images: special.outputImageTokens ?? null,
+    num_media_prompt: special.inputImages ?? null,
+    total_cost: cost,
+    usage: cost,
     usage_estimated: entry.estimated,
-    is_byok: false,
+    upstream_inference_cost: writeUpstreamCost(entry, cost),
+    is_byok: entry.isByok,
+    service_tier: entry.tier,
     router: entry.router,
     latency: entry.firstOutputMs,
     generation_time: entry.durationMs,
     session_id: entry.sessionId,
     workspace_id: entry.workspaceId,
   };
+}
+
+/** What the provider said that it asks; of an own key else what the list of prices says. */
+function writeUpstreamCost({ upstreamCostNanoUsd, isByok }: BookedEntry, cost: number | null): number | null {
+  if (upstreamCostNanoUsd !== null) return upstreamCostNanoUsd / 1e9;
+  return isByok ? cost : null;
 }

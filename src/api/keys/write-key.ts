@@ -4,27 +4,38 @@ import { windowStarts } from '../../metering/windows.ts';
 import type { AuditHappening, FieldChange, KeyRecord, LedgerStore } from '../../platform/storage/storage.ts';
 import { writeNullableTime, writeTime } from '../management/store.ts';
 
-/** Nano-dollars that a key has spent: ever, and in the windows that are open now. */
-export interface Spending {
+/** Nano-dollars, ever and in the windows that are open now. */
+interface Sums {
   ever: bigint;
   daily: bigint;
   weekly: bigint;
   monthly: bigint;
 }
+/** What a key has spent, without own provider keys, and what these have cost. */
+export interface Spending extends Sums {
+  byok: Sums;
+}
 
 export async function readKeySpending(
-  ledger: Pick<LedgerStore, 'readSpending'>,
+  ledger: Pick<LedgerStore, 'readSpending' | 'readByokSpending'>,
   keyHash: string,
   nowMs: number,
 ): Promise<Spending> {
   const starts = windowStarts(nowMs);
-  const sums = await ledger.readSpending({ keyHash }, 0, starts.daily, starts.weekly, starts.monthly);
-  const [ever = 0n, daily = 0n, weekly = 0n, monthly = 0n] = sums;
+  const since = [0, starts.daily, starts.weekly, starts.monthly];
+  const [sums, byok] = await Promise.all([
+    ledger.readSpending({ keyHash }, ...since),
+    ledger.readByokSpending({ keyHash }, ...since),
+  ]);
+  return { ...nameSums(sums), byok: nameSums(byok) };
+}
+
+function nameSums([ever = 0n, daily = 0n, weekly = 0n, monthly = 0n]: readonly bigint[]): Sums {
   return { ever, daily, weekly, monthly };
 }
 
 /** What a key has not spent before. */
-export const nothingSpent: Spending = { ever: 0n, daily: 0n, weekly: 0n, monthly: 0n };
+export const nothingSpent: Spending = { ...nameSums([]), byok: nameSums([]) };
 
 /** `Key` of the interface. @see platform.md section 7, "Keys" */
 export function writeKey(key: KeyRecord, spending: Spending): Record<string, unknown> {
@@ -54,7 +65,7 @@ export function writeSettings(key: KeyRecord): Record<string, unknown> {
   };
 }
 
-/** The numbers that the ledger gives. Nothing tells yet what an own provider key has cost. */
+/** The numbers that the ledger gives. */
 export function writeMoney(key: KeyRecord, spending: Spending): Record<string, unknown> {
   return {
     limit_remaining: writeRemaining(key, spending),
@@ -62,16 +73,18 @@ export function writeMoney(key: KeyRecord, spending: Spending): Record<string, u
     usage_daily: usdOf(spending.daily),
     usage_weekly: usdOf(spending.weekly),
     usage_monthly: usdOf(spending.monthly),
-    byok_usage: 0,
-    byok_usage_daily: 0,
-    byok_usage_weekly: 0,
-    byok_usage_monthly: 0,
+    byok_usage: usdOf(spending.byok.ever),
+    byok_usage_daily: usdOf(spending.byok.daily),
+    byok_usage_weekly: usdOf(spending.byok.weekly),
+    byok_usage_monthly: usdOf(spending.byok.monthly),
   };
 }
 
-function writeRemaining({ limitNanoUsd, limitReset }: KeyRecord, spending: Spending): number | null {
+function writeRemaining(key: KeyRecord, spending: Spending): number | null {
+  const { limitNanoUsd, limitReset, includeByokInLimit } = key;
   if (limitNanoUsd === null) return null;
-  const left = limitNanoUsd - spending[limitReset ?? 'ever'];
+  const window = limitReset ?? 'ever';
+  const left = limitNanoUsd - spending[window] - (includeByokInLimit ? spending.byok[window] : 0n);
   return usdOf(left > 0n ? left : 0n);
 }
 

@@ -102,6 +102,9 @@ const tokenPrices = {
   input_cache_write_1h: 'cacheWrite1hNanoUsdPerMillion',
   internal_reasoning: 'reasoningNanoUsdPerMillion',
   audio: 'audioNanoUsdPerMillion',
+  audio_output: 'audioOutputNanoUsdPerMillion',
+  input_audio_cache: 'audioCacheReadNanoUsdPerMillion',
+  image_token: 'imageTokenNanoUsdPerMillion',
   image_output: 'imageOutputNanoUsdPerMillion',
 } as const satisfies Record<string, keyof Pricing>;
 

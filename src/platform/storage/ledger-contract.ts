@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createId } from '../../domain/ids.ts';
-import type { LedgerEntry } from '../../domain/ledger-entry.ts';
+import type { BookedEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
 import type { Storage } from './storage.ts';
 
 /** An entry that no other test has; `fields` replace. */
@@ -16,6 +16,10 @@ export const makeEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
   task: null,
   model: 'acme/small',
   provider: 'Acme',
+  providerId: 'acme',
+  endpointId: 'acme/small@acme',
+  tier: null,
+  isByok: false,
   outcome: 'completed',
   status: 200,
   errorType: null,
@@ -28,6 +32,7 @@ export const makeEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
   costNanoUsd: 12_345n,
   inputCostNanoUsd: 2_345n,
   priced: true,
+  upstreamCostNanoUsd: null,
   estimated: false,
   firstOutputMs: 80,
   durationMs: 240,
@@ -47,11 +52,20 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
       status: 502,
       errorType: 'provider_unavailable',
       estimated: true,
+      tier: 'flex',
+      isByok: true,
+      upstreamCostNanoUsd: Number.MAX_SAFE_INTEGER,
+      special: {
+        ...{ cacheWrite1hTokens: 1, inputAudioTokens: 2, cachedAudioTokens: 3, inputImageTokens: 4 },
+        ...{ outputAudioTokens: 5, outputImageTokens: 6, inputImages: 7, webSearches: 8 },
+      },
     });
     const sparse = makeEntry({
       memberId: null,
       model: null,
       provider: null,
+      providerId: null,
+      endpointId: null,
       streamed: false,
       priced: false,
       firstOutputMs: null,
@@ -240,7 +254,8 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
         .filter((row) => row.model === model)
         .sort((a, b) => (a.provider + a.workspaceId < b.provider + b.workspaceId ? -1 : 1));
 
-    const one = { day, workspaceId: null, model, provider: 'Acme', requests: 1, costNanoUsd: 12_345n };
+    const money = { costNanoUsd: 12_345n, byokNanoUsd: 0n };
+    const one = { day, workspaceId: null, model, provider: 'Acme', requests: 1, ...money };
     const tokens = (requests: bigint) => ({
       ...{ inputTokens: requests * 12n, outputTokens: requests * 9n, reasoningTokens: requests * 4n },
     });
@@ -259,6 +274,113 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     expect((await ask({ fromMs: 0, toMs: 9e15 })).map((row) => row.day).sort()).toEqual([
       ...[day - 1, day, day, day + 1],
     ]);
+  });
+
+  it('sums what own provider keys have cost apart', async () => {
+    const { ledger } = pair().storage;
+    const [workspaceId, keyHash, model] = [randomUUID(), randomUUID(), randomUUID()];
+    const make = (costNanoUsd: bigint, isByok: boolean, id: number) =>
+      makeEntry({ id: `gen-zzzz${model.slice(0, 8)}${id}`, workspaceId, keyHash, model, costNanoUsd, isByok });
+    await ledger.append([make(3n, false, 1), make(50n, true, 2), make(700n, true, 3)]);
+
+    const today = Math.floor(1_790_000_000_123 / 86_400_000) * 86_400_000;
+    expect(await ledger.readSpending({ keyHash }, 0, today + 86_400_000)).toEqual([3n, 0n]);
+    expect(await ledger.readByokSpending({ keyHash }, 0, today + 86_400_000)).toEqual([750n, 0n]);
+    expect(await ledger.readByokSpending({ workspaceId }, today)).toEqual([750n]);
+    expect(await ledger.readActivity({ fromMs: 0, toMs: 9e15, keyHash })).toMatchObject([
+      { requests: 3, costNanoUsd: 3n, byokNanoUsd: 750n },
+    ]);
+  });
+
+  it('books corrections on the day of their entry, and counts no answer twice', async () => {
+    const { ledger } = pair().storage;
+    const [workspaceId, keyHash, model] = [randomUUID(), randomUUID(), randomUUID()];
+    const sinceMs = 2_200_000_000_000;
+    const make = (fields: Partial<LedgerEntry>, id: number) =>
+      makeEntry({
+        id: `gen-zzzzz${model.slice(0, 8)}${id}`,
+        createdAtMs: sinceMs,
+        ...{ workspaceId, keyHash, model, task: 'code', special: { webSearches: 2 }, ...fields },
+      });
+    const plain = make({}, 1);
+    const own = make({ isByok: true, costNanoUsd: 5n }, 2);
+    const unpriced = make({ priced: false, costNanoUsd: 0n, inputCostNanoUsd: 0n }, 3);
+    await ledger.append([plain, own, unpriced]);
+    const all = { limit: 10, fromMs: sinceMs, toMs: sinceMs + 1 };
+    const read = () => ledger.list({ ...all, model });
+    expect(await read()).toEqual([plain, own, unpriced]);
+
+    const correct = (entry: BookedEntry, costNanoUsd: bigint, inputCostNanoUsd = 0n) => ({
+      ...{ entry, costNanoUsd, inputCostNanoUsd },
+    });
+    expect(await ledger.correct([correct(plain, -345n, 7n), correct(own, 10n), correct(unpriced, 1n)], 99)).toBe(3);
+    const corrected = await read();
+    expect(corrected).toEqual([
+      { ...plain, correction: { costNanoUsd: -345n, inputCostNanoUsd: 7n, count: 1 } },
+      { ...own, correction: { costNanoUsd: 10n, inputCostNanoUsd: 0n, count: 1 } },
+      { ...unpriced, correction: { costNanoUsd: 1n, inputCostNanoUsd: 0n, count: 1 } },
+    ]);
+    expect(await ledger.correct([correct(corrected[0]!, 5n)], 100)).toBe(1);
+
+    const found = { ...plain, correction: { costNanoUsd: -340n, inputCostNanoUsd: 7n, count: 2 } };
+    expect(await ledger.find(workspaceId, plain.id)).toEqual(found);
+    expect(await ledger.find(undefined, plain.id)).toEqual(found);
+    expect(await ledger.find(workspaceId, `${plain.id}.1`)).toBeUndefined();
+    expect(await ledger.readTotals(workspaceId)).toEqual({
+      ...{ entries: 3, inputTokens: 36n, outputTokens: 27n, costNanoUsd: 12_345n - 340n + 15n + 1n },
+    });
+    expect(await ledger.readSpending({ keyHash }, 0)).toEqual([12_345n - 340n + 1n]);
+    expect(await ledger.readByokSpending({ keyHash }, 0)).toEqual([15n]);
+    expect(await ledger.readActivity({ fromMs: sinceMs, toMs: sinceMs + 1, keyHash })).toMatchObject([
+      { requests: 3, inputTokens: 36n, costNanoUsd: 12_345n - 340n + 1n, byokNanoUsd: 15n },
+    ]);
+    // Of one that had no price the sum of answers knows nothing, before and after.
+    expect((await ledger.readTraffic(sinceMs)).filter((row) => row.model === model)).toMatchObject([
+      { answers: 2, inputTokens: 24n, costNanoUsd: 12_345n - 340n + 15n, inputCostNanoUsd: 2n * 2_345n + 7n },
+    ]);
+  });
+
+  it('books one of two corrections that were made from the same state, whichever process makes them', async () => {
+    const { storage, other } = pair();
+    const entries = Array.from({ length: 20 }, () => makeEntry({ workspaceId: randomUUID(), costNanoUsd: 100n }));
+    await storage.ledger.append(entries);
+    const corrections = entries.map((entry) => ({ entry, costNanoUsd: 1n, inputCostNanoUsd: 0n }));
+    const booked = await Promise.all([
+      storage.ledger.correct(corrections, 1),
+      other.ledger.correct(corrections.toReversed(), 2),
+      storage.ledger.correct(corrections.slice(5, 9), 3),
+    ]);
+    expect(booked.reduce((sum, count) => sum + count)).toBe(20);
+    for (const { workspaceId, id } of entries) {
+      expect(await other.ledger.find(workspaceId, id)).toMatchObject({ correction: { costNanoUsd: 1n, count: 1 } });
+      expect(await other.ledger.readSpending({ workspaceId }, 0)).toEqual([101n]);
+    }
+  });
+
+  it('lists entries page by page, the oldest first, by time, model and provider', async () => {
+    const { ledger } = pair().storage;
+    const model = randomUUID();
+    const entries = Array.from({ length: 25 }, (_, at) =>
+      makeEntry({ id: `gen-y${model.slice(0, 8)}${at + 100}`, model, createdAtMs: 1_000 + at }),
+    );
+    entries[3]!.providerId = null; // of a build that did not know it
+    entries[4]!.providerId = 'bolt';
+    await ledger.append(entries.toReversed());
+    await ledger.correct([{ entry: entries[9]!, costNanoUsd: 1n, inputCostNanoUsd: 0n }], 1);
+
+    const seen: string[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = await ledger.list({ model, limit: 10, after });
+      if (page.length === 0) break;
+      seen.push(...page.map(({ id }) => id));
+      after = page.at(-1)!.id;
+    }
+    expect(seen).toEqual(entries.map(({ id }) => id));
+    const count = async (query: object) => (await ledger.list({ model, limit: 100, ...query })).length;
+    expect(await count({ fromMs: 1_003, toMs: 1_005 })).toBe(2);
+    expect(await count({ provider: { id: 'acme', name: 'Acme' } })).toBe(24);
+    expect(await count({ provider: { id: 'bolt', name: 'Bolt' } })).toBe(1);
+    expect(await count({ model: `${model}\0` })).toBe(0);
   });
 
   it('books an entry once: a second one with its id changes nothing', async () => {

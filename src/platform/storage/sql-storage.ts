@@ -7,7 +7,7 @@ import { appendContents, deleteContentsBefore, findContent } from './tables/cont
 import type { Tables } from './tables/database.ts';
 import { addFeedback, listFeedback } from './tables/feedback.ts';
 import { listKeys, putKey, setKeyDisabled } from './tables/keys.ts';
-import { appendEntries, findEntry, readTotals, readTraffic } from './tables/ledger.ts';
+import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
 import { readAccessRevision } from './tables/revisions.ts';
 import { readSpending } from './tables/spending.ts';
@@ -43,9 +43,12 @@ export async function createSqlStorage(
     ledger: {
       append,
       find: (workspaceId, id) => findEntry(db, workspaceId, id),
+      list: (query) => listEntries(db, query),
+      correct: (corrections, atMs) => correctEntries(db, corrections, atMs),
       readTotals: (workspaceId) => readTotals(db, workspaceId),
       readTraffic: (sinceMs) => readTraffic(db, sinceMs),
-      readSpending: (scope, ...sinceMs) => readSpending(db, scope, sinceMs),
+      readSpending: (scope, ...sinceMs) => readSpending(db, scope, 'cost_nano_usd', sinceMs),
+      readByokSpending: (scope, ...sinceMs) => readSpending(db, scope, 'byok_nano_usd', sinceMs),
       readActivity: (query) => readActivity(db, query),
     },
     management: createManagementStore(db),

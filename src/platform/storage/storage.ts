@@ -1,6 +1,6 @@
 import type { KeyKind } from '../../domain/caller.ts';
 import type { ContentRecord } from '../../domain/content-record.ts';
-import type { LedgerEntry } from '../../domain/ledger-entry.ts';
+import type { BookedEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
 
 /**
  * What must be kept. One embedded adapter (`sqlite/`) and one for several hosts (`postgres/`), the same migrations and
@@ -98,8 +98,20 @@ export interface IoLoggingRecord {
 export interface LedgerStore {
   /** Books each entry once: an id that is there already is left as it is. All or none of them are durable on return. */
   append(entries: readonly LedgerEntry[]): Promise<void>;
-  /** @returns the entry, or undefined when this workspace has none with this id */
-  find(workspaceId: string, id: string): Promise<LedgerEntry | undefined>;
+  /**
+   * @param workspaceId undefined: of any
+   * @returns the entry with what corrections made of it, or undefined when there is none with this id
+   */
+  find(workspaceId: string | undefined, id: string): Promise<BookedEntry | undefined>;
+  /** Entries, the oldest first, each with what corrections made of it. */
+  list(query: EntryQuery): Promise<BookedEntry[]>;
+  /**
+   * Books corrections, all or none of them: entries of their own, on the day of the entry that they correct. What was
+   * corrected since it was read is left out.
+   *
+   * @returns how many were booked
+   */
+  correct(corrections: readonly Correction[], atMs: number): Promise<number>;
   /** Sums over a workspace, or over all. */
   readTotals(workspaceId?: string): Promise<LedgerTotals>;
   /**
@@ -110,13 +122,35 @@ export interface LedgerStore {
    */
   readTraffic(sinceMs: number): Promise<TrafficRow[]>;
   /**
-   * What was spent from each of these days on, in their order: sums that grow with the ledger, in its transactions.
+   * What was spent from each of these days on, in their order, without own provider keys: sums that grow with the
+   * ledger, in its transactions.
    *
    * @param sinceMs at least one; Unix milliseconds of the midnights (UTC) at which days began. 0: ever
    */
   readSpending(scope: SpendingScope, ...sinceMs: number[]): Promise<bigint[]>;
+  /** The same of what own provider keys have cost. */
+  readByokSpending(scope: SpendingScope, ...sinceMs: number[]): Promise<bigint[]>;
   /** What was asked of whom, day by day (UTC): the entries that an endpoint answered. In no order. */
   readActivity(query: ActivityQuery): Promise<ActivityRow[]>;
+}
+export interface EntryQuery {
+  /** Unix milliseconds, this one included. */
+  fromMs?: number | undefined;
+  /** Unix milliseconds, this one excluded. */
+  toMs?: number | undefined;
+  model?: string | undefined;
+  /** By its id, or, of an entry that does not know it, by its display name. */
+  provider?: { id: string; name: string } | undefined;
+  /** Id of the last entry of the page before. */
+  after?: string | undefined;
+  /** At least 1. */
+  limit: number;
+}
+/** What an entry's cost was too little (or, below 0, too much), as it stood when it was read. */
+export interface Correction {
+  entry: BookedEntry;
+  costNanoUsd: bigint;
+  inputCostNanoUsd: bigint;
 }
 /** `everything`: all workspaces. */
 export type SpendingScope = { keyHash: string } | { workspaceId: string } | 'everything';
@@ -139,7 +173,9 @@ export interface ActivityRow {
   /** Display name. */
   provider: string;
   requests: number;
+  /** Without what own provider keys have cost. */
   costNanoUsd: bigint;
+  byokNanoUsd: bigint;
   inputTokens: bigint;
   outputTokens: bigint;
   reasoningTokens: bigint;

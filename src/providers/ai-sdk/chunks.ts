@@ -1,6 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { type Usage, usage } from '../../domain/usage.ts';
+import { special, type Usage, usage } from '../../domain/usage.ts';
 import { OpenCall } from '../open-call.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
@@ -212,17 +212,34 @@ function readErrorPart(error: unknown): GatewayError {
   return typeof statusCode === 'number' ? readPackageError(error, 'The provider') : readUpstreamErrorObject(error, 200);
 }
 
+/**
+ * The counts that packages have in common, and of the provider's own report (`raw`) what is priced apart. Cohere reports
+ * what it bills beside what the model read and wrote.
+ */
 function readUsage(value: unknown): Usage | undefined {
-  const { inputTokens: input, outputTokens: output } = (value ?? {}) as {
-    inputTokens?: { total?: number; cacheRead?: number; cacheWrite?: number };
-    outputTokens?: { total?: number; reasoning?: number };
-  };
+  const { inputTokens: input, outputTokens: output, raw } = (value ?? {}) as PackageUsage;
   if (input?.total === undefined && output?.total === undefined) return undefined;
+  const billed = record(record(raw).billed_units);
   return usage({
-    inputTokens: input?.total ?? 0,
-    outputTokens: output?.total ?? 0,
+    inputTokens: count(billed.input_tokens) ?? input?.total ?? 0,
+    outputTokens: count(billed.output_tokens) ?? output?.total ?? 0,
     cachedTokens: input?.cacheRead ?? 0,
     reasoningTokens: output?.reasoning ?? 0,
+    special: special({
+      cacheWrite1hTokens: count(record(record(raw).cache_creation).ephemeral_1h_input_tokens),
+      inputAudioTokens: count(record(record(raw).prompt_tokens_details).audio_tokens),
+      outputAudioTokens: count(record(record(raw).completion_tokens_details).audio_tokens),
+      webSearches: count(record(record(raw).server_tool_use).web_search_requests),
+    }),
     ...(input?.cacheWrite === undefined ? undefined : { cacheWriteTokens: input.cacheWrite }),
   });
 }
+
+interface PackageUsage {
+  inputTokens?: { total?: number; cacheRead?: number; cacheWrite?: number };
+  outputTokens?: { total?: number; reasoning?: number };
+  raw?: unknown;
+}
+
+const record = (value: unknown): Record<string, unknown> => (value ?? {}) as Record<string, unknown>;
+const count = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);

@@ -115,7 +115,8 @@ describe('a streamed message', () => {
     const { start_index: start, end_index: end } = (annotation as { annotation: Record<string, number> }).annotation;
     expect(join(behind, 'text').slice(start, end)).toBe('3,967 m high');
     expect(finishOf(chunks)).toMatchObject({
-      dropped: ['web_search_tool_result.content[].encrypted_content', 'usage.server_tool_use.web_search_requests'],
+      dropped: ['web_search_tool_result.content[].encrypted_content'],
+      usage: { special: { webSearches: 1 } },
     });
   });
 

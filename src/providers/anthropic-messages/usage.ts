@@ -1,12 +1,12 @@
 import type { FinishReason } from '../../domain/chunks.ts';
-import { type Usage, usage } from '../../domain/usage.ts';
+import { special, type Usage, usage } from '../../domain/usage.ts';
 
 /** Counts of the provider. In a stream they come in two parts, and the later word on a field counts. */
 export type Counts = Record<string, unknown>;
 
 const known = new Set([
   ...['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation'],
-  ...['server_tool_use', 'service_tier', 'inference_geo'],
+  ...['server_tool_use', 'service_tier', 'inference_geo', 'output_tokens_details', 'speed'],
 ]);
 
 /**
@@ -20,25 +20,31 @@ export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefin
   if (typeof counts.input_tokens !== 'number' && typeof counts.output_tokens !== 'number') return undefined;
   for (const name in counts) if (!known.has(name) && counts[name]) dropped.add(`usage.${name}`);
   const read = count(counts.cache_read_input_tokens);
-  const written = count(counts.cache_creation_input_tokens);
-  const tools = counts.server_tool_use;
-  if (typeof tools === 'object' && tools !== null) {
-    for (const [name, value] of Object.entries(tools)) if (value) dropped.add(`usage.server_tool_use.${name}`);
+  const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = record(counts.cache_creation);
+  const written = count(counts.cache_creation_input_tokens ?? count(short) + count(long));
+  const tools = record(counts.server_tool_use);
+  for (const name in tools) {
+    if (name !== 'web_search_requests' && tools[name]) dropped.add(`usage.server_tool_use.${name}`);
   }
   return usage({
     inputTokens: count(counts.input_tokens) + read + written,
     outputTokens: count(counts.output_tokens),
     cachedTokens: read,
-    ...(counts.cache_creation_input_tokens === undefined || counts.cache_creation_input_tokens === null
+    reasoningTokens: count(record(counts.output_tokens_details).thinking_tokens),
+    special: special({ cacheWrite1hTokens: count(long), webSearches: count(tools.web_search_requests) }),
+    ...(written === 0 && (counts.cache_creation_input_tokens ?? undefined) === undefined
       ? undefined
       : { cacheWriteTokens: written }),
   });
 }
 
+const record = (value: unknown): Counts => (typeof value === 'object' && value !== null ? (value as Counts) : nothing);
+const nothing: Counts = {};
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
-/** The provider's `standard` is the interface's `default`. */
+/** The provider's `standard` is the interface's `default`, and its fast mode the interface's `priority`. */
 export function readServiceTier(counts: Counts): string | undefined {
+  if (counts.speed === 'fast') return 'priority';
   const tier = counts.service_tier;
   if (typeof tier !== 'string') return undefined;
   return tier === 'standard' ? 'default' : tier;

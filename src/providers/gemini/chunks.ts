@@ -3,7 +3,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readErrorObject } from './errors.ts';
-import { readGrounding } from './grounding.ts';
+import { countQueries, readGrounding } from './grounding.ts';
 import { PartReader } from './part-reader.ts';
 import { readFinishReason, readTier, readUsage } from './usage.ts';
 import type { Answer, Candidate, Reading } from './wire.ts';
@@ -107,7 +107,7 @@ class AnswerReader implements Reader {
     if (this.grounding) this.cite(this.grounding, chunks);
     const isCall = this.reason === 'stop' && this.parts.hasCalls;
     const finish: Chunk = { type: 'finish', reason: isCall ? 'tool_calls' : this.reason };
-    const counts = readUsage(this.usage);
+    const counts = readUsage(this.usage, this.grounding ? countQueries(this.grounding) : 0);
     if (counts) finish.usage = counts;
     const tier = readTier(this.usage);
     if (tier !== undefined) finish.serviceTier = tier;

@@ -50,6 +50,10 @@ export function readGrounding(
   chunks.push({ type: 'item_done', key: 'search', item });
 }
 
+/** Queries that were put to the search, each of which may have its price. */
+export const countQueries = ({ webSearchQueries: queries }: Fields): number =>
+  Array.isArray(queries) ? queries.filter((query) => query !== '').length : 0;
+
 /** Offsets count from the part; where other parts came before it, the words themselves tell the place. */
 function findPlace({ startIndex, endIndex, text: words }: Fields, text: string, bytes: Buffer) {
   const count = (offset: unknown): number =>

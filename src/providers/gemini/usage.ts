@@ -1,9 +1,13 @@
 import type { FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { type Usage, usage } from '../../domain/usage.ts';
+import { special, type Usage, usage } from '../../domain/usage.ts';
 
-/** @returns undefined when nothing was reported. @see responses.md section 6.3 */
-export function readUsage(counts: Record<string, unknown> | undefined): Usage | undefined {
+/**
+ * @param searches queries that the provider put to its search
+ * @returns undefined when nothing was reported
+ * @see responses.md section 6.3
+ */
+export function readUsage(counts: Record<string, unknown> | undefined, searches = 0): Usage | undefined {
   if (!counts || typeof counts.promptTokenCount !== 'number') return undefined;
   const input = count(counts.promptTokenCount) + count(counts.toolUsePromptTokenCount);
   const thoughts = count(counts.thoughtsTokenCount);
@@ -13,6 +17,16 @@ export function readUsage(counts: Record<string, unknown> | undefined): Usage | 
     outputTokens: output,
     cachedTokens: count(counts.cachedContentTokenCount),
     reasoningTokens: thoughts,
+    special: special({
+      inputAudioTokens:
+        countOf('AUDIO', counts.promptTokensDetails) + countOf('AUDIO', counts.toolUsePromptTokensDetails),
+      cachedAudioTokens: countOf('AUDIO', counts.cacheTokensDetails),
+      inputImageTokens:
+        countOf('IMAGE', counts.promptTokensDetails) + countOf('IMAGE', counts.toolUsePromptTokensDetails),
+      outputAudioTokens: countOf('AUDIO', counts.candidatesTokensDetails),
+      outputImageTokens: countOf('IMAGE', counts.candidatesTokensDetails),
+      webSearches: searches,
+    }),
     ...(typeof counts.totalTokenCount === 'number' ? { totalTokens: counts.totalTokenCount } : undefined),
   });
 }
@@ -24,6 +38,15 @@ export function readTier(counts: Record<string, unknown> | undefined): string | 
   const tier = serviceTier.toLowerCase();
   if (tier === 'standard') return 'default';
   return tier === 'flex' || tier === 'priority' ? tier : undefined;
+}
+
+/** Of a list like `[{ modality: 'AUDIO', tokenCount: 12 }]`. */
+function countOf(modality: string, details: unknown): number {
+  let sum = 0;
+  for (const each of Array.isArray(details) ? (details as (Record<string, unknown> | null)[]) : []) {
+    if (each?.modality === modality) sum += count(each.tokenCount);
+  }
+  return sum;
 }
 
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);

@@ -1,6 +1,6 @@
 import type { FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { type Usage, usage } from '../../domain/usage.ts';
+import { readUpstreamCost, type SpecialCounts, type Usage, usage } from '../../domain/usage.ts';
 
 type Counts = Record<string, unknown>;
 
@@ -14,16 +14,40 @@ const names = {
     'prompt_tokens_details.cached_tokens',
     'prompt_cache_hit_tokens',
     'cached_tokens',
+    'num_cached_tokens', // Mistral
     'cache_read_input_tokens',
   ],
   cacheWrite: [
     'prompt_tokens_details.cache_write_tokens',
     'prompt_tokens_details.cache_creation_tokens',
+    'prompt_tokens_details.cache_creation_input_tokens', // Alibaba
     'cache_creation_input_tokens',
   ],
   reasoning: ['completion_tokens_details.reasoning_tokens', 'reasoning_tokens'],
 };
-const known = new Set([...Object.values(names).flat(), 'prompt_cache_miss_tokens']); // a miss is the rest of the input
+/** Counts that are priced apart. */
+const specialNames: Readonly<Record<string, keyof SpecialCounts>> = {
+  'prompt_tokens_details.cache_creation.ephemeral_1h_input_tokens': 'cacheWrite1hTokens',
+  'cache_creation.ephemeral_1h_input_tokens': 'cacheWrite1hTokens',
+  'prompt_tokens_details.audio_tokens': 'inputAudioTokens',
+  'prompt_tokens_details.image_tokens': 'inputImageTokens',
+  'completion_tokens_details.audio_tokens': 'outputAudioTokens',
+  'completion_tokens_details.image_tokens': 'outputImageTokens',
+  num_search_queries: 'webSearches', // Perplexity
+  'server_side_tool_usage_details.web_search_calls': 'webSearches', // xAI
+  'server_tool_use.web_search_requests': 'webSearches', // gateways
+};
+const known = new Set([
+  ...Object.values(names).flat(),
+  ...Object.keys(specialNames),
+  // What is left of a sum whose other parts are told.
+  ...['prompt_cache_miss_tokens', 'prompt_tokens_details.text_tokens', 'completion_tokens_details.text_tokens'],
+  ...['cache_creation.ephemeral_5m_input_tokens', 'prompt_tokens_details.cache_creation.ephemeral_5m_input_tokens'],
+  'prompt_tokens_details.cache_type',
+  // What the provider asks, and how it comes about.
+  ...['cost', 'cost_in_usd_ticks', 'is_byok', 'citation_tokens', 'search_context_size'],
+]);
+const isPrice = (name: string): boolean => name.startsWith('cost.') || name.startsWith('cost_details.');
 
 /**
  * Reads a `usage` object. Other counts in it that are not zero are named in `dropped`.
@@ -32,7 +56,8 @@ const known = new Set([...Object.values(names).flat(), 'prompt_cache_miss_tokens
  */
 export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefined {
   if (typeof wire !== 'object' || wire === null) return undefined;
-  const counts = flatten(wire as Counts);
+  const counts: Counts = {};
+  flatten(wire as Counts, '', counts);
   const find = (among: readonly string[]): number | undefined => {
     for (const name of among) if (typeof counts[name] === 'number') return counts[name];
     return undefined;
@@ -40,16 +65,23 @@ export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefine
   const inputTokens = find(names.input);
   const outputTokens = find(names.output);
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
+  let apart: SpecialCounts | undefined;
   for (const name in counts) {
-    if (!known.has(name) && counts[name] !== 0 && counts[name] !== null) dropped.add(`usage.${name}`);
+    const count = counts[name];
+    if (count === 0 || count === null) continue;
+    const place = specialNames[name];
+    if (place !== undefined && typeof count === 'number') {
+      apart ??= {};
+      apart[place] ??= count;
+    } else if (!known.has(name) && !isPrice(name)) dropped.add(`usage.${name}`);
   }
   const totalTokens = find(names.total);
   const reasoningTokens = find(names.reasoning) ?? 0;
-  const input = inputTokens ?? 0;
+  const citations = countCitations(counts);
+  const input = (inputTokens ?? 0) + citations;
   const output = outputTokens ?? 0;
-  // xAI counts reasoning beside the output, and adds it to the total: 32 + 9 + 110 = 151.
-  const isBeside = reasoningTokens > 0 && totalTokens === input + output + reasoningTokens;
-  return usage({
+  const isBeside = isReasoningBeside(counts, { input, output, reasoning: reasoningTokens, total: totalTokens });
+  const read: Usage = usage({
     inputTokens: input,
     outputTokens: isBeside ? output + reasoningTokens : output,
     totalTokens,
@@ -57,17 +89,42 @@ export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefine
     cacheWriteTokens: find(names.cacheWrite),
     reasoningTokens,
   });
+  if (citations > 0 || isBeside) read.totalTokens = Math.max(read.totalTokens, input + read.outputTokens);
+  if (apart) read.special = apart;
+  const cost = readCost(counts);
+  if (cost !== undefined) read.upstreamCostNanoUsd = cost;
+  return read;
 }
 
-/** One level of details becomes `prompt_tokens_details.cached_tokens`. */
-function flatten(wire: Counts): Counts {
-  const flat: Counts = {};
+/** xAI counts reasoning beside the output and adds it to the total (32 + 9 + 110 = 151); Perplexity names a price of its own for it. */
+function isReasoningBeside(
+  counts: Counts,
+  { input, output, reasoning, total }: { input: number; output: number; reasoning: number; total: number | undefined },
+): boolean {
+  if (reasoning === 0) return false;
+  return total === input + output + reasoning || typeof counts['cost.reasoning_tokens_cost'] === 'number';
+}
+
+/** Perplexity reads what it cites at the price of input, beside the prompt, where it says so. */
+function countCitations(counts: Counts): number {
+  const { citation_tokens: count, 'cost.citation_tokens_cost': cost } = counts;
+  return typeof count === 'number' && typeof cost === 'number' && cost > 0 ? count : 0;
+}
+
+/** What the provider says that it asks: xAI in 10⁻¹⁰ dollars, Perplexity by parts, gateways as one number. */
+function readCost(counts: Counts): number | undefined {
+  const { cost_in_usd_ticks: ticks, cost, 'cost.total_cost': total } = counts;
+  return readUpstreamCost(ticks, 1e10) ?? readUpstreamCost(cost) ?? readUpstreamCost(total);
+}
+
+/** Details become `prompt_tokens_details.cached_tokens`. */
+function flatten(wire: Counts, prefix: string, flat: Counts): void {
   for (const name in wire) {
     const value = wire[name];
-    if (typeof value !== 'object' || value === null) flat[name] = value;
-    else for (const detail in value) flat[`${name}.${detail}`] = (value as Counts)[detail];
+    if (typeof value === 'object' && value !== null && prefix.length < 100)
+      flatten(value as Counts, `${prefix}${name}.`, flat);
+    else flat[prefix + name] = value;
   }
-  return flat;
 }
 
 /**

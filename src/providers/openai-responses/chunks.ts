@@ -67,6 +67,7 @@ function createAnswer({ reasoningFormat }: Reading) {
   let started = false;
   let ended = false;
   let hasCalls = false;
+  let searches = 0;
 
   function start(response: unknown): Chunk[] {
     if (started) return [];
@@ -123,6 +124,7 @@ function createAnswer({ reasoningFormat }: Reading) {
     if (before?.done) return [];
     const isSealed = item.type === 'reasoning' && item.encrypted_content;
     remember(key, item).done = true;
+    if (item.type === 'web_search_call' && isSearch(item.action)) searches++;
     return [{ type: 'item_done', key, item: isSealed ? { ...item, format: reasoningFormat } : item }];
   }
 
@@ -211,7 +213,7 @@ function createAnswer({ reasoningFormat }: Reading) {
     chunks.push({
       type: 'finish',
       reason,
-      usage: readUsage(response.usage),
+      usage: readUsage(response, searches),
       serviceTier: readServiceTier(response.service_tier),
       ...fieldsOf(response),
     });
@@ -318,6 +320,10 @@ function createAnswer({ reasoningFormat }: Reading) {
 
   return { start, read, finish };
 }
+
+/** A page that is opened, or looked through, costs nothing. */
+const isSearch = (action: unknown): boolean =>
+  !isRecord(action) || action.type === undefined || action.type === 'search';
 
 const statuses = new Set<unknown>(['completed', 'incomplete', 'failed', 'cancelled']);
 

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
-import { type Usage, usage } from '../../domain/usage.ts';
+import { readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
 
 /** An event as it was sent. Only what we read is named, and nothing of it is sure to be there. */
 export interface WireEvent {
@@ -56,24 +56,52 @@ export function readItem(item: unknown): OutputItem {
   return { ...item, type: typeof type === 'string' ? type : 'message', id: hasId ? id : undefined };
 }
 
-/** undefined when the provider counted nothing. */
-export function readUsage(counts: unknown): Usage | undefined {
+/**
+ * @param response may tell what the provider's own tools did
+ * @param searches of which it told as items
+ * @returns undefined when the provider counted nothing
+ */
+export function readUsage({ usage: counts, tool_usage: tools }: WireResponse, searches: number): Usage | undefined {
   if (!isRecord(counts)) return undefined;
   const { input_tokens: input, output_tokens: output } = counts;
   if (typeof input !== 'number' && typeof output !== 'number') return undefined;
-  const inputDetails = isRecord(counts.input_tokens_details) ? counts.input_tokens_details : {};
-  const outputDetails = isRecord(counts.output_tokens_details) ? counts.output_tokens_details : {};
-  return usage({
+  const inputDetails = readRecord(counts.input_tokens_details);
+  const outputDetails = readRecord(counts.output_tokens_details);
+  const read = usage({
     inputTokens: readCount(input) ?? 0,
     outputTokens: readCount(output) ?? 0,
     totalTokens: readCount(counts.total_tokens),
     cachedTokens: readCount(inputDetails.cached_tokens),
     cacheWriteTokens: readCount(inputDetails.cache_write_tokens),
     reasoningTokens: readCount(outputDetails.reasoning_tokens),
+    special: special({
+      cacheWrite1hTokens: readCount(readRecord(inputDetails.cache_creation).ephemeral_1h_input_tokens),
+      inputAudioTokens: readCount(inputDetails.audio_tokens),
+      inputImageTokens: readCount(inputDetails.image_tokens),
+      outputAudioTokens: readCount(outputDetails.audio_tokens),
+      outputImageTokens: readCount(outputDetails.image_tokens),
+      webSearches: countSearches(counts, tools) ?? searches,
+    }),
   });
+  // xAI says it in 10⁻¹⁰ dollars.
+  const cost = readUpstreamCost(counts.cost_in_usd_ticks, 1e10) ?? readUpstreamCost(counts.cost);
+  if (cost !== undefined) read.upstreamCostNanoUsd = cost;
+  return read;
 }
 
+const nothing: Record<string, unknown> = {};
+const readRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : nothing);
 const readCount = (count: unknown): number | undefined => (typeof count === 'number' ? count : undefined);
+
+/** What the provider counts itself, where it does: OpenAI beside `usage`, xAI and gateways in it. */
+function countSearches(counts: Record<string, unknown>, tools: unknown): number | undefined {
+  const { web_search_calls: web, x_search_calls: x } = readRecord(counts.server_side_tool_usage_details);
+  if (typeof web === 'number' || typeof x === 'number') return (readCount(web) ?? 0) + (readCount(x) ?? 0);
+  return (
+    readCount(readRecord(readRecord(tools).web_search).num_requests) ??
+    readCount(readRecord(counts.server_tool_use_details ?? counts.server_tool_use).web_search_requests)
+  );
+}
 
 /** The tier in the words of the interface; `auto` is what was asked for and says nothing of what was used. */
 export function readServiceTier(tier: unknown): string | null {

@@ -3,6 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration';
 import { first } from './0001-first.ts';
 import { routers } from './0002-routers.ts';
 import { management } from './0003-management.ts';
+import { money } from './0004-money.ts';
 import { contents } from './0008-contents.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
@@ -10,6 +11,7 @@ const migrations: Record<string, Migration> = {
   '0001-first': first,
   '0002-routers': routers,
   '0003-management': management,
+  '0004-money': money,
   '0008-contents': contents,
 };
 

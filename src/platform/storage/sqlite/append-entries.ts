@@ -52,8 +52,9 @@ function prepareInsert(database: DatabaseSync, row: object): StatementSync {
 
 const prepareRaise = (database: DatabaseSync): StatementSync =>
   database.prepare(
-    `insert into spending (key_hash, day, workspace_id, member_id, cost_nano_usd)
-     values (:key_hash, :day, :workspace_id, :member_id, :cost_nano_usd)
+    `insert into spending (key_hash, day, workspace_id, member_id, cost_nano_usd, byok_nano_usd)
+     values (:key_hash, :day, :workspace_id, :member_id, :cost_nano_usd, :byok_nano_usd)
      on conflict (key_hash, day, workspace_id, member_id)
-     do update set cost_nano_usd = cost_nano_usd + excluded.cost_nano_usd`,
+     do update set cost_nano_usd = cost_nano_usd + excluded.cost_nano_usd,
+       byok_nano_usd = byok_nano_usd + excluded.byok_nano_usd`,
   );

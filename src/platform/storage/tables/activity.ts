@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { ActivityQuery, ActivityRow } from '../storage.ts';
 import { readNumber, writeText } from './columns.ts';
 import type { Database } from './database.ts';
+import { answers } from './ledger.ts';
 import { walkSlices } from './slices.ts';
 
 /** Sums by day, model and provider, slice by slice: a report over weeks holds nobody up. */
@@ -19,8 +20,9 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
         workspace.as('workspaceId'),
         'model',
         sql<string>`coalesce(provider, '')`.as('providerName'),
-        sql<bigint>`count(*)`.as('requests'),
-        sql<bigint>`cast(sum(cost_nano_usd) as bigint)`.as('costNanoUsd'),
+        answers.as('requests'),
+        sql<bigint>`cast(sum(case when is_byok = 0 then cost_nano_usd else 0 end) as bigint)`.as('costNanoUsd'),
+        sql<bigint>`cast(sum(case when is_byok = 0 then 0 else cost_nano_usd end) as bigint)`.as('byokNanoUsd'),
         sql<bigint>`cast(sum(input_tokens) as bigint)`.as('inputTokens'),
         sql<bigint>`cast(sum(output_tokens) as bigint)`.as('outputTokens'),
         sql<bigint>`cast(sum(reasoning_tokens) as bigint)`.as('reasoningTokens'),
@@ -48,6 +50,7 @@ const add = (a: ActivityRow, b: ActivityRow): ActivityRow => ({
   ...a,
   requests: a.requests + b.requests,
   costNanoUsd: a.costNanoUsd + b.costNanoUsd,
+  byokNanoUsd: a.byokNanoUsd + b.byokNanoUsd,
   inputTokens: a.inputTokens + b.inputTokens,
   outputTokens: a.outputTokens + b.outputTokens,
   reasoningTokens: a.reasoningTokens + b.reasoningTokens,

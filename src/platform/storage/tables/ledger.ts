@@ -1,6 +1,7 @@
-import { type Selectable, sql } from 'kysely';
-import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
-import type { LedgerTotals, TrafficRow } from '../storage.ts';
+import { type Insertable, type Selectable, sql } from 'kysely';
+import type { BookedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
+import { type SpecialCounts, special } from '../../../domain/usage.ts';
+import type { Correction, EntryQuery, LedgerTotals, TrafficRow } from '../storage.ts';
 import {
   type Integer,
   type NullableInteger,
@@ -43,46 +44,158 @@ export interface LedgerTable {
   router: string | null;
   task: string | null;
   input_cost_nano_usd: Integer;
+  provider_id: string | null;
+  endpoint_id: string | null;
+  tier: string | null;
+  is_byok: Integer;
+  cache_write_1h_tokens: Integer;
+  input_audio_tokens: Integer;
+  cached_audio_tokens: Integer;
+  input_image_tokens: Integer;
+  output_audio_tokens: Integer;
+  output_image_tokens: Integer;
+  input_images: Integer;
+  web_searches: Integer;
+  upstream_cost_nano_usd: NullableInteger;
+  /** The entry that this one corrects; null: it is no correction. */
+  corrects: string | null;
+  /** When the correction was made; its `created_at_ms` is that of the entry, whose day it belongs to. */
+  corrected_at_ms: NullableInteger;
 }
 
-/** 27 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
-const maxRowsPerInsert = 1000;
+/** 42 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
+const maxRowsPerInsert = 700;
 
 /** Books what is not booked yet, all or none of it, and what it adds to the sums of the day. */
 export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<void> {
   if (entries.length === 0) return;
   // Two hosts that replay overlapping journals wait for each other's rows: in one order, or they deadlock.
   const rows = entries.map(writeLedgerRow).sort((a, b) => (a.id < b.id ? -1 : 1));
-  await db.transaction().execute(async (trx) => {
-    const spent = createSpendingSum();
-    for (let start = 0; start < rows.length; start += maxRowsPerInsert) {
-      const booked = await trx
-        .insertInto('ledger')
-        .values(rows.slice(start, start + maxRowsPerInsert))
-        .onConflict((oc) => oc.column('id').doNothing())
-        .returning(['workspace_id', 'key_hash', 'member_id', 'created_at_ms', 'cost_nano_usd'])
-        .execute();
-      for (const row of booked) spent.add(row);
-    }
-    await addSpending(trx, spent.rows());
-  });
+  await db.transaction().execute((trx) => insertRows(trx, rows));
 }
 
+/** @returns how many were not there before */
+async function insertRows(trx: Database, rows: readonly Insertable<LedgerTable>[]): Promise<number> {
+  const spent = createSpendingSum();
+  let count = 0;
+  for (let start = 0; start < rows.length; start += maxRowsPerInsert) {
+    const booked = await trx
+      .insertInto('ledger')
+      .values(rows.slice(start, start + maxRowsPerInsert))
+      .onConflict((oc) => oc.column('id').doNothing())
+      .returning(['workspace_id', 'key_hash', 'member_id', 'created_at_ms', 'cost_nano_usd', 'is_byok'])
+      .execute();
+    for (const row of booked) spent.add(row);
+    count += booked.length;
+  }
+  await addSpending(trx, spent.rows());
+  return count;
+}
+
+/**
+ * Books corrections, all or none of them. The id of one is made of the entry's and of how many there were before, so
+ * that of two that were made from the same state only one is booked.
+ *
+ * @returns how many were booked
+ */
+export async function correctEntries(db: Database, corrections: readonly Correction[], atMs: number): Promise<number> {
+  if (corrections.length === 0) return 0;
+  const rows = corrections
+    .map(({ entry: { special: _, correction, ...entry }, costNanoUsd, inputCostNanoUsd }) => ({
+      ...writeLedgerRow({ ...entry, ...noCounts, costNanoUsd, inputCostNanoUsd }),
+      id: `${entry.id}${behind}${(correction?.count ?? 0) + 1}`,
+      corrects: entry.id,
+      corrected_at_ms: atMs,
+    }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  return db.transaction().execute((trx) => insertRows(trx, rows));
+}
+
+/** Corrections stand right behind their entry in the order of ids: no id of an entry has this character. */
+const behind = '.';
+const firstAfter = '/'; // the character after it
+
+/** A correction counts nothing again. */
+const noCounts = {
+  ...{ inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+  upstreamCostNanoUsd: null,
+};
+
 /** @returns undefined when the entry belongs to another workspace, too */
-export async function findEntry(db: Database, workspaceId: string, id: string): Promise<LedgerEntry | undefined> {
-  const row = await db
+export async function findEntry(
+  db: Database,
+  workspaceId: string | undefined,
+  id: string,
+): Promise<BookedEntry | undefined> {
+  const known = writeText(id);
+  let query = db
     .selectFrom('ledger')
     .selectAll()
-    .where('id', '=', writeText(id))
-    .where('workspace_id', '=', writeText(workspaceId))
-    .executeTakeFirst();
-  return row && readEntry(row);
+    .where('id', '>=', known)
+    .where('id', '<', `${known}${firstAfter}`)
+    .where((row) => row.or([row('id', '=', known), row('corrects', '=', known)]));
+  if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeText(workspaceId));
+  const [found] = readBooked(await query.orderBy('id').execute());
+  return found?.id === known ? found : undefined;
 }
+
+/**
+ * Reads entries with their corrections, the oldest first.
+ *
+ * @param after id of the last one that was read before
+ */
+export async function listEntries(db: Database, { after, limit, ...query }: EntryQuery): Promise<BookedEntry[]> {
+  const { fromMs, toMs, model, provider } = query;
+  let asked = db.selectFrom('ledger').select('id').where('corrects', 'is', null).orderBy('id').limit(limit);
+  if (after !== undefined) asked = asked.where('id', '>', after);
+  if (fromMs !== undefined) asked = asked.where('created_at_ms', '>=', BigInt(Math.round(fromMs)));
+  if (toMs !== undefined) asked = asked.where('created_at_ms', '<', BigInt(Math.round(toMs)));
+  if (model !== undefined) asked = asked.where('model', '=', writeText(model));
+  if (provider !== undefined) {
+    asked = asked.where((row) =>
+      row.or([
+        row('provider_id', '=', writeText(provider.id)),
+        row.and([row('provider_id', 'is', null), row('provider', '=', writeText(provider.name))]),
+      ]),
+    );
+  }
+  const ids = (await asked.execute()).map((row) => row.id);
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom('ledger')
+    .selectAll()
+    .where((row) => row.or([row('id', 'in', ids), row('corrects', 'in', ids)]))
+    .where('id', '>=', ids[0]!)
+    .where('id', '<', `${ids.at(-1)!}${firstAfter}`)
+    .orderBy('id')
+    .execute();
+  return readBooked(rows);
+}
+
+/** @param rows entries, each with its corrections behind it */
+function readBooked(rows: readonly Selectable<LedgerTable>[]): BookedEntry[] {
+  const booked: BookedEntry[] = [];
+  for (const row of rows) {
+    const last = booked.at(-1);
+    if (row.corrects === null) booked.push(readEntry(row));
+    else if (last?.id === row.corrects) {
+      last.correction = {
+        costNanoUsd: (last.correction?.costNanoUsd ?? 0n) + row.cost_nano_usd,
+        inputCostNanoUsd: (last.correction?.inputCostNanoUsd ?? 0n) + row.input_cost_nano_usd,
+        count: (last.correction?.count ?? 0) + 1,
+      };
+    }
+  }
+  return booked;
+}
+
+/** Of a query whose rows are entries and corrections: only the former are answers. */
+export const answers = sql<bigint>`cast(sum(case when corrects is null then 1 else 0 end) as bigint)`;
 
 /** Reads every entry of the workspace, or of all: a report, nothing to ask for at each request. */
 export async function readTotals(db: Database, workspaceId?: string): Promise<LedgerTotals> {
   let query = db.selectFrom('ledger').select([
-    sql<bigint>`count(*)`.as('entries'),
+    sql<bigint>`cast(coalesce(sum(case when corrects is null then 1 else 0 end), 0) as bigint)`.as('entries'),
     // PostgreSQL adds bigints up to a numeric; both dialects cast back to 64 bits, and fail above.
     sql<bigint>`cast(coalesce(sum(input_tokens), 0) as bigint)`.as('inputTokens'),
     sql<bigint>`cast(coalesce(sum(output_tokens), 0) as bigint)`.as('outputTokens'),
@@ -102,7 +215,7 @@ export async function readTraffic(db: Database, sinceMs: number): Promise<Traffi
       .select([
         'task',
         'model',
-        sql<bigint>`count(*)`.as('answers'),
+        answers.as('answers'),
         sql<bigint>`cast(sum(cost_nano_usd) as bigint)`.as('costNanoUsd'),
         sql<bigint>`cast(sum(input_cost_nano_usd) as bigint)`.as('inputCostNanoUsd'),
         sql<bigint>`cast(sum(input_tokens) as bigint)`.as('inputTokens'),
@@ -135,6 +248,7 @@ const add = (a: TrafficRow, b: TrafficRow): TrafficRow => ({
 
 /** An entry as the table has it: the same columns in the same order for every entry. */
 export function writeLedgerRow(entry: LedgerEntry) {
+  const { special: counts = none } = entry;
   return {
     id: entry.id,
     created_at_ms: Math.round(entry.createdAtMs),
@@ -163,10 +277,35 @@ export function writeLedgerRow(entry: LedgerEntry) {
     router: writeNullableText(entry.router),
     task: writeNullableText(entry.task),
     input_cost_nano_usd: entry.inputCostNanoUsd,
+    provider_id: writeNullableText(entry.providerId),
+    endpoint_id: writeNullableText(entry.endpointId),
+    tier: writeNullableText(entry.tier),
+    is_byok: writeFlag(entry.isByok),
+    cache_write_1h_tokens: counts.cacheWrite1hTokens ?? 0,
+    input_audio_tokens: counts.inputAudioTokens ?? 0,
+    cached_audio_tokens: counts.cachedAudioTokens ?? 0,
+    input_image_tokens: counts.inputImageTokens ?? 0,
+    output_audio_tokens: counts.outputAudioTokens ?? 0,
+    output_image_tokens: counts.outputImageTokens ?? 0,
+    input_images: counts.inputImages ?? 0,
+    web_searches: counts.webSearches ?? 0,
+    upstream_cost_nano_usd: entry.upstreamCostNanoUsd,
   };
 }
 
-function readEntry(row: Selectable<LedgerTable>): LedgerEntry {
+const none: SpecialCounts = {};
+
+function readEntry(row: Selectable<LedgerTable>): BookedEntry {
+  const counts = special({
+    cacheWrite1hTokens: readNumber(row.cache_write_1h_tokens),
+    inputAudioTokens: readNumber(row.input_audio_tokens),
+    cachedAudioTokens: readNumber(row.cached_audio_tokens),
+    inputImageTokens: readNumber(row.input_image_tokens),
+    outputAudioTokens: readNumber(row.output_audio_tokens),
+    outputImageTokens: readNumber(row.output_image_tokens),
+    inputImages: readNumber(row.input_images),
+    webSearches: readNumber(row.web_searches),
+  });
   return {
     id: row.id,
     createdAtMs: readNumber(row.created_at_ms),
@@ -178,6 +317,10 @@ function readEntry(row: Selectable<LedgerTable>): LedgerEntry {
     task: row.task,
     model: row.model,
     provider: row.provider,
+    providerId: row.provider_id,
+    endpointId: row.endpoint_id,
+    tier: row.tier,
+    isByok: readFlag(row.is_byok),
     outcome: row.outcome,
     status: readNumber(row.status),
     errorType: row.error_type,
@@ -187,9 +330,11 @@ function readEntry(row: Selectable<LedgerTable>): LedgerEntry {
     cacheWriteTokens: readNumber(row.cache_write_tokens),
     outputTokens: readNumber(row.output_tokens),
     reasoningTokens: readNumber(row.reasoning_tokens),
+    ...(counts === undefined ? undefined : { special: counts }),
     costNanoUsd: row.cost_nano_usd,
     inputCostNanoUsd: row.input_cost_nano_usd,
     priced: readFlag(row.priced),
+    upstreamCostNanoUsd: readNullableNumber(row.upstream_cost_nano_usd),
     estimated: readFlag(row.estimated),
     firstOutputMs: readNullableNumber(row.first_output_ms),
     durationMs: readNumber(row.duration_ms),

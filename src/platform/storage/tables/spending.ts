@@ -14,7 +14,10 @@ export interface SpendingTable {
   workspace_id: string;
   /** Empty: of no member. */
   member_id: string;
+  /** Without what own provider keys have cost. */
   cost_nano_usd: Integer;
+  /** What these have cost. */
+  byok_nano_usd: Integer;
 }
 
 const DAY_MS = 86_400_000;
@@ -27,6 +30,7 @@ export interface BookedCost {
   member_id: string | null;
   created_at_ms: number | bigint;
   cost_nano_usd: bigint;
+  is_byok: number | bigint;
 }
 
 /** Gathers what a batch has spent, so that each row of the table is touched once. */
@@ -36,13 +40,17 @@ export function createSpendingSum() {
     { [Column in keyof SpendingTable]: SpendingTable[Column] extends string ? string : bigint }
   >();
   return {
-    add({ workspace_id, key_hash, member_id, created_at_ms, cost_nano_usd }: BookedCost): void {
+    add({ workspace_id, key_hash, member_id, created_at_ms, cost_nano_usd, is_byok }: BookedCost): void {
       if (cost_nano_usd === 0n) return;
       const day = dayOf(Number(created_at_ms));
       const name = `${key_hash}\0${day}\0${workspace_id}\0${member_id}`;
-      const row = rows.get(name);
-      if (row) row.cost_nano_usd += cost_nano_usd;
-      else rows.set(name, { key_hash, day: BigInt(day), workspace_id, member_id: member_id ?? '', cost_nano_usd });
+      let row = rows.get(name);
+      if (!row) {
+        const none = { cost_nano_usd: 0n, byok_nano_usd: 0n };
+        row = { key_hash, day: BigInt(day), workspace_id, member_id: member_id ?? '', ...none };
+        rows.set(name, row);
+      }
+      row[Number(is_byok) === 0 ? 'cost_nano_usd' : 'byok_nano_usd'] += cost_nano_usd;
     },
     /** In one order for all: two hosts that wait for each other's rows would deadlock otherwise. */
     rows: () => [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row),
@@ -58,6 +66,7 @@ export async function addSpending(trx: Database, rows: ReturnType<ReturnType<typ
       .onConflict((oc) =>
         oc.columns(['key_hash', 'day', 'workspace_id', 'member_id']).doUpdateSet((eb) => ({
           cost_nano_usd: eb('spending.cost_nano_usd', '+', eb.ref('excluded.cost_nano_usd')),
+          byok_nano_usd: eb('spending.byok_nano_usd', '+', eb.ref('excluded.byok_nano_usd')),
         })),
       )
       .execute();
@@ -65,14 +74,20 @@ export async function addSpending(trx: Database, rows: ReturnType<ReturnType<typ
 }
 
 /**
+ * @param part what was spent without own provider keys, or with these alone
  * @param sinceMs at least one; of each the day counts in which it lies, from its midnight (UTC) on
  * @returns nano-dollars, in the order of `sinceMs`
  */
-export async function readSpending(db: Database, scope: SpendingScope, sinceMs: readonly number[]): Promise<bigint[]> {
+export async function readSpending(
+  db: Database,
+  scope: SpendingScope,
+  part: 'cost_nano_usd' | 'byok_nano_usd',
+  sinceMs: readonly number[],
+): Promise<bigint[]> {
   const days = sinceMs.map(dayOf);
   const columns = days.map((day, index) =>
     // PostgreSQL adds bigints up to a numeric; both dialects cast back to 64 bits, and fail above.
-    sql<bigint>`cast(coalesce(sum(case when day >= ${BigInt(day)} then cost_nano_usd else 0 end), 0) as bigint)`.as(
+    sql<bigint>`cast(coalesce(sum(case when day >= ${BigInt(day)} then ${sql.ref(part)} else 0 end), 0) as bigint)`.as(
       `since${index}`,
     ),
   );
