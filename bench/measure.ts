@@ -90,14 +90,14 @@ async function measureOpenStreams(plan: Plan, mock: Mock, samples: Samples): Pro
   }
 }
 
-/** First start in an empty data folder: time to the first answer, and memory a moment later. */
+/** First start in an empty data folder: time to the first answer, and memory when nothing was asked for a while. */
 async function measureStarts(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
   const times = plan.quick ? 3 : 5;
   for (const variant of [nginx, ...plan.variants]) {
     await samples.attempt('start', variant, async () => {
       for (let time = 0; time < times; time++) {
         await withGateway(variant, mock, 0, [], async ({ pids, firstAnswerMs }) => {
-          await sleep(1_000);
+          await sleep(6_000);
           const idleMb = readMemoryKb(pids) / 1_024;
           samples.take('startMs', variant, firstAnswerMs);
           samples.take('idleMb', variant, idleMb);

@@ -36,6 +36,7 @@ import { assembleStages } from './pipeline/assemble-stages.ts';
 import { estimateCost } from './pipeline/estimate-cost.ts';
 import { describeRun } from './pipeline/router-metadata.ts';
 import { readMasterKey, takeDataFolder } from './platform/data-folder/data-folder.ts';
+import { giveBackIdleMemory } from './platform/idle-memory.ts';
 import type { Storage, WorkspaceRecord } from './platform/storage/storage.ts';
 import { describeFailure, nameError } from './platform/telemetry/describe-failure.ts';
 import { isLoopback } from './platform/telemetry/is-loopback.ts';
@@ -280,6 +281,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
     storage,
     async start() {
       await app.listen({ host: config.server.host, port: config.server.port });
+      held.defer(giveBackIdleMemory({ begun: () => open.begun, open: () => open.count('request') }));
       const firstKeys = await createFirstKeys(storage.access); // once it listens: a port in use must not swallow them
       if (firstKeys) await access.refresh();
       const { port } = app.server.address() as AddressInfo;

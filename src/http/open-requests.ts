@@ -9,6 +9,8 @@ export interface OpenRequests {
    * @returns marks its end; to call it again does nothing
    */
   begin(abort?: (reason: GatewayError) => void, kind?: OpenKind): () => void;
+  /** How many were ever begun, of all kinds. */
+  readonly begun: number;
   /** How many of a kind are under way. */
   count(kind: OpenKind): number;
   /** Ends all that can be ended. It stays open until it has said its last words. */
@@ -23,9 +25,14 @@ export type OpenKind = 'request' | 'response' | 'stream';
 export function createOpenRequests(): OpenRequests {
   const open = new Set<{ abort: ((reason: GatewayError) => void) | undefined; kind: OpenKind }>();
   const waiters = new Set<(ended: object) => void>();
+  let begun = 0;
 
   return {
+    get begun() {
+      return begun;
+    },
     begin(abort, kind = 'request') {
+      begun++;
       const request = { abort, kind };
       open.add(request);
       return () => {

@@ -1,0 +1,55 @@
+import { Session } from 'node:inspector/promises';
+
+/** How often it looks. */
+const PERIOD_MS = 2000;
+/** So much more than after the last time makes it worth the pause. */
+const WORTH_BYTES = 20 * 1024 * 1024;
+
+export interface IdleMemoryParts {
+  /** Requests that were ever begun. */
+  begun: () => number;
+  /** Requests that are under way. */
+  open: () => number;
+  /** Gives back what it can. */
+  collect?: () => Promise<void>;
+  /** Bytes that the process holds. */
+  held?: () => number;
+}
+
+/**
+ * Gives memory back to the system when there is nothing to do. After the start, and after a burst, the engine keeps the
+ * pages of its young generation, and lets go of them only in the last kind of collection, which nothing in an idle
+ * process asks for: 142 MB became 107. That stops the process for about 0.1 s, so it is done when no request was under
+ * way for one to two periods, and only where there is something to win: a probe every few seconds sets nothing off.
+ *
+ * @returns ends it
+ */
+export function giveBackIdleMemory({ begun, open, collect = collectAll, held }: IdleMemoryParts): () => void {
+  const readHeld = held ?? (() => process.memoryUsage.rss());
+  let seen = begun();
+  let floor = 0;
+  const timer = setInterval(async () => {
+    const isIdle = begun() === seen && open() === 0;
+    seen = begun();
+    if (!isIdle || readHeld() < floor + WORTH_BYTES) return;
+    floor = Number.POSITIVE_INFINITY; // one at a time
+    const isDone = await collect().then(
+      () => true,
+      () => false, // a Node without an inspector: then it keeps what it has
+    );
+    if (isDone) floor = readHeld();
+  }, PERIOD_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** `HeapProfiler.collectGarbage` of the inspector's protocol, within this process: no port is opened. */
+async function collectAll(): Promise<void> {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post('HeapProfiler.collectGarbage');
+  } finally {
+    session.disconnect();
+  }
+}
