@@ -180,6 +180,7 @@ class Source {
       distillable: config.distillable ?? model?.distillable,
       workspace: entry.workspace,
       isFallbackKey: entry.is_fallback ?? false,
+      needsData: (config.urls ?? entry.urls) === 'fetch',
     };
   }
 }

@@ -37,6 +37,8 @@ import { estimateCost } from './pipeline/estimate-cost.ts';
 import { describeRun } from './pipeline/router-metadata.ts';
 import { readMasterKey, takeDataFolder } from './platform/data-folder/data-folder.ts';
 import { giveBackIdleMemory } from './platform/idle-memory.ts';
+import { fetchMedia } from './platform/outbound/fetch-media.ts';
+import { createOutbound, type OutboundSettings } from './platform/outbound/outbound.ts';
 import type { Storage, WorkspaceRecord } from './platform/storage/storage.ts';
 import { describeFailure, nameError } from './platform/telemetry/describe-failure.ts';
 import { isLoopback } from './platform/telemetry/is-loopback.ts';
@@ -174,6 +176,12 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
   });
   let world = makeWorld();
 
+  let outboundSettings = readOutbound(config.outbound);
+  const outbound = createOutbound({
+    settings: () => outboundSettings,
+    report: (failure) => log.warn(failure, 'An address was not fetched.'),
+  });
+
   const stages = assembleStages({
     world: () => world,
     maxAttempts: () => config.routing.max_attempts,
@@ -202,6 +210,11 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
     hashEndUser: createEndUserHash(readMasterKey(dataDir, config.secrets.master_key)),
     region: () => config.server.region,
     upstreamBodyLimit: () => config.server.upstream_body_limit,
+    media: () => ({
+      fetch: config.outbound.fetch ? (url, options) => fetchMedia(outbound, url, options) : undefined,
+      maxBytes: config.outbound.request_bytes,
+      maxUrls: config.outbound.request_urls,
+    }),
   });
   const spending = new Spending({
     async read(scope, includesByok, ...since) {
@@ -297,6 +310,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       const underWay = open.settled(config.timeouts.request_ms);
       built = after;
       config = next;
+      outboundSettings = readOutbound(next.outbound);
       world = makeWorld();
       log.level = next.log.level;
       addSecrets(listSecrets(next));
@@ -367,6 +381,16 @@ async function listSpendingLimits({ access, management }: Storage): Promise<Spen
   );
   return [...ofKeys, ...ofWorkspaces.flat()];
 }
+
+const readOutbound = (outbound: Config['outbound']): OutboundSettings => ({
+  allow: outbound.allow,
+  deny: outbound.deny,
+  ports: outbound.ports,
+  maxBytes: outbound.max_bytes,
+  timeoutMs: outbound.timeout_ms,
+  idleMs: outbound.idle_ms,
+  parallel: outbound.parallel,
+});
 
 function readTracing({ otlp_endpoint: endpoint, headers = {}, sampling, service_name }: Config['telemetry']) {
   return endpoint === undefined ? undefined : { endpoint, headers, sampling, serviceName: service_name, version };

@@ -1,3 +1,4 @@
+import { readEntry } from '../platform/outbound/rules.ts';
 import type { Problem } from './interpolate.ts';
 import { formatPath, type Path } from './path.ts';
 import type { BootstrapConfig, Config, ProviderConfig } from './schema.ts';
@@ -9,6 +10,7 @@ export function checkRelations(config: Config): Problem[] {
     ...checkBootstrap(config.bootstrap),
     ...checkStorage(config.storage.url),
     ...checkRouters(config.routers),
+    ...checkHosts(config.outbound),
   ];
 }
 
@@ -22,6 +24,19 @@ function checkRouters({ auto, bodybuilder }: Config['routers']): Problem[] {
     model !== undefined && /^(?:router\/|~)/i.test(model)
       ? [{ path, message: `is ${model}, which chooses a model itself; name a model` }]
       : [],
+  );
+}
+
+function checkHosts(outbound: Config['outbound']): Problem[] {
+  return (['allow', 'deny'] as const).flatMap((key) =>
+    outbound[key].flatMap((entry, index) => {
+      try {
+        readEntry(entry);
+        return [];
+      } catch (error) {
+        return [{ path: ['outbound', key, index], message: (error as Error).message }]; // it throws Errors
+      }
+    }),
   );
 }
 

@@ -18,6 +18,7 @@ const about: Record<string, string> = {
     'Traces. Metrics are at `GET /metrics`, see `server.metrics`. Guide: [observability](../guides/observability.md).',
   io_logging:
     'Inputs and outputs, for workspaces that turn it on; none does by itself. Guide: [observability](../guides/observability.md#inputs-and-outputs).',
+  outbound: 'What the gateway may fetch when a caller names an address. Guide: [outbound](../guides/outbound.md).',
   timeouts: 'How long things may take, in milliseconds. A provider may override all but `request_ms`.',
   providers: 'Where models are. A provider names a wire, an address, keys, and its models: the endpoints.',
   bootstrap:

@@ -19,6 +19,8 @@ export interface KnownProvider {
   dialect: Readonly<Record<string, unknown>>;
   /** What stands before the slash of its slugs, besides the id. */
   slugs: readonly string[];
+  /** `fetch`: it takes no addresses of pictures. */
+  urls?: 'fetch';
   /** Where the facts are from. */
   source: string;
 }
@@ -33,6 +35,7 @@ interface Row {
   wire?: KnownProvider['wire'];
   dialect?: Record<string, unknown>;
   slugs?: string[];
+  urls?: 'fetch';
   source: string;
 }
 
@@ -61,6 +64,7 @@ function describe(known: KnownProvider, environment: Environment): Partial<Provi
   return {
     name: known.name,
     wire: known.wire,
+    ...(known.urls === undefined ? undefined : { urls: known.urls }),
     ...(baseUrl === undefined ? undefined : { base_url: baseUrl }),
     ...(variable === undefined ? undefined : { api_key: environment[variable]! }),
     models: [known.id, ...known.slugs].map((prefix) => ({ model: `${prefix}/*` })),

@@ -95,12 +95,13 @@ export function withLocalServers(loaded: LoadedConfig, found: readonly FoundServ
 
 /** Its models one by one, and any that it gets later. */
 function describe({ id, name, baseUrl, models }: FoundServer): ProviderConfig {
-  const { wire, dialect } = knownProviders.find((known) => known.id === id)!; // `localServers` is made of them
+  const { wire, dialect, urls } = knownProviders.find((known) => known.id === id)!; // `localServers` is made of them
   return Object.freeze({
     id,
     name,
     wire,
     dialect,
+    ...(urls === undefined ? undefined : { urls }),
     base_url: baseUrl,
     models: [...models.map((model) => ({ model: `${id}/${model}`, upstream_model: model })), { model: `${id}/*` }],
   });

@@ -117,6 +117,9 @@ const capabilities = Type.Object({
   output: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'What it makes: `text`, `image`.' })),
 });
 
+/** What becomes of the address of a picture or file. */
+const urlSettings = ['pass', 'fetch'] as const;
+
 const model = Type.Object({
   model: text('Slug at the gateway: `openai/gpt-5-mini`. May hold one `*`, which takes any rest: `local/*`.'),
   upstream_model: Type.Optional(
@@ -149,6 +152,7 @@ const model = Type.Object({
     Type.Boolean({ description: 'Its author allows that other models learn from what it says.' }),
   ),
   capabilities: Type.Optional(capabilities),
+  urls: Type.Optional(Type.Enum([...urlSettings], { description: 'Overrides `urls` of the provider.' })),
 });
 
 /** Wires of this build; the folder names under `src/providers/`. */
@@ -220,6 +224,12 @@ const provider = Type.Object({
   ),
   is_fallback: Type.Optional(
     Type.Boolean({ description: 'With `workspace`: after the providers of all, not before.' }),
+  ),
+  urls: Type.Optional(
+    Type.Enum([...urlSettings], {
+      description:
+        'Addresses of pictures and files: `pass` leaves them to the provider, `fetch` sends what is there, for providers that take none. Absent: `pass`, or what the built-in list says.',
+    }),
   ),
   data_policy: Type.Optional(
     Type.Object({
@@ -376,6 +386,43 @@ const limits = Type.Object({
   ),
 });
 
+const hosts = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { description, default: [], maxItems: 1024 });
+
+const outbound = Type.Object({
+  fetch: Type.Boolean({
+    description:
+      'Fetch what parts of a message point to, for providers with `urls: fetch`. False: such requests get 400.',
+    default: true,
+  }),
+  allow: hosts(
+    'Private networks, addresses and host names from which may be fetched: `10.0.0.0/8`, `files.example.internal`, `*.corp.example:8081`, `127.0.0.1:9000`. Public ones need no entry.',
+  ),
+  deny: hosts('The same for what is closed; wins over `allow`.'),
+  ports: Type.Array(Type.Integer({ minimum: 1, maximum: 65535 }), {
+    description: 'Ports that are open everywhere. An entry of `allow` may open another one for its host.',
+    default: [80, 443, 8080, 8443],
+    minItems: 1,
+    maxItems: 64,
+  }),
+  max_bytes: bytes('The most that is read of one address.', 20_971_520),
+  request_bytes: bytes('The most that is read for one request.', 33_554_432),
+  request_urls: Type.Integer({
+    description: 'The most addresses of one request.',
+    default: 16,
+    minimum: 1,
+    maximum: 256,
+  }),
+  timeout_ms: milliseconds('For one address, redirects and waiting for a place included.', 20_000),
+  idle_ms: milliseconds('Longest silence: until a connection stands, until the answer begins, within it.', 10_000),
+  parallel: Type.Integer({
+    description: 'Addresses that are fetched at once; the others wait.',
+    default: 8,
+    minimum: 1,
+    maximum: 256,
+  }),
+});
+
 /** Least to none. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -503,6 +550,7 @@ export const configSchema = Type.Object({
   }),
   routers,
   limits,
+  outbound,
   routing: Type.Object({
     max_attempts: Type.Integer({
       description: 'The most endpoints that are tried for one request.',

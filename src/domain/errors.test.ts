@@ -38,6 +38,10 @@ it.each([
   ['context_length_exceeded', 'invalid_prompt'],
   ['invalid_request', 'invalid_prompt'],
   ['content_policy_violation', 'image_content_policy_violation'],
+  ['image_too_large', 'image_too_large'],
+  ['unsupported_image_format', 'unsupported_image_media_type'],
+  ['image_download_failed', 'failed_to_download_image'],
+  ['image_not_found', 'image_file_not_found'],
   ['provider_unavailable', 'server_error'],
 ])('says of %s in a failed response object: %s', (errorType, code) => {
   expect(responseErrorCode(errorType)).toBe(code);

@@ -70,6 +70,16 @@ export function responseErrorCode(errorType: string): string {
       return 'invalid_prompt';
     case 'content_policy_violation':
       return 'image_content_policy_violation';
+    case 'invalid_image':
+    case 'image_too_large':
+    case 'image_too_small':
+      return errorType;
+    case 'unsupported_image_format':
+      return 'unsupported_image_media_type';
+    case 'image_download_failed':
+      return 'failed_to_download_image';
+    case 'image_not_found':
+      return 'image_file_not_found';
     default:
       return 'server_error';
   }

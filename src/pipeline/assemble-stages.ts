@@ -12,9 +12,10 @@ import { deriveSessionKey } from '../routing/sticky.ts';
 import { type BuilderContext, EventBuilder } from './build-events.ts';
 import { settleRun, writeLedgerEntry } from './close-run.ts';
 import { type Classifier, findTask } from './find-task.ts';
+import { type MediaSource, nothingFetched } from './inline-urls.ts';
 import { unparkInput } from './park-input.ts';
 import { createResponseObject } from './response-object.ts';
-import { responseWork } from './response-work.ts';
+import { createResponseWork } from './response-work.ts';
 import { type Reviser, reviseChunks } from './revise.ts';
 import { describeRun } from './router-metadata.ts';
 import type { Run } from './run.ts';
@@ -41,9 +42,12 @@ export interface PipelineParts {
   region: () => string;
   /** The largest whole answer, or single stream event, that is read from a provider, in bytes. */
   upstreamBodyLimit: () => number;
+  /** For endpoints that take no addresses. Absent: nothing is fetched. */
+  media?: () => MediaSource;
 }
 
 export function assembleStages(parts: PipelineParts): Stages {
+  const work = createResponseWork(parts.media ?? (() => nothingFetched));
   function closeRun(run: Run): void {
     if (run.closed) return;
     run.closed = true;
@@ -89,7 +93,7 @@ export function assembleStages(parts: PipelineParts): Stages {
       return walkPlan(
         run,
         plan,
-        responseWork,
+        work,
         { limitBytes: parts.upstreamBodyLimit(), maxAttempts: parts.maxAttempts(), health },
         out,
       );

@@ -7,18 +7,30 @@ import type { Endpoint, Provider } from '../providers/provider-entry.ts';
 import { shortenForDebug } from './debug-body.ts';
 import { fitRequest } from './fit-request.ts';
 import { hideKeys } from './hide-keys.ts';
+import { inlineUrls, type MediaSource } from './inline-urls.ts';
 import { parkInput, unparkInput } from './park-input.ts';
 import { readAnswer, readErrorBody, readInside } from './read-answer.ts';
 import type { Run, RunBase } from './run.ts';
 
+/** What an attempt needs besides the run. */
+export interface AttemptParts {
+  /** The largest whole answer, or single stream event, that is read. */
+  limitBytes: number;
+  media: () => MediaSource;
+}
+
 /**
  * One try on an endpoint: writes the request, sends it, reads the answer into chunks, a batch for each network read.
  *
- * @param limitBytes the largest whole answer, or single stream event, that is read
  * @param out is given chunks up to exactly one `finish`
  * @throws {GatewayError} whatever went wrong; `retryable` when another endpoint may do better
  */
-export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, out: Taker<Chunk>): Promise<void> {
+export async function attempt(
+  run: Run,
+  endpoint: Endpoint,
+  { limitBytes, media }: AttemptParts,
+  out: Taker<Chunk>,
+): Promise<void> {
   const { provider, upstreamModel } = endpoint;
   const stream = run.request.stream === true;
   const name = `${endpoint.model} at ${provider.name}`;
@@ -27,7 +39,8 @@ export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, 
   unparkInput(run);
   const choice = run.plan?.choiceOf(endpoint);
   const asked = choice?.rewrite ? choice.rewrite(run.request) : run.request;
-  const { request, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
+  const { request: fitted, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
+  const request = endpoint.needsData ? await inlineUrls(run, fitted, name, media()) : fitted;
   run.hasLateTools = asked.tools !== undefined && asked.input.some(({ type }) => type === 'additional_tools');
   const written = provider.wire.writeRequest(request, {
     endpoint: name,
@@ -40,6 +53,7 @@ export async function attempt(run: Run, endpoint: Endpoint, limitBytes: number, 
   if (stream && request.debug?.echo_upstream_body) {
     await out.take([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
   }
+  if (run.media && run.plan?.endpoints.at(-1) === endpoint) run.media = undefined; // nobody comes after it
   run.dispatchedAt = performance.now();
   try {
     await exchange(run, provider, written, limitBytes, new ChunkNotes(run, out));

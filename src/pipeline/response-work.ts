@@ -2,19 +2,20 @@ import { type Chunk, isOutput } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { AttemptOutcome } from '../routing/health.ts';
 import { attempt } from './attempt.ts';
+import type { MediaSource } from './inline-urls.ts';
 import type { Run } from './run.ts';
 import type { Work } from './walk-plan.ts';
 
-/** How an endpoint is asked for a response. */
-export const responseWork: Work<Run, Chunk> = {
-  attempt,
+/** How an endpoint is asked for a response. @param media asked anew for each attempt that needs it */
+export const createResponseWork = (media: () => MediaSource): Work<Run, Chunk> => ({
+  attempt: (run, endpoint, limitBytes, out) => attempt(run, endpoint, { limitBytes, media }, out),
   isShown: ({ request }, chunk) => (request.stream === true ? isOutput(chunk) : chunk.type === 'finish'),
   isKept: ({ type }) => type === 'debug',
   describeOutcome,
   forgetAttempt(run) {
     run.finish = undefined;
   },
-};
+});
 
 /** What an attempt tells of its endpoint. */
 function describeOutcome(run: Run, error: GatewayError | undefined): AttemptOutcome {

@@ -10,6 +10,7 @@ import type { Cost, Usage } from '../domain/usage.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import type { EventBuilder } from './build-events.ts';
+import type { RunMedia } from './inline-urls.ts';
 import type { InputSource } from './park-input.ts';
 
 /** What the edge hands over with any request to a model. */
@@ -91,6 +92,8 @@ export interface Run extends RunBase, RunInput {
   hasLateTools: boolean;
   builder: EventBuilder | undefined;
   finish: FinishChunk | undefined;
+  /** What the addresses in its parts led to; undefined where no endpoint needed it. */
+  media: RunMedia | undefined;
 }
 
 /** The run of an image generation. */

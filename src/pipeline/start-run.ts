@@ -33,6 +33,7 @@ export function startRun(input: RunInput, hashEndUser: HashEndUser): Run {
     hasLateTools: false,
     selected: undefined,
     builder: undefined,
+    media: undefined,
     upstreamModel: undefined,
     droppedFields: [],
     droppedUpstreamFields: [],

@@ -35,6 +35,8 @@ export interface Endpoint extends EndpointFacts {
   readonly upstreamModel: string;
   /** The slug of the configuration, when `model` is one that its `*` matched. */
   readonly pattern?: string;
+  /** Takes no addresses of pictures and files: what is there must be fetched, and sent as data. */
+  readonly needsData?: boolean;
 }
 
 /** An endpoint of which nothing is known but where it is. */

@@ -32,6 +32,8 @@ export interface FetchOptions {
   /** Absent, or more than the setting: the setting. */
   maxBytes?: number;
   timeoutMs?: number;
+  /** Shared with other fetches: what all of them may still read, in bytes; counted down as it comes. */
+  budget?: { left: number };
   /** Media types to ask for. What comes may be another: look at the bytes. */
   accept?: string;
   cancellation?: Cancellation;
@@ -71,14 +73,21 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 
   return {
-    async fetchUrl(url, { maxBytes = Number.POSITIVE_INFINITY, timeoutMs, accept = '*/*', cancellation } = {}) {
+    async fetchUrl(url, { maxBytes = Number.POSITIVE_INFINITY, timeoutMs, budget, accept = '*/*', cancellation } = {}) {
       const limits = settings();
       const limitMs = Math.min(timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
       using deadline = new Deadline(limitMs, cancellation);
       const { signal } = deadline;
       try {
         using _place = await places.take(signal);
-        const hop: Hop = { accept, maxBytes: Math.min(maxBytes, limits.maxBytes), idleMs: limits.idleMs, dial, signal };
+        const hop: Hop = {
+          accept,
+          maxBytes: Math.min(maxBytes, limits.maxBytes),
+          idleMs: limits.idleMs,
+          budget,
+          dial,
+          signal,
+        };
         return await follow(url, hop, (next) => checkUrl(next, rulesOf(limits), resolve, signal));
       } catch (thrown) {
         const error: unknown = signal.aborted ? signal.reason : thrown;
@@ -96,6 +105,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
 interface Hop {
   accept: string;
   maxBytes: number;
+  budget: { left: number } | undefined;
   idleMs: number;
   dial: Dial;
   signal: AbortSignal;
@@ -117,7 +127,7 @@ async function follow(first: string, hop: Hop, check: (url: string) => Promise<C
 /** @returns what was there, or where it is instead */
 async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
   const { url } = target;
-  const { accept, idleMs, dial, maxBytes, signal } = hop;
+  const { accept, idleMs, dial, maxBytes, budget, signal } = hop;
   // One client for one request: no connection is ever used again for another address or another caller.
   const client = new Client(url.origin, {
     connect(_options, callback) {
@@ -146,8 +156,10 @@ async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
     if (status < 200 || status > 299 || status === 206) throw new OutboundError('bad_status', `status ${status}`);
     const encoding = one(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity';
     if (encoding !== 'identity' && encoding !== '') throw new OutboundError('encoded', encoding);
-    if (Number(one(headers['content-length']) ?? 0) > maxBytes) throw tooLarge(maxBytes);
-    const bytes = await readBounded(body, maxBytes);
+    const announced = Number(one(headers['content-length']) ?? 0);
+    if (announced > maxBytes) throw tooLarge(maxBytes);
+    if (budget && announced > budget.left) throw beyondBudget();
+    const bytes = await readBounded(body, maxBytes, budget);
     const contentType = (one(headers['content-type']) ?? '').replace(/;.*$/s, '').trim().toLowerCase();
     return { bytes, contentType, finalUrl: url.href };
   } catch (error) {
@@ -157,12 +169,18 @@ async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
   }
 }
 
-async function readBounded(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+async function readBounded(
+  body: AsyncIterable<Buffer>,
+  maxBytes: number,
+  budget: { left: number } | undefined,
+): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const piece of body) {
     length += piece.length;
     if (length > maxBytes) throw tooLarge(maxBytes);
+    if (budget) budget.left -= piece.length;
+    if (budget && budget.left < 0) throw beyondBudget();
     pieces.push(piece);
   }
   if (length === 0) throw new OutboundError('empty');
@@ -171,6 +189,9 @@ async function readBounded(body: AsyncIterable<Buffer>, maxBytes: number): Promi
 
 const tooLarge = (maxBytes: number) =>
   new OutboundError('too_large', undefined, `It is larger than ${maxBytes} bytes.`);
+
+const beyondBudget = () =>
+  new OutboundError('too_large', undefined, 'It is too large together with the others of the request.');
 
 /** Errors of undici and of the sockets, once there was a connection. */
 function readFailure(error: unknown): Error {

@@ -1,3 +1,5 @@
+import { findMediaType } from '../../domain/picture.ts';
+
 /** What a picture is, by its first bytes: names and headers say what their writer likes. */
 export const mediaTypes = {
   png: 'image/png',
@@ -15,32 +17,32 @@ export const mediaTypes = {
 
 export type PictureFormat = keyof typeof mediaTypes;
 
-/** Magic numbers as latin-1 text, each with the byte at which it begins. */
-const magic: readonly [PictureFormat, ...[at: number, text: string][]][] = [
-  ['png', [0, '\x89PNG\r\n\x1a\n']],
-  ['jpeg', [0, '\xff\xd8\xff']],
-  ['webp', [0, 'RIFF'], [8, 'WEBP']],
-  ['gif', [0, 'GIF87a']],
-  ['gif', [0, 'GIF89a']],
-  ['bmp', [0, 'BM'], [6, '\0\0\0\0']],
-  ['tiff', [0, 'II*\0']],
-  ['tiff', [0, 'MM\0*']],
-  ['ico', [0, '\0\0\x01\0']],
-  ['jxl', [0, '\xff\x0a']],
-  ['jxl', [0, '\0\0\0\x0cJXL ']],
+/** Those besides, as latin-1 text from the first byte. */
+const magic: readonly [PictureFormat, text: string][] = [
+  ['tiff', 'II*\0'],
+  ['tiff', 'MM\0*'],
+  ['ico', '\0\0\x01\0'],
+  ['jxl', '\xff\x0a'],
+  ['jxl', '\0\0\0\x0cJXL '],
 ];
 const avifBrands = new Set(['avif', 'avis']);
 const heicBrands = new Set(['heic', 'heix', 'heim', 'heis', 'hevc', 'hevx', 'hevm', 'hevs']);
 
 /** @returns undefined when it is no picture that anybody knows here */
 export function findFormat(bytes: Uint8Array): PictureFormat | undefined {
-  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 4096)).toString('latin1');
-  for (const [format, ...pieces] of magic) {
-    if (pieces.every(([at, text]) => head.startsWith(text, at))) return format;
-  }
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 4096));
+  const known = findMediaType(start);
+  if (known !== undefined) return formatOf.get(known);
+  const head = start.toString('latin1');
   if (head.startsWith('ftyp', 4)) return readBrands(head);
-  return isSvg(head) ? 'svg' : undefined;
+  if (head.startsWith('BM') && head.startsWith('\0\0\0\0', 6)) return 'bmp';
+  return magic.find(([, text]) => head.startsWith(text))?.[0];
 }
+
+const formatOf = new Map<string, PictureFormat>(
+  // The table's own entries, so that the keys are formats.
+  Object.entries(mediaTypes).map(([format, mediaType]) => [mediaType, format as PictureFormat]),
+);
 
 /** The box `ftyp` of ISO base media files: its own brand, a version, and the brands that it goes with. */
 function readBrands(head: string): PictureFormat | undefined {
@@ -49,9 +51,3 @@ function readBrands(head: string): PictureFormat | undefined {
   if (brands.some((brand) => avifBrands.has(brand))) return 'avif';
   return brands.some((brand) => heicBrands.has(brand)) ? 'heic' : undefined;
 }
-
-/** An `svg` element first, after a byte order mark, the XML declaration, comments and a document type. */
-const isSvg = (head: string): boolean =>
-  /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*|<!DOCTYPE\s+svg[^>]*>\s*)*<(?:[\w.-]+:)?svg[\s>/]/s.test(
-    head,
-  );

@@ -22,7 +22,7 @@ export const pictureLimits: PictureLimits = {
   maxPixels: 64_000_000,
 };
 
-export interface Picture {
+export interface CheckedPicture {
   format: PictureFormat;
   /** Of the bytes, whatever anybody said. */
   mediaType: string;
@@ -60,7 +60,7 @@ export async function checkPicture(
   bytes: Uint8Array,
   limits: Partial<PictureLimits> = {},
   signal?: AbortSignal,
-): Promise<Picture> {
+): Promise<CheckedPicture> {
   const all = { ...pictureLimits, ...limits };
   if (bytes.length > all.maxBytes)
     throw new PictureError('image_too_large', `It is larger than ${all.maxBytes} bytes.`);
@@ -75,13 +75,13 @@ export async function checkPicture(
   return decode(bytes, format, all);
 }
 
-async function decode(bytes: Uint8Array, format: PictureFormat, limits: PictureLimits): Promise<Picture> {
+async function decode(bytes: Uint8Array, format: PictureFormat, limits: PictureLimits): Promise<CheckedPicture> {
   const sharp = await loadSharp();
   const head = await sharp(bytes, { failOn: 'error', limitInputPixels: false }).metadata().catch(unreadable);
   const isIt = head.format === (format === 'avif' || format === 'heic' ? 'heif' : format);
   if (!isIt) throw new PictureError('invalid_image', 'It is not what its first bytes say.');
   const { width = 0, height = 0, pages: frames = 1 } = head;
-  const picture: Picture = { format, mediaType: mediaTypes[format], width, height, frames };
+  const picture: CheckedPicture = { format, mediaType: mediaTypes[format], width, height, frames };
   if (format === 'svg') return picture; // it was parsed; nobody draws it here
   const { minEdge, maxEdge, maxPixels } = limits;
   const size = `It is ${width} × ${height} pixels${frames > 1 ? ` in ${frames} frames` : ''}`;

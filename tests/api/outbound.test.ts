@@ -1,0 +1,421 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import sharp from 'sharp';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { json } from '../../src/testing/answers.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { provider, type WireName, wholeBody } from './lab.ts';
+
+/** What callers point to: a server that the operator has opened, and one that he has not. */
+let files: Server;
+let inside: Server;
+let filesUrl: string;
+let insideUrl: string;
+let serve: (request: IncomingMessage, response: ServerResponse) => void;
+let served: string[] = [];
+let insideCount = 0;
+let png: Buffer;
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+const listen = async (server: Server): Promise<string> => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+beforeAll(async () => {
+  png = await sharp({ create: { width: 8, height: 6, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  files = createServer((request, response) => {
+    served.push(request.url!);
+    serve(request, response);
+  });
+  inside = createServer((_request, response) => {
+    insideCount++;
+    response.end(png);
+  });
+  [filesUrl, insideUrl] = await Promise.all([listen(files), listen(inside)]);
+  upstream = await startUpstream();
+  gateway = await open();
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+  for (const server of [files, inside]) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+beforeEach(() => {
+  served = [];
+  serve = (_request, response) => response.end(png);
+  upstream.always(({ path }) => json(wholeBody(path.endsWith('/responses') ? 'openai-responses' : 'openai-chat')));
+});
+
+/** `<wire>/fetch` takes no addresses, `<wire>/pass` takes them. */
+const providers = () => [
+  provider('openai-chat', 'fetch', upstream, { urls: 'fetch' }),
+  provider('openai-chat', 'pass', upstream),
+  provider('openai-responses', 'fetch', upstream, {
+    models: [{ model: 'openai-responses/fetch', upstream_model: 'm', urls: 'fetch' }],
+  }),
+];
+const settings = () => ({
+  allow: [new URL(filesUrl).host],
+  max_bytes: 64 * 1024,
+  request_bytes: 100 * 1024,
+  request_urls: 3,
+  idle_ms: 300,
+});
+const open = (outbound: object = {}, more: object = {}) =>
+  testGateway({ providers: providers(), outbound: { ...settings(), ...outbound }, ...more });
+
+const picture = (url: string) => ({ type: 'input_image', image_url: url });
+const message = (...content: object[]) => [{ type: 'message', role: 'user', content }];
+const ask = async (content: object[], model = 'openai-chat/fetch', at = gateway) => {
+  const response = await at.post('/responses', { model, input: message(...content) }, { headers: metadata });
+  return { status: response.status, body: (await response.json()) as Answer };
+};
+const metadata = { 'x-router-metadata': 'enabled' };
+
+interface Answer {
+  error: { message: string; metadata: { error_type: string; param: string } };
+  router_metadata: { pipeline?: object[] };
+}
+
+/** What the provider was sent last, as far as a test looks at it. */
+const sent = (): Record<string, never> => upstream.requests.at(-1)!.body as Record<string, never>;
+const asked = () => upstream.requests.length;
+const dataOf = (bytes: Buffer, mediaType = 'image/png') => `data:${mediaType};base64,${bytes.toString('base64')}`;
+
+describe('an endpoint that takes no addresses', () => {
+  it('is sent what is there', async () => {
+    const { status } = await ask([{ type: 'input_text', text: 'What is it?' }, picture(`${filesUrl}/a.jpg`)]);
+
+    expect(status).toBe(200);
+    expect(sent()).toMatchObject({
+      messages: [
+        {
+          content: [
+            { type: 'text', text: 'What is it?' },
+            { type: 'image_url', image_url: { url: dataOf(png) } },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('may be one model of a provider', async () => {
+    await ask([picture(`${filesUrl}/a`)], 'openai-responses/fetch' satisfies `${WireName}/fetch`);
+
+    expect(sent()).toMatchObject({ input: [{ content: [{ type: 'input_image', image_url: dataOf(png) }] }] });
+  });
+
+  it('is sent files, with the name that they have', async () => {
+    serve = (_request, response) => response.setHeader('content-type', 'text/csv; charset=utf-8').end('a,b');
+
+    await ask([{ type: 'input_file', file_url: `${filesUrl}/dir/numbers.csv?x=1` }]);
+
+    expect(sent()).toMatchObject({
+      messages: [
+        {
+          content: [
+            { type: 'file', file: { file_data: dataOf(Buffer.from('a,b'), 'text/csv'), filename: 'numbers.csv' } },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('is sent a PDF as one, whatever its server calls it', async () => {
+    serve = (_request, response) => response.setHeader('content-type', 'text/html').end('%PDF-1.7 …');
+
+    await ask([{ type: 'input_file', file_data: `${filesUrl}/`, filename: 'mine.pdf' }]);
+
+    expect(JSON.stringify(sent())).toContain('data:application/pdf;base64,');
+    expect(JSON.stringify(sent())).toContain('"filename":"mine.pdf"');
+  });
+
+  it('is sent what the output of a tool points to', async () => {
+    const response = await gateway.post('/responses', {
+      model: 'openai-responses/fetch',
+      input: [
+        { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c', output: [picture(`${filesUrl}/a`)] },
+      ],
+    });
+
+    expect(response.status).toBe(200);
+    expect(sent()).toMatchObject({ input: [{}, { output: [{ image_url: dataOf(png) }] }] });
+  });
+
+  it('is asked for nothing more when the same address stands there twice', async () => {
+    await ask([picture(`${filesUrl}/same`), picture(`${filesUrl}/same`)]);
+
+    expect(served).toEqual(['/same']);
+  });
+
+  it('has it told in the metadata', async () => {
+    const { body } = await ask([picture(`${filesUrl}/a`), picture(`${filesUrl}/b`)]);
+
+    expect(body.router_metadata.pipeline).toEqual([
+      {
+        type: 'media',
+        name: 'fetch_urls',
+        summary: `Fetched 2 addresses for endpoints that take none, ${png.length * 2} bytes in all.`,
+        data: { urls: 2, bytes: png.length * 2 },
+      },
+    ]);
+  });
+
+  it('is asked as ever when there is no address', async () => {
+    const { status, body } = await ask([{ type: 'input_text', text: 'http://127.0.0.1/' }, picture(dataOf(png))]);
+
+    expect(status).toBe(200);
+    expect(body.router_metadata.pipeline).toBeUndefined();
+    expect(JSON.stringify(sent())).toContain(dataOf(png));
+  });
+
+  it('answers in a stream, too', async () => {
+    upstream.respond(json({ error: { message: 'no' } }, { status: 400 }));
+
+    const { status } = await gateway.stream({ model: 'openai-chat/fetch', input: message(picture(`${filesUrl}/a`)) });
+
+    expect(status).toBe(400);
+    expect(JSON.stringify(sent())).toContain(dataOf(png));
+  });
+});
+
+describe('an endpoint of which nothing is said', () => {
+  it('is given the address', async () => {
+    const url = `${insideUrl}/a.png`;
+
+    const { status } = await ask([picture(url)], 'openai-chat/pass');
+
+    expect(status).toBe(200);
+    expect(sent()).toMatchObject({ messages: [{ content: [{ image_url: { url } }] }] });
+    expect([served, insideCount]).toEqual([[], 0]);
+  });
+});
+
+describe('what is not fetched is a 400 that names the part', () => {
+  const refused = async (content: object[], at = gateway) => {
+    const before = asked();
+    const { status, body } = await ask(content, 'openai-chat/fetch', at);
+    expect(asked()).toBe(before); // nothing of it reaches the provider
+    return { status, message: body.error.message, ...body.error.metadata };
+  };
+
+  it.each([
+    ['of this machine', () => `${insideUrl}/`],
+    ['of this machine, in another spelling', () => insideUrl.replace('127.0.0.1', '2130706433')],
+    ['of a metadata service', () => 'http://169.254.169.254/latest/meta-data/'],
+    ['of a private network', () => 'http://[::ffff:10.0.0.1]/'],
+    ['of a local name', () => 'http://vault.internal/'],
+  ])('an address %s', async (_what, url) => {
+    const answer = await refused([{ type: 'input_text', text: 'a' }, picture(url())]);
+
+    expect(answer.status).toBe(400);
+    expect(answer.param).toBe('input[0].content[1].image_url');
+    expect(answer.message).toMatch(
+      /^input\[0\]\.content\[1\]\.image_url: The gateway does not fetch from that (?:host|port)\.$/,
+    );
+    expect(insideCount).toBe(0);
+  });
+
+  it('a redirect inside', async () => {
+    serve = (_request, response) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
+
+    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({
+      status: 400,
+      error_type: 'image_download_failed',
+      message: 'input[0].content[0].image_url: The gateway does not fetch from that host.',
+    });
+  });
+
+  it.each(['ftp://example.com/a', 'file:///etc/passwd'])('another scheme: %s', async (url) => {
+    expect(await refused([picture(url)])).toMatchObject({ status: 400, error_type: 'invalid_request' });
+  });
+
+  it('what is too large', async () => {
+    serve = (_request, response) => response.end(Buffer.alloc(64 * 1024 + 1));
+
+    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({ status: 400, error_type: 'image_too_large' });
+  });
+
+  it('what is too large together', async () => {
+    serve = (_request, response) => response.setHeader('content-type', 'text/plain').end(Buffer.alloc(60 * 1024, 'a'));
+    const file = (name: string) => ({ type: 'input_file', file_url: `${filesUrl}/${name}` });
+
+    expect(await refused([file('a'), file('b')])).toMatchObject({
+      status: 400,
+      message: expect.stringMatching(
+        /^input\[0\]\.content\[[01]\]\.file_url: It is too large together with the others/,
+      ),
+    });
+  });
+
+  it('more addresses than may be', async () => {
+    const { status, message } = await refused(['a', 'b', 'c', 'd'].map((name) => picture(`${filesUrl}/${name}`)));
+
+    expect([status, message]).toEqual([
+      400,
+      'input[0].content[0].image_url: No more than 3 addresses are fetched for a request.',
+    ]);
+    expect(served).toEqual([]);
+  });
+
+  it('what is no picture', async () => {
+    serve = (_request, response) => response.setHeader('content-type', 'image/png').end('<html>');
+
+    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({
+      status: 400,
+      error_type: 'invalid_image',
+      message: 'input[0].content[0].image_url: It is no picture.',
+    });
+  });
+
+  it('what is a picture of a kind that nobody reads', async () => {
+    serve = (_request, response) => response.end('<svg xmlns="http://www.w3.org/2000/svg"/>');
+
+    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({ error_type: 'unsupported_image_format' });
+  });
+
+  it('what is not there, with the 404 of the interface', async () => {
+    serve = (_request, response) => response.writeHead(404).end('no');
+
+    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({ status: 404, error_type: 'image_not_found' });
+  });
+
+  it('a file that is not there', async () => {
+    serve = (_request, response) => response.writeHead(404).end('no');
+
+    expect(await refused([{ type: 'input_file', file_url: `${filesUrl}/a` }])).toMatchObject({
+      status: 400,
+      error_type: 'invalid_request',
+      param: 'input[0].content[0].file_url',
+    });
+  });
+
+  it('a server that hangs up', async () => {
+    serve = (request) => request.socket.resetAndDestroy();
+
+    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({
+      status: 400,
+      error_type: 'image_download_failed',
+    });
+  });
+
+  it('a server that says nothing', async () => {
+    serve = () => {};
+
+    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({
+      status: 400,
+      error_type: 'image_download_failed',
+      message: 'input[0].content[0].image_url: It was not there in time.',
+    });
+  });
+
+  it('a server that is not there', async () => {
+    const gone = createServer();
+    const url = await listen(gone);
+    gone.close();
+    await once(gone, 'close');
+    const other = await open({ allow: [new URL(url).host] });
+
+    expect(await refused([picture(url)], other)).toMatchObject({
+      status: 400,
+      message: 'input[0].content[0].image_url: Its host did not accept a connection.',
+    });
+    await other.close();
+  });
+
+  it('anything, where the operator wants nothing fetched', async () => {
+    const other = await open({ fetch: false });
+
+    expect(await refused([picture(`${filesUrl}/a`)], other)).toMatchObject({
+      status: 400,
+      message:
+        'input[0].content[0].image_url: openai-chat/fetch at openai-chat-fetch takes no addresses, and this gateway fetches none (outbound.fetch): send the data itself.',
+    });
+    expect(served).toEqual([]);
+    await other.close();
+  });
+});
+
+describe('several endpoints', () => {
+  const same = (id: string, more: object = {}) => ({
+    ...provider('openai-chat', id, upstream, more),
+    models: [{ model: 'same/model', upstream_model: 'm' }],
+  });
+  const order = (...slugs: string[]) => ({ order: slugs, allow_fallbacks: true });
+  const askSame = async (at: TestGateway, first: string) => {
+    const response = await at.post('/responses', {
+      model: 'same/model',
+      input: message(picture(`${filesUrl}/a`)),
+      provider: order(first),
+    });
+    return response.status;
+  };
+
+  it('the next one that takes no addresses is sent what was fetched for the first', async () => {
+    const parts = { providers: [same('one', { urls: 'fetch' }), same('two', { urls: 'fetch' })] };
+    const other = await testGateway({ ...parts, outbound: settings() });
+    upstream.respond(json({ error: { message: 'down' } }, { status: 503 }));
+
+    expect(await askSame(other, 'openai-chat-one')).toBe(200);
+    expect(served).toEqual(['/a']);
+    expect(JSON.stringify(sent())).toContain(dataOf(png));
+    await other.close();
+  });
+
+  it('one that takes addresses is asked when the gateway could not fetch', async () => {
+    const parts = { providers: [same('one', { urls: 'fetch' }), same('two')] };
+    const other = await testGateway({ ...parts, outbound: settings() });
+    serve = (_request, response) => response.writeHead(500).end();
+
+    expect(await askSame(other, 'openai-chat-one')).toBe(200);
+    expect(sent()).toMatchObject({ messages: [{ content: [{ image_url: { url: `${filesUrl}/a` } }] }] });
+    await other.close();
+  });
+});
+
+describe('the operator', () => {
+  it('opens and closes addresses while it runs', async () => {
+    const other = await open({ allow: [] });
+    expect((await ask([picture(`${filesUrl}/a`)], 'openai-chat/fetch', other)).status).toBe(400);
+
+    await other.reload({ providers: providers(), outbound: settings() });
+
+    expect((await ask([picture(`${filesUrl}/a`)], 'openai-chat/fetch', other)).status).toBe(200);
+    await other.close();
+  });
+
+  it('is told at the start of an entry that makes no sense', async () => {
+    await expect(open({ allow: ['10.0.0.0/99'] })).rejects.toThrow(
+      'outbound.allow[0]: "10.0.0.0/99" has no length from 0 to 32 after its /',
+    );
+  });
+});
+
+it('a client that leaves ends the fetch', async () => {
+  const came = Promise.withResolvers<IncomingMessage>();
+  serve = (request) => came.resolve(request);
+  const other = await open({ idle_ms: 60_000, timeout_ms: 60_000 });
+  const leave = new AbortController();
+  const body = { model: 'openai-chat/fetch', input: message(picture(`${filesUrl}/a`)) };
+  const asking = other.post('/responses', body, { signal: leave.signal }).catch(() => undefined);
+  const { socket } = await came.promise;
+
+  leave.abort();
+  await asking;
+  if (!socket.destroyed) await once(socket, 'close');
+
+  expect(socket.destroyed).toBe(true);
+  await other.close();
+});
