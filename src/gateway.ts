@@ -35,6 +35,9 @@ import { createTraffic } from './metering/traffic.ts';
 import { assembleStages } from './pipeline/assemble-stages.ts';
 import { estimateCost } from './pipeline/estimate-cost.ts';
 import { describeRun } from './pipeline/router-metadata.ts';
+import type { Counters } from './platform/counters/counters.ts';
+import { GuardedCounters, type GuardParts } from './platform/counters/guarded-counters.ts';
+import { MemoryCounters } from './platform/counters/memory/memory-counters.ts';
 import { readMasterKey, takeDataFolder } from './platform/data-folder/data-folder.ts';
 import { giveBackIdleMemory } from './platform/idle-memory.ts';
 import { fetchMedia } from './platform/outbound/fetch-media.ts';
@@ -82,6 +85,8 @@ const LAST_WORDS_MS = 1000;
 const PING_MS = 2000;
 /** How long the last entries have to reach the store. Those that do not stay in the journal. */
 const FLUSH_MS = 3000;
+/** A connection to the shared counters may take this long to stand, however short `counters.timeout_ms` is. */
+const SHORTEST_CONNECT_MS = 1000;
 
 /** The composition root: configuration → adapters → gateway. The only file that names concrete adapters. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -195,13 +200,10 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       const record = (stage: StageRecord) => void run.stages.push(stage);
       return setting && plugin.prepare({ request: run.request, record }, setting);
     }),
-    book: (entry) => {
-      ledger.book(entry);
-      spending.book(entry.keyHash, entry.workspaceId, entry.costNanoUsd, entry.isByok);
-    },
-    reserve({ caller: { keyHash, workspaceId }, request }, plan) {
-      if (!spending.limits(keyHash, workspaceId)) return undefined;
-      return spending.reserve(keyHash, workspaceId, estimateCost(request, plan));
+    book: ledger.book,
+    reserve({ caller, request, generationId }, plan) {
+      if (!spending.limits(caller)) return undefined;
+      return spending.reserve(caller, generationId, estimateCost(request, plan));
     },
     observe(run, entry) {
       telemetry.observe(run, entry);
@@ -216,23 +218,37 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       maxUrls: config.outbound.request_urls,
     }),
   });
+  const counters = await openCounters(() => config, {
+    onTrouble: (message, error) => log.warn({ err: error }, message),
+    onFailure: telemetry.countCounterFailure,
+  });
+  held.defer(() =>
+    within(LAST_WORDS_MS, counters.close()).catch((error) =>
+      log.warn({ err: error }, 'The shared counters were left without a good-bye.'),
+    ),
+  );
+  const requestMs = () => config.timeouts.request_ms;
   const spending = new Spending({
+    counters,
+    flush: ledger.flush,
     async read(scope, includesByok, ...since) {
-      await ledger.flush();
       const sums = await storage.ledger.readSpending(scope, ...since);
       if (!includesByok) return sums;
       const byOwnKeys = await storage.ledger.readByokSpending(scope, ...since);
       return sums.map((sum, index) => sum + byOwnKeys[index]!);
     },
     listLimits: () => listSpendingLimits(storage),
+    requestMs,
     onTrouble: (error) => log.warn({ err: error }, 'The store does not tell limits and spending.'),
   });
   await spending.open();
   held.defer(() => spending.close());
-  const limits = new RateLimits(
-    () => config.limits,
-    (scope, limit) => telemetry.countLimitHit(limit, scope),
-  );
+  const limits = new RateLimits({
+    counters,
+    settings: () => config.limits,
+    requestMs,
+    onHit: (scope, limit) => telemetry.countLimitHit(limit, scope),
+  });
   const isDraining = () => draining;
   const canBook = () => ledger.accepting;
   const onFailure = (error: GatewayError, request: FailedRequest): void => {
@@ -247,9 +263,9 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
         stages,
         describeRun: (run) => describeRun(run, config.server.region),
         open,
-        requestMs: () => config.timeouts.request_ms,
+        requestMs,
         keepAliveMs: () => config.server.keep_alive_comment_ms,
-        admit: (caller, request) => limits.admit(caller, request),
+        admit: (caller, request, id) => limits.admit(caller, request, id),
         canBook,
         onFailure,
       }),
@@ -360,7 +376,14 @@ async function listSpendingLimits({ access, management }: Storage): Promise<Spen
     const { hash: keyHash, name, limitNanoUsd, limitReset, includeByokInLimit: includesByok } = key;
     if (limitNanoUsd === null) return [];
     return [
-      { scope: { keyHash }, window: limitReset ?? 'lifetime', limitNanoUsd, name: `The key ${name}`, includesByok },
+      {
+        kind: 'key',
+        scope: { keyHash },
+        window: limitReset ?? 'lifetime',
+        limitNanoUsd,
+        name: `The key ${name}`,
+        includesByok,
+      },
     ];
   });
   const ofWorkspaces = await Promise.all(
@@ -370,6 +393,7 @@ async function listSpendingLimits({ access, management }: Storage): Promise<Spen
       const includesByok = (await management.findWorkspace(workspaceId))?.settings.includeByokInBudgets ?? false;
       return budgets.map(
         ({ interval, limitNanoUsd }): SpendingLimit => ({
+          kind: 'workspace',
           scope: { workspaceId },
           window: interval,
           limitNanoUsd,
@@ -396,14 +420,43 @@ function readTracing({ otlp_endpoint: endpoint, headers = {}, sampling, service_
   return endpoint === undefined ? undefined : { endpoint, headers, sampling, serviceName: service_name, version };
 }
 
+const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url);
+
 /** The embedded store, or PostgreSQL; the driver of the latter is loaded only then. */
 async function openStorage(url: string, dataDir: string): Promise<Storage> {
-  if (/^postgres(ql)?:/.test(url)) {
+  if (isPostgres(url)) {
     const { openPostgresStorage } = await import('./platform/storage/postgres/open.ts');
     return openPostgresStorage(url);
   }
   const { openSqliteStorage } = await import('./platform/storage/sqlite/open.ts');
   return openSqliteStorage(url.replace(/^file:/, '').replace('<data>', dataDir));
+}
+
+/**
+ * Where limits and budgets are counted: in the Redis or Valkey of `counters.url`, in the PostgreSQL that is the store, or
+ * in this process. The clients of the first two are loaded only then.
+ */
+async function openCounters(
+  config: () => Config,
+  told: Pick<GuardParts, 'onTrouble' | 'onFailure'>,
+): Promise<Counters> {
+  const { counters, storage } = config();
+  const connectMs = Math.max(counters.timeout_ms, SHORTEST_CONNECT_MS);
+  let store: Counters;
+  if (counters.url !== '' && counters.url !== 'memory') {
+    const { openRedisCounters } = await import('./platform/counters/redis/open.ts');
+    store = openRedisCounters(counters.url, connectMs);
+  } else if (counters.url === '' && isPostgres(storage.url)) {
+    const { openPostgresCounters } = await import('./platform/counters/postgres/open.ts');
+    store = await openPostgresCounters(storage.url, connectMs);
+  } else return new MemoryCounters();
+  const settings = () => {
+    const { timeout_ms, on_failure, grace_ms } = config().counters;
+    return { timeoutMs: timeout_ms, onFailure: on_failure, graceMs: grace_ms };
+  };
+  const guarded = new GuardedCounters({ store, settings, ...told });
+  await guarded.open(connectMs);
+  return guarded;
 }
 
 async function within(limitMs: number, work: Promise<void>): Promise<void> {

@@ -3,21 +3,26 @@ import { describe, expect, it } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
-import { type LimitSettings, RateLimits } from './rate-limits.ts';
+import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
+import { type LimitSettings, RateLimits, type Ticket } from './rate-limits.ts';
 
 const none = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 0 };
 
 function limit(settings: Partial<LimitSettings>) {
   let now = 1_800_000_000_000;
   const hits: string[] = [];
-  const limits = new RateLimits(
-    () => ({ ...none, workspace: none, models: [], ...settings }),
-    (scope, what) => hits.push(`${scope} ${what}`),
-    () => now,
-  );
+  let requests = 0;
+  const limits = new RateLimits({
+    counters: new MemoryCounters(() => now),
+    settings: () => ({ ...none, workspace: none, models: [], ...settings }),
+    requestMs: () => 600_000,
+    onHit: (scope, what) => hits.push(`${scope} ${what}`),
+    now: () => now,
+  });
   const admit = ({ key = 'k', workspace = 'w', model = 'acme/m', stream = false } = {}) => {
     const caller = { keyHash: key, keyName: `named ${key}`, workspaceId: workspace } as Caller;
-    return limits.admit(caller, { model, stream, input: [] } as ResponseRequest);
+    const request = { model, stream, input: [] } as ResponseRequest;
+    return limits.admit(caller, request, `gen-${++requests}`) as Ticket | undefined; // from memory: at once
   };
   const pass = (ms: number) => {
     now += ms;

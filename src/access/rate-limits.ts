@@ -1,14 +1,14 @@
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
-import { RollingCounts } from '../domain/rolling-counts.ts';
-
-/** Limits of one kind of thing; 0 is none. Keys as in the configuration. */
-export interface Limits {
-  requests_per_minute: number;
-  tokens_per_minute: number;
-  concurrent_streams: number;
-}
+import type {
+  Admission,
+  Counters,
+  RateLimits as Limits,
+  RateRefusal,
+  RateScope,
+  Soon,
+} from '../platform/counters/counters.ts';
 
 /** `limits` of the configuration: what holds for each key, for each workspace, and for a model whoever asks it. */
 export interface LimitSettings extends Limits {
@@ -23,138 +23,103 @@ export interface Ticket {
   end(tokens: number): void;
 }
 
-/** Told of every refusal, for metrics: what was limited, and by which limit. */
-export type OnHit = (scope: ScopeKind, limit: keyof Limits) => void;
+export interface RateLimitParts {
+  counters: Pick<Counters, 'admit' | 'leave'>;
+  settings: () => LimitSettings;
+  /** The longest that a request may take. */
+  requestMs: () => number;
+  /** Told of every refusal, for metrics: what was limited, and by which limit. */
+  onHit?: (scope: ScopeKind, limit: keyof Limits) => void;
+  now?: () => number;
+}
 export type ScopeKind = 'key' | 'workspace' | 'model';
 
-interface Scope {
+interface Scope extends RateScope {
   kind: ScopeKind;
-  id: string;
   /** For messages. */
   name: string;
   /** Where the limit stands in the configuration. */
   path: string;
-  limits: Limits;
 }
 
-const WINDOW_MS = 60_000;
-const SLICES = 60;
-/** Keys, workspaces and models that are counted at once; beyond it the least recent is forgotten. 1 KB each. */
-const MOST_SCOPES = 50_000;
-const REQUESTS = 0;
-const TOKENS = 1;
+/** A stream outlives the deadline of its request by no more than this. */
+const LEASE_MARGIN_MS = 60_000;
+
+const units: Record<keyof Limits, string> = {
+  requests_per_minute: 'requests a minute',
+  tokens_per_minute: 'tokens a minute',
+  concurrent_streams: 'streams at a time',
+};
 
 /**
- * Counts requests and tokens over the last 60 seconds, and open streams, in the memory of this process. A request that is
- * refused does not count. Tokens are known when an answer is over, so that a limit of tokens refuses the request after
+ * Holds keys, workspaces and models to requests and tokens within the last 60 seconds, and to open streams. A request that
+ * is refused does not count. Tokens are known when an answer is over, so that a limit of tokens refuses the request after
  * the one that went beyond it.
  */
 export class RateLimits {
-  private readonly settings: () => LimitSettings;
-  private readonly onHit: OnHit;
-  private readonly now: () => number;
-  /** The least recent first. */
-  private readonly windows = new Map<string, Window>();
+  private readonly parts: RateLimitParts;
 
-  constructor(settings: () => LimitSettings, onHit: OnHit = () => {}, now: () => number = Date.now) {
-    this.settings = settings;
-    this.onHit = onHit;
-    this.now = now;
+  constructor(parts: RateLimitParts) {
+    this.parts = parts;
   }
 
   /**
    * Lets a request in.
    *
-   * @returns undefined when nothing is limited
+   * @param id of no other request
+   * @returns undefined when nothing is limited; a promise only where it is counted elsewhere
    * @throws {GatewayError} `rate_limited`, with the limit, what is left of it and when it is free again
    */
-  admit(caller: Caller, request: ResponseRequest): Ticket | undefined {
+  admit(caller: Caller, request: ResponseRequest, id: string): Soon<Ticket | undefined> {
     const scopes = this.listScopes(caller, request.model ?? request.models?.[0] ?? '');
     if (scopes.length === 0) return undefined;
-    const nowMs = this.now();
-    const isStream = request.stream === true;
-    const windows = scopes.map((scope) => this.windowOf(scope));
-    for (const [index, scope] of scopes.entries()) this.check(scope, windows[index]!, isStream, nowMs);
-    for (const window of windows) {
-      window.counts.add(REQUESTS, nowMs);
-      if (isStream) window.streams++;
+    const leaseMs = this.parts.requestMs() + LEASE_MARGIN_MS;
+    const admission = { id, scopes, isStream: request.stream === true, leaseMs };
+    const answer = this.parts.counters.admit(admission);
+    return answer instanceof Promise
+      ? answer.then((refusal) => this.issue(admission, refusal))
+      : this.issue(admission, answer);
+  }
+
+  private issue(admission: Admission & { scopes: readonly Scope[] }, refusal: RateRefusal | undefined): Ticket {
+    const { counters, onHit } = this.parts;
+    if (refusal) {
+      const scope = admission.scopes[refusal.scope]!;
+      onHit?.(scope.kind, refusal.limit);
+      throw explain(scope, refusal, this.parts.now?.() ?? Date.now());
     }
-    return {
-      end: (tokens) => {
-        for (const window of windows) {
-          if (tokens > 0) window.counts.add(TOKENS, this.now(), tokens);
-          if (isStream) window.streams--;
-        }
-      },
-    };
+    return { end: (tokens) => void counters.leave(admission, tokens) };
   }
 
   private listScopes({ keyHash, keyName, workspaceId }: Caller, model: string): Scope[] {
-    const settings = this.settings();
+    const settings = this.parts.settings();
     const scopes: Scope[] = [];
     if (isLimited(settings)) {
-      scopes.push({ kind: 'key', id: keyHash, name: `The key ${keyName}`, path: 'limits', limits: settings });
+      scopes.push({ kind: 'key', id: `key ${keyHash}`, name: `The key ${keyName}`, path: 'limits', limits: settings });
     }
     if (isLimited(settings.workspace)) {
       const path = 'limits.workspace';
-      scopes.push({ kind: 'workspace', id: workspaceId, name: 'This workspace', path, limits: settings.workspace });
+      const id = `workspace ${workspaceId}`;
+      scopes.push({ kind: 'workspace', id, name: 'This workspace', path, limits: settings.workspace });
     }
     const index = settings.models.findIndex((each) => matches(each.model, model));
     const limits = settings.models[index];
     if (limits && isLimited(limits)) {
       const name = `The model ${limits.model}`;
-      scopes.push({ kind: 'model', id: limits.model, name, path: `limits.models[${index}]`, limits });
+      scopes.push({ kind: 'model', id: `model ${limits.model}`, name, path: `limits.models[${index}]`, limits });
     }
     return scopes;
   }
-
-  private windowOf({ kind, id }: Scope): Window {
-    const key = `${kind} ${id}`;
-    const known = this.windows.get(key);
-    if (known) {
-      if (this.windows.size >= MOST_SCOPES)
-        this.windows.delete(key); // it is set anew below, as the most recent
-      else return known;
-    }
-    const window = known ?? { counts: new RollingCounts(WINDOW_MS / SLICES, SLICES, 2), streams: 0 };
-    this.windows.set(key, window);
-    if (this.windows.size > MOST_SCOPES) this.windows.delete(this.windows.keys().next().value!);
-    return window;
-  }
-
-  private check(
-    { kind, name, path, limits }: Scope,
-    { counts, streams }: Window,
-    isStream: boolean,
-    nowMs: number,
-  ): void {
-    const refuse = (field: keyof Limits, what: string, remaining: number, resetAtMs: number): never => {
-      this.onHit(kind, field);
-      const limit = limits[field];
-      const seconds = Math.max(1, Math.ceil((resetAtMs - nowMs) / 1000));
-      const message = `${name} is limited to ${limit} ${what} (${path}.${field}); try again in ${seconds} s.`;
-      throw new GatewayError('rate_limited', message, {
-        retryAfterSeconds: seconds,
-        rateLimit: { limit, remaining, resetAtMs: Math.ceil(resetAtMs) },
-      });
-    };
-    const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent_streams: open } = limits;
-    if (requests > 0 || tokens > 0) {
-      const [asked = 0, used = 0] = counts.sums(nowMs);
-      if (requests > 0 && asked >= requests) {
-        refuse('requests_per_minute', 'requests a minute', 0, counts.freeAt(REQUESTS, requests, nowMs));
-      }
-      if (tokens > 0 && used >= tokens) {
-        refuse('tokens_per_minute', 'tokens a minute', 0, counts.freeAt(TOKENS, tokens, nowMs));
-      }
-    }
-    if (isStream && open > 0 && streams >= open) refuse('concurrent_streams', 'streams at a time', 0, nowMs + 1000);
-  }
 }
 
-interface Window {
-  counts: RollingCounts;
-  streams: number;
+function explain({ name, path, limits }: Scope, { limit: field, freeInMs }: RateRefusal, nowMs: number): GatewayError {
+  const limit = limits[field];
+  const seconds = Math.max(1, Math.ceil(freeInMs / 1000));
+  const message = `${name} is limited to ${limit} ${units[field]} (${path}.${field}); try again in ${seconds} s.`;
+  return new GatewayError('rate_limited', message, {
+    retryAfterSeconds: seconds,
+    rateLimit: { limit, remaining: 0, resetAtMs: Math.ceil(nowMs + freeInMs) },
+  });
 }
 
 const isLimited = (limits: Limits): boolean =>

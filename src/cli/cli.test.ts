@@ -381,6 +381,20 @@ describe('headgate doctor', () => {
     expect(stdout).toMatch(/2 broken\.\n$/);
   });
 
+  it('asks the counters that several hosts share, and shows no password', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    taken.close();
+    const alone = await call(['doctor'], { HEADGATE_SERVER_PORT: '0' });
+    expect(alone.stdout).toMatch(/^ok +counters +limits and budgets are counted in the process$/m);
+    const url = `redis://:hunter2-secret@127.0.0.1:${port}`;
+    const { code, stdout } = await call(['doctor'], { HEADGATE_SERVER_PORT: '0', VALKEY_URL: url });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^fail +counters +127\.0\.0\.1:\d+ does not answer .*\n +-> Check counters\.url/m);
+    expect(stdout).not.toContain('hunter2');
+  });
+
   it('asks each provider with each key when told to, and shows no key', async () => {
     const [good, bad] = [createKeyText('inference'), createKeyText('inference')];
     const upstream = createServer((request, response) => {

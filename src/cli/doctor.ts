@@ -1,4 +1,5 @@
 import { ConfigError, type LoadedConfig } from '../config/load.ts';
+import { checkCounters } from './checks/counters.ts';
 import type { Finding } from './checks/finding.ts';
 import { checkDataDir, checkMasterKey, checkNode } from './checks/machine.ts';
 import { checkPort } from './checks/port.ts';
@@ -24,7 +25,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
   if (loaded) {
     const { config, dataDir } = loaded;
     findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir), await checkStorage(config));
-    findings.push(await checkPort(config.server));
+    findings.push(await checkCounters(config), await checkPort(config.server));
     const byProvider = await Promise.all(
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );

@@ -11,7 +11,8 @@ export const exampleUrl = new URL('example.yaml', import.meta.url);
 const about: Record<string, string> = {
   server: 'Where the gateway listens and what it takes.',
   storage: 'Where keys, workspaces, members and the ledger are kept.',
-  counters: 'Where limits are counted.',
+  counters:
+    'Where limits and budgets are counted, and what holds when that does not answer. Guide: [limits](../guides/limits.md).',
   secrets: 'What protects the rest.',
   log: 'What is logged.',
   telemetry:
@@ -57,8 +58,8 @@ Defaults, then the file, then the environment, then flags; each over the ones be
   \`HEADGATE_SERVER_PORT=9000\`, \`HEADGATE_TIMEOUTS_FIRST_BYTE_MS=60000\`, \`HEADGATE_PROVIDERS_0_API_KEY=…\`. Mappings and lists of
   mappings are written as JSON or YAML: \`HEADGATE_PROVIDERS='[{"id":…}]'\`. In \`headers\` a \`_\` stands for \`-\`. An empty variable
   counts as not set. One that begins like an override and matches no key is a warning at the start.
-- **Short names**: \`DATABASE_URL\` is \`storage.url\`, \`HEADGATE_MASTER_KEY\` is \`secrets.master_key\`, \`HEADGATE_DATA\` is \`--data\`
-  (the data folder, by default \`data\` in the working directory), \`HEADGATE_CONFIG\` is \`--config\`.
+- **Short names**: \`DATABASE_URL\` is \`storage.url\`, \`VALKEY_URL\` is \`counters.url\`, \`HEADGATE_MASTER_KEY\` is \`secrets.master_key\`,
+  \`HEADGATE_DATA\` is \`--data\` (the data folder, by default \`data\` in the working directory), \`HEADGATE_CONFIG\` is \`--config\`.
 - **Flags** of \`headgate start\`: \`--port\`, \`--host\`, \`--data\`.
 
 Unknown keys are errors that name the nearest known one. All problems are told at once, each with file, line and path; no message
@@ -90,9 +91,9 @@ function rows(node: SchemaNode, path: string): string[] {
 }
 
 function refusals(): string {
-  const lines = notOffered.map(({ path, values, nonEmpty, says }) => {
+  const lines = notOffered.map(({ path, values, says }) => {
     const key = path.join('.').replaceAll('.*', '[]');
-    const which = values ? `: ${values.map((value) => `\`${value}\``).join(', ')}` : nonEmpty ? ', when not empty' : '';
+    const which = values ? `: ${values.map((value) => `\`${value}\``).join(', ')}` : '';
     return `- \`${key}\`${which}${values ? '' : `: ${says}`}`;
   });
   return `## Known, not offered

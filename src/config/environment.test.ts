@@ -85,10 +85,7 @@ describe('HEADGATE_<PATH>', () => {
       'HEADGATE_PROVIDERS (providers): is neither YAML nor JSON',
     );
     expect(() => load({ HEADGATE_PROVIDERS_3_ID: 'x' })).toThrow('has no place: list entries before it are missing');
-    expect(() => load({ HEADGATE_COUNTERS_URL: 'redis://h' })).toThrow('this build does not offer');
-    expect(() => load({ DATABASE_URL: 'mysql://secret' })).toThrow(
-      /^DATABASE_URL \(storage.url\): must be (?!.*secret)/,
-    );
+    expect(() => load({ VALKEY_URL: 'mysql://secret' })).toThrow(/^VALKEY_URL \(counters.url\): must be (?!.*secret)/);
   });
 
   it('sets nothing when it is empty', () => {

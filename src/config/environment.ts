@@ -27,6 +27,7 @@ const otherNames = new Set(['HEADGATE_CONFIG', 'HEADGATE_DATA', 'HEADGATE_KEY', 
 const shortNames: Record<string, Path> = {
   DATABASE_URL: ['storage', 'url'],
   HEADGATE_MASTER_KEY: ['secrets', 'master_key'],
+  VALKEY_URL: ['counters', 'url'],
 };
 
 /**

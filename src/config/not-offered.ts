@@ -2,12 +2,11 @@ import type { Problem } from './interpolate.ts';
 import { isMapping, type Path } from './path.ts';
 
 /** What the configuration of Headgate knows and this build does not offer. `*` in a path is any list item. */
-export const notOffered: readonly { path: Path; values?: readonly string[]; nonEmpty?: true; says: string }[] = [
+export const notOffered: readonly { path: Path; values?: readonly string[]; says: string }[] = [
   { path: ['guardrails'], says: 'guardrails' },
   { path: ['plugins'], says: 'plugins' },
   { path: ['tools'], says: 'server tools' },
   { path: ['interns'], says: 'interns' },
-  { path: ['counters', 'url'], nonEmpty: true, says: 'counters shared through Redis or Valkey' },
   { path: ['bootstrap', 'keys', '*', 'credit_usd'], says: 'credits' },
   {
     path: ['providers', '*', 'wire'],
@@ -24,12 +23,11 @@ export const notOffered: readonly { path: Path; values?: readonly string[]; nonE
 export function refuseNotOffered(tree: Record<string, unknown>): { problems: Problem[]; refused: Path[] } {
   const problems: Problem[] = [];
   const refused: Path[] = [];
-  for (const { path, values, nonEmpty, says } of notOffered) {
+  for (const { path, values, says } of notOffered) {
     for (const [holder, key, place] of findHolders(tree, path)) {
       const value = holder[key];
       if (value === null || value === undefined) continue;
       if (values && !values.includes(String(value))) continue;
-      if (nonEmpty && value === '') continue;
       const which = values ? `"${value}": ` : '';
       problems.push({ path: place, message: `${which}this build does not offer ${says}; take it out` });
       refused.push(place);

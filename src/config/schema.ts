@@ -442,11 +442,21 @@ export const configSchema = Type.Object({
   }),
   counters: Type.Object({
     url: Type.String({
-      description: 'Where limits are counted. Empty: in the process.',
+      description:
+        'Where limits and budgets are counted that several hosts share: `redis://…` or `valkey://…` (`rediss:`, `valkeys:` with TLS). Empty: in the PostgreSQL of `storage.url`, otherwise in the process. `memory`: in the process, always.',
       default: '',
+      pattern: '^(|memory|(redis|valkey)s?://.+)$',
+      says: 'a `redis://` or `valkey://` URL, `memory`, or empty',
       restart: true,
       secret: true,
     }),
+    timeout_ms: milliseconds('How long they may take to answer, once; until they do again nobody waits.', 250),
+    on_failure: Type.Enum(['open', 'closed'], {
+      description:
+        'When they do not answer. `open`: each process counts for itself, rates as long as it lasts, budgets for `grace_ms`; `closed`: what has limits gets 503.',
+      default: 'open',
+    }),
+    grace_ms: milliseconds('How long budgets are then held by each process for itself; after it, 503.', 600_000, 0),
   }),
   secrets: Type.Object({
     master_key: Type.Optional(

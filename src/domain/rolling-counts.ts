@@ -25,6 +25,19 @@ export class RollingCounts {
     return sums;
   }
 
+  /** All of it as bytes, for `restore` of one with the same slices and kinds. */
+  save(): Uint8Array {
+    const bytes = new Uint8Array(8 + this.counts.byteLength);
+    new DataView(bytes.buffer).setFloat64(0, this.newest);
+    bytes.set(new Uint8Array(this.counts.buffer), 8);
+    return bytes;
+  }
+
+  restore(bytes: Uint8Array): void {
+    this.newest = new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0);
+    new Uint8Array(this.counts.buffer).set(bytes.subarray(8));
+  }
+
   private placeOf(slice: number): number {
     return (slice % (this.counts.length / this.kinds)) * this.kinds;
   }

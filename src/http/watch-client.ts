@@ -17,6 +17,7 @@ export class ClientWatch {
     this.timer = setTimeout(passDeadline, deadlineMs, this);
     this.onClose = () => this.leave();
     raw.on('close', this.onClose);
+    if (raw.closed) this.leave(); // while its admission was waited for
   }
 
   passDeadline(): void {

@@ -1,11 +1,15 @@
+import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
-import { windowStarts } from './windows.ts';
-
-/** Until when a sum is taken together. `lifetime`: for ever. */
-export type SpendingWindow = 'daily' | 'weekly' | 'monthly' | 'lifetime';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { type SpendingWindow, spendingWindows } from '../platform/counters/accounts.ts';
+import type { AccountLimit, BudgetRefusal, Claim, Counters, Reservation, Soon } from '../platform/counters/counters.ts';
+import type { SpendingScope } from '../platform/storage/storage.ts';
+import { DAY_MS, windowStarts } from './windows.ts';
 
 /** Who may spend how much. */
 export interface SpendingLimit {
+  /** `credits`: what was paid in, for the organization as a whole. */
+  kind: 'key' | 'member' | 'workspace' | 'organization' | 'credits';
   scope: SpendingScope;
   window: SpendingWindow;
   limitNanoUsd: bigint;
@@ -15,13 +19,16 @@ export interface SpendingLimit {
   includesByok: boolean;
 }
 
-export type SpendingScope = { keyHash: string } | { workspaceId: string };
-
 export interface SpendingParts {
-  /** What was spent since each of the times, in nano-dollars; everything that was booked so far included. */
+  counters: Pick<Counters, 'reserve' | 'settle'>;
+  /** Puts into the store what was booked so far. */
+  flush: () => Promise<void>;
+  /** What the store says was spent since each of the times, in nano-dollars. */
   read: (scope: SpendingScope, includesByok: boolean, ...sinceMs: number[]) => Promise<bigint[]>;
   /** The limits as they are now. */
   listLimits: () => Promise<SpendingLimit[]>;
+  /** The longest that a request may take. */
+  requestMs: () => number;
   onTrouble: (error: unknown) => void;
   now?: () => number;
   refreshMs?: number;
@@ -36,19 +43,23 @@ export interface Estimate {
 }
 
 /** What a request may cost at most, held back until it is over. */
-export interface Reservation {
-  /** Gives back what was held; what was really spent is told by `book`. */
-  release(): void;
+export interface Held {
+  /** Puts what was really spent in the place of what was held. */
+  settle(entry: LedgerEntry): void;
 }
 
-const windows: readonly SpendingWindow[] = ['lifetime', 'monthly', 'weekly', 'daily'];
 const REFRESH_MS = 10_000;
+/** A hold outlives the deadline of its request by no more than this. */
+const HOLD_MARGIN_MS = 60_000;
 
 /**
- * Holds keys and workspaces to what they may spend, from memory: sums are read from the ledger when a limit is first
- * seen, grow with every entry that is booked, and are read again now and then, so that several hosts on one database see
- * one another's spending. Requests that are under way hold back what they may cost at most, so that many at once go over
- * a limit by no more than one of them.
+ * Holds keys, members, workspaces and the organization to what they may spend. Every request holds back what it may cost
+ * at most, in all of its accounts or in none, so that many at once go over a limit by no more than the difference between
+ * what one of them costs and what was held for it.
+ *
+ * What is held passes into what was spent in one step of the counters, and the ledger's sums, read at the start and every
+ * ten seconds, bring what the counters may have lost: there is no moment at which a cost is seen in neither of them. A
+ * cost is never in both, since of the two sums the greater counts. @see platform/counters/accounts.ts
  */
 export class Spending {
   private readonly parts: SpendingParts;
@@ -71,13 +82,14 @@ export class Spending {
 
   /** Reads limits and sums anew. @throws the store's error; the last ones then stay */
   async refresh(): Promise<void> {
-    const limits = Map.groupBy(await this.parts.listLimits(), ({ scope }) => keyOf(scope));
+    const limits = Map.groupBy(await this.parts.listLimits(), ({ scope }) => nameOf(scope));
+    if (limits.size > 0) await this.parts.flush();
     const accounts = new Map<string, Account>();
-    for (const [key, own] of limits) {
-      const account = this.accounts.get(key) ?? new Account(own[0]!.scope);
-      account.limits = own;
-      accounts.set(key, account);
-      await this.read(account);
+    for (const [name, own] of limits) {
+      const startsMs = startsOf(this.now());
+      const { scope, includesByok } = own[0]!;
+      const booked = await this.parts.read(scope, includesByok, ...startsMs);
+      accounts.set(name, new Account(name, own, startsMs, booked));
     }
     this.accounts = accounts;
   }
@@ -87,63 +99,58 @@ export class Spending {
     clearTimeout(this.timer);
   }
 
+  /** Is anything limited for this caller? */
+  limits(caller: Caller): boolean {
+    return this.accounts.size > 0 && this.accountsOf(caller).length > 0;
+  }
+
   /**
    * Holds back what a request may cost. Where own keys do not count, a request that can go nowhere else is not looked at.
    *
-   * @returns undefined when nobody limits it
-   * @throws {GatewayError} `payment_required` for a key, `permission_denied` for a workspace, naming the broadest limit that
-   *   is reached and when it is free again
+   * @param id of the generation
+   * @returns undefined when nobody limits it; a promise only where it is held elsewhere
+   * @throws {GatewayError} `payment_required` for a key, the organization and its credits, `permission_denied` for a member
+   *   and a workspace, naming the broadest limit that is reached and when it is free again
    * @see platform.md section 6
    */
-  reserve(keyHash: string, workspaceId: string, { nanoUsd, sharedNanoUsd }: Estimate): Reservation | undefined {
-    const held = [keyOf({ keyHash }), keyOf({ workspaceId })].flatMap((key) => {
-      const account = this.accounts.get(key);
-      const amount = account?.includesByok ? nanoUsd : sharedNanoUsd;
-      return account && amount !== undefined ? [{ account, amount }] : [];
-    });
-    if (held.length === 0) return undefined;
+  reserve(caller: Caller, id: string, { nanoUsd, sharedNanoUsd }: Estimate): Soon<Held | undefined> {
     const nowMs = this.now();
-    for (const { account, amount } of held) account.check(amount, nowMs);
-    for (const { account, amount } of held) account.reserved += amount;
+    const accounts: Account[] = [];
+    const claims: Claim[] = [];
+    for (const account of this.accountsOf(caller)) {
+      const amount = account.includesByok ? nanoUsd : sharedNanoUsd;
+      if (amount === undefined) continue;
+      accounts.push(account);
+      claims.push(account.claim(amount, nowMs));
+    }
+    if (accounts.length === 0) return undefined;
+    const reservation = { id, claims, holdMs: this.parts.requestMs() + HOLD_MARGIN_MS };
+    const answer = this.parts.counters.reserve(reservation);
+    return answer instanceof Promise
+      ? answer.then((refusal) => this.hold(accounts, reservation, refusal))
+      : this.hold(accounts, reservation, answer);
+  }
+
+  private hold(accounts: readonly Account[], reservation: Reservation, refusal: BudgetRefusal | undefined): Held {
+    if (refusal) throw explain(accounts[refusal.claim]!.limits[refusal.limit]!, refusal, this.now());
+    const { counters } = this.parts;
     return {
-      release: () => {
-        for (const { account, amount } of held) account.reserved -= amount;
+      settle({ createdAtMs, costNanoUsd, isByok }) {
+        const costsNanoUsd = accounts.map(({ includesByok }) => (isByok && !includesByok ? 0n : costNanoUsd));
+        void counters.settle(reservation, { atMs: createdAtMs, costsNanoUsd });
       },
     };
   }
 
-  /** Is anything limited for these two? */
-  limits(keyHash: string, workspaceId: string): boolean {
-    if (this.accounts.size === 0) return false;
-    return this.accounts.has(keyOf({ keyHash })) || this.accounts.has(keyOf({ workspaceId }));
-  }
-
-  /** Adds what was spent. */
-  book(keyHash: string, workspaceId: string, nanoUsd: bigint, isByok = false): void {
-    if (this.accounts.size === 0 || nanoUsd === 0n) return;
-    const nowMs = this.now();
-    for (const key of [keyOf({ keyHash }), keyOf({ workspaceId })]) {
-      const account = this.accounts.get(key);
-      if (account && (!isByok || account.includesByok)) account.add(nanoUsd, nowMs);
-    }
-  }
-
-  /** What was booked while the store was read may or may not be in the sums: then they are read once more. */
-  private async read(account: Account): Promise<void> {
-    for (let turn = 0; turn < 3; turn++) {
-      const { version } = account;
-      const nowMs = this.now();
-      const starts = startsOf(nowMs);
-      const sums = await this.parts.read(
-        account.scope,
-        account.includesByok,
-        ...windows.map((window) => starts[window]),
-      );
-      const isQuiet = account.version === version;
-      if (!isQuiet && account.isRead) continue; // what memory holds is newer
-      account.set(sums, nowMs);
-      if (isQuiet) return;
-    }
+  /** The narrowest first. */
+  private accountsOf({ keyHash, memberId, workspaceId }: Caller): Account[] {
+    const { accounts } = this;
+    return [
+      accounts.get(nameOf({ keyHash })),
+      memberId === null ? undefined : accounts.get(nameOf({ memberId })),
+      accounts.get(nameOf({ workspaceId })),
+      accounts.get(nameOf('everything')),
+    ].filter((account) => account !== undefined);
   }
 
   private schedule(): void {
@@ -161,79 +168,96 @@ export class Spending {
   }
 }
 
-/** What one key or workspace has spent in each window. */
+/** The limits of one scope, and what the ledger said last of what it has spent. */
 class Account {
-  readonly scope: SpendingScope;
-  limits: readonly SpendingLimit[] = [];
-  reserved = 0n;
-  /** Grows with every entry. */
-  version = 0;
-  isRead = false;
-  private sums: Record<SpendingWindow, bigint> = { lifetime: 0n, monthly: 0n, weekly: 0n, daily: 0n };
-  private starts = startsOf(0);
+  readonly includesByok: boolean;
+  /** At the counters. */
+  readonly name: string;
+  readonly limits: readonly SpendingLimit[];
+  private readonly accountLimits: readonly AccountLimit[];
+  private startsMs: readonly number[];
+  private bookedNanoUsd: readonly bigint[];
 
-  constructor(scope: SpendingScope) {
-    this.scope = scope;
+  constructor(
+    name: string,
+    limits: readonly SpendingLimit[],
+    startsMs: readonly number[],
+    bookedNanoUsd: readonly bigint[],
+  ) {
+    this.includesByok = limits[0]!.includesByok;
+    this.name = this.includesByok ? `${name} byok` : name; // another sum
+    this.limits = limits;
+    this.accountLimits = limits.map(({ window, limitNanoUsd: nanoUsd, kind }) => {
+      return { window, nanoUsd, isExhaustedWhenReached: kind !== 'credits' };
+    });
+    this.startsMs = startsMs;
+    this.bookedNanoUsd = bookedNanoUsd;
   }
 
-  get includesByok(): boolean {
-    return this.limits[0]?.includesByok === true;
-  }
-
-  /** @param sums in the order of `windows` */
-  set(sums: readonly bigint[], nowMs: number): void {
-    this.starts = startsOf(nowMs);
-    for (const [index, window] of windows.entries()) this.sums[window] = sums[index]!;
-    this.isRead = true;
-  }
-
-  add(nanoUsd: bigint, nowMs: number): void {
+  claim(nanoUsd: bigint, nowMs: number): Claim {
     this.roll(nowMs);
-    this.version++;
-    for (const window of windows) this.sums[window] += nanoUsd;
+    const { name: account, startsMs, bookedNanoUsd } = this;
+    return { account, nanoUsd, startsMs, bookedNanoUsd, limits: this.accountLimits };
   }
 
-  /** The broadest window first. */
-  check(nanoUsd: bigint, nowMs: number): void {
-    this.roll(nowMs);
-    for (const window of windows) {
-      const limit = this.limits.find((each) => each.window === window);
-      if (!limit) continue;
-      const spent = this.sums[window];
-      if (spent < limit.limitNanoUsd && spent + this.reserved + nanoUsd <= limit.limitNanoUsd) continue;
-      throw refusal(limit, spent, this.reserved, nowMs);
-    }
-  }
-
+  /** Of a window that has begun since they were read the sums know nothing. */
   private roll(nowMs: number): void {
-    const starts = startsOf(nowMs);
-    for (const window of windows) {
-      if (starts[window] === this.starts[window]) continue;
-      this.sums[window] = 0n;
-      this.starts[window] = starts[window];
-    }
+    if (nowMs < this.startsMs.at(-1)! + DAY_MS) return;
+    const before = this.startsMs;
+    this.startsMs = startsOf(nowMs);
+    this.bookedNanoUsd = this.bookedNanoUsd.map((sum, window) => (before[window] === this.startsMs[window] ? sum : 0n));
   }
 }
 
-const startsOf = (nowMs: number): Record<SpendingWindow, number> => ({ ...windowStarts(nowMs), lifetime: 0 });
+/** When the windows began that are open now, in the order of `spendingWindows`; the last of them is the day's. */
+function startsOf(nowMs: number): number[] {
+  const starts = { ...windowStarts(nowMs), lifetime: 0 };
+  return spendingWindows.map((window) => starts[window]);
+}
 
-const keyOf = (scope: SpendingScope): string => ('keyHash' in scope ? `k ${scope.keyHash}` : `w ${scope.workspaceId}`);
+function nameOf(scope: SpendingScope): string {
+  if (scope === 'everything') return 'organization';
+  if ('keyHash' in scope) return `key ${scope.keyHash}`;
+  return 'memberId' in scope ? `member ${scope.memberId}` : `workspace ${scope.workspaceId}`;
+}
 
 const dollars = (nanoUsd: bigint): string => `${Number(nanoUsd) / 1e9} USD`;
 
-function refusal(limit: SpendingLimit, spent: bigint, reserved: bigint, nowMs: number): GatewayError {
-  const { name, window, limitNanoUsd, scope } = limit;
-  const span = { lifetime: 'in all', monthly: 'a month', weekly: 'a week', daily: 'a day' }[window];
-  const held = reserved > 0n ? `, and ${dollars(reserved)} is held for requests that are under way` : '';
+const spans: Record<SpendingWindow, string> = {
+  lifetime: 'in all',
+  monthly: 'a month',
+  weekly: 'a week',
+  daily: 'a day',
+};
+
+/** How a refusal is told. @see platform.md sections 4 and 6 */
+const refusals = {
+  key: { error: 'payment_required', source: 'router_key_limit', remedy: 'Raise the limit of the key' },
+  member: { error: 'permission_denied', source: 'member_budget', remedy: 'Raise budgets.member' },
+  workspace: { error: 'permission_denied', source: 'workspace_budget', remedy: 'Raise the budget of the workspace' },
+  organization: { error: 'payment_required', source: 'router_credits', remedy: 'Raise budgets.organization' },
+  credits: { error: 'payment_required', source: 'router_credits', remedy: 'Add credits (headgate credits add)' },
+} as const;
+
+function explain(limit: SpendingLimit, { spentNanoUsd, heldNanoUsd }: BudgetRefusal, nowMs: number): GatewayError {
+  const { kind, name, window, limitNanoUsd } = limit;
+  const { error, source, remedy } = refusals[kind];
+  const held = heldNanoUsd > 0n ? `, and ${dollars(heldNanoUsd)} is held for requests that are under way` : '';
   const until = window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOf(window, nowMs)).toISOString()}.`;
-  const message = `${name} may spend ${dollars(limitNanoUsd)} ${span} and has spent ${dollars(spent)}${held}; this request may not fit.${until}`;
-  const isKey = 'keyHash' in scope;
-  const isExhausted = spent >= limitNanoUsd;
-  return new GatewayError(isKey ? 'payment_required' : 'permission_denied', message, {
+  const what =
+    kind === 'credits'
+      ? `${name} has credits of ${dollars(limitNanoUsd)}`
+      : `${name} may spend ${dollars(limitNanoUsd)} ${spans[window]}`;
+  const message = `${what} and has spent ${dollars(spentNanoUsd)}${held}; this request may not fit.${until}`;
+  const isExhausted = spentNanoUsd >= limitNanoUsd;
+  return new GatewayError(error, message, {
     metadata: {
-      limit_source: isExhausted ? (isKey ? 'router_key_limit' : 'workspace_budget') : 'router_in_flight_budget',
+      limit_source: isExhausted ? source : 'router_in_flight_budget',
       interval: window,
       ...(isExhausted ? undefined : { reason: 'in_flight_budget_exhausted' }),
+      remedy_hint: isExhausted
+        ? `${remedy}${window === 'lifetime' ? '.' : ', or wait until it begins anew.'}`
+        : `Lower max_output_tokens, wait for requests that are under way, or ${remedy[0]!.toLowerCase()}${remedy.slice(1)}.`,
     },
   });
 }
@@ -241,8 +265,8 @@ function refusal(limit: SpendingLimit, spent: bigint, reserved: bigint, nowMs: n
 /** When the window that is open now ends. */
 function endOf(window: Exclude<SpendingWindow, 'lifetime'>, nowMs: number): number {
   const start = windowStarts(nowMs)[window];
-  if (window === 'daily') return start + 86_400_000;
-  if (window === 'weekly') return start + 7 * 86_400_000;
+  if (window === 'daily') return start + DAY_MS;
+  if (window === 'weekly') return start + 7 * DAY_MS;
   const date = new Date(start);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }

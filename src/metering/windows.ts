@@ -1,6 +1,6 @@
 import type { LimitReset } from '../platform/storage/storage.ts';
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 /** The midnight (UTC) at which the day of a time began. */
 export const startOfDay = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;

@@ -34,8 +34,12 @@ export interface PipelineParts {
   /** Each may give a reviser for this run. */
   preparers: readonly ((run: Run) => Reviser | undefined)[];
   book: (entry: LedgerEntry) => void;
-  /** Holds back what a run may cost. @throws {GatewayError} when it may not be spent */
-  reserve?: (run: Run, plan: Plan<Endpoint>) => Run['reservation'];
+  /**
+   * Holds back what a run may cost; a promise only where it is held elsewhere.
+   *
+   * @throws {GatewayError} when it may not be spent
+   */
+  reserve?: (run: Run, plan: Plan<Endpoint>) => Run['reservation'] | Promise<Run['reservation']>;
   /** Told of every run when it is booked. */
   observe?: (run: Run, entry: LedgerEntry) => void;
   hashEndUser: (workspaceId: string, id: string) => string;
@@ -53,11 +57,11 @@ export function assembleStages(parts: PipelineParts): Stages {
     run.closed = true;
     const entry = writeLedgerEntry(run);
     parts.book(entry);
-    run.reservation?.release();
+    run.reservation?.settle(entry);
     parts.observe?.(run, entry);
     rememberSession(run, parts.world().sticky);
   }
-  function plan(run: Run, task: string | undefined): Plan<Endpoint> {
+  function plan(run: Run, task: string | undefined): Plan<Endpoint> | Promise<Plan<Endpoint>> {
     const hints = task === undefined ? {} : { task };
     const made = planRoute(run.request, run.caller.workspaceId, parts.world(), hints, (refused) => {
       run.plan = refused;
@@ -65,9 +69,20 @@ export function assembleStages(parts: PipelineParts): Stages {
     run.plan = made;
     run.stages.push(...made.stages);
     try {
-      run.reservation = parts.reserve?.(run, made);
+      const held = parts.reserve?.(run, made);
+      if (held instanceof Promise) return awaitHold(run, made, held);
+      run.reservation = held;
     } catch (error) {
       run.plan = undefined; // of a route that was not paid for nothing is told
+      throw error;
+    }
+    return made;
+  }
+  async function awaitHold(run: Run, made: Plan<Endpoint>, held: Promise<Run['reservation']>): Promise<Plan<Endpoint>> {
+    try {
+      run.reservation = await held;
+    } catch (error) {
+      run.plan = undefined;
       throw error;
     }
     return made;

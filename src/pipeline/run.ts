@@ -3,6 +3,7 @@ import type { Cancellation } from '../domain/cancellation.ts';
 import type { FinishChunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { ImageFinishChunk, ImageRequest, Picture } from '../domain/images.ts';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { Origin } from '../domain/origin.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
@@ -65,7 +66,7 @@ export interface RunBase extends RunOrigin {
   /** Which of the provider's keys the last attempt was made with; undefined before it was sent, or without keys. */
   key: number | undefined;
   /** Holds back what the run may cost, until it is booked. */
-  reservation: { release(): void } | undefined;
+  reservation: { settle(entry: LedgerEntry): void } | undefined;
   /** The endpoint that answers, once its output has been let through. */
   selected: Endpoint | undefined;
   /** The model that the provider says it ran, where that is another one than was asked for. */

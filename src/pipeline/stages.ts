@@ -32,7 +32,7 @@ export interface Stages {
   /** @throws {GatewayError} when the input may not pass */
   inspectInput(run: Run): void;
   prepare(run: Run): Prepared;
-  /** A promise only where a model is asked first. @throws {GatewayError} when there is nowhere to go */
+  /** A promise only where a model is asked first, or money is held elsewhere. @throws {GatewayError} when there is nowhere to go */
   planRoute(run: Run): Plan<Endpoint> | Promise<Plan<Endpoint>>;
   /**
    * Asks endpoints, in the order of the plan, until one has answered in full.

@@ -2,10 +2,10 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, globSync } from 'node:fs';
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { findFreePort } from './free-port.ts';
 
 const readyWithinMs = 30_000;
 
@@ -122,16 +122,6 @@ async function waitUntilReady(server: ChildProcess, url: string): Promise<boolea
     }
   }
   return false;
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port of the loopback is free');
-  return address.port;
 }
 
 async function run(program: string, args: string[], options: SpawnOptions): Promise<void> {

@@ -24,8 +24,8 @@ export interface ResponsesParts {
   open: OpenRequests;
   requestMs: () => number;
   keepAliveMs: () => number;
-  /** Lets a request in, or refuses it with 429. */
-  admit: (caller: Caller, request: ResponseRequest) => Ticket | undefined;
+  /** Lets a request in, or refuses it with 429; a promise only where it is counted elsewhere. */
+  admit: (caller: Caller, request: ResponseRequest, id: string) => Ticket | undefined | Promise<Ticket | undefined>;
   /** False when the ledger cannot keep what is booked. */
   canBook: () => boolean;
   /** Told of a stream that broke; what fails before is told at the edge. */
@@ -73,7 +73,8 @@ export function createResponsesHandler(parts: ResponsesParts) {
         },
       );
     }
-    const ticket = parts.admit(request.caller!, read.request);
+    const admitted = parts.admit(request.caller!, read.request, request.generationId);
+    const ticket = admitted instanceof Promise ? await admitted : admitted;
     const client = new ClientWatch(reply.raw, parts.requestMs());
     const end = parts.open.begin(
       (reason) => client.cancellation.cancel(reason),

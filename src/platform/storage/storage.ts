@@ -153,7 +153,7 @@ export interface Correction {
   inputCostNanoUsd: bigint;
 }
 /** `everything`: all workspaces. */
-export type SpendingScope = { keyHash: string } | { workspaceId: string } | 'everything';
+export type SpendingScope = { keyHash: string } | { memberId: string } | { workspaceId: string } | 'everything';
 export interface ActivityQuery {
   /** Unix milliseconds, this one included. */
   fromMs: number;

@@ -67,6 +67,8 @@ export class Metrics {
   private readonly routes: { labels: Labels; counts: Float64Array }[] = [];
   private readonly limits = new Map<string, { labels: Labels; hits: number }>();
 
+  private counterFailures = 0;
+
   /** @returns counts the answers of a route; call it once for each */
   watchRoute(method: string, route: string): CountAnswer {
     const counts = new Float64Array(statuses.length);
@@ -82,6 +84,11 @@ export class Metrics {
     const known = this.limits.get(name);
     if (known) known.hits++;
     else this.limits.set(name, { labels: { limit, scope }, hits: 1 });
+  }
+
+  /** The shared counters did not answer. */
+  countCounterFailure(): void {
+    this.counterFailures++;
   }
 
   observe(run: ObservedRun, entry: LedgerEntry): void {
@@ -205,6 +212,12 @@ export class Metrics {
         help: 'Requests that a limit refused.',
         type: 'counter',
         samples: [...this.limits.values()].map(({ labels, hits }) => ({ labels, value: hits })),
+      },
+      {
+        name: 'headgate_counter_failures_total',
+        help: 'Calls to the shared counters of limits and budgets that failed or were late.',
+        type: 'counter',
+        samples: above0({}, this.counterFailures),
       },
       gauge('headgate_open_requests', 'Requests with a key that are being answered.', sources.openRequests()),
       gauge('headgate_open_streams', 'Streamed answers under way.', sources.openStreams()),

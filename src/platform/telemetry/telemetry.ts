@@ -36,6 +36,8 @@ export interface Telemetry {
   watchRoute: (method: string, route: string) => (request: Answered, raw: ServerResponse) => void;
   /** For limiters. @see Metrics.countLimitHit */
   countLimitHit: (limit: string, scope: string) => void;
+  /** For shared counters. @see Metrics.countCounterFailure */
+  countCounterFailure: () => void;
   collect: () => Family[];
   /** Sends the last spans; bounded. */
   close: () => Promise<void>;
@@ -72,6 +74,7 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
       };
     },
     countLimitHit: (limit, scope) => metrics.countLimitHit(limit, scope),
+    countCounterFailure: () => metrics.countCounterFailure(),
     collect: () => metrics.collect({ ...sources, loopDelayMs: () => probe.takeLongestMs() }),
     async close() {
       probe.close();

@@ -4,6 +4,7 @@ import { first } from './0001-first.ts';
 import { routers } from './0002-routers.ts';
 import { management } from './0003-management.ts';
 import { money } from './0004-money.ts';
+import { counters } from './0006-counters.ts';
 import { contents } from './0008-contents.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
@@ -12,6 +13,7 @@ const migrations: Record<string, Migration> = {
   '0002-routers': routers,
   '0003-management': management,
   '0004-money': money,
+  '0006-counters': counters,
   '0008-contents': contents,
 };
 

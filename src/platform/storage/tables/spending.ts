@@ -96,10 +96,14 @@ export async function readSpending(
     .select(columns)
     .where('day', '>=', BigInt(Math.min(...days)));
   if (scope !== 'everything') {
-    const [column, value] =
-      'keyHash' in scope ? (['key_hash', scope.keyHash] as const) : (['workspace_id', scope.workspaceId] as const);
+    const [column, value] = columnOf(scope);
     query = query.where(column, '=', writeText(value));
   }
   const sums: Record<string, bigint> = await query.executeTakeFirstOrThrow();
   return days.map((_, index) => sums[`since${index}`]!);
+}
+
+function columnOf(scope: Exclude<SpendingScope, 'everything'>): ['key_hash' | 'member_id' | 'workspace_id', string] {
+  if ('keyHash' in scope) return ['key_hash', scope.keyHash];
+  return 'memberId' in scope ? ['member_id', scope.memberId] : ['workspace_id', scope.workspaceId];
 }

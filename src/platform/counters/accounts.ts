@@ -1,0 +1,69 @@
+import type { BudgetRefusal, Claim, Settlement } from './counters.ts';
+
+/** Until when a sum is taken together. `lifetime`: for ever. */
+export type SpendingWindow = 'lifetime' | 'monthly' | 'weekly' | 'daily';
+
+/** The broadest first. */
+export const spendingWindows: readonly SpendingWindow[] = ['lifetime', 'monthly', 'weekly', 'daily'];
+
+/**
+ * What an account has spent in each window, and what is held of it for requests that are under way.
+ *
+ * What is spent is counted twice over: here, at once, and in the ledger, for good and some seconds later. Each may lack
+ * what the other has (a host was killed before it settled; an entry is still on its way), neither has what was not spent,
+ * and both only grow within a window: so the greater of the two counts.
+ */
+export interface AccountState {
+  heldNanoUsd: bigint;
+  /** By window, in the order of `spendingWindows`. */
+  readonly startsMs: number[];
+  readonly spentNanoUsd: bigint[];
+}
+
+export const openAccount = (): AccountState => ({
+  heldNanoUsd: 0n,
+  startsMs: spendingWindows.map(() => 0),
+  spentNanoUsd: spendingWindows.map(() => 0n),
+});
+
+/** Begins the windows anew that have ended, and takes over what the ledger knows. A host whose clock is late changes nothing. */
+export function updateAccount(state: AccountState, { startsMs, bookedNanoUsd }: Claim): void {
+  for (let window = 0; window < spendingWindows.length; window++) {
+    const startMs = startsMs[window]!;
+    const booked = bookedNanoUsd[window]!;
+    if (startMs > state.startsMs[window]!) {
+      state.startsMs[window] = startMs;
+      state.spentNanoUsd[window] = booked;
+    } else if (startMs === state.startsMs[window] && booked > state.spentNanoUsd[window]!) {
+      state.spentNanoUsd[window] = booked;
+    }
+  }
+}
+
+/** @param states of the claims, updated @returns the first limit that is in the way, the broadest of its claim */
+export function findBudgetRefusal(
+  states: readonly AccountState[],
+  claims: readonly Claim[],
+): BudgetRefusal | undefined {
+  for (let claim = 0; claim < claims.length; claim++) {
+    const { nanoUsd, limits } = claims[claim]!;
+    const { heldNanoUsd, spentNanoUsd } = states[claim]!;
+    for (const window of spendingWindows.keys()) {
+      const spent = spentNanoUsd[window]!;
+      const limit = limits.findIndex(
+        (each) =>
+          each.window === spendingWindows[window] &&
+          (spent + heldNanoUsd + nanoUsd > each.nanoUsd || (each.isExhaustedWhenReached && spent >= each.nanoUsd)),
+      );
+      if (limit !== -1) return { claim, limit, spentNanoUsd: spent, heldNanoUsd };
+    }
+  }
+  return undefined;
+}
+
+/** Adds what was spent to the windows in which the ledger books it. */
+export function addSpent(state: AccountState, nanoUsd: bigint, { atMs }: Settlement): void {
+  for (const window of spendingWindows.keys()) {
+    if (atMs >= state.startsMs[window]!) state.spentNanoUsd[window]! += nanoUsd;
+  }
+}

@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Admission, Claim, Counters, RateLimits, Reservation } from './counters.ts';
+
+const none: RateLimits = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 0 };
+
+/** One scope; its name is new unless it is given. */
+const makeAdmission = (
+  limits: Partial<RateLimits>,
+  { scope = randomUUID(), ...more }: Partial<Admission> & { scope?: string } = {},
+): Admission => ({
+  id: randomUUID(),
+  scopes: [{ id: scope, limits: { ...none, ...limits } }],
+  isStream: false,
+  leaseMs: 60_000,
+  ...more,
+});
+
+const day = 86_400_000;
+/** When the windows of a Wednesday began: lifetime, month, week, day. */
+const startsMs = [0, 20_000 * day - 13 * day, 20_000 * day - 2 * day, 20_000 * day];
+
+const makeClaim = (account: string, nanoUsd: bigint, limitNanoUsd?: bigint, more: Partial<Claim> = {}): Claim => ({
+  account,
+  nanoUsd,
+  startsMs,
+  bookedNanoUsd: [0n, 0n, 0n, 0n],
+  limits: limitNanoUsd === undefined ? [] : [{ window: 'daily', nanoUsd: limitNanoUsd, isExhaustedWhenReached: true }],
+  ...more,
+});
+const makeReservation = (...claims: Claim[]): Reservation => ({ id: randomUUID(), claims, holdMs: 60_000 });
+const settlement = (...costsNanoUsd: bigint[]) => ({ atMs: startsMs[3]! + 1000, costsNanoUsd });
+
+/**
+ * What all counters must do. Tests make names of their own.
+ *
+ * @param open opens the same counts at each call, as another process does
+ */
+export function testCounters(name: string, open: () => Promise<Counters>): void {
+  describe(`counters: ${name}`, () => {
+    let counters: Counters;
+    let other: Counters;
+    beforeAll(async () => {
+      [counters, other] = await Promise.all([open(), open()]);
+      await vi.waitFor(() => Promise.all([counters.ping(), other.ping()])); // a client connects by itself
+    });
+    afterAll(() => Promise.all([counters.close(), other.close()]));
+
+    /** @returns how many of them were let in, or held */
+    const count = async (answers: unknown[]) =>
+      (await Promise.all(answers)).filter((refusal) => refusal === undefined).length;
+
+    describe('rates', () => {
+      it('let in as many requests as the limit says, whoever asks, and tell when the first of them is forgotten', async () => {
+        const scope = randomUUID();
+        const ask = (each: Counters) => each.admit(makeAdmission({ requests_per_minute: 10 }, { scope }));
+        expect(await count(Array.from({ length: 40 }, (_, at) => ask(at % 2 === 0 ? counters : other)))).toBe(10);
+        const refusal = await ask(other);
+        expect(refusal).toMatchObject({ scope: 0, limit: 'requests_per_minute' });
+        expect(refusal!.freeInMs).toBeGreaterThan(50_000);
+        expect(refusal!.freeInMs).toBeLessThanOrEqual(60_000);
+      });
+
+      it('count a request in all of its scopes, or in none', async () => {
+        const [wide, narrow] = [randomUUID(), randomUUID()];
+        const admission = (narrowLimit: number): Admission => ({
+          ...makeAdmission({}),
+          scopes: [
+            { id: wide, limits: { ...none, requests_per_minute: 3 } },
+            { id: narrow, limits: { ...none, requests_per_minute: narrowLimit } },
+          ],
+        });
+        expect(await counters.admit(admission(1))).toBeUndefined();
+        for (let at = 0; at < 5; at++) expect(await counters.admit(admission(1))).toMatchObject({ scope: 1 });
+        expect(await counters.admit(admission(9))).toBeUndefined();
+        expect(await counters.admit(admission(9))).toBeUndefined();
+        expect(await counters.admit(admission(9))).toMatchObject({ scope: 0 });
+      });
+
+      it('count tokens when a request is over', async () => {
+        const scope = randomUUID();
+        const admission = () => makeAdmission({ tokens_per_minute: 100 }, { scope });
+        const first = admission();
+        expect(await counters.admit(first)).toBeUndefined();
+        await counters.leave(first, 99);
+        const second = admission();
+        expect(await other.admit(second)).toBeUndefined();
+        await other.leave(second, 7);
+        expect(await counters.admit(admission())).toMatchObject({ scope: 0, limit: 'tokens_per_minute' });
+      });
+
+      it('count open streams until they end, and not those that are no streams', async () => {
+        const scope = randomUUID();
+        const admission = (isStream = true) => makeAdmission({ concurrent_streams: 2 }, { scope, isStream });
+        const first = admission();
+        expect(await count([counters.admit(first), other.admit(admission()), counters.admit(admission())])).toBe(2);
+        expect(await counters.admit(admission(false))).toBeUndefined();
+        expect(await other.admit(admission())).toMatchObject({ limit: 'concurrent_streams' });
+        await counters.leave(first, 0);
+        await counters.leave(first, 0);
+        expect(await count([other.admit(admission()), counters.admit(admission())])).toBe(1);
+      });
+
+      it('forget a stream that nobody ended', async () => {
+        const scope = randomUUID();
+        const admission = () => makeAdmission({ concurrent_streams: 1 }, { scope, isStream: true, leaseMs: 50 });
+        expect(await counters.admit(admission())).toBeUndefined();
+        await expect.poll(async () => await other.admit(admission())).toBeUndefined();
+      });
+    });
+
+    describe('accounts', () => {
+      it('hold as much as the limit says, however many ask at once from wherever', async () => {
+        const account = randomUUID();
+        const ask = (each: Counters) => each.reserve(makeReservation(makeClaim(account, 10n, 100n)));
+        expect(await count(Array.from({ length: 200 }, (_, at) => ask(at % 2 === 0 ? counters : other)))).toBe(10);
+        expect(await counters.reserve(makeReservation(makeClaim(account, 1n, 100n)))).toEqual({
+          claim: 0,
+          limit: 0,
+          spentNanoUsd: 0n,
+          heldNanoUsd: 100n,
+        });
+      });
+
+      it('hold in all accounts, or in none', async () => {
+        const [wide, narrow] = [randomUUID(), randomUUID()];
+        const ask = (limit: bigint) =>
+          counters.reserve(makeReservation(makeClaim(wide, 40n, 100n), makeClaim(narrow, 40n, limit)));
+        expect(await ask(50n)).toBeUndefined();
+        expect(await ask(50n)).toMatchObject({ claim: 1, heldNanoUsd: 40n });
+        expect(await ask(80n)).toBeUndefined();
+        expect(await ask(200n)).toMatchObject({ claim: 0, heldNanoUsd: 80n });
+      });
+
+      it('turn what is held into what was spent, once', async () => {
+        const account = randomUUID();
+        const first = makeReservation(makeClaim(account, 60n, 100n));
+        expect(await counters.reserve(first)).toBeUndefined();
+        expect(await other.reserve(makeReservation(makeClaim(account, 60n, 100n)))).toBeDefined();
+        await counters.settle(first, settlement(30n));
+        await counters.settle(first, settlement(30n));
+        const second = makeReservation(makeClaim(account, 60n, 100n));
+        expect(await other.reserve(second)).toBeUndefined();
+        await other.settle(second, settlement(70n)); // it cost more than was held
+        expect(await counters.reserve(makeReservation(makeClaim(account, 0n, 100n)))).toEqual({
+          claim: 0,
+          limit: 0,
+          spentNanoUsd: 100n,
+          heldNanoUsd: 0n,
+        });
+      });
+
+      it('hold nothing, and settle it', async () => {
+        const account = randomUUID();
+        const free = makeReservation(makeClaim(account, 0n, 5n));
+        expect(await counters.reserve(free)).toBeUndefined();
+        await counters.settle(free, settlement(5n));
+        expect(await counters.reserve(makeReservation(makeClaim(account, 0n, 5n)))).toMatchObject({ spentNanoUsd: 5n });
+      });
+
+      it('take the ledger’s sum where it is the greater one', async () => {
+        const account = randomUUID();
+        const ask = (booked: bigint, nanoUsd = 1n) =>
+          counters.reserve(
+            makeReservation(makeClaim(account, nanoUsd, 100n, { bookedNanoUsd: [booked, booked, booked, booked] })),
+          );
+        expect(await ask(90n, 5n)).toBeUndefined();
+        expect(await ask(20n, 6n)).toMatchObject({ spentNanoUsd: 90n, heldNanoUsd: 5n });
+        expect(await ask(95n)).toMatchObject({ spentNanoUsd: 95n, heldNanoUsd: 5n });
+      });
+
+      it('begin a window anew, and book by the time at which a request began', async () => {
+        const account = randomUUID();
+        const nextDay = startsMs.with(3, startsMs[3]! + day);
+        const first = makeReservation(makeClaim(account, 50n, 100n));
+        const late = makeReservation(makeClaim(account, 50n, 100n));
+        expect(await count([counters.reserve(first), counters.reserve(late)])).toBe(2);
+        await counters.settle(first, settlement(50n));
+        const claim = (limit: bigint, window: 'daily' | 'monthly' = 'daily') =>
+          makeClaim(account, 10n, undefined, {
+            startsMs: nextDay,
+            limits: [{ window, nanoUsd: limit, isExhaustedWhenReached: true }],
+          });
+        expect(await counters.reserve(makeReservation(claim(59n)))).toMatchObject({
+          spentNanoUsd: 0n,
+          heldNanoUsd: 50n,
+        });
+        await counters.settle(late, settlement(50n)); // it began the day before
+        expect(await counters.reserve(makeReservation(claim(9n)))).toMatchObject({ spentNanoUsd: 0n, heldNanoUsd: 0n });
+        expect(await counters.reserve(makeReservation(claim(100n, 'monthly')))).toMatchObject({ spentNanoUsd: 100n });
+        // A host whose clock is late does not bring the day before back.
+        expect(await other.reserve(makeReservation(makeClaim(account, 100n, 100n)))).toBeUndefined();
+      });
+
+      it('name the broadest limit of those that are in the way', async () => {
+        const limits = (['daily', 'lifetime', 'weekly', 'monthly'] as const).map((window) => ({
+          window,
+          nanoUsd: 5n,
+          isExhaustedWhenReached: true,
+        }));
+        const claim = makeClaim(randomUUID(), 6n, undefined, { limits });
+        expect(await counters.reserve(makeReservation(claim))).toMatchObject({ limit: 1 });
+      });
+
+      it('let what costs nothing pass at a limit that may be reached, and not beyond it', async () => {
+        const account = randomUUID();
+        const claim = (nanoUsd: bigint, booked: bigint) =>
+          makeClaim(account, nanoUsd, undefined, {
+            bookedNanoUsd: [booked, 0n, 0n, 0n],
+            limits: [{ window: 'lifetime', nanoUsd: 10n, isExhaustedWhenReached: false }],
+          });
+        expect(await counters.reserve(makeReservation(claim(0n, 10n)))).toBeUndefined();
+        expect(await counters.reserve(makeReservation(claim(1n, 10n)))).toMatchObject({ spentNanoUsd: 10n });
+        expect(await counters.reserve(makeReservation(claim(0n, 11n)))).toMatchObject({ spentNanoUsd: 11n });
+      });
+
+      it('forget what nobody settled, and do not count it when it is settled then', async () => {
+        const account = randomUUID();
+        const lost = { ...makeReservation(makeClaim(account, 100n, 100n)), holdMs: 50 };
+        expect(await counters.reserve(lost)).toBeUndefined();
+        const ask = () => makeReservation(makeClaim(account, 100n, 100n));
+        await expect.poll(async () => await other.reserve(ask())).toBeUndefined();
+        await counters.settle(lost, settlement(100n));
+        expect(await counters.reserve(makeReservation(makeClaim(account, 1n, 100n)))).toMatchObject({
+          spentNanoUsd: 0n,
+        });
+      });
+
+      it('keep sums of millions of dollars to the nano-dollar', async () => {
+        const account = randomUUID();
+        const most = 9_000_000_000_000_000n;
+        const claim = (nanoUsd: bigint, booked: bigint) =>
+          makeClaim(account, nanoUsd, most, { bookedNanoUsd: [booked, booked, booked, booked] });
+        expect(await counters.reserve(makeReservation(claim(2n, most - 1n)))).toMatchObject({
+          spentNanoUsd: most - 1n,
+        });
+        const last = makeReservation(claim(1n, most - 1n));
+        expect(await counters.reserve(last)).toBeUndefined();
+        await counters.settle(last, settlement(1n));
+        expect(await counters.reserve(makeReservation(claim(0n, 0n)))).toMatchObject({
+          spentNanoUsd: most,
+          heldNanoUsd: 0n,
+        });
+      });
+    });
+  });
+}

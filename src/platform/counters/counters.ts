@@ -1,0 +1,91 @@
+import type { SpendingWindow } from './accounts.ts';
+
+/**
+ * What several requests share and none may wait for long: how often who asked in the last minute, which streams are open,
+ * and how much money is held for requests that are under way. `memory/` counts in the process and answers at once; the
+ * others count for several processes and answer with a promise. The same `contract.ts` for all.
+ *
+ * An adapter that counts elsewhere rejects when that place cannot be reached; `guarded-counters.ts` says what happens then.
+ */
+export interface Counters {
+  /** Counts a request in all of its scopes, or in none. @returns undefined when it was let in */
+  admit(admission: Admission): Soon<RateRefusal | undefined>;
+  /** Ends what `admit` let in. @param tokens that it used, as far as anybody knows */
+  leave(admission: Admission, tokens: number): Soon<void>;
+  /** Holds money in all of the accounts, or in none. @returns undefined when it is held */
+  reserve(reservation: Reservation): Soon<BudgetRefusal | undefined>;
+  /**
+   * Turns what `reserve` held into what was spent, in one step: nobody ever sees neither. Once; a second time, and after
+   * the hold has expired, it changes nothing, and the ledger's sums tell what was spent.
+   */
+  settle(reservation: Reservation, settlement: Settlement): Soon<void>;
+  /** Resolves when the counts can be reached. */
+  ping(): Soon<void>;
+  close(): Promise<void>;
+}
+
+/** A promise only where the answer comes from elsewhere, so that a lone process does not wait for itself. */
+export type Soon<Value> = Value | Promise<Value>;
+
+/** Limits of one kind of thing; 0 is none. Keys as in the configuration. */
+export interface RateLimits {
+  requests_per_minute: number;
+  tokens_per_minute: number;
+  concurrent_streams: number;
+}
+export interface RateScope {
+  id: string;
+  limits: RateLimits;
+}
+export interface Admission {
+  /** No other admission's. */
+  id: string;
+  scopes: readonly RateScope[];
+  isStream: boolean;
+  /** After this time a stream counts as closed, though nobody said so: its process was killed. */
+  leaseMs: number;
+}
+export interface RateRefusal {
+  /** Which of the scopes refused. */
+  scope: number;
+  limit: keyof RateLimits;
+  /** Until it may be free again. */
+  freeInMs: number;
+}
+
+export interface Reservation {
+  /** No other reservation's. */
+  id: string;
+  claims: readonly Claim[];
+  /** After this time what is held is free again, though nobody said so: its process was killed. */
+  holdMs: number;
+}
+/** What a request may cost in one account, and what the account may bear. Lists by window are in the order of `spendingWindows`. */
+export interface Claim {
+  account: string;
+  nanoUsd: bigint;
+  /** When each window began that is open now, Unix milliseconds. */
+  startsMs: readonly number[];
+  /** What the ledger says was spent in each of them: the truth, some seconds late. */
+  bookedNanoUsd: readonly bigint[];
+  limits: readonly AccountLimit[];
+}
+export interface AccountLimit {
+  window: SpendingWindow;
+  nanoUsd: bigint;
+  /** Is an account that has spent just this much exhausted, also for what costs nothing? */
+  isExhaustedWhenReached: boolean;
+}
+export interface BudgetRefusal {
+  /** Which of the claims was refused, and by which of its limits. */
+  claim: number;
+  limit: number;
+  spentNanoUsd: bigint;
+  heldNanoUsd: bigint;
+}
+export interface Settlement {
+  /** When the request began, Unix milliseconds: the ledger books by this time. */
+  atMs: number;
+  /** What was spent, for each of the claims. */
+  costsNanoUsd: readonly bigint[];
+}

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../domain/errors.ts';
+import type { Admission, Counters, Reservation } from './counters.ts';
+import { GuardedCounters, type GuardSettings } from './guarded-counters.ts';
+import { MemoryCounters } from './memory/memory-counters.ts';
+
+/** Shared counters that can be taken away. */
+function createStore() {
+  const memory = new MemoryCounters();
+  const store = {
+    state: 'there' as 'there' | 'gone' | 'silent',
+    calls: 0,
+    memory,
+    async reach<Answer>(answer: () => Answer): Promise<Answer> {
+      store.calls++;
+      if (store.state === 'gone') throw new Error('ECONNREFUSED');
+      if (store.state === 'silent') await new Promise<never>(() => {});
+      return answer();
+    },
+  };
+  const counters: Counters = {
+    admit: (admission) => store.reach(() => memory.admit(admission)),
+    leave: (admission, tokens) => store.reach(() => memory.leave(admission, tokens)),
+    reserve: (reservation) => store.reach(() => memory.reserve(reservation)),
+    settle: (reservation, settlement) => store.reach(() => memory.settle(reservation, settlement)),
+    ping: () => store.reach(() => {}),
+    close: async () => {},
+  };
+  return { store, counters };
+}
+
+function open(settings: Partial<GuardSettings> = {}) {
+  const { store, counters } = createStore();
+  const told: string[] = [];
+  let failures = 0;
+  let now = 0;
+  const guarded = new GuardedCounters({
+    store: counters,
+    settings: () => ({ timeoutMs: 20, onFailure: 'open', graceMs: 1000, ...settings }),
+    onTrouble: (message) => void told.push(message),
+    onFailure: () => void failures++,
+    now: () => now,
+  });
+  return {
+    store,
+    guarded,
+    told,
+    failures: () => failures,
+    pass(ms: number) {
+      now += ms;
+    },
+  };
+}
+
+let made = 0;
+const makeAdmission = (): Admission => ({
+  id: `gen-${++made}`,
+  scopes: [{ id: 'key k', limits: { requests_per_minute: 2, tokens_per_minute: 0, concurrent_streams: 0 } }],
+  isStream: false,
+  leaseMs: 60_000,
+});
+const makeReservation = (limit = 100n, nanoUsd = 60n): Reservation => ({
+  id: `gen-${++made}`,
+  holdMs: 60_000,
+  claims: [
+    {
+      account: 'key k',
+      nanoUsd,
+      startsMs: [0, 0, 0, 0],
+      bookedNanoUsd: [0n, 0n, 0n, 0n],
+      limits: [{ window: 'lifetime', nanoUsd: limit, isExhaustedWhenReached: true }],
+    },
+  ],
+});
+const cost = (costNanoUsd: bigint) => ({ atMs: 1, costsNanoUsd: [costNanoUsd] });
+const refused = expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 5 });
+
+describe('shared counters that do not answer', () => {
+  it('are asked once, then this process counts for itself, which is told once', async () => {
+    const { store, guarded, told, failures } = open();
+    store.state = 'gone';
+    expect(await guarded.admit(makeAdmission())).toBeUndefined();
+    const { calls } = store;
+    expect(await guarded.admit(makeAdmission())).toBeUndefined();
+    expect(await guarded.admit(makeAdmission())).toMatchObject({ limit: 'requests_per_minute' });
+    expect(await guarded.reserve(makeReservation())).toBeUndefined();
+    expect(store.calls).toBe(calls);
+    expect(failures()).toBe(1);
+    expect(told).toEqual([
+      'The shared counters do not answer: this process counts for itself, budgets for 1 s until they do.',
+    ]);
+  });
+
+  it('and say nothing at all count as gone after the time-out', async () => {
+    const { store, guarded } = open();
+    store.state = 'silent';
+    expect(await guarded.admit(makeAdmission())).toBeUndefined();
+    expect(guarded.isWhole).toBe(false);
+  });
+
+  it('refuse with 503 when it is set so', async () => {
+    const { store, guarded } = open({ onFailure: 'closed' });
+    store.state = 'gone';
+    await expect(guarded.admit(makeAdmission())).rejects.toEqual(refused);
+    await expect(guarded.reserve(makeReservation())).rejects.toEqual(refused);
+    await expect(guarded.reserve(makeReservation())).rejects.toBeInstanceOf(GatewayError);
+  });
+
+  it('leave what this process has held in its memory, and what it settles', async () => {
+    const { store, guarded } = open();
+    const before = makeReservation();
+    expect(await guarded.reserve(before)).toBeUndefined();
+    store.state = 'gone';
+    expect(await guarded.reserve(makeReservation())).toMatchObject({ heldNanoUsd: 60n });
+    await guarded.settle(before, cost(10n));
+    expect(await guarded.reserve(makeReservation())).toBeUndefined();
+    expect(await guarded.reserve(makeReservation())).toMatchObject({ spentNanoUsd: 10n, heldNanoUsd: 60n });
+  });
+
+  it('let budgets be held in memory for a time, then 503; rates go on', async () => {
+    const { store, guarded, pass } = open();
+    store.state = 'gone';
+    expect(await guarded.reserve(makeReservation(1000n))).toBeUndefined();
+    pass(999);
+    expect(await guarded.reserve(makeReservation(1000n))).toBeUndefined();
+    pass(1);
+    await expect(guarded.reserve(makeReservation(1000n))).rejects.toEqual(refused);
+    expect(await guarded.admit(makeAdmission())).toBeUndefined();
+  });
+
+  it('that are back learn what ended meanwhile, and what goes on', async () => {
+    const { store, guarded } = open();
+    const [ended, goesOn] = [makeReservation(1000n), makeReservation(1000n)];
+    await guarded.reserve(ended);
+    store.state = 'gone';
+    await guarded.reserve(goesOn);
+    await guarded.settle(ended, cost(25n));
+    store.state = 'there';
+    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    expect(store.memory.reserve(makeReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 25n, heldNanoUsd: 60n });
+    await guarded.settle(goesOn, cost(5n));
+    expect(store.memory.reserve(makeReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 30n, heldNanoUsd: 0n });
+  });
+
+  it('that held after all what was given up give it back', async () => {
+    const { guarded, store } = open({ timeoutMs: 5 });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { reach } = store;
+    store.reach = async (answer) => {
+      await promise;
+      return reach(answer);
+    };
+    const late = makeReservation(1000n);
+    expect(await guarded.reserve(late)).toBeUndefined(); // from memory
+    await guarded.settle(late, cost(7n));
+    resolve();
+    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    await expect
+      .poll(() => store.memory.reserve(makeReservation(0n, 0n)))
+      .toMatchObject({ spentNanoUsd: 0n, heldNanoUsd: 0n }); // the ledger tells what was spent
+  });
+});

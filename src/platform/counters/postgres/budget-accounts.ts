@@ -1,0 +1,61 @@
+import type { ClientBase } from 'pg';
+import type { AccountState } from '../accounts.ts';
+
+/** The table `budget_accounts`: what was spent in each window, and the sum of what `budget_holds` holds. */
+export interface LockedAccounts {
+  accounts: Map<string, AccountState>;
+  /** The server's clock: those of the hosts may differ. */
+  nowMs: number;
+}
+
+/** Locks the rows of these accounts until the end of the transaction, and makes those that are missing. */
+export async function lockAccounts(client: ClientBase, ids: Iterable<string>): Promise<LockedAccounts> {
+  const { rows } = await client.query<{
+    id: string;
+    held_nano_usd: string;
+    starts_ms: string[];
+    spent_nano_usd: string[];
+    now_ms: string;
+  }>({
+    name: 'lock-budget-accounts',
+    // All hosts lock in one order, or they would wait for each other.
+    text: `
+      insert into budget_accounts (id, held_nano_usd, starts_ms, spent_nano_usd)
+      select id, 0, '{0,0,0,0}', '{0,0,0,0}' from unnest($1::text[]) as wanted (id) order by id collate "C"
+      on conflict (id) do update set held_nano_usd = budget_accounts.held_nano_usd
+      returning id, held_nano_usd::text, starts_ms::text[], spent_nano_usd::text[],
+        (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now_ms`,
+    values: [[...ids]],
+  });
+  const accounts = new Map(
+    rows.map((row): [string, AccountState] => [
+      row.id,
+      {
+        heldNanoUsd: BigInt(row.held_nano_usd),
+        startsMs: row.starts_ms.map(Number),
+        spentNanoUsd: row.spent_nano_usd.map(BigInt),
+      },
+    ]),
+  );
+  return { accounts, nowMs: Math.max(0, ...rows.map((row) => Number(row.now_ms))) };
+}
+
+/** Writes rows that are locked. */
+export async function writeAccounts(client: ClientBase, accounts: ReadonlyMap<string, AccountState>): Promise<void> {
+  const rows = [...accounts];
+  const list = (values: readonly (bigint | number)[]) => `{${values.join(',')}}`;
+  await client.query({
+    name: 'write-budget-accounts',
+    text: `
+      update budget_accounts
+      set held_nano_usd = written.held, starts_ms = written.starts::bigint[], spent_nano_usd = written.spent::bigint[]
+      from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) as written (id, held, starts, spent)
+      where budget_accounts.id = written.id`,
+    values: [
+      rows.map(([id]) => id),
+      rows.map(([, { heldNanoUsd }]) => String(heldNanoUsd)),
+      rows.map(([, { startsMs }]) => list(startsMs)),
+      rows.map(([, { spentNanoUsd }]) => list(spentNanoUsd)),
+    ],
+  });
+}

@@ -1,0 +1,123 @@
+import type { Pool, PoolClient } from 'pg';
+import { addSpent, findBudgetRefusal, updateAccount } from '../accounts.ts';
+import type { Admission, BudgetRefusal, Counters, RateRefusal, Reservation, Settlement } from '../counters.ts';
+import { gather } from '../gather.ts';
+import { admitTo, leaveFrom } from '../rates.ts';
+import { lockAccounts, writeAccounts } from './budget-accounts.ts';
+import { addHolds, type HoldRow, takeHolds } from './budget-holds.ts';
+import { forgetWindows, lockWindows, writeWindows } from './rate-windows.ts';
+
+/** One for rates, one for money, one for a ping. */
+const CONNECTIONS = 3;
+const FORGET_EVERY_MS = 600_000;
+
+type RateJob = { admission: Admission; tokens?: number };
+type BudgetJob = { reservation: Reservation; settlement?: Settlement };
+
+/**
+ * Counts in the PostgreSQL that several hosts share, by the rules of `rates.ts` and `accounts.ts`: a transaction locks the
+ * rows of all the scopes it needs, in one order, decides and writes. What comes while one is under way goes together in the
+ * next, so that a host has one of each kind open at most, and many requests share its round trips. Exact under contention:
+ * what two hosts want of one account they get one after the other.
+ *
+ * The tables come with the migrations of `storage/`.
+ *
+ * @param limitMs how long a connection may take to stand and a query to be answered
+ */
+export async function openPostgresCounters(url: string, limitMs: number): Promise<Counters> {
+  const { default: pg } = await import('pg');
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: CONNECTIONS,
+    application_name: 'headgate counters',
+    connectionTimeoutMillis: limitMs,
+    query_timeout: limitMs,
+    // The server ends, too, what we no longer wait for: the locks of a host that has fallen silent must not stay.
+    statement_timeout: limitMs,
+    idle_in_transaction_session_timeout: limitMs,
+    keepAlive: true,
+  });
+  pool.on('error', () => {}); // as in storage/postgres/open.ts
+  pool.on('connect', (client) => client.on('error', () => {}));
+
+  const runRates = gather((jobs: RateJob[]) =>
+    transact(pool, async (client) => {
+      const locked = await lockWindows(
+        client,
+        new Set(jobs.flatMap(({ admission }) => admission.scopes.map(({ id }) => id))),
+      );
+      const answers = jobs.map(({ admission, tokens }): RateRefusal | undefined => {
+        const windows = admission.scopes.map(({ id }) => locked.windows.get(id)!);
+        if (tokens === undefined) return admitTo(windows, admission, locked.nowMs);
+        leaveFrom(windows, admission, tokens, locked.nowMs);
+        return undefined;
+      });
+      await writeWindows(client, locked);
+      return answers;
+    }),
+  );
+  const runBudgets = gather((jobs: BudgetJob[]) => transact(pool, (client) => keepBooks(client, jobs)));
+  const forgetting = setInterval(() => void forgetWindows(pool).catch(() => {}), FORGET_EVERY_MS).unref();
+
+  return {
+    admit: (admission) => runRates({ admission }),
+    leave: async (admission, tokens) => void (await runRates({ admission, tokens })),
+    reserve: (reservation) => runBudgets({ reservation }),
+    settle: async (reservation, settlement) => void (await runBudgets({ reservation, settlement })),
+    ping: async () => void (await pool.query('select 1 from budget_accounts limit 1')),
+    close() {
+      clearInterval(forgetting);
+      return pool.end();
+    },
+  };
+}
+
+async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promise<(BudgetRefusal | undefined)[]> {
+  const names = new Set(jobs.flatMap(({ reservation }) => reservation.claims.map(({ account }) => account)));
+  const { accounts, nowMs } = await lockAccounts(client, names);
+  const settled = jobs.flatMap(({ reservation, settlement }) => (settlement ? [reservation.id] : []));
+  const taken = new Map<string, HoldRow>();
+  for (const hold of await takeHolds(client, { settled, accounts: [...names], nowMs })) {
+    accounts.get(hold.account)!.heldNanoUsd -= hold.nanoUsd;
+    taken.set(`${hold.id} ${hold.account}`, hold);
+  }
+
+  const held: (HoldRow & { expiresAtMs: number })[] = [];
+  const answers = jobs.map(({ reservation: { id, claims, holdMs }, settlement }) => {
+    const states = claims.map(({ account }) => accounts.get(account)!);
+    if (settlement) {
+      for (const [index, { account }] of claims.entries()) {
+        if (taken.has(`${id} ${account}`)) addSpent(states[index]!, settlement.costsNanoUsd[index]!, settlement);
+      }
+      return undefined;
+    }
+    for (const [index, claim] of claims.entries()) updateAccount(states[index]!, claim);
+    const refusal = findBudgetRefusal(states, claims);
+    if (refusal) return refusal;
+    for (const [index, { account, nanoUsd }] of claims.entries()) {
+      states[index]!.heldNanoUsd += nanoUsd;
+      held.push({ id, account, nanoUsd, expiresAtMs: nowMs + holdMs });
+    }
+    return undefined;
+  });
+  await addHolds(client, held);
+  await writeAccounts(client, accounts);
+  return answers;
+}
+
+/** A connection on which anything failed is not used again: a late answer would be taken for that of the next query. */
+async function transact<Answer>(pool: Pool, work: (client: PoolClient) => Promise<Answer>): Promise<Answer> {
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  try {
+    await client.query('begin');
+    const answer = await work(client);
+    await client.query('commit');
+    return answer;
+  } catch (error) {
+    failure = error as Error; // the driver throws nothing else
+    throw error;
+  } finally {
+    client.release(failure);
+  }
+}

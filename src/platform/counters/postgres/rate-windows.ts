@@ -1,0 +1,68 @@
+import type { ClientBase, Pool } from 'pg';
+import { RateWindow } from '../rates.ts';
+
+/**
+ * The table `rate_windows`: what a scope did in the last minute, as bytes of `RollingCounts`, and its open streams as JSON,
+ * admission → when it counts as closed.
+ */
+export interface LockedWindows {
+  windows: Map<string, RateWindow>;
+  /** The server's clock: those of the hosts may differ. */
+  nowMs: number;
+}
+
+/** A row that nobody has touched for so long says nothing any more, unless a stream is open. */
+const FORGOTTEN_MS = 3_600_000;
+
+/** Locks the rows of these scopes until the end of the transaction, and makes those that are missing. */
+export async function lockWindows(client: ClientBase, ids: Iterable<string>): Promise<LockedWindows> {
+  const { rows } = await client.query<{ id: string; counts: Buffer; streams: string; now_ms: string }>({
+    name: 'lock-rate-windows',
+    // All hosts lock in one order, or they would wait for each other.
+    text: `
+      insert into rate_windows (id, counts, streams, touched_at_ms)
+      select id, '', '{}', 0 from unnest($1::text[]) as wanted (id) order by id collate "C"
+      on conflict (id) do update set touched_at_ms = rate_windows.touched_at_ms
+      returning id, counts, streams, (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now_ms`,
+    values: [[...ids]],
+  });
+  const windows = new Map<string, RateWindow>();
+  let nowMs = 0;
+  for (const row of rows) {
+    const window = new RateWindow();
+    if (row.counts.length > 0) window.counts.restore(row.counts);
+    for (const [id, closedAtMs] of Object.entries(JSON.parse(row.streams) as Record<string, number>)) {
+      window.streams.set(id, closedAtMs);
+    }
+    windows.set(row.id, window);
+    nowMs = Math.max(nowMs, Number(row.now_ms));
+  }
+  return { windows, nowMs };
+}
+
+/** Writes rows that are locked. */
+export async function writeWindows(client: ClientBase, { windows, nowMs }: LockedWindows): Promise<void> {
+  const rows = [...windows];
+  await client.query({
+    name: 'write-rate-windows',
+    text: `
+      update rate_windows set counts = written.counts, streams = written.streams, touched_at_ms = $4
+      from unnest($1::text[], $2::bytea[], $3::text[]) as written (id, counts, streams)
+      where rate_windows.id = written.id`,
+    values: [
+      rows.map(([id]) => id),
+      rows.map(([, { counts }]) => Buffer.from(counts.save())),
+      rows.map(([, { streams }]) => JSON.stringify(Object.fromEntries(streams))),
+      nowMs,
+    ],
+  });
+}
+
+/** Removes rows of keys and models that nobody asks for any more. */
+export async function forgetWindows(pool: Pool): Promise<void> {
+  await pool.query(`
+    delete from rate_windows where id in (
+      select id from rate_windows
+      where streams = '{}' and touched_at_ms < extract(epoch from clock_timestamp()) * 1000 - ${FORGOTTEN_MS}
+      for update skip locked)`);
+}

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { Redis } from 'iovalkey';
+import { spendingWindows } from '../accounts.ts';
+import type {
+  Admission,
+  BudgetRefusal,
+  Claim,
+  Counters,
+  RateLimits,
+  RateRefusal,
+  Reservation,
+  Settlement,
+} from '../counters.ts';
+import { admitScript, leaveScript, reserveScript, settleScript } from './scripts.ts';
+
+const limitNames = ['requests_per_minute', 'tokens_per_minute', 'concurrent_streams'] as const satisfies Array<
+  keyof RateLimits
+>;
+/** The braces keep all keys in one slot of a cluster, as a script wants them. */
+const prefix = '{headgate}:';
+const LONGEST_PAUSE_MS = 1000;
+
+/** The scripts as methods: sent by their hash, and once more as a text where the server does not know them. */
+interface Scripts {
+  headgateAdmit(keys: number, ...values: (string | number)[]): Promise<number[]>;
+  headgateLeave(keys: number, ...values: (string | number)[]): Promise<unknown>;
+  headgateReserve(keys: number, ...values: (string | number)[]): Promise<(string | number)[]>;
+  headgateSettle(keys: number, ...values: (string | number)[]): Promise<unknown>;
+}
+
+/**
+ * Counts in a Redis or Valkey that several hosts share, one round trip for each call. Connects by itself, also again;
+ * without a connection every call rejects at once.
+ *
+ * @param url `redis://user:password@host:port/database`, or `rediss:`, `valkey:`, `valkeys:`
+ * @param connectMs how long a connection may take to stand
+ */
+export function openRedisCounters(url: string, connectMs: number): Counters {
+  const client = new Redis(url, {
+    connectTimeout: connectMs,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false, // what became of them nobody knows
+    retryStrategy: (times) => Math.min(times * 50, LONGEST_PAUSE_MS),
+  });
+  client.on('error', () => {}); // every call says so, too
+  client.defineCommand('headgateAdmit', { lua: admitScript });
+  client.defineCommand('headgateLeave', { lua: leaveScript });
+  client.defineCommand('headgateReserve', { lua: reserveScript });
+  client.defineCommand('headgateSettle', { lua: settleScript });
+  const scripts = client as unknown as Scripts; // as just defined
+
+  return {
+    async admit(admission): Promise<RateRefusal | undefined> {
+      const { id, scopes, isStream, leaseMs } = admission;
+      const limits = scopes.flatMap((scope) => limitNames.map((name) => scope.limits[name]));
+      const keys = keysOfScopes(admission);
+      const values = [id, isStream ? 1 : 0, leaseMs, ...limits];
+      const [scope, limit, freeInMs] = await scripts.headgateAdmit(keys.length, ...keys, ...values);
+      return scope === undefined ? undefined : { scope, limit: limitNames[limit!]!, freeInMs: freeInMs! };
+    },
+    async leave(admission, tokens) {
+      const keys = keysOfScopes(admission);
+      await scripts.headgateLeave(keys.length, ...keys, admission.id, Math.round(tokens));
+    },
+    async reserve({ id, claims, holdMs }: Reservation): Promise<BudgetRefusal | undefined> {
+      const keys = keysOfClaims(claims);
+      const values = [id, holdMs, ...claims.flatMap(writeClaim)];
+      const answer = await scripts.headgateReserve(keys.length, ...keys, ...values);
+      if (answer.length === 0) return undefined;
+      const [claim, limit, spent, held] = answer;
+      return {
+        claim: Number(claim),
+        limit: Number(limit),
+        spentNanoUsd: BigInt(spent!),
+        heldNanoUsd: BigInt(held!),
+      };
+    },
+    async settle({ id, claims }: Reservation, { atMs, costsNanoUsd }: Settlement) {
+      const keys = keysOfClaims(claims);
+      const costs = claims.flatMap(({ nanoUsd }, at) => [String(nanoUsd), String(costsNanoUsd[at]!)]);
+      await scripts.headgateSettle(keys.length, ...keys, id, Math.round(atMs), ...costs);
+    },
+    async ping() {
+      if (client.status !== 'ready') await once(client, 'ready'); // rejects at the first error
+      await client.ping();
+    },
+    async close() {
+      client.disconnect();
+    },
+  };
+}
+
+const keysOfScopes = ({ scopes }: Admission): string[] =>
+  scopes.flatMap(({ id }) => [`${prefix}rate:${id}`, `${prefix}streams:${id}`]);
+
+const keysOfClaims = (claims: readonly Claim[]): string[] =>
+  claims.flatMap(({ account }) => [`${prefix}account:${account}`, `${prefix}holds:${account}`]);
+
+const writeClaim = ({ nanoUsd, startsMs, bookedNanoUsd, limits }: Claim): (string | number)[] => [
+  String(nanoUsd),
+  ...startsMs.flatMap((start, window) => [start, String(bookedNanoUsd[window]!)]),
+  limits.length,
+  ...limits.flatMap((limit) => [
+    spendingWindows.indexOf(limit.window) + 1,
+    String(limit.nanoUsd),
+    limit.isExhaustedWhenReached ? 1 : 0,
+  ]),
+];

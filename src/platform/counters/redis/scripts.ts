@@ -1,0 +1,159 @@
+/*
+ * The rules of `rates.ts` and `accounts.ts` as Redis and Valkey run them: each script is one step that nothing comes
+ * between. `contract.ts` holds both to the same behaviour.
+ *
+ * Keys of a scope: a hash of counts (`r<second>`, `t<second>`) and a sorted set of open streams by when they count as
+ * closed. Keys of an account: a hash (`held`; by window `s1`… when it began and `n1`… what was spent) and a sorted set of
+ * holds, `<nano-dollars> <reservation>`, by when they expire. Money is integer nano-dollars in Lua's doubles: exact up to
+ * nine million dollars, the most a limit may be, and above that to the last nano-dollar or two.
+ */
+
+const now = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
+/** Never in Lua's own way, which is 1e+15; and -0 is no number to Redis. */
+const write = `
+local function write(number) return number == 0 and '0' or string.format('%.0f', number) end
+`;
+
+/**
+ * KEYS: counts and streams of each scope. ARGV: id, is it a stream (1, 0), lease (ms), then of each scope its limits of
+ * requests, tokens and streams. Answers nothing, or the scope (from 0), the limit (0: requests, 1: tokens, 2: streams)
+ * and the ms until it may be free.
+ */
+export const admitScript = `${now}
+local slice = math.floor(now / 1000)
+local oldest = slice - 59
+
+local function freeIn(counts, sum, limit)
+  for each = oldest, slice do
+    if sum < limit then return math.max(0, (each + 59) * 1000 - now) end
+    sum = sum - (counts[each] or 0)
+  end
+  return (slice + 60) * 1000 - now
+end
+
+for scope = 0, #KEYS / 2 - 1 do
+  local key = KEYS[scope * 2 + 1]
+  local limits = { tonumber(ARGV[scope * 3 + 4]), tonumber(ARGV[scope * 3 + 5]) }
+  local open = tonumber(ARGV[scope * 3 + 6])
+  if limits[1] > 0 or limits[2] > 0 then
+    local counts = { {}, {} }
+    local sums = { 0, 0 }
+    local old = {}
+    local fields = redis.call('HGETALL', key)
+    for at = 1, #fields, 2 do
+      local kind = string.sub(fields[at], 1, 1) == 'r' and 1 or 2
+      local second = tonumber(string.sub(fields[at], 2))
+      if second < oldest then
+        old[#old + 1] = fields[at]
+      else
+        counts[kind][second] = tonumber(fields[at + 1])
+        sums[kind] = sums[kind] + counts[kind][second]
+      end
+    end
+    if #old > 0 then redis.call('HDEL', key, unpack(old)) end
+    for kind = 1, 2 do
+      if limits[kind] > 0 and sums[kind] >= limits[kind] then
+        return { scope, kind - 1, freeIn(counts[kind], sums[kind], limits[kind]) }
+      end
+    end
+  end
+  if ARGV[2] == '1' and open > 0 then
+    redis.call('ZREMRANGEBYSCORE', KEYS[scope * 2 + 2], '-inf', now)
+    if redis.call('ZCARD', KEYS[scope * 2 + 2]) >= open then return { scope, 2, 1000 } end
+  end
+end
+
+for scope = 0, #KEYS / 2 - 1 do
+  local key, streams = KEYS[scope * 2 + 1], KEYS[scope * 2 + 2]
+  redis.call('HINCRBY', key, string.format('r%d', slice), 1)
+  redis.call('PEXPIRE', key, 61000)
+  if ARGV[2] == '1' and tonumber(ARGV[scope * 3 + 6]) > 0 then
+    redis.call('ZADD', streams, now + tonumber(ARGV[3]), ARGV[1])
+    redis.call('PEXPIRE', streams, ARGV[3])
+  end
+end
+return {}
+`;
+
+/** KEYS: as above. ARGV: id, tokens. */
+export const leaveScript = `${now}
+for at = 1, #KEYS, 2 do
+  if tonumber(ARGV[2]) > 0 then
+    redis.call('HINCRBY', KEYS[at], string.format('t%d', math.floor(now / 1000)), ARGV[2])
+    redis.call('PEXPIRE', KEYS[at], 61000)
+  end
+  redis.call('ZREM', KEYS[at + 1], ARGV[1])
+end
+`;
+
+/**
+ * KEYS: the account and the holds of each claim. ARGV: id, how long it is held (ms), then of each claim: nano-dollars,
+ * start and booked sum of each of the four windows, the number of limits, and of each limit its window (1 to 4), its
+ * nano-dollars and whether it is exhausted when reached (1, 0). Answers nothing, or the claim and its limit (from 0), what
+ * was spent and what is held.
+ */
+export const reserveScript = `${now}${write}
+local claims = {}
+local at = 3
+for claim = 1, #KEYS / 2 do
+  local account, holds = KEYS[claim * 2 - 1], KEYS[claim * 2]
+  local nano = tonumber(ARGV[at])
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', holds, '-inf', now)) do
+    redis.call('ZREM', holds, member)
+    redis.call('HINCRBY', account, 'held', write(-tonumber(string.match(member, '^%d+'))))
+  end
+  local spent = {}
+  for window = 1, 4 do
+    local start, booked = tonumber(ARGV[at + window * 2 - 1]), tonumber(ARGV[at + window * 2])
+    local known = redis.call('HMGET', account, 's' .. window, 'n' .. window)
+    local knownStart = tonumber(known[1] or -1)
+    spent[window] = tonumber(known[2] or 0)
+    if start > knownStart or (start == knownStart and booked > spent[window]) then
+      redis.call('HSET', account, 's' .. window, write(start), 'n' .. window, write(booked))
+      spent[window] = booked
+    end
+  end
+  local held = tonumber(redis.call('HGET', account, 'held') or 0)
+  redis.call('PEXPIRE', account, math.max(86400000, 2 * tonumber(ARGV[2])))
+  at = at + 9
+  local count = tonumber(ARGV[at])
+  for window = 1, 4 do
+    for limit = 0, count - 1 do
+      local place = at + 1 + limit * 3
+      if tonumber(ARGV[place]) == window then
+        local most = tonumber(ARGV[place + 1])
+        if spent[window] + held + nano > most or (ARGV[place + 2] == '1' and spent[window] >= most) then
+          return { claim - 1, limit, write(spent[window]), write(held) }
+        end
+      end
+    end
+  end
+  claims[claim] = ARGV[at - 9]
+  at = at + 1 + count * 3
+end
+
+for claim, nano in ipairs(claims) do
+  redis.call('HINCRBY', KEYS[claim * 2 - 1], 'held', nano)
+  redis.call('ZADD', KEYS[claim * 2], now + tonumber(ARGV[2]), nano .. ' ' .. ARGV[1])
+  redis.call('PEXPIRE', KEYS[claim * 2], math.max(86400000, 2 * tonumber(ARGV[2])))
+end
+return {}
+`;
+
+/** KEYS: as above. ARGV: id, when the request began (ms), then of each claim what was held and what was spent. */
+export const settleScript = `${write}
+for claim = 1, #KEYS / 2 do
+  local account, holds = KEYS[claim * 2 - 1], KEYS[claim * 2]
+  local held, spent = ARGV[claim * 2 + 1], ARGV[claim * 2 + 2]
+  if redis.call('ZREM', holds, held .. ' ' .. ARGV[1]) == 1 then
+    redis.call('HINCRBY', account, 'held', write(-tonumber(held)))
+    for window = 1, 4 do
+      local start = tonumber(redis.call('HGET', account, 's' .. window) or 0)
+      if tonumber(ARGV[2]) >= start then redis.call('HINCRBY', account, 'n' .. window, spent) end
+    end
+  end
+end
+`;

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { findFreePort } from './free-port.ts';
+
+/** A server of our own. */
+export interface TestRedis {
+  /** `redis://127.0.0.1:PORT`; the same after `kill` and `start`. */
+  url: string;
+  /** Ends it at once; what it held is gone. */
+  kill(): Promise<void>;
+  /** Starts it again, empty. */
+  start(): Promise<void>;
+  /** Ends it and removes its files. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the Valkey or Redis that is installed (on PATH), which keeps nothing on disk, on a free port of the loopback.
+ *
+ * @returns `skipped`: the reason why there can be none on this machine
+ * @throws when it is installed and does not start
+ */
+export async function startRedis(): Promise<TestRedis | { skipped: string }> {
+  const program = findProgram(['valkey-server', 'redis-server']);
+  if (program === undefined) return { skipped: 'Neither valkey-server nor redis-server is on PATH' };
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-redis-'));
+  let port: number | undefined;
+  let child: ChildProcess | undefined;
+  const killNow = () => child?.kill('SIGKILL');
+  process.once('exit', killNow); // nobody called stop()
+
+  async function start(): Promise<void> {
+    // Another process may take the free port before the server does: then it is another one's turn.
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      const wanted = port ?? (await findFreePort());
+      child = spawn(program!, ['--port', String(wanted), '--bind', '127.0.0.1', '--save', '', '--dir', folder], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+        env: {},
+      });
+      if (await isReady(child)) {
+        port = wanted;
+        return;
+      }
+    }
+    throw new Error(`${program} does not start.`);
+  }
+  async function kill(): Promise<void> {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+  await start();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    start,
+    kill,
+    async stop() {
+      process.off('exit', killNow);
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function findProgram(names: readonly string[]): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(canRun);
+}
+
+function canRun(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @returns false when the server ended before it was ready */
+function isReady(child: ChildProcess): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  let said = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+    if (/ready to accept connections/i.test(said)) resolve(true);
+  });
+  child.once('exit', () => resolve(false));
+  return promise;
+}

@@ -1,0 +1,71 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startRedis, type TestRedis } from '../../src/testing/redis.ts';
+import { type TestGateway, testGateway, testKeys } from '../../src/testing/test-gateway.ts';
+import { main, manage } from './manage.ts';
+
+const server = await startRedis();
+if ('skipped' in server) process.stderr.write(`shared counters: skipped. ${server.skipped}\n`);
+
+describe.skipIf('skipped' in server)('shared counters that are killed', () => {
+  const redis = server as TestRedis;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    await redis.kill();
+    await redis.start();
+  });
+  afterEach(() => gateway.close());
+  afterAll(() => redis.stop());
+
+  const start = async (counters: object, parts: object = {}) => {
+    gateway = await testGateway({ counters: { url: redis.url, timeout_ms: 5000, ...counters }, ...parts });
+  };
+  const ask = async (key: string = testKeys.key) => {
+    const answer = await gateway.post('/responses', { model: 'simulator/echo', input: 'Hello' }, { key });
+    const { error } = (await answer.json()) as { error?: { message: string } };
+    return { status: answer.status, retryAfter: answer.headers.get('retry-after'), message: error?.message };
+  };
+  const limits = { requests_per_minute: 2 };
+
+  it('leave each process to count for itself, and take over when they are back', async () => {
+    await start({}, { limits });
+    await redis.kill();
+    for (const status of [200, 200, 429]) expect((await ask()).status).toBe(status);
+    const metrics = await fetch(`${gateway.url}/metrics`);
+    expect(await metrics.text()).toMatch(/^headgate_counter_failures_total [1-9]/m);
+
+    await redis.start();
+    await expect.poll(async () => (await ask()).status, { timeout: 10_000 }).toBe(200); // which counts anew there
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(429);
+  });
+
+  it('let nothing in that has a limit when it is set so: 503, never 401', async () => {
+    await start({ on_failure: 'closed' }, { limits });
+    await redis.kill();
+    for (let at = 0; at < 3; at++) {
+      const { status, retryAfter, message } = await ask();
+      expect(status).toBe(503);
+      expect(retryAfter).toBe('5');
+      expect(message).toMatch(/^The counters of rate limits do not answer/);
+    }
+    await gateway.reload({ counters: { url: redis.url, on_failure: 'closed' } }); // without limits
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('let budgets be held in memory for a while, then 503', async () => {
+    await start({ grace_ms: 0 });
+    const made = await manage(() => gateway)('POST', '/keys', { name: 'limited', limit: 1, workspace_id: main });
+    expect((await ask(made.body.key)).status).toBe(200);
+    await redis.kill();
+    expect((await ask(made.body.key)).status).toBe(503);
+    expect((await ask()).status).toBe(200); // which has no budget
+    await gateway.reload({ counters: { url: redis.url, grace_ms: 600_000 } });
+    expect((await ask(made.body.key)).status).toBe(200);
+  });
+
+  it('do not keep a gateway from starting', async () => {
+    await redis.kill();
+    await start({}, { limits });
+    expect((await ask()).status).toBe(200);
+  });
+});

@@ -1,0 +1,160 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { json } from '../../src/testing/answers.ts';
+import { testKeys } from '../../src/testing/index.ts';
+import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
+import { startRedis } from '../../src/testing/redis.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { main } from '../api/manage.ts';
+import { bootstrap, cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
+
+const server = await startPostgres();
+const redis = await startRedis();
+afterAll(() => Promise.all([server, redis].map((each) => 'stop' in each && each.stop())));
+const missing = [server, redis].flatMap((each) => ('skipped' in each ? [each.skipped] : []));
+if (missing.length > 0) process.stderr.write(`shared limits: skipped. ${missing.join('; ')}\n`);
+
+const counterUrls = { PostgreSQL: '', Redis: 'url' in redis ? redis.url : '' };
+
+describe.skipIf(missing.length > 0).each(Object.entries(counterUrls))('two processes with %s', (_, countersUrl) => {
+  const { url: adminUrl } = server as TestPostgres;
+  let upstream: ScriptedUpstream;
+  let database: string;
+  let databases = 0;
+  const admin = new pg.Client({ connectionString: adminUrl });
+
+  beforeAll(() => admin.connect());
+  beforeEach(async () => {
+    const name = `limits_${countersUrl === '' ? 'postgres' : 'redis'}_${++databases}`;
+    await admin.query(`create database ${name}`);
+    database = new URL(`/${name}`, adminUrl).href;
+    upstream = await startUpstream();
+    upstream.always(async () => {
+      await nextTurn();
+      return tenTokens();
+    });
+  });
+  afterEach(async () => {
+    await cleanUp();
+    await upstream.close();
+  });
+  afterAll(() => admin.end());
+
+  const start = (more: object = {}) =>
+    startGateway({
+      config: {
+        storage: { url: database },
+        counters: { url: countersUrl, timeout_ms: 20_000 }, // a machine that does other things, too
+        catalog: { builtin: false },
+        providers: [
+          {
+            id: 'acme',
+            wire: 'openai-chat',
+            base_url: upstream.url,
+            models: [{ model: 'acme/m', pricing: { prompt: 0, completion: 0.001 } }],
+          },
+        ],
+        bootstrap,
+        ...more,
+      },
+    });
+  /** @returns how many got which status */
+  const askAll = async (count: number, gateways: GatewayProcess[], key?: string) => {
+    const answers = Array.from({ length: count }, async (_, at) => {
+      const answer = await ask(gateways[at % gateways.length]!, key);
+      return answer.status;
+    });
+    return Object.fromEntries(
+      Object.entries(Object.groupBy(await Promise.all(answers), String)).map(([status, all]) => [status, all!.length]),
+    );
+  };
+
+  it('let no more of two hundred requests at once spend from a key than fit', async () => {
+    const one = await start();
+    const key = await makeKey(one, 0.1);
+    const two = await start(); // it reads the limit at its start
+    expect(await askAll(200, [one, two], key)).toEqual({ 200: 10, 402: 190 });
+    expect(upstream.requests).toHaveLength(10);
+    const refused = await ask(two, key);
+    expect(refused.error.message).toMatch(/^The key limited may spend 0\.1 USD in all and has spent 0\.1 USD; /);
+    expect(refused.error.metadata).toMatchObject({ limit_source: 'router_key_limit' });
+  });
+
+  it('know at once what the other has spent', async () => {
+    const one = await start();
+    const key = await makeKey(one, 0.03);
+    const two = await start();
+    for (const [gateway, status] of [
+      [one, 200],
+      [two, 200],
+      [one, 200],
+      [two, 402],
+      [one, 402],
+    ] as const) {
+      expect((await ask(gateway, key)).status).toBe(status);
+    }
+  });
+
+  it('give back what was held for requests that failed', async () => {
+    upstream.always(json({ error: { message: 'No.' } }, { status: 500 }));
+    const one = await start();
+    const key = await makeKey(one, 0.01);
+    const two = await start();
+    for (const gateway of [one, two, one, two]) {
+      // What is held is given back behind the answer.
+      await expect.poll(async () => (await ask(gateway, key)).status).toBe(502);
+    }
+  });
+
+  it('let in as many requests a minute as the limit says', async () => {
+    const limits = { limits: { requests_per_minute: 10 } };
+    const [one, two] = await Promise.all([start(limits), start(limits)]);
+    expect(await askAll(40, [one, two])).toEqual({ 200: 10, 429: 30 });
+  });
+
+  it('keep each other’s open streams in mind', async () => {
+    upstream.always(() => new Promise(() => {}));
+    const limits = { limits: { workspace: { concurrent_streams: 1 } } };
+    const [one, two] = await Promise.all([start(limits), start(limits)]);
+    const client = new AbortController();
+    const open = fetch(`${one.url}/api/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${testKeys.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'acme/m', input: 'hi', stream: true }),
+      signal: client.signal,
+    }).catch(() => {});
+    await expect.poll(() => upstream.requests.length).toBe(1);
+    expect((await ask(two, undefined, { stream: true })).status).toBe(429);
+    client.abort();
+    await open;
+    upstream.always(tenTokens());
+    await expect.poll(async () => (await ask(two, undefined, { stream: false })).status).toBe(200);
+  });
+});
+
+const tenTokens = () =>
+  json({
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello there.' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 5, completion_tokens: 10, total_tokens: 15 },
+  });
+
+async function ask(gateway: GatewayProcess, key?: string, more: object = {}) {
+  const body = { model: 'acme/m', input: 'Hello', max_output_tokens: 10, ...more };
+  const answer = await gateway.post(body, key);
+  const text = await answer.text();
+  return { status: answer.status, error: text.startsWith('{') ? JSON.parse(text).error : undefined };
+}
+
+async function makeKey(gateway: GatewayProcess, limit: number): Promise<string> {
+  const answer = await fetch(`${gateway.url}/api/v1/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${testKeys.managementKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'limited', limit, workspace_id: main }),
+  });
+  return ((await answer.json()) as { key: string }).key;
+}
