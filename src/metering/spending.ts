@@ -65,6 +65,8 @@ export class Spending {
   private readonly parts: SpendingParts;
   private readonly now: () => number;
   private accounts = new Map<string, Account>();
+  private started = 0;
+  private taken = 0;
   private timer: NodeJS.Timeout | undefined;
   private troubled = false;
   private closed = false;
@@ -82,6 +84,7 @@ export class Spending {
 
   /** Reads limits and sums anew. @throws the store's error; the last ones then stay */
   async refresh(): Promise<void> {
+    const turn = ++this.started;
     const limits = Map.groupBy(await this.parts.listLimits(), ({ scope }) => nameOf(scope));
     if (limits.size > 0) await this.parts.flush();
     const accounts = new Map<string, Account>();
@@ -91,6 +94,8 @@ export class Spending {
       const booked = await this.parts.read(scope, includesByok, ...startsMs);
       accounts.set(name, new Account(name, own, startsMs, booked));
     }
+    if (turn < this.taken) return; // a later reading was faster: this one is old
+    this.taken = turn;
     this.accounts = accounts;
   }
 

@@ -150,6 +150,21 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
         });
       });
 
+      it('never lose what is settled while others ask', async () => {
+        const account = randomUUID();
+        const held = Array.from({ length: 10 }, () => makeReservation(makeClaim(account, 10n, 100n)));
+        expect(await count(held.map((each) => counters.reserve(each)))).toBe(10);
+        const ask = (each: Counters) => each.reserve(makeReservation(makeClaim(account, 10n, 100n)));
+        const all = held.flatMap((each, at) => [
+          ask(counters),
+          ask(other),
+          counters.settle(each, settlement(10n)),
+          ask(at % 2 === 0 ? counters : other),
+        ]);
+        const answers = (await Promise.all(all)).filter((_, at) => at % 4 !== 2);
+        expect(await count(answers)).toBe(0);
+      });
+
       it('hold nothing, and settle it', async () => {
         const account = randomUUID();
         const free = makeReservation(makeClaim(account, 0n, 5n));

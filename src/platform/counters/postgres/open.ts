@@ -82,15 +82,18 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promis
     taken.set(`${hold.id} ${hold.account}`, hold);
   }
 
+  // What was held must be spent before anybody asks what is left.
+  for (const { reservation, settlement } of jobs) {
+    if (!settlement) continue;
+    for (const [index, { account }] of reservation.claims.entries()) {
+      if (!taken.has(`${reservation.id} ${account}`)) continue;
+      addSpent(accounts.get(account)!, settlement.costsNanoUsd[index]!, settlement);
+    }
+  }
   const held: (HoldRow & { expiresAtMs: number })[] = [];
   const answers = jobs.map(({ reservation: { id, claims, holdMs }, settlement }) => {
+    if (settlement) return undefined;
     const states = claims.map(({ account }) => accounts.get(account)!);
-    if (settlement) {
-      for (const [index, { account }] of claims.entries()) {
-        if (taken.has(`${id} ${account}`)) addSpent(states[index]!, settlement.costsNanoUsd[index]!, settlement);
-      }
-      return undefined;
-    }
     for (const [index, claim] of claims.entries()) updateAccount(states[index]!, claim);
     const refusal = findBudgetRefusal(states, claims);
     if (refusal) return refusal;
