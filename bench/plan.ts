@@ -98,7 +98,7 @@ for (const [name, request] of Object.entries(cases)) {
     const start = process.hrtime.bigint();
     let times = 0;
     while (process.hrtime.bigint() - start < 60_000_000n) {
-      planRoute(bodies[times++ % 200]!, 'w', world);
+      planRoute(bodies[times++ % 200]!, { workspaceId: 'w' }, world);
       if (name.includes('new') && times === 200) break;
     }
     const used = process.cpuUsage(before);

@@ -10,6 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const noGuardrails = { guardrails: [], assignments: [] };
 const text = 'a-test-key-of-ours';
 const key = (fields: Partial<KnownKey> = {}) => makeKey({ hash: hashKey(text), ...fields });
 
@@ -30,6 +31,7 @@ async function openWith(...keys: KnownKey[]) {
   const access = await openAccess(
     {
       readRevision: () => ask(() => store.revision),
+      listAppliedGuardrails: async () => noGuardrails,
       async listKeys() {
         await store.wait;
         return ask(() => store.keys);
@@ -176,7 +178,12 @@ describe('the keys', () => {
     expect(store.reads).toBe(2);
     expect(vi.getTimerCount()).toBe(0);
     const none = () => Promise.resolve([]);
-    const source = { readRevision: () => Promise.reject(new Error('gone')), listKeys: none, listIoLogging: none };
+    const source = {
+      readRevision: () => Promise.reject(new Error('gone')),
+      listKeys: none,
+      listIoLogging: none,
+      listAppliedGuardrails: async () => noGuardrails,
+    };
     await expect(openAccess(source, () => {})).rejects.toThrow('gone');
   });
 });

@@ -1,11 +1,13 @@
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
+import { type AppliedGuardrails, applyGuardrails } from './apply-guardrails.ts';
 import { hashKey, numberKey } from './key-text.ts';
 
 /** What access control needs of the store. @see platform/storage/storage.ts */
 export interface KeySource {
   readRevision(): Promise<number>;
   listKeys(): Promise<readonly KnownKey[]>;
+  listAppliedGuardrails(): Promise<AppliedGuardrails>;
   /** The workspaces that want inputs and outputs kept. */
   listIoLogging(): Promise<readonly WantedContents[]>;
 }
@@ -53,6 +55,7 @@ export async function openAccess(source: KeySource, onTrouble: (error: unknown) 
     const turn = ++started;
     const read = await source.readRevision(); // before the keys: a change in between is seen at the next poll
     const [keys, logging] = await Promise.all([source.listKeys(), source.listIoLogging()]);
+    const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys: a new one has what is its
     if (turn < taken) return; // a later reading was faster: this one is old
     taken = turn;
     const wanted = new Map(logging.map((one) => [one.workspaceId, one]));
@@ -67,6 +70,7 @@ export async function openAccess(source: KeySource, onTrouble: (error: unknown) 
             workspaceId: key.workspaceId,
             memberId: key.memberId,
             contentSampling: samplingOf(key, wanted.get(key.workspaceId)),
+            guardrails: guardrailsOf(key),
           },
           disabled: key.disabled,
           expiresAtMs: key.expiresAtMs,

@@ -44,7 +44,7 @@ export function explain(terminal: Terminal, loaded: LoadedConfig, options: Expla
     const { request } = readRequest(readBody(terminal, options.body), {});
     checkMeaning(request);
     refuseNotOffered(request);
-    const plan = planRoute(request, workspace, world, {}, (partial) => {
+    const plan = planRoute(request, { workspaceId: workspace }, world, {}, (partial) => {
       refused = partial;
     });
     const shares = countFirsts(request, workspace, world);
@@ -92,7 +92,7 @@ function countFirsts(
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (let draw = 0; draw < DRAWS; draw++) {
-    const [first] = planRoute(request, workspace, world).endpoints;
+    const [first] = planRoute(request, { workspaceId: workspace }, world).endpoints;
     counts.set(first!.id, (counts.get(first!.id) ?? 0) + 1);
   }
   return new Map([...counts].map(([id, count]) => [id, (100 * count) / DRAWS]));

@@ -1,3 +1,5 @@
+import type { Guardrail } from './guardrail.ts';
+
 /** Who asks, as `access/` made it out from the bearer key. Everything else is looked up by (workspace, id). */
 export interface Caller {
   /** SHA-256 of the whole key, lower-case hex. Not a secret. */
@@ -9,6 +11,8 @@ export interface Caller {
   memberId: string | null;
   /** The share of its sessions whose inputs and outputs its workspace wants kept; undefined: none. */
   contentSampling?: number | undefined;
+  /** Those of its workspace, its member and itself that forbid anything; undefined: there is none. */
+  guardrails?: readonly Guardrail[] | undefined;
 }
 
 /**

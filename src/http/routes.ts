@@ -44,6 +44,7 @@ export interface Handlers extends ManagementHandlers {
   sendFeedback: Route['handler'];
   listFeedback: Route['handler'];
   listModels: Route['handler'];
+  listUserModels: Route['handler'];
   countModels: Route['handler'];
   findModel: Route['handler'];
   listEndpoints: Route['handler'];
@@ -59,7 +60,7 @@ export function listRoutes(handlers: Handlers): Route[] {
     { method: 'POST', path: '/api/v1/responses', permission: 'inference', handler: handlers.createResponse },
     { method: 'GET', path: '/api/v1/generation', permission: 'inference', handler: handlers.findGeneration },
     { method: 'GET', path: '/api/v1/models', permission: 'any', handler: handlers.listModels },
-    { method: 'GET', path: '/api/v1/models/user', permission: 'any', handler: handlers.listModels },
+    { method: 'GET', path: '/api/v1/models/user', permission: 'any', handler: handlers.listUserModels },
     { method: 'GET', path: '/api/v1/models/count', permission: 'any', handler: handlers.countModels },
     { method: 'GET', path: '/api/v1/model/*', permission: 'any', handler: handlers.findModel },
     {
@@ -110,6 +111,19 @@ function listManagementRoutes(handlers: Handlers): Route[] {
     row('GET', '/workspaces/:id/members', handlers.listMembers),
     row('POST', '/workspaces/:id/members/add', handlers.addMembers),
     row('POST', '/workspaces/:id/members/remove', handlers.removeMembers),
+    row('GET', '/guardrails', handlers.listGuardrails),
+    row('POST', '/guardrails', handlers.createGuardrail),
+    row('GET', '/guardrails/assignments/keys', handlers.listKeyAssignments),
+    row('GET', '/guardrails/assignments/members', handlers.listMemberAssignments),
+    row('GET', '/guardrails/:id', handlers.findGuardrail),
+    row('PATCH', '/guardrails/:id', handlers.updateGuardrail),
+    row('DELETE', '/guardrails/:id', handlers.deleteGuardrail),
+    row('GET', '/guardrails/:id/assignments/keys', handlers.listGuardrailKeys),
+    row('POST', '/guardrails/:id/assignments/keys', handlers.assignKeys),
+    row('POST', '/guardrails/:id/assignments/keys/remove', handlers.unassignKeys),
+    row('GET', '/guardrails/:id/assignments/members', handlers.listGuardrailMembers),
+    row('POST', '/guardrails/:id/assignments/members', handlers.assignMembers),
+    row('POST', '/guardrails/:id/assignments/members/remove', handlers.unassignMembers),
     row('GET', '/credits', handlers.showCredits),
     row('GET', '/activity', handlers.listActivity),
     row('GET', '/audit', handlers.listAudit),

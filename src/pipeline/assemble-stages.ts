@@ -63,7 +63,7 @@ export function assembleStages(parts: PipelineParts): Stages {
   }
   function plan(run: Run, task: string | undefined): Plan<Endpoint> | Promise<Plan<Endpoint>> {
     const hints = task === undefined ? {} : { task };
-    const made = planRoute(run.request, run.caller.workspaceId, parts.world(), hints, (refused) => {
+    const made = planRoute(run.request, run.caller, parts.world(), hints, (refused) => {
       run.plan = refused;
     });
     run.plan = made;

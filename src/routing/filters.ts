@@ -1,6 +1,9 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
+import type { Guardrail } from '../domain/guardrail.ts';
 import { pricesFor } from '../metering/price.ts';
+import { excludeByGuardrails } from './guardrail.ts';
 import { type Needs, supports } from './needs.ts';
+import type { RoutingCatalog } from './plan-route.ts';
 import { isMeant, type Preferences } from './preferences.ts';
 
 /** Why an endpoint fell out. `code` is one of `excluded_by` in section 8.3, or one of ours. */
@@ -15,6 +18,8 @@ export interface Ask {
   preferences: Preferences;
   needs: Needs;
   workspaceId: string;
+  guardrails?: readonly Guardrail[] | undefined;
+  catalog: Pick<RoutingCatalog<EndpointFacts>, 'findModel'>;
 }
 
 type Filter = (endpoint: EndpointFacts, ask: Ask) => Exclusion | undefined;
@@ -29,6 +34,9 @@ export const filters: readonly Filter[] = [
     return workspace === undefined || workspace === workspaceId
       ? undefined
       : { code: 'allowed_providers', reason: 'is the own key of another workspace' };
+  },
+  function isForbidden(endpoint, { guardrails, catalog }) {
+    return excludeByGuardrails(endpoint, guardrails, catalog);
   },
   function cannotServe(endpoint, { needs }) {
     return needs.exclude(endpoint);

@@ -4,10 +4,12 @@ import { createCatalog } from '../catalog/catalog.ts';
 import { describeModel } from '../catalog/describe-model.ts';
 import type { Model } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
+import { type GuardrailRules, noRules } from '../domain/guardrail.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
+import { createGuardrail } from './guardrail.ts';
 import { Patterns } from './patterns.ts';
-import { type Plan, planRoute } from './plan-route.ts';
+import { type Asker, type Plan, planRoute } from './plan-route.ts';
 import { isMeant } from './preferences.ts';
 import { keepByCost } from './routers/auto.ts';
 import { createWorld, type RoutersConfig } from './world.ts';
@@ -131,9 +133,14 @@ function makeWorld(drawn: readonly Drawn[], seed: number) {
 }
 
 /** The plan, or the refusal. */
-function plan(drawn: readonly Drawn[], request: object, seed = 1, workspace = 'w'): Plan<Endpoint> | GatewayError {
+function plan(
+  drawn: readonly Drawn[],
+  request: object,
+  seed = 1,
+  asker: Asker = { workspaceId: 'w' },
+): Plan<Endpoint> | GatewayError {
   try {
-    return planRoute(request as ResponseRequest, workspace, makeWorld(drawn, seed).world);
+    return planRoute(request as ResponseRequest, asker, makeWorld(drawn, seed).world);
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -203,6 +210,62 @@ it('never holds an endpoint that a filter forbids', () => {
     },
   );
 });
+
+const modelList = nullable(
+  fc.array(fc.constantFrom('acme/*', 'ACME/one', '*', '*/one', 'zed/x', '*-mini', 'acme/one:free'), { minLength: 1 }),
+);
+const providerList = nullable(fc.array(fc.constantFrom(...providerIds, 'A', 'b/flex', 'nobody'), { minLength: 1 }));
+const guardrailRules = fc.record({
+  allowedModels: modelList,
+  ignoredModels: modelList,
+  allowedProviders: providerList,
+  ignoredProviders: providerList,
+  zeroRetention: fc.constantFrom(noRules.zeroRetention, { ...noRules.zeroRetention, other: true }),
+  paidTraining: nullable(fc.boolean()),
+  freeTraining: nullable(fc.boolean()),
+  freePublication: nullable(fc.boolean()),
+});
+
+it('never holds an endpoint that a guardrail of the caller forbids, however it is asked for', () => {
+  fc.assert(
+    fc.property(
+      fc.array(endpointFacts, { maxLength: 14 }),
+      requests,
+      fc.array(guardrailRules, { minLength: 1, maxLength: 3 }),
+      fc.nat(),
+      (drawn, request, rules, seed) => {
+        const guardrails = rules.flatMap((each, index) => createGuardrail(`${index}`, each) ?? []);
+        const made = plan(drawn, structuredClone(request), seed, { workspaceId: 'w', guardrails });
+        if (made instanceof GatewayError) {
+          expect([400, 403, 404]).toContain(made.status);
+          return;
+        }
+        for (const used of made.endpoints) for (const each of rules) expect(isAllowed(used, each)).toBe(true);
+      },
+    ),
+    { numRuns: 600 },
+  );
+});
+
+/** The rules once more, in the plainest words. */
+function isAllowed(endpoint: Endpoint, rules: GuardrailRules): boolean {
+  const { allowedModels, ignoredModels, allowedProviders, ignoredProviders } = rules;
+  const hasModel = (patterns: readonly string[]) =>
+    new Patterns(patterns).matches(describeModel({ id: endpoint.model }));
+  const hasProvider = (names: readonly string[]) =>
+    names.some((name) => name.toLowerCase() === endpoint.provider.id || name === endpoint.tag);
+  if (allowedModels && !hasModel(allowedModels)) return false;
+  if (ignoredModels && hasModel(ignoredModels)) return false;
+  if (allowedProviders && !hasProvider(allowedProviders)) return false;
+  if (ignoredProviders && hasProvider(ignoredProviders)) return false;
+  if (rules.zeroRetention.other && endpoint.retainsData !== false) return false;
+  const cost =
+    endpoint.pricing && endpoint.pricing.promptNanoUsdPerMillion + endpoint.pricing.completionNanoUsdPerMillion;
+  const [mayCost, mayBeFree] = [cost !== 0, cost === undefined || cost === 0];
+  if (rules.paidTraining === false && mayCost && endpoint.trainsOnData !== false) return false;
+  if (rules.freeTraining === false && mayBeFree && endpoint.trainsOnData !== false) return false;
+  return !(rules.freePublication === false && mayBeFree && endpoint.retainsData !== false);
+}
 
 it('is the same each time under the same seed', () => {
   property((drawn, request, seed) => {

@@ -50,7 +50,8 @@ function world({ endpoints, models = [], seed = 1 }: Setting) {
 type Body = Omit<Partial<ResponseRequest>, 'input'> & { input?: unknown };
 const read = (body: Body): ResponseRequest => ({ input: [], ...body }) as ResponseRequest;
 
-const plan = (setting: Setting, body: Body, workspace = 'w') => planRoute(read(body), workspace, world(setting));
+const plan = (setting: Setting, body: Body, workspaceId = 'w') =>
+  planRoute(read(body), { workspaceId }, world(setting));
 const names = (setting: Setting, body: Body, workspace?: string) =>
   plan(setting, body, workspace).endpoints.map(nameOf);
 
@@ -323,7 +324,10 @@ describe('the draw', () => {
   it('prefers the cheap by the square: a third of the price comes first nine times as often', () => {
     const setting = { endpoints: [endpoint('m@a', { usd: 1 }), endpoint('m@c', { usd: 3 })] };
     const where = world(setting);
-    const firsts = Array.from({ length: 20_000 }, () => planRoute(read({ model: 'm' }), 'w', where).endpoints[0]!.id);
+    const firsts = Array.from(
+      { length: 20_000 },
+      () => planRoute(read({ model: 'm' }), { workspaceId: 'w' }, where).endpoints[0]!.id,
+    );
     const share = firsts.filter((id) => id === 'm@a').length / firsts.length;
     expect(share).toBeGreaterThan(0.885);
     expect(share).toBeLessThan(0.915);
@@ -332,7 +336,10 @@ describe('the draw', () => {
   it('lets free endpoints share', () => {
     const setting = { endpoints: [endpoint('m@a', { usd: 0 }), endpoint('m@b', { usd: 0 })] };
     const where = world(setting);
-    const firsts = Array.from({ length: 5000 }, () => planRoute(read({ model: 'm' }), 'w', where).endpoints[0]!.id);
+    const firsts = Array.from(
+      { length: 5000 },
+      () => planRoute(read({ model: 'm' }), { workspaceId: 'w' }, where).endpoints[0]!.id,
+    );
     expect(firsts.filter((id) => id === 'm@a').length / 5000).toBeCloseTo(0.5, 1);
   });
 });
@@ -345,7 +352,7 @@ describe('health', () => {
 
   it('moves an endpoint to the end after three failures in a row, and back after one success', () => {
     const where = world({ endpoints: [endpoint('m@a', { usd: 0.001 }), endpoint('m@b', { usd: 100 })] });
-    const first = () => planRoute(read({ model: 'm' }), 'w', where).endpoints.map(nameOf);
+    const first = () => planRoute(read({ model: 'm' }), { workspaceId: 'w' }, where).endpoints.map(nameOf);
     fail(where, 'm@a', 2);
     expect(first()).toEqual(['m@a', 'm@b']);
     fail(where, 'm@a', 1);
@@ -373,14 +380,17 @@ describe('health', () => {
   it('leaves one alone that said when to come back', () => {
     const where = world({ endpoints: two });
     fail(where, 'one@a', 1, new GatewayError('rate_limited', 'Wait.', { retryAfterSeconds: 5 }));
-    expect(planRoute(read({ model: 'one' }), 'w', where).endpoints.map(nameOf)).toEqual(['one@b', 'one@a']);
+    expect(planRoute(read({ model: 'one' }), { workspaceId: 'w' }, where).endpoints.map(nameOf)).toEqual([
+      'one@b',
+      'one@a',
+    ]);
   });
 
   it('does not overrule the order of the caller', () => {
     const where = world({ endpoints: two });
     fail(where, 'one@a', 5);
     const body = read({ model: 'one', provider: { order: ['a', 'b'] } });
-    expect(planRoute(body, 'w', where).endpoints.map(nameOf)).toEqual(['one@a', 'one@b']);
+    expect(planRoute(body, { workspaceId: 'w' }, where).endpoints.map(nameOf)).toEqual(['one@a', 'one@b']);
   });
 
   it('puts those that keep within the wished latency or throughput first, and none out', () => {
@@ -401,7 +411,7 @@ describe('health', () => {
       outputTokens: 10,
     });
     const order = (provider: object) =>
-      planRoute(read({ model: 'one', provider: { ...provider } }), 'w', where).endpoints.map(nameOf);
+      planRoute(read({ model: 'one', provider: { ...provider } }), { workspaceId: 'w' }, where).endpoints.map(nameOf);
     expect(order({ preferred_max_latency: 0.5 })[0]).toBe('one@b');
     expect(order({ preferred_min_throughput: { p90: 20, p50: null } })[0]).toBe('one@a');
     expect(order({ preferred_min_throughput: 20 })).toHaveLength(3);
@@ -422,7 +432,8 @@ describe('a session', () => {
   }
 
   it('goes back to the endpoint that served it', () => {
-    const first = (body: Body, workspace = 'w') => planRoute(read(body), workspace, remembering()).endpoints[0]!.id;
+    const first = (body: Body, workspaceId = 'w') =>
+      planRoute(read(body), { workspaceId }, remembering()).endpoints[0]!.id;
     expect(first({ model: 'm', session_id: 'one' })).toBe('m@dear');
     expect(first({ model: 'm', session_id: 'two' })).toBe('m@cheap');
     expect(first({ model: 'm', session_id: 'one' }, 'another')).toBe('m@cheap');
@@ -434,7 +445,9 @@ describe('a session', () => {
     for (let count = 0; count < 3; count++) {
       where.health.record('m@dear', { atMs: Date.now(), error: new GatewayError('upstream_failed', 'No.') });
     }
-    expect(planRoute(read({ model: 'm', session_id: 'one' }), 'w', where).endpoints[0]!.id).toBe('m@cheap');
+    expect(planRoute(read({ model: 'm', session_id: 'one' }), { workspaceId: 'w' }, where).endpoints[0]!.id).toBe(
+      'm@cheap',
+    );
   });
 });
 

@@ -1,10 +1,12 @@
 import { parseSlug, type Slug, withoutVariant } from '../catalog/slug.ts';
+import type { Caller } from '../domain/caller.ts';
 import type { EndpointFacts, Model } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
 import { type Ask, type Exclusion, findExclusion, preferCapable } from './filters.ts';
+import { excludeByGuardrails } from './guardrail.ts';
 import type { Health } from './health.ts';
 import { ImageNeeds } from './image-needs.ts';
 import { Needs } from './needs.ts';
@@ -69,6 +71,9 @@ export interface RoutingWorld<E extends EndpointFacts> {
   random: () => number;
 }
 
+/** For whom a route is planned. */
+export type Asker = Pick<Caller, 'workspaceId' | 'guardrails'>;
+
 /** One model of the request, and what may serve it. */
 interface Group<E extends EndpointFacts> {
   slug: Slug;
@@ -87,17 +92,18 @@ const LONGEST_SLUG = 512;
  *
  * @param hints what was found out about the request before
  * @param onRefused is given what there is to tell when nothing is left
- * @throws {GatewayError} `model_not_found`, or `not_found` when nothing is left, with `availability`
+ * @throws {GatewayError} `model_not_found`, `permission_denied` when guardrails forbid all models, or `not_found` when
+ *   nothing is left, with `availability`
  * @see routing.md section 15
  */
 export function planRoute<E extends EndpointFacts>(
   request: ResponseRequest,
-  workspaceId: string,
+  asker: Asker,
   world: RoutingWorld<E>,
   hints: { task?: string } = {},
   onRefused?: (plan: Plan<E>) => void,
 ): Plan<E> {
-  return planFor(new Needs(request), request, workspaceId, world, hints, onRefused);
+  return planFor(new Needs(request), request, asker, world, hints, onRefused);
 }
 
 /**
@@ -107,30 +113,30 @@ export function planRoute<E extends EndpointFacts>(
  */
 export function planImageRoute<E extends EndpointFacts>(
   request: ImageRequest,
-  workspaceId: string,
+  asker: Asker,
   world: RoutingWorld<E>,
   onRefused?: (plan: Plan<E>) => void,
 ): Plan<E> {
   const { model, provider } = request;
   const named: ResponseRequest = { input: [], model, ...(provider && { provider: { ...provider } }) };
-  return planFor(new ImageNeeds(request), named, workspaceId, world, {}, onRefused);
+  return planFor(new ImageNeeds(request), named, asker, world, {}, onRefused);
 }
 
 function planFor<E extends EndpointFacts>(
   needs: Needs,
   request: ResponseRequest,
-  workspaceId: string,
+  asker: Asker,
   world: RoutingWorld<E>,
   hints: { task?: string },
   onRefused: ((plan: Plan<E>) => void) | undefined,
 ): Plan<E> {
-  const seen = { ...world, catalog: viewFor(world.catalog, workspaceId) };
-  return new Planner(needs, request, workspaceId, seen, hints).plan(onRefused);
+  const seen = { ...world, catalog: viewFor(world.catalog, asker.workspaceId) };
+  return new Planner(needs, request, asker, seen, hints).plan(onRefused);
 }
 
 class Planner<E extends EndpointFacts> {
   private readonly request: ResponseRequest;
-  private readonly workspaceId: string;
+  private readonly asker: Asker;
   private readonly world: RoutingWorld<E>;
   private readonly hints: { task?: string };
   private readonly slugs: readonly string[];
@@ -141,20 +147,14 @@ class Planner<E extends EndpointFacts> {
   private readonly choices: Choice[] = [];
   private byEndpoint: Map<E, Choice> | undefined;
 
-  constructor(
-    needs: Needs,
-    request: ResponseRequest,
-    workspaceId: string,
-    world: RoutingWorld<E>,
-    hints: { task?: string },
-  ) {
+  constructor(needs: Needs, request: ResponseRequest, asker: Asker, world: RoutingWorld<E>, hints: { task?: string }) {
     this.request = request;
-    this.workspaceId = workspaceId;
+    this.asker = asker;
     this.world = world;
     this.hints = hints;
     this.slugs = listSlugs(request);
     this.needs = needs;
-    this.session = new Session(request, workspaceId, world.sticky);
+    this.session = new Session(request, asker.workspaceId, world.sticky);
   }
 
   plan(onRefused: ((plan: Plan<E>) => void) | undefined): Plan<E> {
@@ -191,8 +191,7 @@ class Planner<E extends EndpointFacts> {
     const kept: { group: Group<E>; endpoints: readonly E[]; ask: Ask }[] = [];
     const groups = this.resolveAll();
     for (const group of groups) {
-      const preferences = readPreferences(this.request, group.slug);
-      const ask: Ask = { preferences, needs: this.needs, workspaceId: this.workspaceId };
+      const ask = this.askFor(group.slug);
       const endpoints = this.keepAllowed(group, ask);
       if (endpoints.length > 0) kept.push({ group, endpoints, ask });
     }
@@ -252,8 +251,8 @@ class Planner<E extends EndpointFacts> {
   }
 
   private ask(router: Router, slug: Slug): RouterPlan {
-    const { request, needs, world, workspaceId } = this;
-    const ask: Ask = { preferences: readPreferences(request, slug), needs, workspaceId };
+    const { request, needs, world, asker } = this;
+    const ask = this.askFor(slug);
     const known = new Map<string, readonly E[]>();
     const allowed = (model: string): readonly E[] => {
       let endpoints = known.get(model);
@@ -273,7 +272,15 @@ class Planner<E extends EndpointFacts> {
       settings: world.routers,
       allowed,
       isRoutable: (model) => allowed(model).length > 0,
+      isPermitted: (model) =>
+        world.catalog.find(model).some((endpoint) => !excludeByGuardrails(endpoint, asker.guardrails, world.catalog)),
     });
+  }
+
+  private askFor(slug: Slug): Ask {
+    const { needs, world } = this;
+    const { workspaceId, guardrails } = this.asker;
+    return { preferences: readPreferences(this.request, slug), needs, workspaceId, guardrails, catalog: world.catalog };
   }
 
   private keepAllowed({ endpoints, choice, keep }: Group<E>, ask: Ask): readonly E[] {

@@ -80,6 +80,10 @@ export function nothingLeft(slugs: readonly string[], excluded: readonly Fallen[
   const reasons = [...new Set(excluded.map(({ endpoint, reason }) => `${endpoint.tag} ${reason}`))];
   const shown = reasons.slice(0, 5).join('; ') + (reasons.length > 5 ? `; and ${reasons.length - 5} more` : '');
   const model = slugs.map(shorten).slice(0, 3).join(', ');
+  if (codes.length === 1 && codes[0] === 'allowed_models') {
+    const why = [...new Set(excluded.map(({ reason }) => reason))].join('; ');
+    return new GatewayError('permission_denied', `${model} may not be used with this key: each endpoint ${why}.`);
+  }
   const refused = codes.length === 1 ? refuseRequest(codes[0]!, model, shown, slugs) : undefined;
   if (refused) return refused;
   if (codes.length === 1 && codes[0] === 'context_length') {

@@ -17,6 +17,10 @@ beforeAll(async () => {
   for (const body of [{}, { limit: 5, creator_user_id: 'ada', external: { user: 'u' } }]) {
     await ask('POST', '/keys', { name: 'k', expires_at: '2101-01-01T00:00:00Z', ...body });
   }
+  const { id } = (await ask('POST', '/guardrails', { name: 'g' })).body.data;
+  const { hash } = (await ask('POST', '/keys', { name: 'k' })).body.data;
+  await ask('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [hash] });
+  await ask('POST', `/guardrails/${id}/assignments/members`, { member_user_ids: ['ada'] });
 });
 afterAll(() => gateway.close());
 
@@ -34,11 +38,18 @@ it.each([
   ['DeletedResponse', 'DELETE', '/workspaces/main/budgets/daily'],
   ['WorkspaceMembersAddedResponse', 'POST', '/workspaces/other/members/add', { user_ids: ['ada', 'ben'] }],
   ['WorkspaceMembersRemovedResponse', 'POST', '/workspaces/other/members/remove', { user_ids: ['ben'] }],
+  ['GuardrailResponse', 'POST', '/guardrails', { name: 'g', allowed_models: ['acme/*'], enforce_zdr: true }],
+  ['GuardrailListResponse', 'GET', '/guardrails'],
+  ['GuardrailResponse', 'PATCH', '/guardrails/$guardrail', { description: 'x' }],
+  ['KeyAssignmentListResponse', 'GET', '/guardrails/assignments/keys'],
+  ['MemberAssignmentListResponse', 'GET', '/guardrails/assignments/members'],
+  ['DeletedResponse', 'DELETE', '/guardrails/$guardrail'],
   ['CreditsResponse', 'GET', '/credits'],
   ['ActivityResponse', 'GET', '/activity?group_by=workspace'],
 ])('%s is what %s %s answers', async (shape, method, path, body?: object) => {
   const [key] = (await ask('GET', '/keys')).body.data;
-  const answer = await ask(method, path.replace('$key', key.hash), body);
+  const [guardrail] = (await ask('GET', '/guardrails')).body.data;
+  const answer = await ask(method, path.replace('$key', key.hash).replace('$guardrail', guardrail.id), body);
   expect([200, 201]).toContain(answer.status);
   const check = Compile({ $defs, $ref: `#/$defs/${shape}` } as object);
   expect(check.Check(answer.body), JSON.stringify(check.Errors(answer.body))).toBe(true);

@@ -81,7 +81,7 @@ export function askRouter(
   const request = read(body);
   const needs = new Needs(request);
   const preferences = readPreferences(request, parsed);
-  const ask = { preferences, needs, workspaceId: 'w' };
+  const ask = { preferences, needs, workspaceId: 'w', catalog: world.catalog };
   const allowed = (model: string) => world.catalog.find(model).filter((each) => !findExclusion(each, ask));
   const plan = router.plan({
     slug: parsed,
@@ -93,6 +93,7 @@ export function askRouter(
     settings: world.routers,
     allowed,
     isRoutable: (model) => allowed(model).length > 0,
+    isPermitted: () => true,
   });
   return { strategy: router.strategy, ...plan };
 }

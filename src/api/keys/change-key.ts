@@ -1,6 +1,7 @@
 import { hashKey, labelKey } from '../../access/key-text.ts';
 import { invalidRequest } from '../../domain/errors.ts';
 import type { FieldChange, KeyRecord, ManagementTransaction } from '../../platform/storage/storage.ts';
+import { giveGuardrail } from '../guardrails/change-guardrail.ts';
 import { listChanges } from '../management/store.ts';
 import { happeningOf, writeSettings } from './write-key.ts';
 
@@ -35,6 +36,11 @@ export async function rotateKey(
   const hash = hashKey(text);
   const created: KeyRecord = { ...old, hash, label: labelKey(text), createdAtMs: nowMs, updatedAtMs: null };
   await createKey(transaction, created);
+  const guardrailId = await transaction.findAssigned({ kind: 'key', holder: old.hash });
+  if (guardrailId !== undefined) {
+    const guardrail = { id: guardrailId, workspaceId: old.workspaceId };
+    await giveGuardrail(transaction, { kind: 'key', holder: hash }, guardrail, nowMs);
+  }
   const endsAtMs = Math.min(old.expiresAtMs ?? Number.POSITIVE_INFINITY, nowMs + graceSeconds * 1000);
   const ended: KeyRecord = graceSeconds === 0 ? { ...old, disabled: true } : { ...old, expiresAtMs: endsAtMs };
   const more = { replaced_by: { before: null, after: hash } };

@@ -1,6 +1,7 @@
 import { createActivityHandler } from '../activity/handler.ts';
 import { createAuditHandler } from '../audit/handler.ts';
 import { createCreditsHandler } from '../credits/handler.ts';
+import { createAssignmentHandlers, createGuardrailHandlers } from '../guardrails/handlers.ts';
 import { createKeyHandlers } from '../keys/handlers.ts';
 import { createBudgetHandlers } from '../workspaces/budgets.ts';
 import { createWorkspaceHandlers } from '../workspaces/handlers.ts';
@@ -15,6 +16,8 @@ export const createManagementHandlers = (parts: ManagementParts) => ({
   ...createWorkspaceHandlers(parts),
   ...createBudgetHandlers(parts),
   ...createMemberHandlers(parts),
+  ...createGuardrailHandlers(parts),
+  ...createAssignmentHandlers(parts),
   showCredits: createCreditsHandler(parts),
   listActivity: createActivityHandler(parts),
   listAudit: createAuditHandler(parts),

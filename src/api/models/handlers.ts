@@ -4,6 +4,7 @@ import { parseSlug, type Slug, withoutVariant } from '../../catalog/slug.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { excludeByGuardrails } from '../../routing/guardrail.ts';
 import type { Health } from '../../routing/health.ts';
 import { noEndpoints } from '../../routing/refusals.ts';
 import type { LatestAlias } from '../../routing/routers/router.ts';
@@ -31,37 +32,48 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
  */
 export function createModelsHandlers(
   parts: ModelsParts,
-): Record<'listModels' | 'countModels' | 'findModel' | 'listEndpoints' | 'listProviders', Handler> {
+): Record<'listModels' | 'listUserModels' | 'countModels' | 'findModel' | 'listEndpoints' | 'listProviders', Handler> {
   const { catalog, health, latest, providers } = parts;
-  const rowsFor = (caller: Caller): ModelRow[] => listRows(catalog(), latest(), caller);
-  const listed = (caller: Caller, query: ModelQuery): ModelRow[] =>
+  const rowsFor = (caller: Caller): ModelRow[] => listRows(catalog(), latest(), (endpoint) => mayUse(endpoint, caller));
+  const listed = (rows: readonly ModelRow[], query: ModelQuery): ModelRow[] =>
     filterRows(
-      rowsFor(caller).filter(({ model }) => !model.hidden),
+      rows.filter(({ model }) => !model.hidden),
       query,
     );
+  /** A page of rows, as the query asks for them. */
+  const answer = (request: FastifyRequest, all: readonly ModelRow[]) => {
+    const given = request.query as Record<string, unknown>; // Fastify's reading of a query string
+    const query = readModelQuery(given);
+    const rows = sortRows(listed(all, query), query.sort, (id) => health.figures(id));
+    const { page, next } = cutPage(rows, query);
+    return {
+      data: page.map(writeModel),
+      total_count: rows.length,
+      links: { next: writeNextLink(request.routeOptions.url ?? '/api/v1/models', given, next) },
+    };
+  };
   const find = (slug: string, caller: Caller): ModelRow | undefined => {
     const id = catalog().findModel(slug)?.id ?? slug.toLowerCase();
     return rowsFor(caller).find(({ model }) => model.id === id);
   };
 
   return {
-    /** `GET /models` and `GET /models/user`: the first is already cut to what the caller may use. */
-    async listModels(request) {
-      const given = request.query as Record<string, unknown>; // Fastify's reading of a query string
-      const query = readModelQuery(given);
-      const rows = sortRows(listed(request.caller!, query), query.sort, (id) => health.figures(id));
-      const { page, next } = cutPage(rows, query);
-      return {
-        data: page.map(writeModel),
-        total_count: rows.length,
-        links: { next: writeNextLink(request.routeOptions.url ?? '/api/v1/models', given, next) },
-      };
+    /** `GET /models`: without the own keys of other workspaces. */
+    listModels: async (request) => answer(request, rowsFor(request.caller!)),
+
+    /** `GET /models/user`: without what the caller's guardrails forbid, too. */
+    async listUserModels(request) {
+      const caller = request.caller!;
+      const seen = catalog();
+      const isUsable = (endpoint: EndpointFacts) =>
+        mayUse(endpoint, caller) && !excludeByGuardrails(endpoint, caller.guardrails, seen);
+      return answer(request, listRows(seen, latest(), isUsable));
     },
 
     /** `GET /models/count`: as many as `GET /models` has rows under the same filters. */
     async countModels(request) {
       const query = readModelQuery(request.query as Record<string, unknown>); // Fastify's reading of a query string
-      return { data: { count: listed(request.caller!, query).length } };
+      return { data: { count: listed(rowsFor(request.caller!), query).length } };
     },
 
     /** `GET /model/{author}/{slug}`. */

@@ -53,16 +53,22 @@ export const mayUse = ({ workspace }: EndpointFacts, { kind, workspaceId }: Call
   workspace === undefined || (kind !== 'management' && workspace === workspaceId);
 
 /**
- * All that the caller may name: models, hidden ones included, then routers, then the aliases that have a target.
- * A model that only a wildcard carries is not among them: nobody knows its name before somebody asks for it.
+ * All that may be named: models, hidden ones included, then routers, then the aliases that have a target. A model that
+ * only a wildcard carries is not among them: nobody knows its name before somebody asks for it.
+ *
+ * @param isUsable may the caller use this endpoint?
  */
-export function listRows(catalog: Catalog, latest: readonly LatestAlias[], caller: Caller): ModelRow[] {
+export function listRows(
+  catalog: Catalog,
+  latest: readonly LatestAlias[],
+  isUsable: (endpoint: EndpointFacts) => boolean,
+): ModelRow[] {
   const exact = new Set<EndpointFacts>(catalog.endpoints);
   const choices = new Set(catalog.choices);
   const byId = new Map<string, ModelRow>();
   for (const model of catalog.models) {
     if (routerIds.has(model.id)) continue; // asked for, it would be the router
-    const endpoints = catalog.find(model.id).filter((endpoint) => mayUse(endpoint, caller));
+    const endpoints = catalog.find(model.id).filter(isUsable);
     if (endpoints.some((endpoint) => exact.has(endpoint))) byId.set(model.id, describeRow(model, endpoints));
   }
   const models = [...byId.values()];

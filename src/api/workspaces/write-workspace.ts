@@ -1,3 +1,4 @@
+import { defaultGuardrailId } from '../../access/apply-guardrails.ts';
 import { deriveUuid } from '../../domain/ids.ts';
 import { usdOf } from '../../metering/cost.ts';
 import type {
@@ -14,7 +15,7 @@ export function writeWorkspace(workspace: WorkspaceDetails): Record<string, unkn
   return {
     id: workspace.id,
     ...writeSettings(workspace),
-    default_guardrail_id: deriveUuid('guardrail', workspace.id),
+    default_guardrail_id: defaultGuardrailId(workspace.id),
     created_at: writeTime(workspace.createdAtMs),
     created_by: null, // a management key, which is nobody
     updated_at: writeNullableTime(workspace.updatedAtMs),

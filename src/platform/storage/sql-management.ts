@@ -3,6 +3,16 @@ import type { Change, ManagementStore, ManagementTransaction } from './storage.t
 import { appendAudit, listAudit } from './tables/audit.ts';
 import { deleteBudget, listBudgets, putBudget } from './tables/budgets.ts';
 import type { Database } from './tables/database.ts';
+import {
+  assign,
+  deleteGuardrail,
+  findAssigned,
+  findGuardrail,
+  listAssignments,
+  listGuardrails,
+  saveGuardrail,
+  unassign,
+} from './tables/guardrails.ts';
 import { countKeys, deleteKey, findKey, findKeyOwners, listInferenceKeys, writeKey } from './tables/keys.ts';
 import {
   findWorkspaceMembers,
@@ -34,6 +44,9 @@ export function createManagementStore(db: Database): ManagementStore {
     listWorkspaces: (page) => listWorkspaceDetails(db, page),
     listBudgets: (workspaceId) => listBudgets(db, workspaceId),
     listWorkspaceMembers: (workspaceId, page) => listWorkspaceMembers(db, workspaceId, page),
+    findGuardrail: (id) => findGuardrail(db, id),
+    listGuardrails: (query) => listGuardrails(db, query),
+    listAssignments: (query) => listAssignments(db, query),
     listAudit: (page) => listAudit(db, page),
     async change<Result>(
       { atMs, actorKeyHash }: Change,
@@ -60,10 +73,14 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
   return {
     findKey: (hash) => findKey(trx, hash),
     putKey: async (key) => void (await writeKey(trx, key)),
-    deleteKey: (hash) => deleteKey(trx, hash),
+    async deleteKey(hash) {
+      await unassign(trx, { kind: 'key', holder: hash });
+      await deleteKey(trx, hash);
+    },
     countKeys: (workspaceId) => countKeys(trx, workspaceId),
     findKeyOwners: (workspaceId, memberIds) => findKeyOwners(trx, workspaceId, memberIds),
     findWorkspace: (id) => findWorkspace(trx, id),
+    listWorkspaces: (page) => listWorkspaceDetails(trx, page),
     findWorkspaceByName: (name) => findWorkspaceByName(trx, name),
     findDefaultWorkspace: (name) => findDefaultWorkspace(trx, name),
     saveWorkspace: (workspace) => saveWorkspace(trx, workspace),
@@ -76,6 +93,12 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
     findWorkspaceMembers: (workspaceId, memberIds) => findWorkspaceMembers(trx, workspaceId, memberIds),
     joinWorkspace: (membership) => joinWorkspace(trx, membership),
     leaveWorkspace: (workspaceId, memberId) => leaveWorkspace(trx, workspaceId, memberId),
+    findGuardrail: (id) => findGuardrail(trx, id),
+    saveGuardrail: (guardrail) => saveGuardrail(trx, guardrail),
+    deleteGuardrail: (id) => deleteGuardrail(trx, id),
+    findAssigned: (holder) => findAssigned(trx, holder),
+    assign: (assignment) => assign(trx, assignment),
+    unassign: (holder) => unassign(trx, holder),
     record,
   };
 }

@@ -6,6 +6,7 @@ import { readActivity } from './tables/activity.ts';
 import { appendContents, deleteContentsBefore, findContent } from './tables/contents.ts';
 import type { Tables } from './tables/database.ts';
 import { addFeedback, listFeedback } from './tables/feedback.ts';
+import { listAppliedGuardrails } from './tables/guardrails.ts';
 import { listKeys, putKey, setKeyDisabled } from './tables/keys.ts';
 import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
@@ -39,6 +40,7 @@ export async function createSqlStorage(
       setMemberships: (memberId, workspaceIds) => setMemberships(db, memberId, workspaceIds),
       listMemberships: () => listMemberships(db),
       listIoLogging: () => listIoLogging(db),
+      listAppliedGuardrails: () => listAppliedGuardrails(db),
     },
     ledger: {
       append,

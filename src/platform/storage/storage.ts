@@ -1,5 +1,6 @@
 import type { KeyKind } from '../../domain/caller.ts';
 import type { ContentRecord } from '../../domain/content-record.ts';
+import type { GuardrailRules } from '../../domain/guardrail.ts';
 import type { BookedEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
 
 /**
@@ -67,7 +68,7 @@ export interface MemberRecord {
 }
 
 export interface AccessStore {
-  /** A number that grows with every change of keys, workspaces and members, by whichever process. */
+  /** A number that grows with every change of keys, workspaces, members and guardrails, by whichever process. */
   readRevision(): Promise<number>;
   listKeys(): Promise<KeyRecord[]>;
   listWorkspaces(): Promise<WorkspaceRecord[]>;
@@ -85,6 +86,8 @@ export interface AccessStore {
   listMemberships(): Promise<{ memberId: string; workspaceId: string }[]>;
   /** The workspaces that want their contents kept. */
   listIoLogging(): Promise<IoLoggingRecord[]>;
+  /** All guardrails, and who has which. In no order. */
+  listAppliedGuardrails(): Promise<AppliedGuardrails>;
 }
 /** How a workspace wants its contents kept. */
 export interface IoLoggingRecord {
@@ -93,6 +96,10 @@ export interface IoLoggingRecord {
   samplingRate: number;
   /** Null: of all keys. @see access/key-text.ts, `numberKey` */
   apiKeyIds: readonly number[] | null;
+}
+export interface AppliedGuardrails {
+  guardrails: GuardrailRecord[];
+  assignments: AssignmentRecord[];
 }
 
 export interface LedgerStore {
@@ -244,6 +251,11 @@ export interface ManagementStore {
   listBudgets(workspaceId: string): Promise<BudgetRecord[]>;
   /** Oldest first. */
   listWorkspaceMembers(workspaceId: string, page: Page): Promise<Listed<WorkspaceMemberRecord>>;
+  findGuardrail(id: string): Promise<GuardrailRecord | undefined>;
+  /** Oldest first. */
+  listGuardrails(query: GuardrailQuery): Promise<Listed<GuardrailRecord>>;
+  /** Oldest first. */
+  listAssignments(query: AssignmentQuery): Promise<Listed<ListedAssignment>>;
   /** The newest first. */
   listAudit(page: Page): Promise<Listed<AuditEntry>>;
   /**
@@ -278,20 +290,21 @@ export interface ManagementTransaction {
   findKey(hash: string): Promise<KeyRecord | undefined>;
   /** Creates or replaces, by hash. */
   putKey(key: KeyRecord): Promise<void>;
-  /** Its ledger entries stay. */
+  /** With its assignment; its ledger entries stay. */
   deleteKey(hash: string): Promise<void>;
   /** Inference keys of a workspace, disabled and expired ones included. */
   countKeys(workspaceId: string): Promise<number>;
   /** Those of the members who have a key in the workspace that is not disabled. */
   findKeyOwners(workspaceId: string, memberIds: readonly string[]): Promise<string[]>;
   findWorkspace(id: string): Promise<WorkspaceDetails | undefined>;
+  listWorkspaces(page: Page): Promise<Listed<WorkspaceDetails>>;
   /** The one whose name it is. */
   findWorkspaceByName(name: string): Promise<WorkspaceDetails | undefined>;
   /** The one that is named so, or else the oldest. */
   findDefaultWorkspace(name: string): Promise<WorkspaceDetails | undefined>;
   /** Creates or replaces, by id. */
   saveWorkspace(workspace: WorkspaceDetails): Promise<void>;
-  /** With its budgets and memberships. */
+  /** With its budgets, guardrails and memberships. */
   deleteWorkspace(id: string): Promise<void>;
   listBudgets(workspaceId: string): Promise<BudgetRecord[]>;
   /** Creates or replaces, by workspace and interval. */
@@ -302,6 +315,16 @@ export interface ManagementTransaction {
   findWorkspaceMembers(workspaceId: string, memberIds: readonly string[]): Promise<WorkspaceMemberRecord[]>;
   joinWorkspace(membership: WorkspaceMemberRecord): Promise<void>;
   leaveWorkspace(workspaceId: string, memberId: string): Promise<void>;
+  findGuardrail(id: string): Promise<GuardrailRecord | undefined>;
+  /** Creates or replaces, by id; the workspace stays. */
+  saveGuardrail(guardrail: GuardrailRecord): Promise<void>;
+  /** With its assignments. */
+  deleteGuardrail(id: string): Promise<void>;
+  /** @returns the id of the guardrail that a key or a member has */
+  findAssigned(holder: GuardrailHolder): Promise<string | undefined>;
+  /** In the place of the one that the key or the member had. */
+  assign(assignment: AssignmentRecord): Promise<void>;
+  unassign(holder: GuardrailHolder): Promise<void>;
   record(happening: AuditHappening): Promise<void>;
 }
 
@@ -354,6 +377,44 @@ export interface WorkspaceMemberRecord {
   memberId: string;
   role: 'admin' | 'member';
   createdAtMs: number;
+}
+
+/** A default guardrail has an id that is made of its workspace's, and holds for all its keys. */
+export interface GuardrailRecord {
+  id: string;
+  workspaceId: string;
+  name: string;
+  description: string | null;
+  rules: GuardrailRules;
+  /** What each key and each member who has it may spend in a window; both null: no limit. */
+  limitNanoUsd: bigint | null;
+  resetInterval: LimitReset | null;
+  includeByokInBudgets: boolean;
+  createdAtMs: number;
+  updatedAtMs: number | null;
+}
+export interface GuardrailQuery extends Page {
+  workspaceId?: string | undefined;
+}
+/** Who can have a guardrail of their own. */
+export interface GuardrailHolder {
+  kind: 'key' | 'member';
+  /** The hash of the key, the id of the member. */
+  holder: string;
+}
+export interface AssignmentRecord extends GuardrailHolder {
+  guardrailId: string;
+  createdAtMs: number;
+}
+export interface AssignmentQuery extends Page {
+  kind: GuardrailHolder['kind'];
+  /** Absent: of all guardrails. */
+  guardrailId?: string | undefined;
+}
+export interface ListedAssignment extends AssignmentRecord {
+  /** Of a key. */
+  keyName: string | null;
+  keyLabel: string | null;
 }
 
 /** What was done to what. */

@@ -53,7 +53,7 @@ describe('the model that writes', () => {
 
   it('is marked as free in the plan, and no other model that the request names', () => {
     const body = read({ models: ['x/dear', 'router/bodybuilder'] });
-    const plan = planRoute(body, 'w', createSetting({ endpoints, models }));
+    const plan = planRoute(body, { workspaceId: 'w' }, createSetting({ endpoints, models }));
     const choices = plan.endpoints.map((each) => [each.model, plan.choiceOf(each)]);
     expect(choices).toMatchObject([
       ['x/dear', undefined],

@@ -28,7 +28,7 @@ export const bodybuilder: Router = {
         'No model of this gateway can write request bodies; name one in routers.bodybuilder.model.',
       );
     }
-    const slugs = ask.world.catalog.choices.map(({ id }) => id);
+    const slugs = ask.world.catalog.choices.map(({ id }) => id).filter(ask.isPermitted);
     return {
       models: [model],
       stage: { type: 'router', name: 'bodybuilder', data: { resolved_to: model, models: slugs.length } },

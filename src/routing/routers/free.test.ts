@@ -106,7 +106,9 @@ describe('router/free (4)', () => {
   it('never goes to an endpoint that costs something, whatever the request prefers', () => {
     const world = createSetting({ endpoints: [endpoint('x/a@free', { usd: 0 }), endpoint('x/a@paid', { usd: 5 })] });
     const plan = (provider: object) =>
-      planRoute(read({ model: 'router/free', provider: { ...provider } }), 'w', world).endpoints.map(({ id }) => id);
+      planRoute(read({ model: 'router/free', provider: { ...provider } }), { workspaceId: 'w' }, world).endpoints.map(
+        ({ id }) => id,
+      );
     expect(plan({})).toEqual(['x/a@free']);
     expect(plan({ order: ['paid'] })).toEqual(['x/a@free']);
     expect(refusal(() => plan({ ignore: ['free'] })).status).toBe(404);

@@ -92,14 +92,14 @@ describe('~author/family-latest (5)', () => {
 
   it('is an alias in the plan, so that what its target cannot do is settled', () => {
     const world = createSetting(setting(dated));
-    const plan = planRoute(read({ model: `${family.alias}:floor` }), 'w', world);
+    const plan = planRoute(read({ model: `${family.alias}:floor` }), { workspaceId: 'w' }, world);
     expect(plan).toMatchObject({
       requested: '~acme/one-latest:floor',
       strategy: 'latest',
       endpoints: [{ id: 'acme/one-10@a' }],
     });
     expect(plan.choiceOf(plan.endpoints[0]!)?.isAlias).toBe(true);
-    const named = planRoute(read({ model: 'acme/one-10' }), 'w', world);
+    const named = planRoute(read({ model: 'acme/one-10' }), { workspaceId: 'w' }, world);
     expect(named.choiceOf(named.endpoints[0]!)).toBeUndefined();
   });
 

@@ -196,7 +196,11 @@ describe('router/pareto-code with max_price (2.2)', () => {
     const dear = endpoint('x/a@dear', { usd: 3 });
     const plan = (others: Endpoint[], provider: object = {}) => {
       const body = read({ model: 'router/pareto-code', provider: { ...provider }, ...plugin({ max_price: 1 }) });
-      const { endpoints } = planRoute(body, 'w', createSetting({ endpoints: [dear, ...others], models }));
+      const { endpoints } = planRoute(
+        body,
+        { workspaceId: 'w' },
+        createSetting({ endpoints: [dear, ...others], models }),
+      );
       return endpoints.map(({ id }) => id);
     };
     expect(plan([endpoint('x/a@cheap', { usd: 1 })], { order: ['dear'] })).toEqual(['x/a@cheap']);

@@ -28,6 +28,8 @@ export interface RouterAsk {
   allowed(model: string): readonly EndpointFacts[];
   /** Is there any? */
   isRoutable(model: string): boolean;
+  /** Do the guardrails of the caller let any endpoint of it pass, whatever this request asks? */
+  isPermitted(model: string): boolean;
 }
 
 /** What routers see of the world; planning sees more. */

@@ -5,6 +5,7 @@ import { routers } from './0002-routers.ts';
 import { management } from './0003-management.ts';
 import { money } from './0004-money.ts';
 import { counters } from './0006-counters.ts';
+import { guardrails } from './0007-guardrails.ts';
 import { contents } from './0008-contents.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
@@ -14,6 +15,7 @@ const migrations: Record<string, Migration> = {
   '0003-management': management,
   '0004-money': money,
   '0006-counters': counters,
+  '0007-guardrails': guardrails,
   '0008-contents': contents,
 };
 

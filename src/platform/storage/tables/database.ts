@@ -3,6 +3,7 @@ import type { AuditTable } from './audit.ts';
 import type { BudgetTable } from './budgets.ts';
 import type { ContentTable } from './contents.ts';
 import type { FeedbackTable } from './feedback.ts';
+import type { GuardrailAssignmentTable, GuardrailTable } from './guardrails.ts';
 import type { KeyTable } from './keys.ts';
 import type { LedgerTable } from './ledger.ts';
 import type { MembershipTable, MemberTable } from './members.ts';
@@ -17,6 +18,8 @@ export interface Tables {
   members: MemberTable;
   memberships: MembershipTable;
   budgets: BudgetTable;
+  guardrails: GuardrailTable;
+  guardrail_assignments: GuardrailAssignmentTable;
   ledger: LedgerTable;
   spending: SpendingTable;
   revisions: RevisionTable;

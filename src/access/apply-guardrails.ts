@@ -1,0 +1,44 @@
+import type { Guardrail, GuardrailRules } from '../domain/guardrail.ts';
+import { deriveUuid } from '../domain/ids.ts';
+import { createGuardrail } from '../routing/guardrail.ts';
+
+/** All guardrails, and which of them keys and members have. @see platform/storage/storage.ts */
+export interface AppliedGuardrails {
+  guardrails: readonly { id: string; name: string; rules: GuardrailRules }[];
+  assignments: readonly { kind: 'key' | 'member'; holder: string; guardrailId: string }[];
+}
+
+/** The guardrail that holds for all keys of a workspace, whether it was ever written or not. */
+export const defaultGuardrailId = (workspaceId: string): string => deriveUuid('guardrail', workspaceId);
+
+/** What a key is to its guardrails. */
+export interface Holder {
+  hash: string;
+  workspaceId: string;
+  memberId: string | null;
+}
+
+/**
+ * Makes guardrails ready, each once for all who have it.
+ *
+ * @returns gives those of a key: of its workspace, its member and itself; undefined when nothing is forbidden to it
+ * @see guardrails.md section 2
+ */
+export function applyGuardrails({
+  guardrails,
+  assignments,
+}: AppliedGuardrails): (key: Holder) => readonly Guardrail[] | undefined {
+  const ready = new Map<string, Guardrail>();
+  for (const { id, name, rules } of guardrails) {
+    const made = createGuardrail(name, rules);
+    if (made) ready.set(id, made);
+  }
+  if (ready.size === 0) return () => undefined;
+  const assigned = new Map(assignments.map(({ kind, holder, guardrailId }) => [`${kind} ${holder}`, guardrailId]));
+  return ({ hash, workspaceId, memberId }) => {
+    const ofMember = memberId === null ? undefined : assigned.get(`member ${memberId}`);
+    const ids = new Set([defaultGuardrailId(workspaceId), ofMember, assigned.get(`key ${hash}`)]);
+    const found = [...ids].flatMap((id) => ready.get(id ?? '') ?? []);
+    return found.length > 0 ? found : undefined;
+  };
+}

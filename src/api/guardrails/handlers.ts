@@ -1,0 +1,132 @@
+import type { FastifyRequest } from 'fastify';
+import type { GuardrailHolder, ListedAssignment } from '../../platform/storage/storage.ts';
+import { readPage, readQuery } from '../management/read-query.ts';
+import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import {
+  assignGuardrail,
+  createGuardrail,
+  deleteGuardrail,
+  takeGuardrail,
+  updateGuardrail,
+} from './change-guardrail.ts';
+import { getGuardrail } from './find-guardrail.ts';
+import { refuseNotOffered } from './not-offered.ts';
+import { checkCreateGuardrail, checkKeyHashes, checkMemberIds, checkUpdateGuardrail } from './schema.ts';
+import { writeGuardrail, writeKeyAssignment, writeMemberAssignment } from './write-guardrail.ts';
+
+/** What keys and members may use. @see platform.md section 7, "Guardrails", guardrails.md section 9 */
+export function createGuardrailHandlers(
+  parts: ManagementParts,
+): Record<'listGuardrails' | 'createGuardrail' | 'findGuardrail' | 'updateGuardrail' | 'deleteGuardrail', Handler> {
+  const { management } = parts;
+  return {
+    async listGuardrails(request) {
+      const query = readQuery(request, (reader) => ({
+        ...readPage(reader),
+        workspaceId: reader.text('workspace_id'),
+      }));
+      const { rows, total } = await askStore(() => management.listGuardrails(query));
+      return { data: rows.map(writeGuardrail), total_count: total };
+    },
+
+    async createGuardrail(request, reply) {
+      const body = checkCreateGuardrail(request.body);
+      refuseNotOffered(body);
+      const guardrail = await makeChange(parts, request, (transaction, nowMs) =>
+        createGuardrail(transaction, body, nowMs),
+      );
+      reply.code(201);
+      return { data: writeGuardrail(guardrail) };
+    },
+
+    findGuardrail: (request) =>
+      askStore(async () => ({ data: writeGuardrail(await getGuardrail(management, param(request, 'id'))) })),
+
+    async updateGuardrail(request) {
+      const body = checkUpdateGuardrail(request.body);
+      refuseNotOffered(body);
+      const guardrail = await makeChange(parts, request, async (transaction, nowMs) =>
+        updateGuardrail(transaction, await getGuardrail(transaction, param(request, 'id')), body, nowMs),
+      );
+      return { data: writeGuardrail(guardrail) };
+    },
+
+    async deleteGuardrail(request) {
+      await makeChange(parts, request, async (transaction) =>
+        deleteGuardrail(transaction, await getGuardrail(transaction, param(request, 'id'))),
+      );
+      return { deleted: true };
+    },
+  };
+}
+
+/** Where keys and members differ. */
+interface Side {
+  kind: GuardrailHolder['kind'];
+  /** Of the body. */
+  field: string;
+  read: (body: unknown) => readonly string[];
+  write: (assignment: ListedAssignment) => Record<string, unknown>;
+}
+const keySide: Side = {
+  kind: 'key',
+  field: 'key_hashes',
+  read: (body) => checkKeyHashes(body).key_hashes,
+  write: writeKeyAssignment,
+};
+const memberSide: Side = {
+  kind: 'member',
+  field: 'member_user_ids',
+  read: (body) => checkMemberIds(body).member_user_ids,
+  write: writeMemberAssignment,
+};
+
+/** Which guardrail a key or a member has: at most one. */
+export function createAssignmentHandlers(
+  parts: ManagementParts,
+): Record<
+  | 'listKeyAssignments'
+  | 'listGuardrailKeys'
+  | 'assignKeys'
+  | 'unassignKeys'
+  | 'listMemberAssignments'
+  | 'listGuardrailMembers'
+  | 'assignMembers'
+  | 'unassignMembers',
+  Handler
+> {
+  const { management } = parts;
+  const list = async (request: FastifyRequest, { kind, write }: Side, guardrailId?: string) => {
+    const page = readQuery(request, readPage);
+    return askStore(async () => {
+      if (guardrailId !== undefined) await getGuardrail(management, guardrailId);
+      const { rows, total } = await management.listAssignments({ ...page, kind, guardrailId });
+      return { data: rows.map(write), total_count: total };
+    });
+  };
+  const assign = async (request: FastifyRequest, { kind, field, read }: Side) => {
+    const ids = read(request.body);
+    const count = await makeChange(parts, request, async (transaction, nowMs) => {
+      const guardrail = await getGuardrail(transaction, param(request, 'id'));
+      return assignGuardrail(transaction, guardrail, { kind, field, ids }, nowMs);
+    });
+    return { assigned_count: count };
+  };
+  const unassign = async (request: FastifyRequest, { kind, read }: Side) => {
+    const ids = read(request.body);
+    const count = await makeChange(parts, request, async (transaction) =>
+      takeGuardrail(transaction, await getGuardrail(transaction, param(request, 'id')), kind, ids),
+    );
+    return { unassigned_count: count };
+  };
+  return {
+    listKeyAssignments: (request) => list(request, keySide),
+    listGuardrailKeys: (request) => list(request, keySide, param(request, 'id')),
+    assignKeys: (request) => assign(request, keySide),
+    unassignKeys: (request) => unassign(request, keySide),
+    listMemberAssignments: (request) => list(request, memberSide),
+    listGuardrailMembers: (request) => list(request, memberSide, param(request, 'id')),
+    assignMembers: (request) => assign(request, memberSide),
+    unassignMembers: (request) => unassign(request, memberSide),
+  };
+}

@@ -1,0 +1,31 @@
+import { GatewayError, type Issue } from '../../domain/errors.ts';
+import { show } from '../responses/report.ts';
+import type { UpdateGuardrailBody } from './schema.ts';
+
+/** What guardrails of the interface can hold and those of this build cannot, and what to do instead. */
+export const notOffered = {
+  limit_usd: 'Limit the key, or give the workspace a budget.',
+  reset_interval: 'Limit the key, or give the workspace a budget.',
+  allowed_data_regions: 'Name the providers of the region in `allowed_providers`.',
+  content_filters: 'Filter before you send.',
+  content_filter_builtins: 'Filter before you send.',
+} as const satisfies Partial<Record<keyof UpdateGuardrailBody, string>>;
+
+/**
+ * Refuses a guardrail that would seem to guard and does not. Null, and a list of no filters, ask for nothing.
+ *
+ * @throws {GatewayError} `not_offered`, with every such field in `metadata.issues`
+ */
+export function refuseNotOffered(body: UpdateGuardrailBody): void {
+  const issues = Object.entries(notOffered).flatMap(([field, instead]): Issue[] => {
+    const value = body[field as keyof typeof notOffered];
+    const isEmpty = Array.isArray(value) && value.length === 0 && field !== 'allowed_data_regions';
+    if (value === undefined || value === null || isEmpty) return [];
+    const message = `\`${field}\` with the value ${show(value)} is not offered by this build. ${instead}`;
+    return [{ path: field, message }];
+  });
+  const [first] = issues;
+  if (first === undefined) return;
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
+  throw new GatewayError('not_offered', `${first.message}${more}`, { metadata: { issues } });
+}

@@ -1,0 +1,173 @@
+import { type Selectable, sql } from 'kysely';
+import { type GuardrailRules, noRules } from '../../../domain/guardrail.ts';
+import type {
+  AppliedGuardrails,
+  AssignmentQuery,
+  AssignmentRecord,
+  GuardrailHolder,
+  GuardrailQuery,
+  GuardrailRecord,
+  LimitReset,
+  Listed,
+  ListedAssignment,
+} from '../storage.ts';
+import {
+  type Integer,
+  type NullableInteger,
+  readFlag,
+  readNullableNumber,
+  readNumber,
+  writeFlag,
+  writeNullableText,
+  writeText,
+} from './columns.ts';
+import type { Database } from './database.ts';
+
+export interface GuardrailTable {
+  id: string;
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  /** `GuardrailRules` as JSON; what is missing says nothing. */
+  rules: string;
+  limit_nano_usd: NullableInteger;
+  reset_interval: LimitReset | null;
+  include_byok_in_budgets: Integer;
+  created_at_ms: Integer;
+  updated_at_ms: NullableInteger;
+}
+/** Which guardrail a key or a member has; at most one. */
+export interface GuardrailAssignmentTable {
+  kind: GuardrailHolder['kind'];
+  /** The hash of the key, the id of the member. */
+  holder: string;
+  guardrail_id: string;
+  created_at_ms: Integer;
+}
+
+/** The assignments first: a guardrail that is made meanwhile is there when it is looked for. */
+export async function listAppliedGuardrails(db: Database): Promise<AppliedGuardrails> {
+  const assignments = await db.selectFrom('guardrail_assignments').selectAll().execute();
+  const rows = await selectOldest(db).execute();
+  return { guardrails: rows.map(readGuardrail), assignments: assignments.map(readAssignment) };
+}
+
+export async function findGuardrail(db: Database, id: string): Promise<GuardrailRecord | undefined> {
+  const row = await db.selectFrom('guardrails').selectAll().where('id', '=', writeText(id)).executeTakeFirst();
+  return row && readGuardrail(row);
+}
+
+/** Oldest first. */
+export async function listGuardrails(
+  db: Database,
+  { workspaceId, offset, limit }: GuardrailQuery,
+): Promise<Listed<GuardrailRecord>> {
+  let count = db.selectFrom('guardrails').select(sql<bigint>`count(*)`.as('total'));
+  let query = selectOldest(db).limit(limit).offset(offset);
+  if (workspaceId !== undefined) {
+    count = count.where('workspace_id', '=', writeText(workspaceId));
+    query = query.where('workspace_id', '=', writeText(workspaceId));
+  }
+  const { total } = await count.executeTakeFirstOrThrow();
+  return { rows: (await query.execute()).map(readGuardrail), total: readNumber(total) };
+}
+
+const selectOldest = (db: Database) => db.selectFrom('guardrails').selectAll().orderBy('created_at_ms').orderBy('id');
+
+/** Inserts, or replaces all but workspace and `created_at_ms`. */
+export async function saveGuardrail(trx: Database, guardrail: GuardrailRecord): Promise<void> {
+  const changeable = {
+    name: writeText(guardrail.name),
+    description: writeNullableText(guardrail.description),
+    rules: writeText(JSON.stringify(guardrail.rules)),
+    limit_nano_usd: guardrail.limitNanoUsd,
+    reset_interval: guardrail.resetInterval,
+    include_byok_in_budgets: writeFlag(guardrail.includeByokInBudgets),
+    updated_at_ms: guardrail.updatedAtMs,
+  };
+  await trx
+    .insertInto('guardrails')
+    .values({
+      ...changeable,
+      id: guardrail.id,
+      workspace_id: guardrail.workspaceId,
+      created_at_ms: guardrail.createdAtMs,
+    })
+    .onConflict((oc) => oc.column('id').doUpdateSet(changeable))
+    .execute();
+}
+
+/** Its assignments go with it. */
+export async function deleteGuardrail(trx: Database, id: string): Promise<void> {
+  await trx.deleteFrom('guardrails').where('id', '=', id).execute();
+}
+
+/** Oldest first. */
+export async function listAssignments(
+  db: Database,
+  { kind, guardrailId, offset, limit }: AssignmentQuery,
+): Promise<Listed<ListedAssignment>> {
+  let all = db.selectFrom('guardrail_assignments').where('guardrail_assignments.kind', '=', kind);
+  if (guardrailId !== undefined) all = all.where('guardrail_id', '=', writeText(guardrailId));
+  const { total } = await all.select(sql<bigint>`count(*)`.as('total')).executeTakeFirstOrThrow();
+  const rows = await all
+    .leftJoin('keys', 'keys.hash', 'guardrail_assignments.holder')
+    .selectAll('guardrail_assignments')
+    .select(['keys.name as key_name', 'keys.label as key_label'])
+    .orderBy('guardrail_assignments.created_at_ms')
+    .orderBy('holder')
+    .limit(limit)
+    .offset(offset)
+    .execute();
+  return {
+    rows: rows.map((row) => ({ ...readAssignment(row), keyName: row.key_name, keyLabel: row.key_label })),
+    total: readNumber(total),
+  };
+}
+
+/** @returns the id of the guardrail that a key or a member has */
+export async function findAssigned(db: Database, { kind, holder }: GuardrailHolder): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('guardrail_assignments')
+    .select('guardrail_id')
+    .where('kind', '=', kind)
+    .where('holder', '=', holder)
+    .executeTakeFirst();
+  return row?.guardrail_id;
+}
+
+/** Takes the place of the one that the key or the member had. */
+export async function assign(trx: Database, assignment: AssignmentRecord): Promise<void> {
+  const { kind, holder, guardrailId, createdAtMs } = assignment;
+  await trx
+    .insertInto('guardrail_assignments')
+    .values({ kind, holder, guardrail_id: guardrailId, created_at_ms: createdAtMs })
+    .onConflict((oc) =>
+      oc.columns(['kind', 'holder']).doUpdateSet({ guardrail_id: guardrailId, created_at_ms: createdAtMs }),
+    )
+    .execute();
+}
+
+export async function unassign(trx: Database, { kind, holder }: GuardrailHolder): Promise<void> {
+  await trx.deleteFrom('guardrail_assignments').where('kind', '=', kind).where('holder', '=', holder).execute();
+}
+
+const readGuardrail = (row: Selectable<GuardrailTable>): GuardrailRecord => ({
+  id: row.id,
+  workspaceId: row.workspace_id,
+  name: row.name,
+  description: row.description,
+  rules: { ...noRules, ...(JSON.parse(row.rules) as Partial<GuardrailRules>) },
+  limitNanoUsd: row.limit_nano_usd,
+  resetInterval: row.reset_interval,
+  includeByokInBudgets: readFlag(row.include_byok_in_budgets),
+  createdAtMs: readNumber(row.created_at_ms),
+  updatedAtMs: readNullableNumber(row.updated_at_ms),
+});
+
+const readAssignment = (row: Selectable<GuardrailAssignmentTable>): AssignmentRecord => ({
+  kind: row.kind,
+  holder: row.holder,
+  guardrailId: row.guardrail_id,
+  createdAtMs: readNumber(row.created_at_ms),
+});

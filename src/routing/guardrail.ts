@@ -1,0 +1,156 @@
+import type { EndpointFacts } from '../domain/endpoint.ts';
+import type { Guardrail, GuardrailRules, ModelGroup } from '../domain/guardrail.ts';
+import { isFree } from '../metering/price.ts';
+import type { Exclusion } from './filters.ts';
+import { Patterns } from './patterns.ts';
+import type { RoutingCatalog } from './plan-route.ts';
+
+type Models = Pick<RoutingCatalog<EndpointFacts>, 'findModel'>;
+type Rule = (endpoint: EndpointFacts, models: Models) => Exclusion | undefined;
+
+/**
+ * Makes a guardrail ready. What it says of an endpoint is found out once and remembered as long as the endpoint is there.
+ *
+ * @param name for reasons, which callers read
+ * @returns undefined when it forbids nothing
+ * @see guardrails.md sections 1 and 2
+ */
+export function createGuardrail(name: string, rules: GuardrailRules): Guardrail | undefined {
+  const checks = [...listModelRules(name, rules), ...listProviderRules(name, rules), ...listDataRules(name, rules)];
+  if (checks.length === 0) return undefined;
+  const known = new WeakMap<EndpointFacts, Exclusion | null>();
+  return {
+    exclude(endpoint, models) {
+      let found = known.get(endpoint);
+      if (found === undefined) {
+        found = null;
+        for (const check of checks) {
+          found = check(endpoint, models) ?? null;
+          if (found) break;
+        }
+        known.set(endpoint, found);
+      }
+      return found ?? undefined;
+    },
+  };
+}
+
+/** The first of a caller's guardrails that forbids an endpoint says why. */
+export function excludeByGuardrails(
+  endpoint: EndpointFacts,
+  guardrails: readonly Guardrail[] | undefined,
+  models: Models,
+): Exclusion | undefined {
+  if (!guardrails) return undefined;
+  for (const guardrail of guardrails) {
+    const found = guardrail.exclude(endpoint, models);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** What a guardrail says of a model, every endpoint of it shares. */
+function listModelRules(name: string, { allowedModels, ignoredModels }: GuardrailRules): Rule[] {
+  const allowed = allowedModels && new Patterns(allowedModels);
+  const ignored = ignoredModels && new Patterns(ignoredModels);
+  if (!allowed && !ignored) return [];
+  return [
+    (endpoint, models) => {
+      const described = describe(endpoint, models);
+      if (allowed && !allowed.matches(described)) {
+        return { code: 'allowed_models', reason: `carries a model that the guardrail ${name} does not allow` };
+      }
+      if (ignored?.matches(described)) {
+        return { code: 'allowed_models', reason: `carries a model that the guardrail ${name} forbids` };
+      }
+      return undefined;
+    },
+  ];
+}
+
+function describe({ model }: EndpointFacts, models: Models): { id: string; canonicalSlug: string } {
+  return { id: model, canonicalSlug: models.findModel(model)?.canonicalSlug ?? model };
+}
+
+function listProviderRules(name: string, { allowedProviders, ignoredProviders }: GuardrailRules): Rule[] {
+  const rules: Rule[] = [];
+  if (allowedProviders) {
+    const allowed = allowedProviders.map((entry) => entry.toLowerCase());
+    rules.push((endpoint) => {
+      if (allowed.some((entry) => isOf(entry, endpoint))) return undefined;
+      return { code: 'allowed_providers', reason: `is not allowed by the guardrail ${name}` };
+    });
+  }
+  if (ignoredProviders) {
+    const ignored = ignoredProviders.map((entry) => entry.toLowerCase());
+    rules.push((endpoint) => {
+      if (!ignored.some((entry) => isOf(entry, endpoint))) return undefined;
+      return { code: 'allowed_providers', reason: `is forbidden by the guardrail ${name}` };
+    });
+  }
+  return rules;
+}
+
+/**
+ * Does an entry of a guardrail name this endpoint? Unlike in `provider.only`, a bare provider means its tiers as well:
+ * who may not be asked may not be asked faster either. choice 160
+ */
+function isOf(entry: string, { tag, provider }: EndpointFacts): boolean {
+  const lower = tag.toLowerCase();
+  const slash = lower.indexOf('/');
+  const id = provider.id.toLowerCase();
+  if (entry === lower || entry === id || entry === provider.name.toLowerCase()) return true;
+  return slash !== -1 && (entry === lower.slice(0, slash) || entry === id + lower.slice(slash));
+}
+
+/** Of whom nobody knows what they do with data, the worst is assumed. @see routing.md section 13, "Data policy" */
+function listDataRules(name: string, rules: GuardrailRules): Rule[] {
+  const { zeroRetention, paidTraining, freeTraining, freePublication } = rules;
+  const checks: Rule[] = [];
+  if (Object.values(zeroRetention).includes(true)) {
+    checks.push((endpoint, models) => {
+      if (endpoint.retainsData === false || zeroRetention[groupOf(endpoint, models)] !== true) return undefined;
+      const reason = `is not known to keep nothing, as the guardrail ${name} demands`;
+      return { code: 'data_policy:zdr', reason };
+    });
+  }
+  if (paidTraining === false || freeTraining === false) {
+    checks.push((endpoint) => {
+      const { trainsOnData, pricing } = endpoint;
+      const mayBeFree = pricing === undefined || isFree(pricing);
+      const isForbidden = (freeTraining === false && mayBeFree) || (paidTraining === false && !isFree(pricing));
+      if (trainsOnData === false || !isForbidden) return undefined;
+      const reason = `is not known to learn from nothing that it is sent, as the guardrail ${name} demands`;
+      return { code: 'data_policy:training', reason };
+    });
+  }
+  if (freePublication === false) {
+    checks.push(({ retainsData, pricing }) => {
+      const isSafe = retainsData === false; // what is not kept is not published
+      if (isSafe || (pricing !== undefined && !isFree(pricing))) return undefined;
+      return {
+        code: 'data_policy:publication',
+        reason: `may publish what it is sent, which the guardrail ${name} forbids`,
+      };
+    });
+  }
+  return checks;
+}
+
+const groupByName: Readonly<Record<string, ModelGroup>> = {
+  anthropic: 'anthropic',
+  openai: 'openai',
+  google: 'google',
+  'google-vertex': 'google',
+  'google-ai-studio': 'google',
+  gemini: 'google',
+  xai: 'xai',
+  'x-ai': 'xai',
+};
+
+/** By the author of the model; of a slug without one, by the provider. */
+function groupOf(endpoint: EndpointFacts, models: Models): ModelGroup {
+  const { canonicalSlug } = describe(endpoint, models);
+  const named = [endpoint.model, canonicalSlug].find((slug) => slug.includes('/')) ?? endpoint.tag;
+  return groupByName[named.split('/', 1)[0]!.toLowerCase()] ?? 'other';
+}
