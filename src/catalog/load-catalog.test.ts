@@ -34,7 +34,11 @@ describe('the built-in catalogue', () => {
   });
 
   it('says of every record where it is from, and of what day', () => {
-    const records = real.flatMap(([, file]) => [...(file.models ?? []), ...(file.endpoints ?? [])]);
+    const records = real.flatMap(([, { models = [], endpoints = [], fees = [] }]) => [
+      ...models,
+      ...endpoints,
+      ...fees,
+    ]);
     expect(records.filter(({ source, as_of }) => !source || !as_of)).toEqual([]);
     expect(records.filter(({ as_of }) => Number.isNaN(Date.parse(as_of!)) || as_of! > '2026-12-31')).toEqual([]);
   });
@@ -55,6 +59,14 @@ describe('the built-in catalogue', () => {
     const ids = new Set(models.map(({ id }) => id));
     const providers = new Set(['simulator', ...knownProviders.map(({ id }) => id)]);
     expect(endpoints.filter(({ model, provider }) => !ids.has(model) || !providers.has(provider))).toEqual([]);
+  });
+
+  it('has fees of providers and models that are there', () => {
+    for (const { provider, models: named } of real.flatMap(([, { fees = [] }]) => fees)) {
+      const served = endpoints.filter((endpoint) => endpoint.provider === provider).map(({ model }) => model);
+      expect(served, provider).not.toEqual([]);
+      expect((named ?? []).filter((model) => !served.includes(model))).toEqual([]);
+    }
   });
 
   it('has an endpoint of every model that is not hidden', () => {
@@ -87,6 +99,40 @@ describe('the built-in catalogue', () => {
       expect(new Set(scores.map(({ model }) => model)).size).toBe(scores.length);
       expect(scores.every(({ percent }) => percent >= 0 && percent <= 100)).toBe(true);
     }
+  });
+});
+
+describe('fees', () => {
+  const read = (...files: CatalogFile[]) => {
+    const { endpoints } = mergeCatalogFiles(files);
+    return Object.fromEntries(
+      [...endpoints.values()].map(({ model, usd_per_request, usd_per_search, usd_per_searched_request }) => [
+        model,
+        [usd_per_request, usd_per_search, usd_per_searched_request],
+      ]),
+    );
+  };
+  const file: CatalogFile = {
+    fees: [
+      { provider: 'a', models: ['acme/two'], usd_per_searched_request: 0.03 },
+      { provider: 'a', usd_per_search: 0.01, usd_per_request: 0.001 },
+    ],
+    endpoints: ['one', 'two', 'three'].map((name) => ({ model: `acme/${name}`, provider: 'a' })),
+  };
+
+  it('of a provider hold for each of its endpoints that no record names, or that says nothing of them', () => {
+    const own = { model: 'acme/three', provider: 'a', usd_per_search: 0 };
+    expect(read(file, { endpoints: [own] })).toEqual({
+      'acme/one': [0.001, 0.01, undefined],
+      'acme/two': [undefined, undefined, 0.03],
+      'acme/three': [0.001, 0, undefined],
+    });
+  });
+
+  it('of a later file hold over those of an earlier one', () => {
+    const later: CatalogFile = { fees: [{ provider: 'a', usd_per_search: 0.5 }] };
+    expect(read(file, later)['acme/one']).toEqual([undefined, 0.5, undefined]);
+    expect(read(file, later)['acme/two']).toEqual([undefined, 0.5, undefined]);
   });
 });
 

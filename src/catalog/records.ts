@@ -90,9 +90,12 @@ export const endpointRecord = closed({
   as_of: Type.Optional(date()),
 });
 
-/** What a provider asks for its own tools, where an endpoint says nothing else of it. */
+/** What a provider asks besides tokens, where an endpoint says nothing of it. */
 export const feeRecord = closed({
   provider: Type.String({ minLength: 1, maxLength: 100 }),
+  /** Ids of those for which it holds. Absent: all that no other record of the provider names. */
+  models: Type.Optional(texts()),
+  usd_per_request: Type.Optional(usd()),
   usd_per_search: Type.Optional(usd()),
   usd_per_searched_request: Type.Optional(usd()),
   source: Type.Optional(text()),
@@ -139,9 +142,9 @@ export const keyOfEndpoint = ({ model, provider, tier = 'default' }: EndpointRec
 export function mergeCatalogFiles(files: readonly CatalogFile[]): CatalogRecords {
   const models = new Map<string, ModelRecord>();
   const endpoints = new Map<string, EndpointRecord>();
-  const fees = new Map<string, FeeRecord>();
+  const fees: FeeRecord[] = [];
   for (const file of files) {
-    for (const record of file.fees ?? []) fees.set(record.provider, { ...fees.get(record.provider), ...record });
+    fees.push(...(file.fees ?? []).toSorted((a, b) => Number(a.models !== undefined) - Number(b.models !== undefined)));
     for (const record of file.models ?? []) models.set(record.id, { ...models.get(record.id), ...record });
     for (const record of file.endpoints ?? []) {
       const key = keyOfEndpoint(record);
@@ -153,15 +156,15 @@ export function mergeCatalogFiles(files: readonly CatalogFile[]): CatalogRecords
     }
   }
   for (const [key, record] of endpoints) {
-    const fee = fees.get(record.provider);
-    if (fee && record.usd_per_search === undefined && record.usd_per_searched_request === undefined) {
-      const { usd_per_search, usd_per_searched_request } = fee;
-      endpoints.set(key, {
-        ...record,
-        ...(usd_per_search === undefined ? undefined : { usd_per_search }),
-        ...(usd_per_searched_request === undefined ? undefined : { usd_per_searched_request }),
-      });
-    }
+    const fee = fees.findLast((each) => isMeant(each, record));
+    if (!fee) continue;
+    const { usd_per_request, usd_per_search, usd_per_searched_request } = fee;
+    const asked = { usd_per_request, usd_per_search, usd_per_searched_request };
+    const known = Object.entries(asked).filter(([, price]) => price !== undefined);
+    endpoints.set(key, { ...Object.fromEntries(known), ...record });
   }
   return { models, endpoints };
 }
+
+const isMeant = (fee: FeeRecord, { provider, model }: EndpointRecord): boolean =>
+  fee.provider === provider && (fee.models === undefined || fee.models.includes(model));

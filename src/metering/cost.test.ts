@@ -1,7 +1,7 @@
-import { assert, integer, property, record } from 'fast-check';
+import { array, assert, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { usage } from '../domain/usage.ts';
-import { costOf, estimateUsage, usdOf, writeUsage } from './cost.ts';
+import { costOf, estimateUsage, totalOf, usdOf, writeUsage } from './cost.ts';
 
 const pricing = { promptNanoUsdPerMillion: 250_000_000, completionNanoUsdPerMillion: 2_000_000_000 };
 
@@ -36,6 +36,89 @@ describe('the cost of an answer', () => {
   it('is 0 and not priced when no price is known', () => {
     const cost = costOf(undefined, usage({ inputTokens: 1000, outputTokens: 100 }));
     expect(cost).toEqual({ inputNanoUsd: 0n, outputNanoUsd: 0n, priced: false });
+  });
+
+  const apart = {
+    ...{ promptNanoUsdPerMillion: 1_000_000, completionNanoUsdPerMillion: 10_000_000 },
+    ...{ cacheReadNanoUsdPerMillion: 100_000_000, cacheWriteNanoUsdPerMillion: 1_000_000_000 },
+  };
+
+  it('takes what is kept for an hour at its own price, and without one at that of five minutes', () => {
+    const counts = usage({
+      ...{ inputTokens: 10, cacheWriteTokens: 5, outputTokens: 0 },
+      special: { cacheWrite1hTokens: 2 },
+    });
+    expect(costOf(apart, counts).inputNanoUsd).toBe(5n + 5n * 1000n);
+    const longer = { ...apart, cacheWrite1hNanoUsdPerMillion: 2_000_000_000 };
+    expect(costOf(longer, counts).inputNanoUsd).toBe(5n + 3n * 1000n + 2n * 2000n);
+    expect(costOf({ ...pricing, cacheWrite1hNanoUsdPerMillion: 0 }, counts).inputNanoUsd).toBe(8n * 250n);
+  });
+
+  it('takes sound and pictures at prices of their own, each token once', () => {
+    const prices = {
+      ...apart,
+      ...{ audioNanoUsdPerMillion: 20_000_000, audioCacheReadNanoUsdPerMillion: 300_000_000 },
+      ...{ imageTokenNanoUsdPerMillion: 4_000_000, reasoningNanoUsdPerMillion: 50_000_000 },
+      ...{ audioOutputNanoUsdPerMillion: 600_000_000, imageOutputNanoUsdPerMillion: 7_000_000_000 },
+    };
+    const counts = usage({
+      ...{ inputTokens: 100, cachedTokens: 30, outputTokens: 100, reasoningTokens: 10 },
+      special: {
+        ...{ inputAudioTokens: 25, cachedAudioTokens: 5, inputImageTokens: 15 },
+        ...{ outputAudioTokens: 20, outputImageTokens: 30 },
+      },
+    });
+    expect(costOf(prices, counts)).toEqual({
+      // 25 of the cache, 5 sound of the cache, 20 sound, 15 pictures, 35 plain
+      inputNanoUsd: 25n * 100n + 5n * 300n + 20n * 20n + 15n * 4n + 35n,
+      // 10 reasoning, 20 sound, 30 pictures, 40 plain
+      outputNanoUsd: 10n * 50n + 20n * 600n + 30n * 7000n + 40n * 10n,
+      priced: true,
+    });
+    const plain = costOf(apart, counts);
+    expect(plain).toMatchObject({ inputNanoUsd: 70n + 30n * 100n, outputNanoUsd: 1000n });
+  });
+
+  it('adds fees for searches apart: for each of them, or for the answer', () => {
+    const counts = usage({ inputTokens: 0, outputTokens: 0, special: { webSearches: 3 } });
+    const cost = costOf({ ...pricing, webSearchNanoUsd: 10, searchedRequestNanoUsd: 7 }, counts);
+    expect(cost).toEqual({ inputNanoUsd: 0n, outputNanoUsd: 0n, toolsNanoUsd: 37n, priced: true });
+    expect(totalOf(cost)).toBe(37n);
+    expect(costOf(pricing, counts)).not.toHaveProperty('toolsNanoUsd');
+    expect(costOf({ ...pricing, searchedRequestNanoUsd: 7 }, usage({ inputTokens: 0, outputTokens: 0 }))).toEqual({
+      ...{ inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true },
+    });
+  });
+
+  it('lies between all tokens at the lowest price and all at the highest, whatever the counts say', () => {
+    const count = integer({ min: 0, max: 1000 });
+    const price = integer({ min: 0, max: 1_000_000_000 });
+    const names = ['cacheWrite1hTokens', 'inputAudioTokens', 'cachedAudioTokens', 'inputImageTokens'] as const;
+    assert(
+      property(
+        record({ inputTokens: count, outputTokens: count, cachedTokens: count, cacheWriteTokens: count }),
+        record(Object.fromEntries([...names, 'outputAudioTokens', 'outputImageTokens'].map((name) => [name, count]))),
+        array(price, { minLength: 8, maxLength: 8 }),
+        (counts, special, prices) => {
+          const [prompt, read, write, hour, audio, audioRead, image, completion] = prices as [
+            ...[number, number, number, number, number, number, number, number],
+          ];
+          const known = {
+            ...{ promptNanoUsdPerMillion: prompt, completionNanoUsdPerMillion: completion },
+            ...{ cacheReadNanoUsdPerMillion: read, cacheWriteNanoUsdPerMillion: write },
+            ...{ cacheWrite1hNanoUsdPerMillion: hour, audioNanoUsdPerMillion: audio },
+            ...{ audioCacheReadNanoUsdPerMillion: audioRead, imageTokenNanoUsdPerMillion: image },
+          };
+          const { inputNanoUsd, outputNanoUsd } = costOf(known, usage({ ...counts, special }));
+          const inputPrices = prices.slice(0, 7);
+          const of = (each: number) => (BigInt(counts.inputTokens) * BigInt(each) + 500_000n) / 1_000_000n;
+          expect(inputNanoUsd >= of(Math.min(...inputPrices)) && inputNanoUsd <= of(Math.max(...inputPrices))).toBe(
+            true,
+          );
+          expect(outputNanoUsd).toBe((BigInt(counts.outputTokens) * BigInt(completion) + 500_000n) / 1_000_000n);
+        },
+      ),
+    );
   });
 
   it('is rounded half up, once per side', () => {
@@ -81,6 +164,19 @@ describe('usage on the wire', () => {
       cost_details: { upstream_inference_input_cost: 0.0000355, upstream_inference_output_cost: 0.0000045 },
       is_byok: false,
     });
+  });
+
+  it('tells fees and searches, and of an own key what it pays: what the provider says, else what the list does', () => {
+    const cost = { inputNanoUsd: 1_000n, outputNanoUsd: 2_000n, toolsNanoUsd: 10_000n, priced: true };
+    const searched = { ...counts, special: { webSearches: 2 } };
+    expect(writeUsage(searched, cost, true)).toMatchObject({
+      cost: 0.000013,
+      cost_details: { server_tool_cost: 0.00001, upstream_inference_cost: 0.000013 },
+      is_byok: true,
+      server_tool_use_details: { web_search_requests: 2 },
+    });
+    const said = writeUsage({ ...searched, upstreamCostNanoUsd: 5 }, cost);
+    expect(said).toMatchObject({ cost: 0.000013, cost_details: { upstream_inference_cost: 5e-9 }, is_byok: false });
   });
 
   it('says null where no price is known', () => {

@@ -8,6 +8,7 @@ import {
   perPiece,
   perToken,
   pricesFor,
+  pricesOfTier,
   writePerPiece,
   writePerToken,
 } from './price.ts';
@@ -113,6 +114,33 @@ describe('the prices of a long prompt (routing.md 14.3)', () => {
     expect(blendedPrice(base)).toBe((3 * 1 + 10) / 4);
     expect(blendedPrice(pricing, 1001)).toBe((3 * 2 + 20) / 4);
     expect(blendedPrice(undefined)).toBeUndefined();
+  });
+});
+
+describe('the prices of the tier that was used (routing.md section 12)', () => {
+  const make = (promptNanoUsdPerMillion: number): Pricing => ({
+    promptNanoUsdPerMillion,
+    completionNanoUsdPerMillion: 0,
+  });
+  const [usual, flex, priority] = [make(2), make(1), make(4)];
+  const tierPricing = new Map([
+    ['default', usual],
+    ['flex', flex],
+    ['priority', priority],
+  ]);
+  it.each([
+    ['flex', 'default', usual],
+    ['flex', 'flex', flex],
+    ['flex', null, flex],
+    ['default', 'priority', priority],
+    [undefined, 'priority', priority],
+    [undefined, undefined, usual],
+    ['priority', 'scale', priority],
+    ['priority', 'constructor', priority],
+  ] as const)('of an endpoint of %s that says %s', (tier, used, expected) => {
+    const pricing = tier === undefined ? usual : tierPricing.get(tier);
+    expect(pricesOfTier({ pricing, tier, tierPricing }, used)).toBe(expected);
+    expect(pricesOfTier({ pricing, tier, tierPricing: undefined }, used)).toBe(pricing);
   });
 });
 

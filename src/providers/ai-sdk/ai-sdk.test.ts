@@ -223,6 +223,18 @@ describe('an answer', () => {
     ]);
   });
 
+  it('takes what is priced apart from the provider’s own report', () => {
+    const raw = {
+      cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 2 },
+      server_tool_use: { web_search_requests: 3 },
+      prompt_tokens_details: { audio_tokens: 4 },
+      completion_tokens_details: { audio_tokens: 5 },
+    };
+    const special = { cacheWrite1hTokens: 2, webSearches: 3, inputAudioTokens: 4, outputAudioTokens: 5 };
+    expect(readParts([{ ...stop, usage: { ...usage, raw } }]).at(-1)).toMatchObject({ usage: { special } });
+    expect(readParts([{ ...stop, usage: { ...usage, raw: 'none' } }]).at(-1)).not.toHaveProperty('usage.special');
+  });
+
   it.each([
     ['stop', 'stop', undefined],
     ['length', 'length', undefined],

@@ -212,17 +212,13 @@ function readErrorPart(error: unknown): GatewayError {
   return typeof statusCode === 'number' ? readPackageError(error, 'The provider') : readUpstreamErrorObject(error, 200);
 }
 
-/**
- * The counts that packages have in common, and of the provider's own report (`raw`) what is priced apart. Cohere reports
- * what it bills beside what the model read and wrote.
- */
+/** The counts that packages have in common, and of the provider's own report (`raw`) what is priced apart. */
 function readUsage(value: unknown): Usage | undefined {
   const { inputTokens: input, outputTokens: output, raw } = (value ?? {}) as PackageUsage;
   if (input?.total === undefined && output?.total === undefined) return undefined;
-  const billed = record(record(raw).billed_units);
   return usage({
-    inputTokens: count(billed.input_tokens) ?? input?.total ?? 0,
-    outputTokens: count(billed.output_tokens) ?? output?.total ?? 0,
+    inputTokens: input?.total ?? 0,
+    outputTokens: output?.total ?? 0,
     cachedTokens: input?.cacheRead ?? 0,
     reasoningTokens: output?.reasoning ?? 0,
     special: special({
