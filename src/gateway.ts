@@ -265,7 +265,10 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
         open,
         requestMs,
         keepAliveMs: () => config.server.keep_alive_comment_ms,
-        admit: (caller, request, id) => limits.admit(caller, request, id),
+        admit(caller, request, id) {
+          access.checkFresh(config.storage.grace_ms);
+          return limits.admit(caller, request, id);
+        },
         canBook,
         onFailure,
       }),

@@ -45,6 +45,31 @@ async function openWith(...keys: KnownKey[]) {
 }
 const nextPoll = () => vi.advanceTimersByTimeAsync(500);
 
+describe('a store that says nothing', () => {
+  it('is done without for a while, from its last answer on', async () => {
+    const { access, store } = await openWith(key());
+    store.isGone = true;
+    await vi.advanceTimersByTimeAsync(10_000);
+    access.checkFresh(10_000);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(() => access.checkFresh(10_000)).toThrow(
+      expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 5, message: expect.stringContaining('10 s') }),
+    );
+    expect(access.authenticate(`Bearer ${text}`)).toBeDefined();
+    store.isGone = false;
+    await nextPoll();
+    access.checkFresh(0);
+  });
+
+  it('nor fails counts as gone', async () => {
+    const { access, store } = await openWith(key());
+    store.revision = 2;
+    store.wait = new Promise(() => {});
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(() => access.checkFresh(10_000)).toThrow('storage.grace_ms');
+  });
+});
+
 describe('a bearer key', () => {
   it.each([
     `Bearer ${text}`,

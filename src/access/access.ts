@@ -35,6 +35,12 @@ export interface Access {
    * @throws {GatewayError} `authentication`, with one of the two messages of the interface
    */
   authenticate(authorization: string | undefined): Caller;
+  /**
+   * What memory knows holds for a while without the store.
+   *
+   * @throws {GatewayError} `unavailable` once the store has said nothing for longer: a key may be revoked by now
+   */
+  checkFresh(graceMs: number): void;
   /** Reads the keys anew, whatever the revision. @throws the store's error */
   refresh(): Promise<void>;
   close(): void;
@@ -50,9 +56,12 @@ export async function openAccess(source: KeySource, onTrouble: (error: unknown) 
   let troubled = false;
   let started = 0;
   let taken = 0;
+  /** performance.now() */
+  let seenAt = 0;
 
   async function refresh(): Promise<void> {
     const turn = ++started;
+    const askedAt = performance.now();
     const read = await source.readRevision(); // before the keys: a change in between is seen at the next poll
     const [keys, logging] = await Promise.all([source.listKeys(), source.listIoLogging()]);
     const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys: a new one has what is its
@@ -78,13 +87,16 @@ export async function openAccess(source: KeySource, onTrouble: (error: unknown) 
       ]),
     );
     revision = read;
+    seenAt = askedAt;
   }
 
   let timer: NodeJS.Timeout;
   let closed = false;
   const poll = async (): Promise<void> => {
     try {
+      const askedAt = performance.now();
       if ((await source.readRevision()) !== revision) await refresh();
+      seenAt = askedAt;
       troubled = false;
     } catch (error) {
       if (!troubled && !closed) onTrouble(error);
@@ -107,6 +119,11 @@ export async function openAccess(source: KeySource, onTrouble: (error: unknown) 
         throw new GatewayError('authentication', 'Invalid or missing API key.');
       }
       return known.caller;
+    },
+    checkFresh(graceMs) {
+      if (performance.now() - seenAt <= graceMs + POLL_MS) return;
+      const text = `The store has said nothing for more than ${graceMs / 1000} s (storage.grace_ms), and what holds may have changed since; try again later.`;
+      throw new GatewayError('unavailable', text, { retryAfterSeconds: 5 });
     },
     refresh,
     close() {

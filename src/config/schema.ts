@@ -439,6 +439,11 @@ export const configSchema = Type.Object({
       secret: true,
       restart: true,
     }),
+    grace_ms: milliseconds(
+      'How long models are asked while the store does not answer, by the keys and limits that are in memory; after it, 503.',
+      600_000,
+      0,
+    ),
   }),
   counters: Type.Object({
     url: Type.String({

@@ -45,8 +45,13 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
   }
   const ask = async (gateway: TestGateway, key?: string) => {
     const response = await gateway.post('/responses', { model: 'simulator/echo', input: 'hi' }, key ? { key } : {});
-    await response.text();
-    return { status: response.status, id: response.headers.get('x-generation-id')! };
+    const { error } = (await response.json()) as { error?: { message: string } };
+    return {
+      status: response.status,
+      id: response.headers.get('x-generation-id')!,
+      retryAfter: response.headers.get('retry-after'),
+      message: error?.message,
+    };
   };
   const countEntries = async (gateway: TestGateway) => (await gateway.gateway.storage.ledger.readTotals(main)).entries;
 
@@ -128,6 +133,34 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(ids.length);
     for (const id of ids) expect((await gateway.get(`/generation?id=${id}`)).status).toBe(200);
     expect((await ask(gateway)).status).toBe(200);
+  });
+
+  it('one whose store stays away answers 503 after a while, lets run what runs, and loses nothing', async () => {
+    const relay = await openRelay(await createDatabase());
+    relays.push(relay);
+    const gateway = await open(relay.url, {
+      storage: { url: relay.url, grace_ms: 300 },
+      limits: { requests_per_minute: 1000 },
+    });
+    const running = gateway.stream({ model: 'simulator/echo', input: '[[slow 20]] [[words 60]]' });
+    await relay.down();
+    const ids: string[] = [];
+    let refused = await ask(gateway);
+    while (refused.status === 200) {
+      ids.push(refused.id);
+      refused = await ask(gateway);
+    }
+    expect(refused.status).toBe(503);
+    expect(refused.retryAfter).toBe('5');
+    expect(refused.message).toMatch(/^The store has said nothing for more than 0\.3 s \(storage\.grace_ms\)/);
+    const { done, headers } = await running;
+    expect(done).toBe(true);
+    ids.push(headers.get('x-generation-id')!);
+
+    await relay.up();
+    await expect.poll(async () => (await ask(gateway)).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(ids.length + 1);
+    for (const id of ids) expect((await gateway.get(`/generation?id=${id}`)).status).toBe(200);
   });
 
   it('one that is stopped while its store is gone leaves its entries to the next start', async () => {
