@@ -93,6 +93,8 @@ function statusesFor(upstream: number): number[] {
   switch (upstream) {
     case 400:
       return [400, 502]; // the request's fault, unless it speaks of our key
+    case 404:
+      return [404]; // the provider does not have the model: another one may
     case 408:
     case 504:
       return [524];
