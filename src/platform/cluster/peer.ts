@@ -19,8 +19,10 @@ export interface Peer {
    * message and fields (`code`, `errcode`, …), a `GatewayError` as such.
    *
    * Each call rejects with a `PeerGoneError` when the other end is gone; whether it was carried out, nobody knows then.
+   *
+   * @param closed rejects calls with its reason from when it is aborted on; those under way go on
    */
-  use<Service extends object>(name: string): Remote<Service>;
+  use<Service extends object>(name: string, closed?: AbortSignal): Remote<Service>;
   /** Calls a method and never learns what became of it: half the way of a call, no promise. */
   tell(service: string, method: string, ...args: unknown[]): void;
   /** Aborted when the other end is gone. */
@@ -140,8 +142,9 @@ export function openPeer(channel: Channel): Peer {
 
   return {
     provide: (name, service) => void services.set(name, service),
-    use<Service extends object>(name: string) {
+    use<Service extends object>(name: string, closed?: AbortSignal) {
       const call = (path: readonly string[], args: readonly unknown[]): Promise<unknown> => {
+        if (closed?.aborted) return Promise.reject(asError(closed.reason));
         if (gone.signal.aborted) return Promise.reject(new PeerGoneError('The other process is gone.'));
         const id = ++calls;
         return new Promise((resolve, reject) => {
