@@ -9,15 +9,31 @@ const SQLITE_BUSY = 5;
 /**
  * Makes the data folder (0700) and takes it for this process, so that two gateways never share a journal.
  *
- * The lock is one of the system's, which goes with its process however that ends: Node has no call for it, and SQLite
- * does. The process id in `gateway.pid` is for people; alone it would not do, since in a container, and after a reboot,
- * another process may soon have the same.
- *
  * @returns a function that gives the folder back
  * @throws when another gateway has it, with its process id, or when it cannot be written; with what to do
  */
 export function takeDataFolder(folder: string): () => void {
-  const pidFile = join(folder, 'gateway.pid');
+  const giveBack = takeFolder(folder);
+  if (giveBack) return giveBack;
+  throw new Error(
+    `The data folder ${folder} is in use by ${readHolder(join(folder, pidFileName))}. Stop that gateway, or give this one a folder of its own with --data.`,
+  );
+}
+
+const pidFileName = 'gateway.pid';
+
+/**
+ * Makes a folder (0700) and takes it for this process.
+ *
+ * The lock is one of the system's, which goes with its process however that ends: Node has no call for it, and SQLite
+ * does. The process id in `gateway.pid` is for people; alone it would not do, since in a container, and after a reboot,
+ * another process may soon have the same.
+ *
+ * @returns a function that gives it back; undefined when another process has it
+ * @throws when it cannot be written, with what to do
+ */
+export function takeFolder(folder: string): (() => void) | undefined {
+  const pidFile = join(folder, pidFileName);
   let lock: DatabaseSync | undefined;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -30,11 +46,7 @@ export function takeDataFolder(folder: string): () => void {
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   } catch (error) {
     lock?.close();
-    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) {
-      throw new Error(
-        `The data folder ${folder} is in use by ${readHolder(pidFile)}. Stop that gateway, or give this one a folder of its own with --data.`,
-      );
-    }
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined;
     throw explain(folder, error);
   }
   const held = lock;

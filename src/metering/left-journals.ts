@@ -1,0 +1,115 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { takeFolder } from '../platform/data-folder/data-folder.ts';
+import { openJournal } from './journal.ts';
+import type { EntryStore } from './ledger.ts';
+
+export interface LeftJournalsParts {
+  /** Holds a folder for each worker. */
+  folder: string;
+  store: Pick<EntryStore, 'append'>;
+  /** Is this the name of a folder that a worker has, or is about to have? */
+  isInUse: (name: string) => boolean;
+  /** Called when a try fails, once per streak. */
+  onTrouble: (error: unknown) => void;
+}
+
+/** What workers left in their journals when they ended, on its way to the store. */
+export interface LeftJournals {
+  /** Stores what is there now. @throws the store's or the file system's error */
+  store(): Promise<void>;
+  /** Stores it soon, and tries again until nothing is left. */
+  schedule(): void;
+  close(): void;
+}
+
+const RETRY_MS = 1000;
+
+/** Its name among the folders of the journal; no two workers ever have the same. */
+export const nameWorkerJournal = (slot: number, mark: string): string => `worker-${slot}-${mark}`;
+const isWorkerJournal = (name: string): boolean => name.startsWith('worker-');
+
+/**
+ * Looks after the journals of workers that ended. One that outlived its primary may still write its last entries: its
+ * folder is taken, and its turn comes when it has ended.
+ */
+export function openLeftJournals({ folder, store, isInUse, onTrouble }: LeftJournalsParts): LeftJournals {
+  let timer: NodeJS.Timeout | undefined;
+  let running = Promise.resolve(true);
+  let closed = false;
+  let troubled = false;
+
+  /** @returns whether nothing is left */
+  async function run(): Promise<boolean> {
+    let isDone = true;
+    for (const name of listWorkerJournals(folder)) {
+      if (isInUse(name)) continue;
+      const path = join(folder, name);
+      const giveBack = takeFolder(path);
+      if (!giveBack) {
+        isDone = false;
+        continue;
+      }
+      try {
+        await storeJournal(path, store);
+      } finally {
+        giveBack();
+      }
+      rmSync(path, { recursive: true, force: true });
+    }
+    return isDone;
+  }
+
+  /** One at a time: two must not store the same journal. */
+  const runNext = (): Promise<boolean> => {
+    running = running.then(run, run);
+    return running;
+  };
+
+  function schedule(ms = 0): void {
+    if (closed) return;
+    timer ??= setTimeout(async () => {
+      timer = undefined;
+      try {
+        if (!(await runNext())) schedule(RETRY_MS);
+        troubled = false;
+      } catch (error) {
+        if (!troubled) onTrouble(error);
+        troubled = true;
+        schedule(RETRY_MS);
+      }
+    }, ms).unref();
+  }
+
+  return {
+    async store() {
+      if (!(await runNext())) schedule(RETRY_MS);
+    },
+    schedule: () => schedule(),
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Stores what a process that ended left in the journal of this folder. @throws the store's or the file system's error */
+export async function storeJournal(folder: string, store: Pick<EntryStore, 'append'>): Promise<void> {
+  const { journal, left, forgetLeft } = openJournal(folder);
+  try {
+    if (left.length > 0) await store.append(left);
+    forgetLeft();
+  } finally {
+    journal.close();
+  }
+}
+
+function listWorkerJournals(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory() && isWorkerJournal(entry.name)).map(({ name }) => name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
