@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { openAccess } from './access/access.ts';
 import { applyBootstrap, createFirstKeys } from './access/bootstrap.ts';
@@ -29,16 +29,19 @@ import type { FailedRequest } from './http/failed-request.ts';
 import { createOpenRequests } from './http/open-requests.ts';
 import { listRoutes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
+import { writeUrl } from './http/write-url.ts';
 import { openLedger } from './metering/ledger.ts';
+import { openLeftJournals } from './metering/left-journals.ts';
 import { Spending, type SpendingLimit } from './metering/spending.ts';
 import { createTraffic } from './metering/traffic.ts';
+import { isSharedStore, openStorage } from './open-storage.ts';
 import { assembleStages } from './pipeline/assemble-stages.ts';
 import { estimateCost } from './pipeline/estimate-cost.ts';
 import { describeRun } from './pipeline/router-metadata.ts';
 import type { Counters } from './platform/counters/counters.ts';
 import { GuardedCounters, type GuardParts } from './platform/counters/guarded-counters.ts';
 import { MemoryCounters } from './platform/counters/memory/memory-counters.ts';
-import { readMasterKey, takeDataFolder } from './platform/data-folder/data-folder.ts';
+import { readMasterKey, takeDataFolder, takeFolder } from './platform/data-folder/data-folder.ts';
 import { giveBackIdleMemory } from './platform/idle-memory.ts';
 import { fetchMedia } from './platform/outbound/fetch-media.ts';
 import { createOutbound, type OutboundSettings } from './platform/outbound/outbound.ts';
@@ -52,11 +55,14 @@ import type { Provider } from './providers/provider-entry.ts';
 import { Health } from './routing/health.ts';
 import { StickyMemory } from './routing/sticky.ts';
 import { readRouterSettings, seededRandom } from './routing/world.ts';
+import { type PrimaryService, type SeatAtPrimary, serviceNames } from './workers/services.ts';
 
 export interface GatewayOptions {
   config: Config;
   /** Made when absent. Holds the embedded store, the journal and the master key. */
   dataDir: string;
+  /** In a worker: the primary has the data folder and the embedded store, and looks after schema, bootstrap and first keys. */
+  seat?: SeatAtPrimary;
 }
 
 export interface Gateway {
@@ -67,8 +73,16 @@ export interface Gateway {
    * @throws with a message for people when the port, the folder or the store cannot be had
    */
   start(): Promise<{ url: string; firstKeys?: { inference: string; management: string } }>;
+  /** In place of `start` where somebody else listens. @returns serves a connection */
+  startBehind(): Promise<(connection: Socket) => void>;
   /** Takes over what can change while running; the addresses, the store and the secrets stay as they are. */
   reload(config: Config): Promise<void>;
+  /** The first half of it. @returns the second, which cannot fail; without it nothing changes */
+  prepareReload(config: Config): Promise<() => void>;
+  /** Reads keys and limits anew. @throws the store's error */
+  refreshAccess(): Promise<void>;
+  /** Resolves when all that was booked and kept so far is in the store. @throws the store's error */
+  flush(): Promise<void>;
   /** Takes no new work, lets open requests finish up to `server.shutdown_grace_ms`, flushes, closes. */
   close(): Promise<void>;
   readonly storage: Storage;
@@ -87,6 +101,8 @@ const PING_MS = 2000;
 const FLUSH_MS = 3000;
 /** A connection to the shared counters may take this long to stand, however short `counters.timeout_ms` is. */
 const SHORTEST_CONNECT_MS = 1000;
+/** Connections to PostgreSQL of one worker. */
+const POOL_OF_A_WORKER = 5;
 
 /** The composition root: configuration → adapters → gateway. The only file that names concrete adapters. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -99,11 +115,20 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-async function assemble({ config: initial, dataDir }: GatewayOptions, held: AsyncDisposableStack): Promise<Gateway> {
+async function assemble(
+  { config: initial, dataDir, seat }: GatewayOptions,
+  held: AsyncDisposableStack,
+): Promise<Gateway> {
   let config = initial;
-  const { log, addSecrets, mask } = openLog(config.log.level, listSecrets(config));
-  held.defer(takeDataFolder(dataDir));
-  const storage = await openStorage(config.storage.url, dataDir);
+  const { log, addSecrets, mask } = openLog(config.log.level, listSecrets(config), seat && { worker: seat.slot });
+  const journal = join(dataDir, 'journal', seat?.journal ?? '');
+  held.defer(seat ? takeFolder(journal)! : takeDataFolder(dataDir)); // nobody else knows this folder of a worker's
+  const storage = await openStorage({
+    url: config.storage.url,
+    dataDir,
+    primary: seat?.primary,
+    poolSize: seat && POOL_OF_A_WORKER,
+  });
   held.defer(() =>
     within(LAST_WORDS_MS, storage.close()).catch((error) =>
       log.error({ err: error }, 'The store was left without a good-bye.'),
@@ -113,11 +138,21 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
   let draining = false;
   const open = createOpenRequests();
 
-  await storage.migrate();
-  await applyBootstrap(storage.access, config.bootstrap);
+  if (!seat) {
+    await storage.migrate();
+    await applyBootstrap(storage.access, config.bootstrap);
+    const left = openLeftJournals({
+      folder: journal,
+      store: storage.ledger,
+      isInUse: () => false,
+      onTrouble: (error) => log.error({ err: error }, 'Entries that workers left stay in their journals.'),
+    });
+    held.defer(left.close);
+    await left.store();
+  }
   let built = buildFrom(config, dataDir, await storage.access.listWorkspaces(), warn);
   const ledger = await openLedger({
-    folder: join(dataDir, 'journal'),
+    folder: journal,
     store: storage.ledger,
     onTrouble: (message, error) => log.error({ err: error }, message),
   });
@@ -146,12 +181,15 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       log.warn({ cause: nameError(error) }, 'The last contents were not kept.'),
     ),
   );
-  const retention = openRetention({
-    deleteBefore: storage.contents.deleteBefore,
-    keepMs: () => config.io_logging.retention_days * DAY_MS,
-    onTrouble: (error) => log.warn({ err: error }, 'Old contents were not deleted.'),
-  });
-  held.defer(retention.close);
+  // One of several workers does it for all.
+  const retention = seat?.slot
+    ? undefined
+    : openRetention({
+        deleteBefore: storage.contents.deleteBefore,
+        keepMs: () => config.io_logging.retention_days * DAY_MS,
+        onTrouble: (error) => log.warn({ err: error }, 'Old contents were not deleted.'),
+      });
+  if (retention) held.defer(retention.close);
 
   const health = new Health(Date.now, config.routing.outage_ms);
   const sticky = new StickyMemory(() => config.routing.sticky_ms);
@@ -249,6 +287,26 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
     requestMs,
     onHit: (scope, limit) => telemetry.countLimitHit(limit, scope),
   });
+  async function refreshAccess(): Promise<void> {
+    await access.refresh();
+    await spending.refresh();
+  }
+  const primary = seat?.primary.use<PrimaryService>(serviceNames.primary);
+  async function flush(): Promise<void> {
+    await Promise.all([ledger.flush(), contents.flush()]);
+  }
+  /** That of all workers, where there are several. */
+  async function flushAll(): Promise<void> {
+    if (!primary) return flush();
+    await primary.flush().catch(() => {}); // the primary is gone: the store will say so
+  }
+  /** What another worker booked or kept may still be on its way. */
+  async function lookTwice<Found>(find: () => Promise<Found | undefined>): Promise<Found | undefined> {
+    const found = await find();
+    if (found || !primary) return found;
+    await flushAll();
+    return find();
+  }
   const isDraining = () => draining;
   const canBook = () => ledger.accepting;
   const onFailure = (error: GatewayError, request: FailedRequest): void => {
@@ -272,9 +330,9 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
         canBook,
         onFailure,
       }),
-      findGeneration: createGenerationHandler((workspaceId, id) => ledger.find(workspaceId, id)),
-      findContent: createContentHandler((id) => contents.find(id)),
-      ...createFeedbackHandlers({ contents: storage.contents, flushLedger: () => ledger.flush() }),
+      findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
+      findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
+      ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
       ...createModelsHandlers({
         catalog: () => built.catalog,
         health,
@@ -284,10 +342,7 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       ...createManagementHandlers({
         management: storage.management,
         ledger: storage.ledger,
-        async refreshAccess() {
-          await access.refresh();
-          await spending.refresh();
-        },
+        refreshAccess,
       }),
       health: createHealthHandler(version),
       showMetrics: createMetricsHandler({
@@ -309,22 +364,10 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
     onFailure,
   });
 
-  return {
-    storage,
-    async start() {
-      await app.listen({ host: config.server.host, port: config.server.port });
-      held.defer(giveBackIdleMemory({ begun: () => open.begun, open: () => open.count('request') }));
-      const firstKeys = await createFirstKeys(storage.access); // once it listens: a port in use must not swallow them
-      if (firstKeys) await access.refresh();
-      const { port } = app.server.address() as AddressInfo;
-      const host = config.server.host.includes(':') ? `[${config.server.host}]` : config.server.host;
-      const url = `http://${host}:${port}`;
-      return firstKeys ? { url, firstKeys } : { url };
-    },
-    async reload(next) {
-      await applyBootstrap(storage.access, next.bootstrap);
-      await access.refresh();
-      const after = buildFrom(next, dataDir, await storage.access.listWorkspaces(), warn);
+  async function prepareReload(next: Config): Promise<() => void> {
+    await access.refresh();
+    const after = buildFrom(next, dataDir, await storage.access.listWorkspaces(), warn);
+    return () => {
       const before = built.providers;
       const underWay = open.settled(config.timeouts.request_ms);
       built = after;
@@ -335,7 +378,32 @@ async function assemble({ config: initial, dataDir }: GatewayOptions, held: Asyn
       addSecrets(listSecrets(next));
       // Not before: the next endpoint of a request under way may be one of these.
       void underWay.then(() => Promise.all(before.map((provider) => provider.close(false))));
+    };
+  }
+
+  return {
+    storage,
+    async start() {
+      await app.listen({ host: config.server.host, port: config.server.port });
+      held.defer(giveBackIdleMemory({ begun: () => open.begun, open: () => open.count('request') }));
+      const firstKeys = await createFirstKeys(storage.access); // once it listens: a port in use must not swallow them
+      if (firstKeys) await access.refresh();
+      const url = writeUrl(config.server.host, (app.server.address() as AddressInfo).port);
+      return firstKeys ? { url, firstKeys } : { url };
     },
+    async startBehind() {
+      await app.ready();
+      held.defer(giveBackIdleMemory({ begun: () => open.begun, open: () => open.count('request') }));
+      app.server.emit('listening'); // Node's server looks after time-outs and open connections from then on
+      return (connection) => void app.server.emit('connection', connection);
+    },
+    async reload(next) {
+      await applyBootstrap(storage.access, next.bootstrap);
+      (await prepareReload(next))();
+    },
+    prepareReload,
+    refreshAccess,
+    flush,
     async close() {
       draining = true; // the port stays open for a while: whoever comes is told to go elsewhere
       await open.settled(config.server.shutdown_grace_ms);
@@ -423,18 +491,6 @@ function readTracing({ otlp_endpoint: endpoint, headers = {}, sampling, service_
   return endpoint === undefined ? undefined : { endpoint, headers, sampling, serviceName: service_name, version };
 }
 
-const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url);
-
-/** The embedded store, or PostgreSQL; the driver of the latter is loaded only then. */
-async function openStorage(url: string, dataDir: string): Promise<Storage> {
-  if (isPostgres(url)) {
-    const { openPostgresStorage } = await import('./platform/storage/postgres/open.ts');
-    return openPostgresStorage(url);
-  }
-  const { openSqliteStorage } = await import('./platform/storage/sqlite/open.ts');
-  return openSqliteStorage(url.replace(/^file:/, '').replace('<data>', dataDir));
-}
-
 /**
  * Where limits and budgets are counted: in the Redis or Valkey of `counters.url`, in the PostgreSQL that is the store, or
  * in this process. The clients of the first two are loaded only then.
@@ -449,7 +505,7 @@ async function openCounters(
   if (counters.url !== '' && counters.url !== 'memory') {
     const { openRedisCounters } = await import('./platform/counters/redis/open.ts');
     store = openRedisCounters(counters.url, connectMs);
-  } else if (counters.url === '' && isPostgres(storage.url)) {
+  } else if (counters.url === '' && isSharedStore(storage.url)) {
     const { openPostgresCounters } = await import('./platform/counters/postgres/open.ts');
     store = await openPostgresCounters(storage.url, connectMs);
   } else return new MemoryCounters();

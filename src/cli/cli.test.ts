@@ -89,7 +89,6 @@ describe('headgate', () => {
     [['keys', 'lst'], 'Did you mean list?'],
     [['start', '--prot', '1'], 'Did you mean --port?'],
     [['guardrails'], 'This build does not offer "headgate guardrails"'],
-    [['start', '--workers', '4'], 'This build does not offer --workers'],
   ])('refuses %j and names the nearest', async (args, message) => {
     const { code, stdout, stderr } = await call(args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

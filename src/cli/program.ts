@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { findNearest } from '../config/nearest.ts';
 import type { UpdateKeyOptions } from './change-keys.ts';
@@ -15,6 +15,7 @@ interface SourceOptions {
   data?: string;
   port?: string;
   host?: string;
+  workers?: string;
 }
 
 /** Commands of the operator's contract that this build does not have. */
@@ -51,8 +52,8 @@ function explain(error: unknown): string {
 /** The commands, their options and their help. `docs/reference/cli.md` tells the same; a test compares the names. */
 export function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
   const { env, cwd, stdout, stderr } = terminal;
-  const load = ({ config: file, data, port, host }: SourceOptions): LoadedConfig =>
-    loadConfig({ file, env, flags: { data, port, host }, cwd });
+  const load = ({ config: file, data, port, host, workers }: SourceOptions): LoadedConfig =>
+    loadConfig({ file, env, flags: { data, port, host, workers }, cwd });
   const readConfig = (options: SourceOptions) => load(options).config;
   const isColoured = Boolean(stdout.isTTY) && !env.NO_COLOR;
 
@@ -75,13 +76,11 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .description('serve; what "headgate" alone does')
     .option('--port <number>', 'port to listen on; 0 takes any free one (8787)')
     .option('--host <address>', 'address to listen on (127.0.0.1)')
-    .addOption(new Option('--workers <number>').hideHelp())
+    .option('--workers <number>', 'processes that serve; auto: one for each core (1)')
     .allowExcessArguments()
     .addHelpText('after', startExamples)
-    .action(async ({ workers, ...options }: SourceOptions & { workers?: string }, self: Command) => {
+    .action(async (options: SourceOptions, self: Command) => {
       if (self.args[0] !== undefined) throw new CommandError(refuse(self.args[0], program));
-      if (workers !== undefined)
-        throw new CommandError('This build does not offer --workers; it serves from one process.');
       const { start: run } = await import('./start.ts');
       exit(await run(terminal, () => load(options)));
     });
@@ -261,6 +260,7 @@ const startExamples = `
 Examples:
   $ headgate start --config /etc/headgate.yaml --data /var/lib/headgate
   $ HEADGATE_SERVER_PORT=9000 headgate start
+  $ headgate start --workers auto
 
 SIGHUP, or saving the file, reloads it. SIGTERM lets open requests finish; a second one does not.`;
 

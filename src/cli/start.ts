@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { builtinFiles } from '../catalog/load-catalog.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import {
@@ -10,6 +11,7 @@ import {
 import type { Config } from '../config/schema.ts';
 import { watchConfig } from '../config/watch.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Primary } from '../workers/primary.ts';
 import { CommandError, paint, readMessage, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
 
@@ -54,10 +56,14 @@ export async function start(
     report: (_, message) => stderr.write(`headgate: ${message}\n`),
   });
   try {
-    const gateway = await opening;
-    await signals.first;
+    const serving = await opening;
+    const failure = await Promise.race([
+      signals.first,
+      serving.failed?.catch((error: Error) => error) ?? signals.first,
+    ]);
     await stopWatching();
-    await gateway.close();
+    await serving.close();
+    if (failure) throw new CommandError(failure.message, { cause: failure });
     return 0;
   } finally {
     signals.stop();
@@ -65,12 +71,25 @@ export async function start(
   }
 }
 
-async function open({ config, dataDir }: LoadedConfig, terminal: Terminal): Promise<Gateway> {
-  let gateway: Gateway | undefined;
-  try {
-    // Loaded here, so that the other commands do not wait for the server's code.
+/** One process, or several under a primary. */
+type Serving = Pick<Gateway, 'start' | 'reload' | 'close'> & Partial<Pick<Primary, 'failed'>>;
+
+/** Loaded here, so that the other commands do not wait for the server's code. */
+async function create({ config, dataDir }: LoadedConfig): Promise<Serving> {
+  const workers = config.server.workers || availableParallelism();
+  if (workers === 1) {
     const { createGateway } = await import('../gateway.ts');
-    gateway = await createGateway({ config, dataDir });
+    return createGateway({ config, dataDir });
+  }
+  const { createPrimary } = await import('../workers/primary.ts');
+  return createPrimary({ config, dataDir, workers });
+}
+
+async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> {
+  const { config } = loaded;
+  let gateway: Serving | undefined;
+  try {
+    gateway = await create(loaded);
     const { url, firstKeys } = await gateway.start();
     const welcome = `${paint(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n`;
     // One write: who waits for the URL has the keys with it.

@@ -46,6 +46,7 @@ describe('defaults', () => {
       keep_alive_comment_ms: 10000,
       shutdown_grace_ms: 30000,
       metrics: 'loopback',
+      workers: 1,
     });
     expect(config.storage.url).toBe(`file:${folder}/data/headgate.db`);
     expect(config.timeouts).toEqual({

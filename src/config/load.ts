@@ -15,8 +15,8 @@ export interface ConfigSources {
   /** `--config`. Absent: HEADGATE_CONFIG, or `headgate.yaml` in the working directory when it is there. */
   file?: string;
   env: Environment;
-  /** `--port`, `--host`, `--data`, as they were typed. */
-  flags?: { port?: string | number; host?: string; data?: string };
+  /** `--port`, `--host`, `--data`, `--workers`, as they were typed. */
+  flags?: { port?: string | number; host?: string; data?: string; workers?: string };
   /** What relative paths are relative to. Default: the working directory. */
   cwd?: string;
 }
@@ -149,10 +149,13 @@ export function showPath(file: string, cwd: string): string {
   return short.startsWith('..') ? file : short;
 }
 
-function readFlags({ port, host }: NonNullable<ConfigSources['flags']>): Override[] {
+function readFlags({ port, host, workers }: NonNullable<ConfigSources['flags']>): Override[] {
   const overrides: Override[] = [];
   if (port !== undefined) overrides.push({ path: ['server', 'port'], value: String(port), source: '--port' });
   if (host !== undefined) overrides.push({ path: ['server', 'host'], value: host, source: '--host' });
+  if (workers !== undefined) {
+    overrides.push({ path: ['server', 'workers'], value: workers === 'auto' ? '0' : workers, source: '--workers' });
+  }
   return overrides;
 }
 

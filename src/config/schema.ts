@@ -69,6 +69,14 @@ const server = Type.Object({
     0,
   ),
   shutdown_grace_ms: milliseconds('How long open requests may go on after SIGTERM.', 30_000, 0),
+  workers: Type.Integer({
+    description:
+      'Processes that serve, beside one that leads them. 1: a single process does all. 0: one for each core.',
+    default: 1,
+    minimum: 0,
+    maximum: 256,
+    restart: true,
+  }),
   metrics: Type.Enum(['loopback', 'management', 'public', 'off'], {
     description:
       'Who may read `GET /metrics`. `loopback`: anybody, while the gateway listens on loopback and no proxy shows in the headers, else whoever has a management key; `management`: that key always; `public`: anybody; `off`: nobody.',

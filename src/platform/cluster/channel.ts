@@ -1,4 +1,4 @@
-import type { Worker } from 'node:cluster';
+import type { ChildProcess } from 'node:child_process';
 
 /** What two processes talk through: whole messages, in order, as structured clones (`bigint`, `Map`, bytes). */
 export interface Channel {
@@ -28,9 +28,9 @@ export function channelToPrimary(): Channel {
 }
 
 /** The way of the primary to one of its workers. */
-export function channelToWorker(worker: Worker): Channel {
+export function channelToWorker(worker: ChildProcess): Channel {
   return {
-    send: (message) => void (worker.isConnected() && worker.send(message as object, ignore)),
+    send: (message) => void (worker.connected && worker.send(message as object, ignore)),
     onMessage: (take) => void worker.on('message', take),
     onClose(tell) {
       let told = false;

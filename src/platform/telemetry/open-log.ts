@@ -12,13 +12,19 @@ export interface Log {
  * The log: JSON lines. Nobody writes a secret into it on purpose; what a library puts into an error is another matter, so
  * every line is looked through before it leaves.
  *
+ * @param fields stand in every line
  * @param write takes whole lines; absent: standard error
  */
-export function openLog(level: string, secrets: readonly string[], write?: (line: string) => void): Log {
+export function openLog(
+  level: string,
+  secrets: readonly string[],
+  fields: Readonly<Record<string, unknown>> = {},
+  write?: (line: string) => void,
+): Log {
   const stderr = write ? undefined : pino.destination(2);
   const out = write ?? ((line) => void stderr!.write(line));
   let hidden: string[] = [];
-  const log = pino({ level }, { write: (line: string) => out(mask(line, hidden)) });
+  const log = pino({ level }, { write: (line: string) => out(mask(line, hidden)) }).child(fields);
   const addSecrets = (more: readonly string[]): void => {
     // The longest first: one may hold another.
     hidden = [...new Set([...hidden, ...more.flatMap(writtenForms)])].sort((a, b) => b.length - a.length);

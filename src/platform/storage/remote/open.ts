@@ -14,7 +14,7 @@ export const storageService = 'storage';
 export function openRemoteStorage(primary: Peer): Storage {
   const closed = new AbortController();
   const service = primary.use<StorageService>(storageService, closed.signal);
-  const { access, ledger, changes } = service;
+  const { changes } = service;
 
   async function change<Result>(
     change: Change,
@@ -41,17 +41,16 @@ export function openRemoteStorage(primary: Peer): Storage {
       },
     });
 
-  const management = new Proxy(service.management, {
-    get: (target, name) => (name === 'change' ? change : Reflect.get(target, name)),
-  });
-  return {
-    access,
-    ledger,
-    management: management as ManagementStore, // `change` is what it lacked
-    migrate: service.migrate,
-    ping: service.ping,
+  return extend(service, {
+    management: extend(service.management, { change }) as ManagementStore, // `change` is what it lacked
     async close() {
       closed.abort(new Error('The store was closed.'));
     },
-  };
+  });
 }
+
+/** What is there, and some members more: whatever the store offers, it offers here, too. */
+const extend = <Target extends object, More extends object>(target: Target, more: More): Target & More =>
+  new Proxy(target, {
+    get: (_, name) => Reflect.get(Object.hasOwn(more, name) ? more : target, name),
+  }) as Target & More;

@@ -14,7 +14,11 @@ import { openRemoteStorage, storageService } from './open.ts';
 import { serveStorage } from './serve.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-remote-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const closers: (() => void)[] = [];
+afterAll(() => {
+  for (const close of closers) close();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 /** A primary with workers, all in this process. */
 function openPrimary(storage: Storage, longestChangeMs?: number) {
@@ -24,6 +28,7 @@ function openPrimary(storage: Storage, longestChangeMs?: number) {
   return {
     openWorker() {
       const { ends, close } = openChannelPair();
+      closers.push(close);
       hub.attach(workers++, ends[0]);
       return { storage: openRemoteStorage(openPeer(ends[1])), die: close };
     },
@@ -37,14 +42,7 @@ const primary = openSqliteStorage(join(folder, 'contract.db')).then(async (store
 afterAll(async () => (await primary).store.close());
 
 testStorage('remote', async () => {
-  const { storage, die } = (await primary).openWorker();
-  return {
-    ...storage,
-    async close() {
-      await storage.close();
-      die();
-    },
-  };
+  return (await primary).openWorker().storage;
 });
 
 describe('storage: remote alone', () => {

@@ -2,7 +2,7 @@ import type { WorkerLink } from '../../cluster/hub.ts';
 import type { Change, ManagementStore, ManagementTransaction, Storage } from '../storage.ts';
 
 /** The store as a worker reaches it. All but a change is a call for each method. */
-export interface StorageService extends Pick<Storage, 'access' | 'ledger' | 'migrate' | 'ping'> {
+export interface StorageService extends Omit<Storage, 'management' | 'close'> {
   readonly management: Omit<ManagementStore, 'change'>;
   readonly changes: ChangeService;
 }
@@ -33,15 +33,8 @@ export function serveStorage(
   { gone }: Pick<WorkerLink, 'gone'>,
   longestChangeMs = LONGEST_CHANGE_MS,
 ): StorageService {
-  const { access, ledger, management } = storage;
-  return {
-    access,
-    ledger,
-    management,
-    migrate: () => storage.migrate(),
-    ping: () => storage.ping(),
-    changes: serveChanges(management, gone, longestChangeMs),
-  };
+  const { close: _, ...offered } = storage; // it is not theirs to close
+  return { ...offered, changes: serveChanges(storage.management, gone, longestChangeMs) };
 }
 
 function serveChanges(management: ManagementStore, gone: AbortSignal, longestMs: number): ChangeService {

@@ -1,0 +1,187 @@
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { applyBootstrap, createFirstKeys } from '../access/bootstrap.ts';
+import { listSecrets } from '../config/list-secrets.ts';
+import type { Config } from '../config/schema.ts';
+import { createId } from '../domain/ids.ts';
+import type { Gateway } from '../gateway.ts';
+import { writeUrl } from '../http/write-url.ts';
+import { nameWorkerJournal, openLeftJournals, storeJournal } from '../metering/left-journals.ts';
+import { isSharedStore, openStorage } from '../open-storage.ts';
+import { Crew, type Member } from '../platform/cluster/crew.ts';
+import { createForker, type Forked } from '../platform/cluster/fork.ts';
+import { createFrontDoor } from '../platform/cluster/front-door.ts';
+import { createHub } from '../platform/cluster/hub.ts';
+import { PeerGoneError, type Remote } from '../platform/cluster/peer.ts';
+import { readMasterKey, takeDataFolder } from '../platform/data-folder/data-folder.ts';
+import { storageService } from '../platform/storage/remote/open.ts';
+import { serveStorage } from '../platform/storage/remote/serve.ts';
+import { openLog } from '../platform/telemetry/open-log.ts';
+import { type PrimaryService, serviceNames, type WorkerService } from './services.ts';
+
+export interface PrimaryOptions {
+  config: Config;
+  dataDir: string;
+  /** 1 or more. */
+  workers: number;
+}
+
+/** A gateway of several processes, and this one, which serves nobody: it owns what there may be only one of. */
+export interface Primary extends Pick<Gateway, 'start' | 'reload' | 'close'> {
+  /** Rejects when workers end time and again. */
+  readonly failed: Promise<never>;
+}
+
+interface ServingWorker extends Member {
+  readonly gateway: Remote<WorkerService>;
+  readonly forked: Forked;
+  /** What it serves by. */
+  config: Config;
+}
+
+/** Connections to PostgreSQL of this process: bootstrap and what dead workers left. */
+const POOL_SIZE = 2;
+/** How long the journals of workers that have ended have to reach the store. What does not stays for the next start. */
+const FLUSH_MS = 3000;
+
+/** Makes what workers need of this process, as `createGateway` does for one alone. They come with `start`. */
+export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
+  const held = new AsyncDisposableStack(); // what must be given back, the last first
+  try {
+    return await assemble(options, held);
+  } catch (error) {
+    await held.disposeAsync();
+    throw error;
+  }
+}
+
+async function assemble(
+  { config: initial, dataDir, workers }: PrimaryOptions,
+  held: AsyncDisposableStack,
+): Promise<Primary> {
+  let config = initial;
+  const { log, addSecrets } = openLog(config.log.level, listSecrets(config));
+  held.defer(takeDataFolder(dataDir));
+  readMasterKey(dataDir, config.secrets.master_key); // made by one, before the others look for it
+  const { url } = config.storage;
+  const storage = await openStorage({ url, dataDir, poolSize: POOL_SIZE });
+  held.defer(() =>
+    storage.close().catch((error) => log.error({ err: error }, 'The store was left without a good-bye.')),
+  );
+  await storage.migrate();
+  await applyBootstrap(storage.access, config.bootstrap);
+
+  const journals = new Set<string>();
+  const folder = join(dataDir, 'journal');
+  await storeJournal(folder, storage.ledger);
+  const left = openLeftJournals({
+    folder,
+    store: storage.ledger,
+    isInUse: (name) => journals.has(name),
+    onTrouble: (error) => log.error({ err: error }, 'Entries of a worker that ended stay in its journal.'),
+  });
+  held.defer(left.close);
+  await left.store();
+
+  const hub = createHub();
+  const door = createFrontDoor();
+  if (!isSharedStore(url)) hub.provide(storageService, (worker) => serveStorage(storage, worker));
+  const service: PrimaryService = {
+    async flush() {
+      await Promise.allSettled([...serving].map(({ gateway }) => gateway.flush()));
+    },
+  };
+  hub.provide(serviceNames.primary, () => service);
+
+  const fork = createForker(fileURLToPath(new URL(`worker${extname(import.meta.filename)}`, import.meta.url)));
+  const crew = new Crew<ServingWorker>({
+    size: workers,
+    start: startWorker,
+    onTrouble: (worker, message, error) => log.error({ worker, ...(error ? { err: error } : undefined) }, message),
+  });
+  const serving = new Set<ServingWorker>();
+
+  async function startWorker(slot: number): Promise<ServingWorker> {
+    const journal = nameWorkerJournal(slot, createId(''));
+    journals.add(journal);
+    const forked = fork();
+    const peer = hub.attach(slot, forked.channel);
+    const gateway = peer.use<WorkerService>(serviceNames.worker);
+    void forked.ended.then(() => {
+      journals.delete(journal);
+      left.schedule();
+    });
+    try {
+      const given = config;
+      await gateway.open({ config: given, dataDir, seat: { slot, journal, workers } });
+      const worker: ServingWorker = { pid: forked.pid, ended: forked.ended, forked, gateway, config: given };
+      serving.add(worker);
+      void forked.ended.then(() => serving.delete(worker));
+      await bringUpToDate(worker);
+      peer.provide(serviceNames.door, door.open(peer, forked.sendConnection));
+      return worker;
+    } catch (error) {
+      forked.kill();
+      const ending = await forked.ended;
+      if (error instanceof PeerGoneError) throw new Error(`Worker ${slot} ended with ${ending} before it served.`);
+      throw error;
+    }
+  }
+
+  /** One that began while the configuration was reloaded began with the old one. */
+  async function bringUpToDate(worker: ServingWorker): Promise<void> {
+    while (worker.config !== config) {
+      worker.config = config;
+      await worker.gateway.prepareReload(worker.config);
+      await worker.gateway.commitReload();
+    }
+  }
+
+  /** A worker that does not close is one that dies: its journal has what it booked. */
+  async function endWorker({ gateway, forked }: ServingWorker): Promise<void> {
+    try {
+      await gateway.close();
+      forked.release();
+    } catch {
+      forked.kill();
+    }
+    await forked.ended;
+  }
+
+  return {
+    failed: crew.failed,
+    async start() {
+      const { host, port } = config.server;
+      const url = writeUrl(host, await door.listen(host, port));
+      await crew.open(endWorker);
+      const firstKeys = await createFirstKeys(storage.access); // once they listen: a port in use must not swallow them
+      if (firstKeys) await Promise.allSettled([...serving].map(({ gateway }) => gateway.refreshAccess()));
+      return firstKeys ? { url, firstKeys } : { url };
+    },
+    async reload(next) {
+      await applyBootstrap(storage.access, next.bootstrap);
+      const asked = [...serving];
+      await Promise.all(asked.map(({ gateway }) => gateway.prepareReload(next).catch(unlessGone)));
+      config = next;
+      log.level = next.log.level;
+      addSecrets(listSecrets(next));
+      for (const worker of asked) worker.config = next;
+      await Promise.all(asked.map(({ gateway }) => gateway.commitReload().catch(unlessGone)));
+      await Promise.all([...serving].map((worker) => bringUpToDate(worker).catch(unlessGone)));
+    },
+    async close() {
+      await crew.close(endWorker);
+      await door.close();
+      await Promise.race([
+        left.store().catch(() => {}),
+        new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref()),
+      ]);
+      await held.disposeAsync();
+    },
+  };
+}
+
+/** Whoever takes the place of a worker that is gone begins anew. @throws any other error */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof PeerGoneError)) throw error;
+}

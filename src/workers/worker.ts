@@ -1,0 +1,61 @@
+import { createGateway, type Gateway } from '../gateway.ts';
+import { channelToPrimary } from '../platform/cluster/channel.ts';
+import { takeConnections } from '../platform/cluster/front-door.ts';
+import { openPeer } from '../platform/cluster/peer.ts';
+import { serviceNames, type WorkerService } from './services.ts';
+
+/*
+ * The program of a worker: a gateway that does what the primary says. It reads neither flags nor files: the
+ * configuration comes from the primary, so that all have the same.
+ */
+
+const primary = openPeer(channelToPrimary());
+let gateway: Gateway | undefined;
+let commit: (() => void) | undefined;
+
+/** @throws when the primary asks before it has opened the gateway: a mistake in the program */
+function getGateway(): Gateway {
+  if (!gateway) throw new Error('This worker has no gateway yet.');
+  return gateway;
+}
+
+let closing: Promise<void> | undefined;
+const close = (): Promise<void> => (closing ??= gateway?.close() ?? Promise.resolve());
+
+const service: WorkerService = {
+  async open({ config, dataDir, seat }) {
+    gateway = await createGateway({ config, dataDir, seat: { ...seat, primary } });
+    const serve = await gateway.startBehind();
+    takeConnections(
+      {
+        taken: (connection) => primary.tell(serviceNames.door, 'taken', connection),
+        closed: () => primary.tell(serviceNames.door, 'closed'),
+      },
+      serve,
+    );
+  },
+  async prepareReload(config) {
+    commit = await getGateway().prepareReload(config);
+  },
+  commitReload() {
+    commit?.();
+    commit = undefined;
+  },
+  refreshAccess: () => getGateway().refreshAccess(),
+  flush: () => getGateway().flush(),
+  close,
+};
+primary.provide(serviceNames.worker, service);
+
+// A terminal sends its signals to all processes at once, and so may a supervisor: the primary alone decides what they mean.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+
+// A worker that lost its primary ends what it has begun. Nobody new reaches it: the port was the primary's. What it books
+// now stays in its journal for the next start.
+primary.gone.addEventListener('abort', async () => {
+  try {
+    await close();
+  } finally {
+    process.exit();
+  }
+});

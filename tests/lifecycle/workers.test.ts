@@ -1,0 +1,290 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, describe, expect, it } from 'vitest';
+import { testKeys } from '../../src/testing/index.ts';
+import {
+  cleanUp,
+  type GatewayProcess,
+  openStream,
+  run,
+  type StartOptions,
+  startGateway,
+  writeConfig,
+} from './gateway-process.ts';
+
+const workers = 4;
+const agents: Agent[] = [];
+afterEach(async () => {
+  for (const agent of agents.splice(0)) agent.destroy();
+  await cleanUp();
+});
+
+/** With a log line for each request, which names the worker. */
+const start = ({ args = [], ...options }: StartOptions = {}) =>
+  startGateway({ args: ['--workers', String(workers), ...args], env: { HEADGATE_LOG_LEVEL: 'debug' }, ...options });
+
+interface Answer {
+  status: number;
+  id: string;
+  body: string;
+}
+/** A client with one connection, which stays with one worker. */
+function connect({ url }: GatewayProcess) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  agents.push(agent);
+  return (method: string, path: string, { key = testKeys.key, body }: { key?: string; body?: object } = {}) =>
+    new Promise<Answer>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const sent = request(url + path, { agent, method, headers }, async (response) => {
+        try {
+          let text = '';
+          for await (const piece of response.setEncoding('utf8')) text += piece;
+          const id = String(response.headers['x-generation-id']);
+          resolve({ status: response.statusCode ?? 0, id, body: text });
+        } catch (error) {
+          reject(error);
+        }
+      });
+      sent.on('error', reject);
+      sent.end(body && JSON.stringify(body));
+    });
+}
+type Client = ReturnType<typeof connect>;
+/** So many that each worker has two of them: connections are handed out in turn. */
+const connectAll = (gateway: GatewayProcess): Client[] => Array.from({ length: 2 * workers }, () => connect(gateway));
+const hello = { model: 'simulator/echo', input: 'hi' };
+const ask = (client: Client, key?: string) => client('POST', '/api/v1/responses', { key, body: hello });
+
+/** Who served requests, by the log. */
+const served = ({ running }: GatewayProcess): number[] =>
+  [
+    ...new Set([...running.stderr.matchAll(/"worker":(\d+).*"generation_id"/g)].map(([, worker]) => Number(worker))),
+  ].sort();
+/** By slot; of those that were replaced the last. */
+const readPids = ({ running }: GatewayProcess): Map<number, number> =>
+  new Map(
+    [...running.stderr.matchAll(/"pid":(\d+),.*"worker":(\d+).*"generation_id"/g)].map(([, pid, worker]) => [
+      Number(worker),
+      Number(pid),
+    ]),
+  );
+/** Asks over new connections until another process answers as worker 0. */
+async function untilReplaced(gateway: GatewayProcess, pid: number): Promise<void> {
+  const look = async () => {
+    await ask(connect(gateway)).catch(() => {});
+    return readPids(gateway).get(0);
+  };
+  await expect.poll(look, { timeout: 10_000, interval: 20 }).not.toBe(pid);
+  expect(gateway.running.stderr).toContain(
+    `Worker 0 (process ${pid}) ended with SIGKILL; another one takes its place.`,
+  );
+}
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+function readLedger(folder: string): string[] {
+  const database = new DatabaseSync(join(folder, 'data', 'headgate.db'), { readOnly: true });
+  const rows = database.prepare('select id from ledger').all();
+  database.close();
+  return rows.map(({ id }) => String(id)).sort();
+}
+const idsOf = (answers: readonly Answer[]): string[] => answers.map(({ id }) => id).sort();
+const statusesOf = (answers: readonly Answer[]): number[] => [...new Set(answers.map(({ status }) => status))];
+const askAll = (clients: readonly Client[], key?: string) => Promise.all(clients.map((client) => ask(client, key)));
+
+describe('headgate start --workers', () => {
+  it('serves from all workers; each answer is in the ledger once, and found at once by any of them', async () => {
+    const gateway = await start();
+    const clients = connectAll(gateway);
+    const answers = [...(await askAll(clients)), ...(await askAll(clients)), await ask(clients[0]!)];
+    expect(statusesOf(answers)).toEqual([200]);
+    expect(served(gateway)).toEqual([0, 1, 2, 3]);
+    const last = answers.at(-1)!.id;
+    const found = await Promise.all(clients.map((client) => client('GET', `/api/v1/generation?id=${last}`)));
+    expect(statusesOf(found)).toEqual([200]);
+
+    expect(await gateway.end()).toBe(0);
+    expect(readLedger(gateway.folder)).toEqual(idsOf(answers));
+    expect(readdirSync(join(gateway.folder, 'data', 'journal'))).toEqual([]);
+  });
+
+  it('prints the URL and the first keys once, and all workers know the keys', async () => {
+    const gateway = await start({ config: null });
+    const keys = gateway.running.stdout.match(/sk-rt-v1-[0-9a-f]{64}/g)!;
+    expect([...new Set(keys)]).toHaveLength(1);
+    expect(statusesOf(await askAll(connectAll(gateway), keys[0]))).toEqual([200]);
+    expect(gateway.running.stdout.match(/is up: /g)).toHaveLength(1);
+  });
+
+  it('manages keys from any worker; one that is disabled under load is refused by all within a second', async () => {
+    const gateway = await start();
+    const clients = connectAll(gateway);
+    const manage = { key: testKeys.managementKey };
+    const made = await Promise.all(
+      clients.map((client, at) => {
+        const body = { name: `key ${at}`, workspace_id: '00000000-0000-4000-8000-0000000000a1' };
+        return client('POST', '/api/v1/keys', { ...manage, body });
+      }),
+    );
+    expect(statusesOf(made)).toEqual([201]);
+    const { key, data } = JSON.parse(made[0]!.body) as { key: string; data: { hash: string } };
+    await expect.poll(async () => statusesOf(await askAll(clients, key)), { interval: 10 }).toEqual([200]);
+    const lists = await Promise.all(clients.map((client) => client('GET', '/api/v1/keys', manage)));
+    for (const list of lists) expect(JSON.parse(list.body).data).toHaveLength(clients.length + 1);
+
+    const refusedAt = clients.map(async (client) => {
+      while ((await ask(client, key)).status === 200);
+      return performance.now();
+    });
+    const disabled = await connect(gateway)('PATCH', `/api/v1/keys/${data.hash}`, {
+      ...manage,
+      body: { disabled: true },
+    });
+    const disabledAt = performance.now();
+    expect(disabled.status).toBe(200);
+    // A second, and as much again for a machine that does other things, too.
+    for (const at of await Promise.all(refusedAt)) expect(at - disabledAt).toBeLessThan(2000);
+    expect(served(gateway)).toEqual([0, 1, 2, 3]);
+  });
+
+  it('replaces a worker that is killed under load, and loses no answer that was given', async () => {
+    const gateway = await start();
+    const clients = connectAll(gateway);
+    await askAll(clients);
+    const pid = readPids(gateway).get(0)!;
+    const answered: Answer[] = [];
+    let isOver = false;
+    const load = clients.map(async (client) => {
+      while (!isOver)
+        await ask(client).then(
+          (answer) => answered.push(answer),
+          () => {},
+        ); // cut by the kill
+    });
+    await expect.poll(() => answered.length, { interval: 5 }).toBeGreaterThan(50);
+    process.kill(pid, 'SIGKILL');
+    await untilReplaced(gateway, pid);
+    isOver = true;
+    await Promise.all(load);
+
+    expect(statusesOf(answered)).toEqual([200]);
+    expect(await gateway.end()).toBe(0);
+    const booked = readLedger(gateway.folder);
+    expect(new Set(booked).size).toBe(booked.length);
+    const known = new Set(booked);
+    expect(answered.filter(({ id }) => !known.has(id))).toEqual([]);
+    expect(readdirSync(join(gateway.folder, 'data', 'journal'))).toEqual([]);
+  });
+
+  it('drains all workers on SIGTERM: open streams end well, new work is answered 503, then it exits with 0', async () => {
+    const gateway = await start();
+    const slow = { input: '[[slow 20]] [[words 60]]', stream: true };
+    const streams = await Promise.all(Array.from({ length: 8 }, () => openStream(gateway.post(slow))));
+    await Promise.all(streams.map((stream) => stream.readUntil('response.output_text.delta')));
+    gateway.running.child.kill('SIGTERM');
+    await expect.poll(async () => (await connect(gateway)('GET', '/ready')).status).toBe(503);
+    expect((await ask(connect(gateway))).status).toBe(503);
+
+    for (const stream of streams)
+      expect(await stream.readAll()).toMatch(/response\.completed.*\n\ndata: \[DONE\]\n\n$/s);
+    expect(await gateway.running.ended).toBe(0);
+    expect(readLedger(gateway.folder)).toEqual(streams.map(({ id }) => id).sort());
+  });
+
+  it('ends at once, with all its workers, on a second signal; a signal to a worker alone means nothing', async () => {
+    const gateway = await start();
+    const clients = connectAll(gateway);
+    await askAll(clients);
+    const pids = [...readPids(gateway).values()];
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(pids[0]!, signal);
+    expect(statusesOf(await askAll(clients))).toEqual([200]);
+
+    const stream = await openStream(gateway.post({ input: '[[slow 1000]] [[words 1000]]', stream: true }));
+    await stream.readUntil('response.output_text.delta');
+    gateway.running.child.kill('SIGTERM');
+    await expect.poll(() => gateway.running.stderr).toContain('A second signal');
+    expect(await gateway.end()).toBe(130);
+    await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]); // some systems are slow to forget them
+    await stream.readAll().catch(() => {});
+  });
+
+  it('lets workers end what they have begun when the first process is killed, and then end; nothing is lost', async () => {
+    const gateway = await start();
+    const clients = connectAll(gateway);
+    const answers = await askAll(clients);
+    const pids = [...readPids(gateway).values()];
+    const stream = await openStream(gateway.post({ input: '[[slow 20]] [[words 60]]', stream: true }));
+    await stream.readUntil('response.output_text.delta');
+    gateway.running.child.kill('SIGKILL');
+    await expect
+      .poll(() =>
+        connect(gateway)('GET', '/health').then(
+          () => 'served',
+          () => 'refused',
+        ),
+      )
+      .toBe('refused');
+
+    // The folder is free, though one of the workers still writes its journal.
+    const again = await startGateway({ folder: gateway.folder });
+    expect(await stream.readAll()).toMatch(/response\.completed.*\n\ndata: \[DONE\]\n\n$/s);
+    await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]);
+    const ids = [...answers.map(({ id }) => id), stream.id];
+    const client = connect(again);
+    for (const id of ids) {
+      const status = async () => (await client('GET', `/api/v1/generation?id=${id}`)).status;
+      await expect.poll(status, { timeout: 5000 }).toBe(200);
+    }
+    expect(await again.end()).toBe(0);
+    expect(readLedger(gateway.folder)).toEqual(ids.sort());
+  });
+
+  it('takes a saved file over in all workers, and keeps the old one in all when it is bad', async () => {
+    const simulator = (...models: string[]) => ({
+      providers: [{ id: 'sim', wire: 'simulator', models: models.map((model) => ({ model, upstream_model: 'echo' })) }],
+    });
+    const gateway = await start({ config: simulator('old/model') });
+    const clients = connectAll(gateway);
+    const askFor = (model: string) => () =>
+      Promise.all(clients.map((client) => client('POST', '/api/v1/responses', { body: { model, input: 'hi' } })));
+    expect(statusesOf(await askFor('old/model')())).toEqual([200]);
+
+    writeConfig(gateway.folder, simulator('old/model', 'new/model'));
+    await expect.poll(async () => statusesOf(await askFor('new/model')()), { timeout: 5000 }).toEqual([200]);
+    writeConfig(gateway.folder, { ...simulator('newest/model'), catalog: { overrides: 'not-there.yaml' } });
+    await expect.poll(() => gateway.running.stderr, { timeout: 5000 }).toContain('stays in use');
+    expect(statusesOf(await askFor('newest/model')())).toEqual([400]);
+    expect(statusesOf(await askFor('new/model')())).toEqual([200]);
+
+    // Whoever takes a worker's place has the file of now.
+    const pid = readPids(gateway).get(0)!;
+    process.kill(pid, 'SIGKILL');
+    await untilReplaced(gateway, pid);
+    for (let turn = 0; turn < workers; turn++) {
+      const answer = await connect(gateway)('POST', '/api/v1/responses', { body: { model: 'new/model', input: 'hi' } });
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  it('says that the port is in use, once, and exits with 1; as it does with a number that makes no sense', async () => {
+    const gateway = await startGateway();
+    const { port } = new URL(gateway.url);
+    const second = run({ args: ['--workers', '2', '--port', port] });
+    expect(await second.ended).toBe(1);
+    expect(second.stderr).toBe(
+      `headgate: Port ${port} of 127.0.0.1 is in use. Stop the program that listens there, or choose another one with --port.\n`,
+    );
+    expect(existsSync(join(second.folder, 'data', 'gateway.pid'))).toBe(false);
+
+    const third = run({ args: ['--workers', 'many'] });
+    expect(await third.ended).toBe(1);
+    expect(third.stderr).toContain('--workers (server.workers): must be');
+  });
+});
