@@ -54,6 +54,7 @@ import { plugins } from './plugins/index.ts';
 import type { Provider } from './providers/provider-entry.ts';
 import { Health } from './routing/health.ts';
 import { StickyMemory } from './routing/sticky.ts';
+import { findUnknownNames } from './routing/unknown-names.ts';
 import { readRouterSettings, seededRandom } from './routing/world.ts';
 import { type PrimaryService, type SeatAtPrimary, serviceNames } from './workers/services.ts';
 
@@ -243,6 +244,8 @@ async function assemble(
       if (!spending.limits(caller)) return undefined;
       return spending.reserve(caller, generationId, estimateCost(request, plan));
     },
+    findUnknownProviders: ({ request, caller }) =>
+      findUnknownNames(request.provider, built.catalog.endpoints, caller.workspaceId),
     observe(run, entry) {
       telemetry.observe(run, entry);
       if (run.caller.contentSampling !== undefined) contents.take(run);

@@ -40,6 +40,8 @@ export interface PipelineParts {
    * @throws {GatewayError} when it may not be spent
    */
   reserve?: (run: Run, plan: Plan<Endpoint>) => Run['reservation'] | Promise<Run['reservation']>;
+  /** The provider names of a request that mean nobody; undefined: there is none. Asked only where somebody is told. */
+  findUnknownProviders?: (run: Run) => readonly string[] | undefined;
   /** Told of every run when it is booked. */
   observe?: (run: Run, entry: LedgerEntry) => void;
   hashEndUser: (workspaceId: string, id: string) => string;
@@ -62,6 +64,7 @@ export function assembleStages(parts: PipelineParts): Stages {
     rememberSession(run, parts.world().sticky);
   }
   function plan(run: Run, task: string | undefined): Plan<Endpoint> | Promise<Plan<Endpoint>> {
+    if (run.metadata) run.unknownProviders = parts.findUnknownProviders?.(run);
     const hints = task === undefined ? {} : { task };
     const made = planRoute(run.request, run.caller, parts.world(), hints, (refused) => {
       run.plan = refused;

@@ -61,6 +61,7 @@ function describeParams(run: RunBase): Record<string, unknown> {
     }));
   }
   if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;
+  if (run.unknownProviders) params['unknown_providers'] = run.unknownProviders.slice(0, MOST_REASONS);
   if (run.clamped.length > 0) params['clamped'] = run.clamped;
   if (run.droppedFields.length > 0) params['dropped_fields'] = run.droppedFields;
   if (run.droppedUpstreamFields.length > 0) params['dropped_upstream_fields'] = run.droppedUpstreamFields;

@@ -25,7 +25,7 @@ export interface RunOrigin {
   cancellation: Cancellation;
   /** Does the caller want `router_metadata`? */
   metadata: boolean;
-  /** Top-level fields that nobody knows; named in the metadata. */
+  /** Fields that nobody knows, at the top and in plugins; named in the metadata. */
   ignoredFields: readonly string[];
   /** What was changed to fit a limit, in sentences. */
   clamped: readonly string[];
@@ -63,6 +63,8 @@ export interface RunBase extends RunOrigin {
   readonly stages: StageRecord[];
   readonly attempts: AttemptRecord[];
   plan: Plan<Endpoint> | undefined;
+  /** Provider names of the request that mean nobody here; looked for only where the metadata tells of them. */
+  unknownProviders?: readonly string[] | undefined;
   /** Which of the provider's keys the last attempt was made with; undefined before it was sent, or without keys. */
   key: number | undefined;
   /** Holds back what the run may cost, until it is booked. */

@@ -28,6 +28,7 @@ export function startRun(input: RunInput, hashEndUser: HashEndUser): Run {
     stages: [],
     attempts: [],
     plan: undefined,
+    unknownProviders: undefined,
     key: undefined,
     reservation: undefined,
     hasLateTools: false,

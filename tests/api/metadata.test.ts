@@ -109,6 +109,27 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(JSON.stringify(lab.upstream.requests.at(-1)?.body)).not.toContain('sparkle');
   });
 
+  it('names the fields of plugins that nobody knows, and the providers that nobody is', async () => {
+    lab.upstream.always(answer(how));
+    const body = {
+      plugins: [
+        { id: 'response-healing', heal: 'all' },
+        { id: 'pareto-router', enabled: false, max_pirce: 1, 'a b': 2 },
+      ],
+      provider: { order: ['OpenIA', `${wire}-patient`], ignore: ['openia', 'nobody/eu'], only: null },
+    };
+    const outcome = await lab.ask(how, { headers: enabled, body });
+    expect(metadataOf(outcome)).toMatchObject({
+      params: {
+        ignored_fields: ['plugins[0].heal', 'plugins[1].max_pirce', 'plugins[1]["a b"]'],
+        unknown_providers: ['OpenIA', 'openia', 'nobody/eu'],
+      },
+    });
+    const refused = await lab.ask(how, { headers: enabled, body: { provider: { only: ['nobody'] } } });
+    expect(refused.status).toBe(404);
+    expect(refused.envelope?.router_metadata).toMatchObject({ params: { unknown_providers: ['nobody'] } });
+  });
+
   it('names the fields that the wire has no place for', async () => {
     lab.upstream.always(answer(how));
     const outcome = await lab.ask(how, { headers: enabled, body: { top_k: 5 } });

@@ -3,8 +3,9 @@ import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { InputSource } from '../../pipeline/park-input.ts';
 import { checkRequest } from './check-request.ts';
-import { show } from './report.ts';
+import { fieldPath, show } from './report.ts';
 import { isObject } from './schema/by-kind.ts';
+import { pluginFields } from './schema/plugins.ts';
 import { characterCount } from './schema/shapes.ts';
 import { knownFields, maxIdCharacters, type RequestBody } from './schema.ts';
 
@@ -14,7 +15,7 @@ const maxToolCalls = 30;
 /** A request in the one shape that everything after the edge reads, and what had to be changed to get there. */
 export interface ReadRequest {
   request: ResponseRequest;
-  /** Top-level fields that the gateway does not know; for `params.ignored_fields` (ruling 13). */
+  /** Fields that the gateway does not know, at the top and in plugins; for `params.ignored_fields` (ruling 13). */
   ignoredFields: string[];
   /** A sentence for each value that was cut down to its limit (ruling 2). */
   clamped: string[];
@@ -69,6 +70,15 @@ export class BodySource implements InputSource {
 function dropUnknownFields(body: RequestBody): string[] {
   const ignored = Object.keys(body).filter((field) => !knownFields.has(field));
   for (const field of ignored) Reflect.deleteProperty(body, field);
+  for (const [index, setting] of body.plugins?.entries() ?? []) {
+    for (const field of dropUnknownSettings(setting)) ignored.push(fieldPath(`plugins[${index}]`, field));
+  }
+  return ignored;
+}
+
+function dropUnknownSettings(setting: { id: string }): string[] {
+  const ignored = Object.keys(setting).filter((field) => !pluginFields.get(setting.id)?.has(field));
+  for (const field of ignored) Reflect.deleteProperty(setting, field);
   return ignored;
 }
 

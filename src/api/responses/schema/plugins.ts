@@ -1,5 +1,5 @@
 import { type TProperties, Type } from 'typebox';
-import { byKind } from './by-kind.ts';
+import { byKind, findKinds } from './by-kind.ts';
 import { searchMode, typedUserLocation, xSearch } from './search.ts';
 import { fusionLimits } from './server-tools.ts';
 import { characterCount, mapOf, maybe, notNegative, nullable, oneOf, strings } from './shapes.ts';
@@ -79,6 +79,14 @@ export const pluginSetting = byKind('a plugin', 'id', {
     blocked_domains: Type.Optional(strings()),
   }),
 });
+
+/** The fields of each plugin, by its id. */
+export const pluginFields: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  [...(findKinds(pluginSetting)?.schemas ?? [])].map(([id, { properties }]: [string, { properties?: object }]) => [
+    id,
+    new Set(Object.keys(properties ?? {})),
+  ]),
+);
 
 const price = Type.Optional(
   Type.Union([

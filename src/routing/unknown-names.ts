@@ -1,0 +1,25 @@
+import type { EndpointFacts } from '../domain/endpoint.ts';
+import { isMeant } from './preferences.ts';
+
+/**
+ * The entries of `provider.order`, `only` and `ignore` that mean no endpoint of this gateway: most likely misspelt.
+ *
+ * @param preferences `provider` of a checked request
+ * @returns them as they were written, each once; undefined when every one means something
+ */
+export function findUnknownNames(
+  preferences: Readonly<Record<string, unknown>> | null | undefined,
+  endpoints: readonly EndpointFacts[],
+  workspaceId: string,
+): string[] | undefined {
+  if (!preferences) return undefined;
+  const names = ['order', 'only', 'ignore'].flatMap((list) => (preferences[list] ?? []) as string[]); // as the schema has checked
+  const isKnown = (name: string): boolean =>
+    endpoints.some(
+      (endpoint) =>
+        (endpoint.workspace === undefined || endpoint.workspace === workspaceId) &&
+        isMeant(name.toLowerCase(), endpoint),
+    );
+  const unknown = [...new Set(names)].filter((name) => !isKnown(name));
+  return unknown.length === 0 ? undefined : unknown;
+}
