@@ -47,6 +47,7 @@ export interface Handlers extends ManagementHandlers {
   listUserModels: Route['handler'];
   countModels: Route['handler'];
   findModel: Route['handler'];
+  retrieveModel: Route['handler'];
   listEndpoints: Route['handler'];
   listProviders: Route['handler'];
   health: Route['handler'];
@@ -63,6 +64,7 @@ export function listRoutes(handlers: Handlers): Route[] {
     { method: 'GET', path: '/api/v1/models/user', permission: 'any', handler: handlers.listUserModels },
     { method: 'GET', path: '/api/v1/models/count', permission: 'any', handler: handlers.countModels },
     { method: 'GET', path: '/api/v1/model/*', permission: 'any', handler: handlers.findModel },
+    { method: 'GET', path: '/api/v1/models/*', permission: 'any', handler: handlers.retrieveModel },
     {
       method: 'GET',
       path: '/api/v1/models/:author/:slug/endpoints',

@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { createId, createTimedId } from '../domain/ids.ts';
+import { createMethodFinder } from './allowed-methods.ts';
 import { readEdgeError, writeError } from './error-envelope.ts';
 import { describeRequest, type FailedRequest } from './failed-request.ts';
 import type { OpenRequests } from './open-requests.ts';
@@ -84,7 +85,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.decorateRequest('askedLast', undefined);
 
   const watchOther = options.watchRoute('any', 'other');
-  const known = new Set(options.routes.map((route) => route.path));
+  const findMethods = createMethodFinder(options.routes);
   app.addHook('onRequest', (request, reply, done) => {
     request.receivedAt = options.receivedAt();
     request.generationId = createTimedId('gen-');
@@ -104,7 +105,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         }
         reply.raw.once('close', options.open.begin());
       }
-      if (request.is404) throw notFound(request, known); // now, before a body is read that nobody wants
+      if (request.is404) throw notFound(request, reply, findMethods); // now, before a body is read that nobody wants
       done();
     } catch (error) {
       done(error as Error);
@@ -149,11 +150,14 @@ function settingOf(request: FastifyRequest): RouteSetting {
   return { permission: request.method === 'OPTIONS' || !request.url.startsWith('/api/') ? 'nobody' : 'any' };
 }
 
-function notFound(request: FastifyRequest, known: ReadonlySet<string>): GatewayError {
-  const path = request.url.split('?', 1)[0]!.slice(0, 200);
-  return known.has(path)
-    ? new GatewayError('method_not_allowed', `${path} does not take ${request.method}.`)
-    : new GatewayError('not_found', `There is no ${request.method} ${path} here.`);
+function notFound(request: FastifyRequest, reply: FastifyReply, findMethods: (path: string) => string[]): GatewayError {
+  const whole = request.url.split('?', 1)[0]!;
+  const path = whole.slice(0, 200);
+  const methods = findMethods(whole);
+  if (methods.length === 0) return new GatewayError('not_found', `There is no ${request.method} ${path} here.`);
+  const allowed = methods.join(', ');
+  reply.header('allow', allowed);
+  return new GatewayError('method_not_allowed', `${path} does not take ${request.method}, but ${allowed}.`);
 }
 
 function checkPermission(permission: Permission, caller: Caller): void {

@@ -87,6 +87,23 @@ describe('every answer', () => {
     if (status >= 400) expect(await response.json()).toMatchObject({ error: { code: status } });
   });
 
+  it.each([
+    ['DELETE', '/api/v1/responses', 'POST'],
+    ['POST', '/api/v1/generation?id=x', 'GET, HEAD'],
+    ['POST', '/api/v1/workspaces/main/budgets/daily', 'GET, HEAD, PUT, DELETE'],
+    ['PUT', '/api/v1/keys/abc/', 'GET, HEAD, PATCH, DELETE'],
+    ['POST', '/api/v1/models/a/b/endpoints', 'GET, HEAD'],
+    ['PATCH', '/api/v1/model/a%2Fb', 'GET, HEAD'],
+    ['POST', '/health', 'GET, HEAD'],
+  ])('says in Allow what the path takes instead of %s %s', async (method, path, allow) => {
+    const response = await fetch(gateway.url + path, { method, headers: { authorization: `Bearer ${gateway.key}` } });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe(allow);
+    expect((await response.json()) as object).toMatchObject({
+      error: { code: 405, message: expect.stringContaining(`does not take ${method}, but ${allow}.`) },
+    });
+  });
+
   it('echoes a proper X-Request-Id and replaces an improper one', async () => {
     const echo = async (id: string) =>
       (await gateway.get('/health', { headers: { 'x-request-id': id } })).headers.get('x-request-id');

@@ -31,6 +31,18 @@ beforeEach(() => {
   second.always(responses);
 });
 
+it('the openai client retrieves the models that it lists', async () => {
+  const listed = (await client.models.list()).data.map(({ id }) => id);
+  expect(listed).toContain('test/a');
+  expect(await client.models.retrieve('test/a')).toMatchObject({
+    id: 'test/a',
+    object: 'model',
+    created: expect.any(Number),
+    owned_by: 'test',
+  });
+  await expect(client.models.retrieve('test/nobody')).rejects.toMatchObject({ status: 404 });
+});
+
 describe('the openai client before two providers', () => {
   it.each([
     ['is overloaded', () => first.always(overloaded)],

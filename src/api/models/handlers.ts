@@ -32,7 +32,10 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
  */
 export function createModelsHandlers(
   parts: ModelsParts,
-): Record<'listModels' | 'listUserModels' | 'countModels' | 'findModel' | 'listEndpoints' | 'listProviders', Handler> {
+): Record<
+  'listModels' | 'listUserModels' | 'countModels' | 'findModel' | 'retrieveModel' | 'listEndpoints' | 'listProviders',
+  Handler
+> {
   const { catalog, health, latest, providers } = parts;
   const rowsFor = (caller: Caller): ModelRow[] => listRows(catalog(), latest(), (endpoint) => mayUse(endpoint, caller));
   const listed = (rows: readonly ModelRow[], query: ModelQuery): ModelRow[] =>
@@ -78,11 +81,13 @@ export function createModelsHandlers(
 
     /** `GET /model/{author}/{slug}`. */
     async findModel(request) {
-      const { '*': named } = request.params as { '*': string }; // as the route says
-      const slug = parseSlug(named);
-      const row = find(slug.model, request.caller!);
-      if (!row) throw notFound(slug, request.caller!);
-      return { data: writeModel(row) };
+      return { data: writeModel(getNamed(request)) };
+    },
+
+    /** `GET /models/{author}/{slug}`, where clients of the compatible API look for a model: not in `data`. */
+    async retrieveModel(request) {
+      const row = getNamed(request);
+      return { ...writeModel(row), object: 'model', owned_by: row.model.id.split('/', 1)[0] };
     },
 
     /** `GET /models/{author}/{slug}/endpoints`. */
@@ -118,6 +123,15 @@ export function createModelsHandlers(
       };
     },
   };
+
+  /** The model that the rest of the path names. @throws {GatewayError} `not_found` */
+  function getNamed(request: FastifyRequest): ModelRow {
+    const { '*': named } = request.params as { '*': string }; // as the route says
+    const slug = parseSlug(named);
+    const row = find(slug.model, request.caller!);
+    if (!row) throw notFound(slug, request.caller!);
+    return row;
+  }
 
   /**
    * A slug that is not in the list: a variant that its model does not have gives no endpoints, and never those of the
