@@ -4,7 +4,7 @@ import { findNearest } from '../config/nearest.ts';
 import type { UpdateKeyOptions } from './change-keys.ts';
 import type { ExplainOptions } from './explain.ts';
 import type { CreateKeyOptions } from './keys.ts';
-import type { ListModelsOptions } from './models.ts';
+import type { ListModelsOptions } from './models/list.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
@@ -217,13 +217,13 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .option('--json', 'as a JSON list')
     .addHelpText('after', modelsExamples)
     .action(async (query: string[], options: SourceOptions & ListModelsOptions) => {
-      const { listModels } = await import('./models.ts');
+      const { listModels } = await import('./models/list.ts');
       await listModels(terminal, load(options), query.length === 0 ? undefined : query.join(' '), options);
     });
   command(models, 'refresh', 'fetch a public list of models and prices into the data folder', modelsExamples)
     .option('--from <url>', 'address of the list (https://models.dev/api.json)')
     .action(async (options: SourceOptions & { from?: string }) => {
-      const { refreshModels } = await import('./models.ts');
+      const { refreshModels } = await import('./models/refresh.ts');
       await refreshModels(terminal, load(options), options);
     });
   return program;

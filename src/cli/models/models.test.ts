@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CatalogFile, checkCatalogFile, keyOfEndpoint } from '../catalog/records.ts';
-import { loadConfig } from '../config/load.ts';
-import { refreshModels } from './models.ts';
-import { runCli } from './program.ts';
+import { type CatalogFile, checkCatalogFile, keyOfEndpoint } from '../../catalog/records.ts';
+import { loadConfig } from '../../config/load.ts';
+import { runCli } from '../program.ts';
+import { refreshModels } from './refresh.ts';
 
 let cwd: string;
 let path: string;

@@ -1,0 +1,117 @@
+import { findCheapest } from '../../api/models/rows.ts';
+import { buildEndpoints } from '../../build-endpoints.ts';
+import { describeModel, readRecordPrices } from '../../catalog/describe-model.ts';
+import { loadCatalogRecords } from '../../catalog/load-catalog.ts';
+import type { CatalogRecords } from '../../catalog/records.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { EndpointFacts, Pricing } from '../../domain/endpoint.ts';
+import { writePerPiece } from '../../metering/price.ts';
+import { alignColumns, type Terminal } from '../terminal.ts';
+
+export interface ListModelsOptions {
+  /** Also what the catalogue knows and the configuration cannot serve. */
+  all?: boolean;
+  json?: boolean;
+}
+
+/** A line of the list. */
+interface Line {
+  id: string;
+  name: string;
+  contextLength: number | undefined;
+  /** Of the cheapest endpoint. */
+  pricing: Pricing | undefined;
+  providers: string[];
+}
+
+/**
+ * Prints the models that the configuration can serve, in the order of their slugs, as a table or as a JSON list. A slug
+ * with a star stands for all names that a provider passes on. Asks nobody.
+ *
+ * @param query texts that must all stand in the slug, the name or the providers; absent: every model
+ */
+export async function listModels(
+  { stdout, stderr }: Terminal,
+  { config, dataDir }: LoadedConfig,
+  query: string | undefined,
+  { all = false, json = false }: ListModelsOptions,
+): Promise<void> {
+  const { builtin, overrides } = config.catalog;
+  const records = loadCatalogRecords({ builtin, overrides, dataDir }, (message) => stderr.write(`${message}\n`));
+  const { models, endpoints, providers } = buildEndpoints(config, records);
+  await Promise.all(providers.map((provider) => provider.close(true)));
+
+  const lines = new Map<string, Line>();
+  for (const [slug, served] of Map.groupBy(endpoints, ({ model }) => model.toLowerCase())) {
+    const model = models.get(slug);
+    if (!model?.hidden) lines.set(slug, lineOf(slug, model?.name ?? slug, model?.contextLength, served));
+  }
+  if (all) for (const line of listKnown(records)) if (!lines.has(line.id)) lines.set(line.id, line);
+
+  const words = (query ?? '').toLowerCase().split(/\s+/);
+  const found = [...lines.values()]
+    .filter((line) => {
+      const text = [line.id, line.name, ...line.providers].join('\n').toLowerCase();
+      return words.every((word) => text.includes(word));
+    })
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  if (json) stdout.write(`${JSON.stringify(found.map(writeLine), undefined, 2)}\n`);
+  else if (found.length > 0) stdout.write(drawTable(found));
+  else stdout.write(all ? 'No model matches.\n' : 'No model matches. "--all" looks through the whole catalogue.\n');
+}
+
+type Served = Pick<EndpointFacts, 'pricing' | 'tier' | 'contextLength'> & { provider: { id: string } };
+
+function lineOf(id: string, name: string, known: number | undefined, served: readonly Served[]): Line {
+  const contexts = served.flatMap(({ contextLength = known }) => contextLength ?? []);
+  return {
+    id,
+    name,
+    contextLength: contexts.length === 0 ? known : Math.max(...contexts),
+    pricing: findCheapest(served)?.pricing,
+    providers: [...new Set(served.map(({ provider }) => provider.id))],
+  };
+}
+
+function listKnown({ models, endpoints }: CatalogRecords): Line[] {
+  const byModel = Map.groupBy(endpoints.values(), ({ model }) => model);
+  return [...models.values()].flatMap((record) => {
+    const { id, name, contextLength, hidden } = describeModel(record);
+    const served = (byModel.get(id) ?? []).map((row) => ({
+      pricing: readRecordPrices(row),
+      tier: row.tier,
+      contextLength: row.context_length,
+      provider: { id: row.provider },
+    }));
+    return hidden ? [] : [lineOf(id, name, contextLength, served)];
+  });
+}
+
+/** USD per million tokens; a price per million is nano-dollars, too. */
+const writeUsd = (nanoUsdPerMillion: number | undefined): string =>
+  nanoUsdPerMillion === undefined ? '-' : writePerPiece(nanoUsdPerMillion);
+
+const drawTable = (lines: readonly Line[]): string =>
+  alignColumns([
+    ['MODEL', 'CONTEXT', 'IN $/M', 'OUT $/M', 'PROVIDERS'],
+    ...lines.map(({ id, contextLength, pricing, providers }) => [
+      id,
+      contextLength === undefined ? '-' : String(contextLength),
+      writeUsd(pricing?.promptNanoUsdPerMillion),
+      writeUsd(pricing?.completionNanoUsdPerMillion),
+      providers.join(', ') || '-',
+    ]),
+  ]);
+
+const writeLine = ({ id, name, contextLength, pricing, providers }: Line) => ({
+  id,
+  name,
+  context_length: contextLength ?? null,
+  usd_per_million: pricing
+    ? {
+        prompt: Number(writeUsd(pricing.promptNanoUsdPerMillion)),
+        completion: Number(writeUsd(pricing.completionNanoUsdPerMillion)),
+      }
+    : null,
+  providers,
+});
