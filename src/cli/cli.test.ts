@@ -186,13 +186,20 @@ describe('headgate keys', () => {
     const listed: unknown = JSON.parse(stdout);
     expect(listed).toHaveLength(3);
     expect(listed).toContainEqual(
-      expect.objectContaining({ hash: hashKey(key), name: 'app', kind: 'member', member: 'ada', disabled: false }),
+      expect.objectContaining({
+        hash: hashKey(key),
+        name: 'app',
+        kind: 'inference',
+        acts_as: 'member',
+        member: 'ada',
+        disabled: false,
+      }),
     );
     expect(stdout).not.toContain(key);
 
     expect(await finish(['keys', 'disable', 'app'])).toMatchObject({ code: 0 });
     await expect.poll(status, { timeout: 2000 }).toBe(401);
-    expect((await finish(['keys', 'list'])).stdout).toMatch(/^app +member +sk-rt-v1-\S+ +default +ada +disabled/m);
+    expect((await finish(['keys', 'list'])).stdout).toMatch(/^app +inference +sk-rt-v1-\S+ +default +ada +disabled/m);
   });
 
   it('finds a key by hash, by its first digits and by name, and says when it cannot tell', async () => {
@@ -308,6 +315,7 @@ describe('headgate init', () => {
     const { code, stdout } = await finish(['init'], env);
     expect(code).toBe(0);
     expect(stdout).toContain('Groq: key in GROQ_API_KEY, models as groq/…');
+    expect(stdout).toContain('Next: headgate start (in a clone: npm start)\n');
     const text = readFileSync(join(cwd, 'headgate.yaml'), 'utf8');
     expect(text).toContain('api_key: ${OPENAI_API_KEY}');
     for (const secret of Object.values(env)) expect(text + stdout).not.toContain(secret);
@@ -321,7 +329,12 @@ describe('headgate init', () => {
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('mine.yaml is there already. --force overwrites it');
     expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('server: {}\n');
-    expect(await call(['init', '--output', 'mine.yaml', '--force'])).toMatchObject({ code: 0 });
+    expect(await call(['init', '--output', 'mine.yaml', '--force'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(
+        'headgate start --config mine.yaml (in a clone: npm start -- --config mine.yaml)',
+      ),
+    });
     expect(loadConfig({ file: 'mine.yaml', env: {}, cwd }).config.providers.length).toBeGreaterThan(0);
   });
 });
@@ -356,7 +369,7 @@ describe('headgate doctor', () => {
     const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
-    const withOther = await finish(['doctor', '--data', 'other'], { HEADGATE_SERVER_PORT: port });
+    const withOther = await finish(['doctor', '--data', 'other', '--port', port, '--host', '127.0.0.1']);
     other.close();
     expect(withOther.code).toBe(1);
     expect(withOther.stdout).toMatch(/^fail +port +.* is in use by another program\n +-> Stop it/m);

@@ -48,5 +48,6 @@ export async function init(terminal: Terminal, options: InitOptions, servers = l
     stdout.write('  No provider key in the environment and no model server on this machine: the simulator answers.\n');
   }
   const isUsual = shown === 'headgate.yaml';
-  stdout.write(`Next: headgate${isUsual ? '' : ` start --config ${shown}`}\n`);
+  const [command, inClone] = isUsual ? ['', ''] : [` --config ${shown}`, ` -- --config ${shown}`];
+  stdout.write(`Next: headgate start${command} (in a clone: npm start${inClone})\n`);
 }

@@ -46,7 +46,7 @@ export async function createKey(
     const record: KeyRecord = {
       ...defaultKeySettings,
       hash: hashKey(text),
-      name: options.name ?? `${kind} key`,
+      name: options.name ?? `${nameKind(kind)} key`,
       label: labelKey(text),
       kind,
       workspaceId,
@@ -147,7 +147,7 @@ export async function listKeys(
   }
   const rows = keys.map((key) => [
     key.name,
-    key.kind,
+    key.kind === 'organization' ? 'inference (organization)' : nameKind(key.kind),
     key.label,
     names.get(key.workspaceId) ?? '-',
     key.memberId ?? '-',
@@ -157,6 +157,9 @@ export async function listKeys(
   ]);
   stdout.write(alignColumns([['NAME', 'KIND', 'LABEL', 'WORKSPACE', 'MEMBER', 'STATE', 'CREATED', 'HASH'], ...rows]));
 }
+
+/** In the words of the configuration and the guides: who a key is for is another matter. */
+const nameKind = (kind: KeyRecord['kind']) => (kind === 'management' ? 'management' : 'inference');
 
 export const readState = (key: KeyRecord, nowMs: number): string =>
   key.disabled ? 'disabled' : key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? 'expired' : 'active';
@@ -168,7 +171,8 @@ function writeKey(key: KeyRecord, workspaceNames: ReadonlyMap<string, string>) {
     hash: key.hash,
     name: key.name,
     label: key.label,
-    kind: key.kind,
+    kind: nameKind(key.kind),
+    acts_as: key.kind === 'management' ? null : key.kind,
     workspace_id: key.workspaceId || null,
     workspace: workspaceNames.get(key.workspaceId) ?? null,
     member: key.memberId,

@@ -99,6 +99,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
 
   command(program, 'doctor', 'check configuration, data folder, storage, port and providers', doctorExamples)
     .option('--probe', 'ask each provider for its models, with each key')
+    .option('--port <number>', 'port to look at (that of the configuration)')
+    .option('--host <address>', 'address to look at (that of the configuration)')
     .action(async ({ probe, ...options }: SourceOptions & { probe?: boolean }) => {
       const { doctor } = await import('./doctor.ts');
       exit(await doctor(terminal, () => load(options), { probe }));

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Problem } from './interpolate.ts';
-import { findNearest } from './nearest.ts';
+import { findMeant, findNearest } from './nearest.ts';
 import { isMapping, type Path } from './path.ts';
 import { isSecret, nameType, rootNode, type SchemaNode } from './schema-node.ts';
 import { readSize } from './size.ts';
@@ -72,7 +72,7 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
     const keywords = Value.Errors(node as unknown as TSchema, value).map((error) => error.keyword);
     if (keywords.length === 0) return;
     const keyword = node.anyOf ? 'anyOf' : keywords[0]!;
-    const got = mayShow(path) && !isSecret(path) && keyword !== 'minItems' ? show(value) : '';
+    const got = mayShow(path) && !isSecret(path) && keyword !== 'minItems' ? show(value) + suggest(node, value) : '';
     problems.push({ path, message: explain(keyword, node) + got });
   }
 
@@ -111,6 +111,12 @@ function explain(keyword: string, node: SchemaNode): string {
       return `must be ${says}${node.unit === 'bytes' ? ' in bytes, or like 32MiB' : ''}`;
     }
   }
+}
+
+/** The word of a closed list that was meant, when it is plain. */
+function suggest(node: SchemaNode, value: unknown): string {
+  const meant = typeof value === 'string' && node.enum ? findMeant(value, node.enum.map(String)) : undefined;
+  return meant === undefined ? '' : `; did you mean "${meant}"?`;
 }
 
 function show(value: unknown): string {

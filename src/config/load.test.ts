@@ -159,6 +159,14 @@ describe('what is wrong with a file', () => {
       '1: server.cors_origins[0]: must be an origin like `https://app.example.com`, or `*`, not "a"',
     ],
     ['server: []', '1: server: must be a mapping, not a list'],
+    [
+      'providers: [{ id: a, wire: opnai-chat, base_url: "http://x", models: [{ model: m }] }]',
+      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, ai-sdk, simulator, not "opnai-chat"; did you mean "openai-chat"?',
+    ],
+    [
+      'log: { level: wran }',
+      '1: log.level: must be one of trace, debug, info, warn, error, fatal, silent, not "wran"; did you mean "warn"?',
+    ],
     ['log: { level: loud }', '1: log.level: must be one of trace, debug, info, warn, error, fatal, silent, not "loud"'],
     ['storage: { url: mysql://x }', '1: storage.url: must be `file:` and a path, or a `postgres://` URL'],
     ['[1]', '1: The file must be a mapping, as in "server: { port: 8787 }"'],

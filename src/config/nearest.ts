@@ -17,6 +17,13 @@ export function editDistance(a: string, b: string): number {
   return last[b.length]!;
 }
 
+/** The candidate that was most likely meant: at most every third letter differs. */
+export function findMeant(word: string, candidates: Iterable<string>): string | undefined {
+  const nearest = findNearest(word, candidates);
+  const most = Math.max(1, Math.floor(word.length / 3));
+  return nearest !== undefined && editDistance(word.toLowerCase(), nearest.toLowerCase()) <= most ? nearest : undefined;
+}
+
 /** The candidate with the least edit distance, the first of equals; undefined when there are no candidates. */
 export function findNearest(word: string, candidates: Iterable<string>): string | undefined {
   let nearest: string | undefined;

@@ -83,10 +83,9 @@ export interface RoutersConfig {
 
 /** @param traffic what the ledger says */
 export function readRouterSettings(config: RoutersConfig, traffic: Traffic): RouterSettings {
-  const own = config.latest.map((each) => ({ ...each, alias: each.alias.toLowerCase() }));
   const { auto, pareto_code: pareto, bodybuilder } = config;
   return {
-    latest: [...own, ...builtinAliases.filter(({ alias }) => !own.some((each) => each.alias === alias))],
+    latest: listAliases(config.latest),
     auto: {
       rankings: { default: usualModels, ...auto.rankings },
       allowedModels: auto.allowed_models,
@@ -104,6 +103,12 @@ export function readRouterSettings(config: RoutersConfig, traffic: Traffic): Rou
     bodybuilder: { model: bodybuilder.model },
     traffic,
   };
+}
+
+/** The operator's aliases, then the built-in ones that are not among them. */
+export function listAliases(configured: readonly LatestAlias[]): LatestAlias[] {
+  const own = configured.map((each) => ({ ...each, alias: each.alias.toLowerCase() }));
+  return [...own, ...builtinAliases.filter(({ alias }) => !own.some((each) => each.alias === alias))];
 }
 
 /**

@@ -1,11 +1,13 @@
-import { findCheapest } from '../../api/models/rows.ts';
+import { findCheapest, listRows } from '../../api/models/rows.ts';
 import { buildEndpoints } from '../../build-endpoints.ts';
+import { type Catalog, createCatalog } from '../../catalog/catalog.ts';
 import { describeModel, readRecordPrices } from '../../catalog/describe-model.ts';
 import { loadCatalogRecords } from '../../catalog/load-catalog.ts';
 import type { CatalogRecords } from '../../catalog/records.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { EndpointFacts, Pricing } from '../../domain/endpoint.ts';
 import { writePerPiece } from '../../metering/price.ts';
+import { listAliases } from '../../routing/world.ts';
 import { alignColumns, type Terminal } from '../terminal.ts';
 
 export interface ListModelsOptions {
@@ -22,6 +24,8 @@ interface Line {
   /** Of the cheapest endpoint. */
   pricing: Pricing | undefined;
   providers: string[];
+  /** Of an alias the model behind it. */
+  target?: string;
 }
 
 /**
@@ -46,6 +50,7 @@ export async function listModels(
     const model = models.get(slug);
     if (!model?.hidden) lines.set(slug, lineOf(slug, model?.name ?? slug, model?.contextLength, served));
   }
+  for (const line of listOthers(config, createCatalog(endpoints, models, records))) lines.set(line.id, line);
   if (all) for (const line of listKnown(records)) if (!lines.has(line.id)) lines.set(line.id, line);
 
   const words = (query ?? '').toLowerCase().split(/\s+/);
@@ -58,6 +63,22 @@ export async function listModels(
   if (json) stdout.write(`${JSON.stringify(found.map(writeLine), undefined, 2)}\n`);
   else if (found.length > 0) stdout.write(drawTable(found));
   else stdout.write(all ? 'No model matches.\n' : 'No model matches. "--all" looks through the whole catalogue.\n');
+}
+
+/** The slugs that stand for others: routers, and aliases of the newest model of a family. */
+function listOthers({ routers }: LoadedConfig['config'], catalog: Catalog): Line[] {
+  return listRows(catalog, listAliases(routers.latest), () => true).flatMap(
+    ({ model: { id, name }, isRouter, aliasTarget, contextLength, top, endpoints }) =>
+      isRouter || aliasTarget
+        ? [
+            {
+              ...{ id, name, contextLength, pricing: top?.pricing },
+              providers: [...new Set(endpoints.map(({ provider }) => provider.id))],
+              ...(aliasTarget && { target: aliasTarget.slug }),
+            },
+          ]
+        : [],
+  );
 }
 
 type Served = Pick<EndpointFacts, 'pricing' | 'tier' | 'contextLength'> & { provider: { id: string } };
@@ -103,7 +124,7 @@ const drawTable = (lines: readonly Line[]): string =>
     ]),
   ]);
 
-const writeLine = ({ id, name, contextLength, pricing, providers }: Line) => ({
+const writeLine = ({ id, name, contextLength, pricing, providers, target }: Line) => ({
   id,
   name,
   context_length: contextLength ?? null,
@@ -114,4 +135,5 @@ const writeLine = ({ id, name, contextLength, pricing, providers }: Line) => ({
       }
     : null,
   providers,
+  ...(target === undefined ? undefined : { stands_for: target }),
 });

@@ -71,6 +71,8 @@ describe('headgate models', () => {
     expect(stdout).toMatch(/^openai\/gpt-5\.4-mini +400000 +0\.75 +4\.5 +openai$/m);
     expect(stdout).toMatch(/^openai\/\* +- +- +- +openai$/m);
     expect(stdout).not.toContain('anthropic/');
+    expect(stdout).toMatch(/^router\/auto +\d+ +- +- +-$/m);
+    expect(stdout).toMatch(/^~openai\/gpt-mini-latest +\d+ +[\d.]+ +[\d.]+ +openai$/m);
   });
 
   it('lists everything the catalogue knows with --all', async () => {
@@ -87,8 +89,8 @@ describe('headgate models', () => {
         .split('\n')
         .slice(1, -1)
         .map((line) => line.split(' ', 1)[0]);
-    expect(await slugs('5.4 MINI')).toEqual(['openai/gpt-5.4-mini']);
-    expect((await slugs('anthropic')).every((slug) => slug?.startsWith('anthropic/'))).toBe(true);
+    expect(await slugs('5.4 MINI')).toEqual(['openai/gpt-5.4-mini', '~openai/gpt-mini-latest']);
+    expect((await slugs('anthropic')).every((slug) => /^~?anthropic\//.test(String(slug)))).toBe(true);
     expect((await call(['no-such'], env)).stdout).toBe(
       'No model matches. "--all" looks through the whole catalogue.\n',
     );
@@ -109,7 +111,7 @@ describe('headgate models', () => {
         ],
       }),
     );
-    expect(JSON.parse((await call(['--json'])).stdout)).toEqual([
+    expect(JSON.parse((await call(['--json', 'x/'])).stdout)).toEqual([
       {
         id: 'x/one',
         name: 'x/one',
