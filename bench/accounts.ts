@@ -1,0 +1,132 @@
+/**
+ * What keys, limits, budgets and the ledger cost a request: CPU of this process, the store's commits included.
+ *
+ *     node bench/accounts.ts              µs per request, the median of the rounds
+ *     node bench/accounts.ts --rounds 20
+ *
+ * Each line does what the lines above it do, and one thing more.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { openAccess } from '../src/access/access.ts';
+import { createKeyText, hashKey, labelKey } from '../src/access/key-text.ts';
+import { RateLimits } from '../src/access/rate-limits.ts';
+import type { Caller } from '../src/domain/caller.ts';
+import { createTimedId } from '../src/domain/ids.ts';
+import type { LedgerEntry } from '../src/domain/ledger-entry.ts';
+import type { ResponseRequest } from '../src/domain/request.ts';
+import { openLedger } from '../src/metering/ledger.ts';
+import { type Held, Spending, type SpendingLimit } from '../src/metering/spending.ts';
+import { MemoryCounters } from '../src/platform/counters/memory/memory-counters.ts';
+import { openSqliteStorage } from '../src/platform/storage/sqlite/open.ts';
+import { defaultKeySettings } from '../src/platform/storage/storage.ts';
+
+const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '7' } } });
+const requestsPerRound = 20_000;
+/** As many as are under way at once before the loop turns. */
+const batch = 16;
+const never = (error: unknown): never => {
+  throw error;
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
+const storage = await openSqliteStorage(join(folder, 'headgate.db'));
+await storage.migrate();
+const workspaceId = '00000000-0000-4000-8000-0000000000a1';
+await storage.access.putWorkspace({ id: workspaceId, name: 'main', createdAtMs: 1 });
+const keys = Array.from({ length: 100 }, () => createKeyText('inference'));
+for (const [index, text] of keys.entries()) {
+  await storage.access.putKey({
+    ...defaultKeySettings,
+    ...{ hash: hashKey(text), name: `key ${index}`, label: labelKey(text), kind: 'member', workspaceId },
+    ...{ memberId: 'ada', creatorUserId: 'ada', disabled: false, createdAtMs: 1 },
+  });
+}
+const access = await openAccess(storage.access, never);
+
+const plenty = { requests_per_minute: 1e9, tokens_per_minute: 1e12, concurrent_streams: 1e6 };
+const counters = new MemoryCounters();
+const limits = new RateLimits({
+  counters,
+  settings: () => ({ ...plenty, workspace: plenty, models: [{ model: 'acme/*', ...plenty }] }),
+  requestMs: () => 600_000,
+});
+const ledger = await openLedger({ folder: join(folder, 'journal'), store: storage.ledger, onTrouble: never });
+const limit = (kind: SpendingLimit['kind'], scope: SpendingLimit['scope']): SpendingLimit[] =>
+  (['daily', 'monthly'] as const).map((window) => ({
+    ...{ kind, scope, window, limitNanoUsd: 10n ** 18n, name: kind, includesByok: false },
+  }));
+const spending = new Spending({
+  counters,
+  flush: ledger.flush,
+  read: (scope, _includesByok, ...sinceMs) => storage.ledger.readSpending(scope, ...sinceMs),
+  listLimits: async () => [
+    ...keys.flatMap((text) => limit('key', { keyHash: hashKey(text) })),
+    ...limit('workspace', { workspaceId }),
+    ...limit('organization', 'everything'),
+  ],
+  requestMs: () => 600_000,
+  onTrouble: never,
+});
+await spending.open();
+
+const request = { model: 'acme/mock-model', input: [] } as unknown as ResponseRequest;
+
+function makeEntry(caller: Caller, id: string): LedgerEntry {
+  return {
+    ...{ id, createdAtMs: Date.now(), workspaceId, keyHash: caller.keyHash, memberId: caller.memberId },
+    ...{ requestedModel: 'acme/mock-model', router: null, task: null, model: 'acme/mock-model' },
+    ...{ provider: 'Mock', providerId: 'mock', endpointId: 'acme/mock-model@mock', tier: null, isByok: false },
+    ...{ outcome: 'completed', status: 200, errorType: null, streamed: false },
+    ...{ inputTokens: 500, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 100, reasoningTokens: 0 },
+    ...{ costNanoUsd: 325_000n, inputCostNanoUsd: 125_000n, priced: true, upstreamCostNanoUsd: null },
+    ...{ estimated: false, firstOutputMs: 5, durationMs: 6, sessionId: null, endUser: null },
+  } as LedgerEntry;
+}
+
+type Step = 'keys' | 'limits' | 'budgets' | 'ledger';
+const steps: readonly Step[] = ['keys', 'limits', 'budgets', 'ledger'];
+
+/** What the accounts do for one request, up to a step. */
+function serve(headers: readonly string[], index: number, last: Step): void {
+  const caller = access.authenticate(headers[index % headers.length]);
+  if (last === 'keys') return;
+  const id = createTimedId('gen-');
+  const ticket = limits.admit(caller, request, id);
+  let held: Held | undefined;
+  if (last !== 'limits') {
+    held = spending.reserve(caller, id, { nanoUsd: 8_300_000n, sharedNanoUsd: 8_300_000n }) as Held;
+    const entry = makeEntry(caller, id);
+    if (last === 'ledger') ledger.book(entry);
+    held.settle(entry);
+  }
+  if (ticket instanceof Promise) throw new Error('Counters in memory answer at once.');
+  ticket?.end(600);
+}
+
+const headers = keys.map((text) => `Bearer ${text}`);
+const samples = new Map(steps.map((step) => [step, [] as number[]]));
+for (let round = 0; round < Number(options.rounds) + 1; round++) {
+  for (const step of steps) {
+    const before = process.cpuUsage();
+    for (let index = 0; index < requestsPerRound; index++) {
+      serve(headers, index, step);
+      if (index % batch === 0) await nextTurn();
+    }
+    await ledger.flush();
+    const { user, system } = process.cpuUsage(before);
+    if (round > 0) samples.get(step)!.push((user + system) / requestsPerRound); // the first one warms up
+  }
+}
+
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+for (const [step, values] of samples) console.log(`${median(values).toFixed(2).padStart(7)} µs  … ${step}`);
+
+spending.close();
+access.close();
+await ledger.close();
+await storage.close();
+rmSync(folder, { recursive: true });
