@@ -17,9 +17,9 @@ export interface LedgerEntry {
   router: string | null;
   /** What a router took the conversation to be about; null when none looked. */
   task: string | null;
-  /** The slug of the model that answered; null when none did. */
+  /** The slug of the model that answered; when none did, of the last one that made output, or else null. */
   model: string | null;
-  /** The display name of the provider that answered; null when none did. */
+  /** The display name of its provider. */
   provider: string | null;
   /** The id of that provider in the configuration. */
   providerId: string | null;
@@ -57,6 +57,8 @@ export interface LedgerEntry {
   sessionId: string | null;
   /** The keyed hash of the end user's id, never the id itself. */
   endUser: string | null;
+  /** What the sums above are made of, in order; absent where that is one thing. */
+  lines?: readonly LedgerLine[];
 }
 
 /** An entry as it stands today. */
@@ -69,3 +71,61 @@ export interface BookedEntry extends LedgerEntry {
 export function settledCost({ priced, costNanoUsd, correction }: BookedEntry): bigint | null {
   return priced || correction ? costNanoUsd + (correction?.costNanoUsd ?? 0n) : null;
 }
+
+/** A part of what a response used and cost. All parts of an entry add up to it. */
+export interface LedgerLine extends PartOfEntry {
+  /** An attempt on an endpoint, a further turn of the model, or a call of a tool. */
+  kind: 'attempt' | 'turn' | 'tool';
+  /** As `router_metadata.attempts` has it: 200 for the one that answered. */
+  status: number;
+}
+
+type PartOfEntry = Pick<
+  LedgerEntry,
+  | 'model'
+  | 'provider'
+  | 'providerId'
+  | 'endpointId'
+  | 'tier'
+  | 'isByok'
+  | 'inputTokens'
+  | 'cachedTokens'
+  | 'cacheWriteTokens'
+  | 'outputTokens'
+  | 'reasoningTokens'
+  | 'special'
+  | 'costNanoUsd'
+  | 'inputCostNanoUsd'
+  | 'priced'
+  | 'upstreamCostNanoUsd'
+  | 'estimated'
+>;
+
+/** Of an entry, what is known before there is an answer. */
+export type EntryOrigin = Pick<
+  LedgerEntry,
+  | 'id'
+  | 'createdAtMs'
+  | 'workspaceId'
+  | 'keyHash'
+  | 'memberId'
+  | 'requestedModel'
+  | 'router'
+  | 'task'
+  | 'model'
+  | 'provider'
+  | 'providerId'
+  | 'endpointId'
+  | 'tier'
+  | 'isByok'
+  | 'streamed'
+  | 'sessionId'
+  | 'endUser'
+>;
+
+/**
+ * A request that goes out to a provider: enough to book it should the process die before the end. Tokens and cost are
+ * what earlier attempts used, and of this one an estimate of its input.
+ */
+export type UnderwayEntry = EntryOrigin &
+  Pick<LedgerEntry, 'inputTokens' | 'outputTokens' | 'costNanoUsd' | 'inputCostNanoUsd' | 'priced'>;

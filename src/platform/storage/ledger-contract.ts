@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createId } from '../../domain/ids.ts';
-import type { BookedEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
+import type { BookedEntry, LedgerEntry, LedgerLine } from '../../domain/ledger-entry.ts';
 import type { Storage } from './storage.ts';
 
 /** An entry that no other test has; `fields` replace. */
@@ -41,6 +41,29 @@ export const makeEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
   ...fields,
 });
 
+/** A part of an entry. */
+export const makeLine = (fields: Partial<LedgerLine> = {}): LedgerLine => ({
+  kind: 'attempt',
+  model: 'acme/small',
+  provider: 'Acme',
+  providerId: 'acme',
+  endpointId: 'acme/small@acme',
+  tier: 'flex',
+  isByok: false,
+  status: 502,
+  inputTokens: 5,
+  cachedTokens: 1,
+  cacheWriteTokens: 2,
+  outputTokens: 4,
+  reasoningTokens: 3,
+  costNanoUsd: 67n,
+  inputCostNanoUsd: 45n,
+  priced: true,
+  upstreamCostNanoUsd: 66,
+  estimated: true,
+  ...fields,
+});
+
 /** The half of `contract.ts` about the ledger. */
 export function testLedgerStore(pair: () => { storage: Storage; other: Storage }): void {
   it('keeps an entry with all its fields', async () => {
@@ -76,6 +99,35 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
     expect(await ledger.find(full.workspaceId, full.id)).toEqual(full);
     expect(await ledger.find(sparse.workspaceId, sparse.id)).toEqual(sparse);
+  });
+
+  it('keeps the lines of an entry with it, in order and once', async () => {
+    const { storage, other } = pair();
+    const line = makeLine();
+    const tool = makeLine({
+      ...{ kind: 'tool', model: null, provider: null, providerId: null, endpointId: null, tier: null },
+      ...{ special: { webSearches: 2 }, upstreamCostNanoUsd: null, priced: false, estimated: false },
+    });
+    const lines = [line, makeLine({ kind: 'turn', isByok: true, costNanoUsd: 5n }), tool];
+    const entry = makeEntry({ costNanoUsd: 139n, lines });
+    const plain = makeEntry({ workspaceId: entry.workspaceId });
+    const again = { ...plain, lines: [line, line] };
+    await storage.ledger.append([entry, plain, again]);
+    await other.ledger.append([again, { ...entry, lines: [line, line, line, line] }]);
+
+    expect(await storage.ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
+    expect(await other.ledger.find(plain.workspaceId, plain.id)).toEqual(plain);
+    expect(await storage.ledger.readSpending({ workspaceId: entry.workspaceId }, 0)).toEqual([12_345n + 134n]);
+    expect(await storage.ledger.readByokSpending({ workspaceId: entry.workspaceId }, 0)).toEqual([5n]);
+  });
+
+  it('appends the lines of many entries', async () => {
+    const { ledger } = pair().storage;
+    const entries = Array.from({ length: 900 }, () => makeEntry({ lines: [makeLine(), makeLine()] }));
+    await ledger.append(entries);
+    for (const { id, workspaceId } of entries.filter((_, index) => index % 100 === 99)) {
+      expect((await ledger.find(workspaceId, id))?.lines).toHaveLength(2);
+    }
   });
 
   it('does not find an entry of another workspace, nor one that is not there', async () => {

@@ -4,6 +4,7 @@ import { first } from './0001-first.ts';
 import { routers } from './0002-routers.ts';
 import { management } from './0003-management.ts';
 import { money } from './0004-money.ts';
+import { ledgerLines } from './0005-ledger-lines.ts';
 import { counters } from './0006-counters.ts';
 import { guardrails } from './0007-guardrails.ts';
 import { contents } from './0008-contents.ts';
@@ -14,6 +15,7 @@ const migrations: Record<string, Migration> = {
   '0002-routers': routers,
   '0003-management': management,
   '0004-money': money,
+  '0005-ledger-lines': ledgerLines,
   '0006-counters': counters,
   '0007-guardrails': guardrails,
   '0008-contents': contents,

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { Tables } from '../tables/database.ts';
 import { writeLedgerRow } from '../tables/ledger.ts';
+import { writeLineRows } from '../tables/ledger-lines.ts';
 import { createSpendingSum } from '../tables/spending.ts';
 import { waitWhileBusy } from './wait-while-busy.ts';
 
@@ -15,17 +16,24 @@ import { waitWhileBusy } from './wait-while-busy.ts';
  */
 export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) {
   let insert: StatementSync | undefined;
+  let insertLine: StatementSync | undefined;
   let raise: StatementSync | undefined;
 
-  const append = (rows: readonly ReturnType<typeof writeLedgerRow>[]): void => {
-    insert ??= prepareInsert(database, rows[0]!);
+  const append = (entries: readonly LedgerEntry[], rows: readonly ReturnType<typeof writeLedgerRow>[]): void => {
+    insert ??= prepareInsert(database, 'ledger', rows[0]!);
     raise ??= prepareRaise(database);
     const spent = createSpendingSum();
     database.exec('begin immediate');
     try {
-      for (const row of rows) {
+      for (const [index, row] of rows.entries()) {
         const { changes } = insert.run(...(Object.values(row) as SQLInputValue[]));
-        if (changes !== 0n) spent.add(row); // 0: booked before
+        if (changes === 0n) continue; // booked before
+        const entry = entries[index]!; // a row was made of each
+        spent.add(row, entry.lines);
+        for (const line of writeLineRows(entry)) {
+          insertLine ??= prepareInsert(database, 'ledger_lines', line);
+          insertLine.run(...(Object.values(line) as SQLInputValue[]));
+        }
       }
       for (const row of spent.rows()) raise.run({ ...row });
       database.exec('commit');
@@ -38,15 +46,16 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) 
   return async (entries: readonly LedgerEntry[]): Promise<void> => {
     if (entries.length === 0) return;
     const rows = entries.map(writeLedgerRow);
-    await db.connection().execute(() => waitWhileBusy(() => append(rows)));
+    await db.connection().execute(() => waitWhileBusy(() => append(entries, rows)));
   };
 }
 
-/** All rows have the same columns in the same order: they come from one object literal. */
-function prepareInsert(database: DatabaseSync, row: object): StatementSync {
+/** All rows of a table have the same columns in the same order: they come from one object literal. */
+function prepareInsert(database: DatabaseSync, table: 'ledger' | 'ledger_lines', row: object): StatementSync {
   const columns = Object.keys(row);
+  const known = table === 'ledger' ? ' on conflict (id) do nothing' : '';
   return database.prepare(
-    `insert into ledger (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')}) on conflict (id) do nothing`,
+    `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})${known}`,
   );
 }
 

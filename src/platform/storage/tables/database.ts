@@ -6,6 +6,7 @@ import type { FeedbackTable } from './feedback.ts';
 import type { GuardrailAssignmentTable, GuardrailTable } from './guardrails.ts';
 import type { KeyTable } from './keys.ts';
 import type { LedgerTable } from './ledger.ts';
+import type { LedgerLineTable } from './ledger-lines.ts';
 import type { MembershipTable, MemberTable } from './members.ts';
 import type { RevisionTable } from './revisions.ts';
 import type { SpendingTable } from './spending.ts';
@@ -21,6 +22,7 @@ export interface Tables {
   guardrails: GuardrailTable;
   guardrail_assignments: GuardrailAssignmentTable;
   ledger: LedgerTable;
+  ledger_lines: LedgerLineTable;
   spending: SpendingTable;
   revisions: RevisionTable;
   audit: AuditTable;

@@ -1,6 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { BookedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
-import { type SpecialCounts, special } from '../../../domain/usage.ts';
 import type { Correction, EntryQuery, LedgerTotals, TrafficRow } from '../storage.ts';
 import {
   type Integer,
@@ -13,10 +12,12 @@ import {
   writeText,
 } from './columns.ts';
 import type { Database } from './database.ts';
+import { addLines, insertLines } from './ledger-lines.ts';
 import { walkSlices } from './slices.ts';
+import { readSpecialCounts, type SpecialCountColumns, writeSpecialCounts } from './special-counts.ts';
 import { addSpending, createSpendingSum } from './spending.ts';
 
-export interface LedgerTable {
+export interface LedgerTable extends SpecialCountColumns {
   id: string;
   created_at_ms: Integer;
   workspace_id: string;
@@ -48,14 +49,6 @@ export interface LedgerTable {
   endpoint_id: string | null;
   tier: string | null;
   is_byok: Integer;
-  cache_write_1h_tokens: Integer;
-  input_audio_tokens: Integer;
-  cached_audio_tokens: Integer;
-  input_image_tokens: Integer;
-  output_audio_tokens: Integer;
-  output_image_tokens: Integer;
-  input_images: Integer;
-  web_searches: Integer;
   upstream_cost_nano_usd: NullableInteger;
   /** The entry that this one corrects; null: it is no correction. */
   corrects: string | null;
@@ -71,11 +64,21 @@ export async function appendEntries(db: Database, entries: readonly LedgerEntry[
   if (entries.length === 0) return;
   // Two hosts that replay overlapping journals wait for each other's rows: in one order, or they deadlock.
   const rows = entries.map(writeLedgerRow).sort((a, b) => (a.id < b.id ? -1 : 1));
-  await db.transaction().execute((trx) => insertRows(trx, rows));
+  const composed = entries.some(({ lines }) => lines !== undefined);
+  // Of two with one id the first one is taken.
+  const byId = new Map(composed ? entries.toReversed().map((entry) => [entry.id, entry]) : []);
+  await db.transaction().execute((trx) => insertRows(trx, rows, byId));
 }
 
-/** @returns how many were not there before */
-async function insertRows(trx: Database, rows: readonly Insertable<LedgerTable>[]): Promise<number> {
+/**
+ * @param composed by id: entries that have lines, and maybe others
+ * @returns how many were not there before
+ */
+async function insertRows(
+  trx: Database,
+  rows: readonly Insertable<LedgerTable>[],
+  composed: ReadonlyMap<string, LedgerEntry> = new Map(),
+): Promise<number> {
   const spent = createSpendingSum();
   let count = 0;
   for (let start = 0; start < rows.length; start += maxRowsPerInsert) {
@@ -83,9 +86,13 @@ async function insertRows(trx: Database, rows: readonly Insertable<LedgerTable>[
       .insertInto('ledger')
       .values(rows.slice(start, start + maxRowsPerInsert))
       .onConflict((oc) => oc.column('id').doNothing())
-      .returning(['workspace_id', 'key_hash', 'member_id', 'created_at_ms', 'cost_nano_usd', 'is_byok'])
+      .returning(['id', 'workspace_id', 'key_hash', 'member_id', 'created_at_ms', 'cost_nano_usd', 'is_byok'])
       .execute();
-    for (const row of booked) spent.add(row);
+    for (const row of booked) spent.add(row, composed.get(row.id)?.lines);
+    await insertLines(
+      trx,
+      booked.flatMap(({ id }) => composed.get(id) ?? []),
+    );
     count += booked.length;
   }
   await addSpending(trx, spent.rows());
@@ -101,7 +108,7 @@ async function insertRows(trx: Database, rows: readonly Insertable<LedgerTable>[
 export async function correctEntries(db: Database, corrections: readonly Correction[], atMs: number): Promise<number> {
   if (corrections.length === 0) return 0;
   const rows = corrections
-    .map(({ entry: { special: _, correction, ...entry }, costNanoUsd, inputCostNanoUsd }) => ({
+    .map(({ entry: { special: _, lines: __, correction, ...entry }, costNanoUsd, inputCostNanoUsd }) => ({
       ...writeLedgerRow({ ...entry, ...noCounts, costNanoUsd, inputCostNanoUsd }),
       id: `${entry.id}${behind}${(correction?.count ?? 0) + 1}`,
       corrects: entry.id,
@@ -136,7 +143,9 @@ export async function findEntry(
     .where((row) => row.or([row('id', '=', known), row('corrects', '=', known)]));
   if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeText(workspaceId));
   const [found] = readBooked(await query.orderBy('id').execute());
-  return found?.id === known ? found : undefined;
+  if (found?.id !== known) return undefined;
+  await addLines(db, [found]);
+  return found;
 }
 
 /**
@@ -169,7 +178,9 @@ export async function listEntries(db: Database, { after, limit, ...query }: Entr
     .where('id', '<', `${ids.at(-1)!}${firstAfter}`)
     .orderBy('id')
     .execute();
-  return readBooked(rows);
+  const booked = readBooked(rows);
+  await addLines(db, booked);
+  return booked;
 }
 
 /** @param rows entries, each with its corrections behind it */
@@ -248,7 +259,6 @@ const add = (a: TrafficRow, b: TrafficRow): TrafficRow => ({
 
 /** An entry as the table has it: the same columns in the same order for every entry. */
 export function writeLedgerRow(entry: LedgerEntry) {
-  const { special: counts = none } = entry;
   return {
     id: entry.id,
     created_at_ms: Math.round(entry.createdAtMs),
@@ -281,31 +291,12 @@ export function writeLedgerRow(entry: LedgerEntry) {
     endpoint_id: writeNullableText(entry.endpointId),
     tier: writeNullableText(entry.tier),
     is_byok: writeFlag(entry.isByok),
-    cache_write_1h_tokens: counts.cacheWrite1hTokens ?? 0,
-    input_audio_tokens: counts.inputAudioTokens ?? 0,
-    cached_audio_tokens: counts.cachedAudioTokens ?? 0,
-    input_image_tokens: counts.inputImageTokens ?? 0,
-    output_audio_tokens: counts.outputAudioTokens ?? 0,
-    output_image_tokens: counts.outputImageTokens ?? 0,
-    input_images: counts.inputImages ?? 0,
-    web_searches: counts.webSearches ?? 0,
+    ...writeSpecialCounts(entry.special),
     upstream_cost_nano_usd: entry.upstreamCostNanoUsd,
   };
 }
 
-const none: SpecialCounts = {};
-
 function readEntry(row: Selectable<LedgerTable>): BookedEntry {
-  const counts = special({
-    cacheWrite1hTokens: readNumber(row.cache_write_1h_tokens),
-    inputAudioTokens: readNumber(row.input_audio_tokens),
-    cachedAudioTokens: readNumber(row.cached_audio_tokens),
-    inputImageTokens: readNumber(row.input_image_tokens),
-    outputAudioTokens: readNumber(row.output_audio_tokens),
-    outputImageTokens: readNumber(row.output_image_tokens),
-    inputImages: readNumber(row.input_images),
-    webSearches: readNumber(row.web_searches),
-  });
   return {
     id: row.id,
     createdAtMs: readNumber(row.created_at_ms),
@@ -330,7 +321,7 @@ function readEntry(row: Selectable<LedgerTable>): BookedEntry {
     cacheWriteTokens: readNumber(row.cache_write_tokens),
     outputTokens: readNumber(row.output_tokens),
     reasoningTokens: readNumber(row.reasoning_tokens),
-    ...(counts === undefined ? undefined : { special: counts }),
+    ...readSpecialCounts(row),
     costNanoUsd: row.cost_nano_usd,
     inputCostNanoUsd: row.input_cost_nano_usd,
     priced: readFlag(row.priced),

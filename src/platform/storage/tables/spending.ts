@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
+import type { LedgerLine } from '../../../domain/ledger-entry.ts';
 import type { SpendingScope } from '../storage.ts';
-import { type Integer, writeText } from './columns.ts';
+import { type Integer, writeFlag, writeText } from './columns.ts';
 import type { Database } from './database.ts';
 
 /**
@@ -40,7 +41,15 @@ export function createSpendingSum() {
     { [Column in keyof SpendingTable]: SpendingTable[Column] extends string ? string : bigint }
   >();
   return {
-    add({ workspace_id, key_hash, member_id, created_at_ms, cost_nano_usd, is_byok }: BookedCost): void {
+    /** @param lines what the cost is made of, where that is several things: each may be of another provider key */
+    add(booked: BookedCost, lines?: readonly LedgerLine[]): void {
+      if (lines) {
+        for (const { costNanoUsd, isByok } of lines) {
+          this.add({ ...booked, cost_nano_usd: costNanoUsd, is_byok: writeFlag(isByok) });
+        }
+        return;
+      }
+      const { workspace_id, key_hash, member_id, created_at_ms, cost_nano_usd, is_byok } = booked;
       if (cost_nano_usd === 0n) return;
       const day = dayOf(Number(created_at_ms));
       const name = `${key_hash}\0${day}\0${workspace_id}\0${member_id}`;

@@ -1,0 +1,119 @@
+import type { Selectable } from 'kysely';
+import type { BookedEntry, LedgerEntry, LedgerLine } from '../../../domain/ledger-entry.ts';
+import {
+  type Integer,
+  type NullableInteger,
+  readFlag,
+  readNullableNumber,
+  readNumber,
+  writeFlag,
+  writeNullableText,
+} from './columns.ts';
+import type { Database } from './database.ts';
+import { readSpecialCounts, type SpecialCountColumns, writeSpecialCounts } from './special-counts.ts';
+
+/** The parts of entries that have several. Written with their entry, and gone with it. */
+export interface LedgerLineTable extends SpecialCountColumns {
+  entry_id: string;
+  /** From 0 on. */
+  position: Integer;
+  kind: LedgerLine['kind'];
+  model: string | null;
+  provider: string | null;
+  provider_id: string | null;
+  endpoint_id: string | null;
+  tier: string | null;
+  is_byok: Integer;
+  status: Integer;
+  input_tokens: Integer;
+  cached_tokens: Integer;
+  cache_write_tokens: Integer;
+  output_tokens: Integer;
+  reasoning_tokens: Integer;
+  cost_nano_usd: Integer;
+  input_cost_nano_usd: Integer;
+  priced: Integer;
+  upstream_cost_nano_usd: NullableInteger;
+  estimated: Integer;
+}
+
+/** The lines of an entry as the table has them: the same columns in the same order for every line. */
+export function writeLineRows({ id, lines = [] }: LedgerEntry) {
+  return lines.map((line, position) => ({
+    entry_id: id,
+    position,
+    kind: line.kind,
+    model: writeNullableText(line.model),
+    provider: writeNullableText(line.provider),
+    provider_id: writeNullableText(line.providerId),
+    endpoint_id: writeNullableText(line.endpointId),
+    tier: writeNullableText(line.tier),
+    is_byok: writeFlag(line.isByok),
+    status: line.status,
+    input_tokens: line.inputTokens,
+    cached_tokens: line.cachedTokens,
+    cache_write_tokens: line.cacheWriteTokens,
+    output_tokens: line.outputTokens,
+    reasoning_tokens: line.reasoningTokens,
+    ...writeSpecialCounts(line.special),
+    cost_nano_usd: line.costNanoUsd,
+    input_cost_nano_usd: line.inputCostNanoUsd,
+    priced: writeFlag(line.priced),
+    upstream_cost_nano_usd: line.upstreamCostNanoUsd,
+    estimated: writeFlag(line.estimated),
+  }));
+}
+
+/** @param entries that were booked just now, in this transaction */
+export async function insertLines(trx: Database, entries: readonly LedgerEntry[]): Promise<void> {
+  const rows = entries.flatMap(writeLineRows);
+  for (let start = 0; start < rows.length; start += 1000) {
+    await trx
+      .insertInto('ledger_lines')
+      .values(rows.slice(start, start + 1000))
+      .execute();
+  }
+}
+
+/** Gives each entry its lines, in their order; none where it is one thing. */
+export async function addLines(db: Database, entries: readonly BookedEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const rows = await db
+    .selectFrom('ledger_lines')
+    .selectAll()
+    .where(
+      'entry_id',
+      'in',
+      entries.map(({ id }) => id),
+    )
+    .orderBy('entry_id')
+    .orderBy('position')
+    .execute();
+  const byEntry = Map.groupBy(rows, (row) => row.entry_id);
+  for (const entry of entries) {
+    const lines = byEntry.get(entry.id)?.map(readLine);
+    if (lines) entry.lines = lines;
+  }
+}
+
+const readLine = (row: Selectable<LedgerLineTable>): LedgerLine => ({
+  kind: row.kind,
+  model: row.model,
+  provider: row.provider,
+  providerId: row.provider_id,
+  endpointId: row.endpoint_id,
+  tier: row.tier,
+  isByok: readFlag(row.is_byok),
+  status: readNumber(row.status),
+  inputTokens: readNumber(row.input_tokens),
+  cachedTokens: readNumber(row.cached_tokens),
+  cacheWriteTokens: readNumber(row.cache_write_tokens),
+  outputTokens: readNumber(row.output_tokens),
+  reasoningTokens: readNumber(row.reasoning_tokens),
+  ...readSpecialCounts(row),
+  costNanoUsd: row.cost_nano_usd,
+  inputCostNanoUsd: row.input_cost_nano_usd,
+  priced: readFlag(row.priced),
+  upstreamCostNanoUsd: readNullableNumber(row.upstream_cost_nano_usd),
+  estimated: readFlag(row.estimated),
+});
