@@ -31,7 +31,7 @@ import { listRoutes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { writeUrl } from './http/write-url.ts';
 import { openLedger } from './metering/ledger.ts';
-import { openLeftJournals } from './metering/left-journals.ts';
+import { openLeftJournals, tellCutOff } from './metering/left-journals.ts';
 import { Spending, type SpendingLimit } from './metering/spending.ts';
 import { createTraffic } from './metering/traffic.ts';
 import { isSharedStore, openStorage } from './open-storage.ts';
@@ -147,6 +147,7 @@ async function assemble(
       store: storage.ledger,
       isInUse: () => false,
       onTrouble: (error) => log.error({ err: error }, 'Entries that workers left stay in their journals.'),
+      onCutOff: tellCutOff(log),
     });
     held.defer(left.close);
     await left.store();
@@ -156,6 +157,7 @@ async function assemble(
     folder: journal,
     store: storage.ledger,
     onTrouble: (message, error) => log.error({ err: error }, message),
+    onCutOff: tellCutOff(log),
   });
   held.defer(() =>
     within(FLUSH_MS, ledger.close()).catch((error) => log.error({ err: error }, 'Ledger entries stay in the journal.')),
@@ -239,6 +241,7 @@ async function assemble(
       const record = (stage: StageRecord) => void run.stages.push(stage);
       return setting && plugin.prepare({ request: run.request, record }, setting);
     }),
+    begin: ledger.begin,
     book: ledger.book,
     reserve({ caller, request, generationId }, plan) {
       if (!spending.limits(caller)) return undefined;

@@ -45,6 +45,11 @@ export const errorKinds = {
     errorType: 'provider_unavailable',
     says: 'The provider failed or its answer made no sense.',
   },
+  gateway_stopped: {
+    status: 503,
+    errorType: 'gateway_stopped',
+    says: 'The gateway was stopped while it waited for the provider; nobody was told.',
+  },
   unavailable: {
     status: 503,
     errorType: 'provider_overloaded',

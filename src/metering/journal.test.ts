@@ -1,8 +1,9 @@
 import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { makeEntry } from '../platform/storage/ledger-contract.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
+import { makeEntry, makeLine } from '../platform/storage/ledger-contract.ts';
 import { openJournal } from './journal.ts';
 
 let folder: string;
@@ -14,20 +15,22 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const files = () => readdirSync(folder).map((name) => join(folder, name));
 const sizes = () => files().map((file) => statSync(file).size);
 /** What a process that is started now would find. */
-const readLeft = () => {
+const readLeftover = () => {
   const { journal, left } = openJournal(folder);
   journal.close();
   return left;
 };
+const readLeft = () => readLeftover().entries;
 
 it('keeps every field of what is appended, from the return of append on', () => {
   const { journal, left } = openJournal(folder);
-  expect(left).toEqual([]);
+  expect(left).toEqual({ entries: [], cutOff: 0 });
   const entries = [
     makeEntry({ costNanoUsd: 2n ** 63n - 1n, inputCostNanoUsd: 2n ** 62n + 1n, requestedModel: 'a\nb"\u2028\0' }),
     makeEntry({ router: 'router/auto', task: 'code:review' }),
     makeEntry({ special: { webSearches: 2 }, isByok: true, upstreamCostNanoUsd: 5, tier: 'flex' }),
     makeEntry({ memberId: null, model: null, firstOutputMs: null }),
+    makeEntry({ lines: [{ ...makeLine(), costNanoUsd: 2n ** 63n - 1n }, makeLine()] }),
   ];
   for (const entry of entries) journal.append(entry);
   expect(readLeft()).toEqual(entries);
@@ -99,11 +102,106 @@ it('removes what an earlier process left only when told that it is stored', () =
   const entry = makeEntry();
   before.journal.append(entry);
   const after = openJournal(folder);
-  expect(after.left).toEqual([entry]);
+  expect(after.left.entries).toEqual([entry]);
   expect(readLeft()).toEqual([entry]);
   after.forgetLeft();
   after.journal.close();
   expect(readLeft()).toEqual([]);
+});
+
+describe('a request that goes out', () => {
+  const makeUnderway = (fields: Partial<UnderwayEntry> = {}): UnderwayEntry => {
+    const { outcome, status, errorType, estimated, firstOutputMs, durationMs, ...known } = makeEntry();
+    const { cachedTokens, cacheWriteTokens, reasoningTokens, upstreamCostNanoUsd, special, ...underway } = known;
+    return { ...underway, ...fields };
+  };
+  /** What is booked of it when nobody knows how it ended. */
+  const estimateOf = (underway: UnderwayEntry): LedgerEntry => ({
+    ...underway,
+    outcome: 'failed',
+    status: 503,
+    errorType: 'gateway_stopped',
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    upstreamCostNanoUsd: null,
+    estimated: true,
+    firstOutputMs: null,
+    durationMs: 0,
+  });
+
+  it('is left as an estimate while it has no entry, and as its entry from then on', () => {
+    const { journal } = openJournal(folder);
+    const full = makeUnderway({ router: 'router/auto', task: 'code', costNanoUsd: 2n ** 63n - 1n });
+    const sparse = makeUnderway({ memberId: null, sessionId: null, endUser: null, streamed: false, priced: false });
+    journal.begin(full);
+    journal.begin(sparse);
+    expect(readLeftover()).toEqual({ entries: [estimateOf(full), estimateOf(sparse)], cutOff: 2 });
+    const entry = makeEntry({ id: full.id });
+    journal.append(entry);
+    expect(readLeftover()).toEqual({ entries: [entry, estimateOf(sparse)], cutOff: 1 });
+  });
+
+  it('is told by its last attempt', () => {
+    const { journal } = openJournal(folder);
+    const first = makeUnderway();
+    const second = { ...first, provider: 'Bolt', costNanoUsd: 7n };
+    journal.begin(first);
+    journal.begin(second);
+    expect(readLeft()).toEqual([estimateOf(second)]);
+  });
+
+  it('outlives it that the store has all entries, until its own is there', () => {
+    const { journal } = openJournal(folder);
+    const underway = makeUnderway();
+    journal.begin(underway);
+    journal.append(makeEntry());
+    journal.forget(journal.mark());
+    expect(readLeft()).toContainEqual(estimateOf(underway));
+    journal.append(makeEntry({ id: underway.id }));
+    journal.forget(journal.mark());
+    expect(sizes()).toEqual([0]);
+    journal.begin(underway);
+    journal.settle(underway.id); // its entry went to the store without the journal
+    journal.forget(journal.mark());
+    journal.close();
+    expect(files()).toEqual([]);
+  });
+
+  it('goes along when the journal goes on in a new file', () => {
+    const { journal } = openJournal(folder);
+    const settled = makeUnderway();
+    const underway = makeUnderway();
+    journal.begin(underway);
+    journal.begin(settled);
+    journal.append(makeEntry({ id: settled.id }));
+    for (let at = 0; at < 3; at++) journal.append(makeEntry({ requestedModel: 'm'.repeat(3_000_000) }));
+    journal.forget(journal.mark());
+    expect(sizes()).toHaveLength(2);
+    journal.forget(journal.mark());
+    expect(sizes()).toHaveLength(1);
+    expect(readLeftover()).toEqual({ entries: [estimateOf(underway)], cutOff: 1 });
+    const entry = makeEntry({ id: underway.id });
+    journal.append(entry);
+    expect(readLeftover()).toEqual({ entries: [entry], cutOff: 0 });
+  });
+
+  it('does not make the journal go on in a new file again and again, however many there are', () => {
+    const { journal } = openJournal(folder);
+    const many = Array.from({ length: 3 }, () => makeUnderway({ requestedModel: 'm'.repeat(4_000_000) }));
+    for (const underway of many) journal.begin(underway);
+    for (let at = 0; at < 3; at++) journal.forget(journal.mark());
+    const [file] = files();
+    journal.forget(journal.mark());
+    expect(files()).toEqual([file]);
+    expect(readLeftover().cutOff).toBe(3);
+  });
+
+  it('is refused when it cannot be written', () => {
+    const { journal } = openJournal(folder);
+    journal.close();
+    expect(() => journal.begin(makeUnderway())).toThrow(/EBADF/);
+  });
 });
 
 it('says so when it cannot be written', () => {

@@ -10,18 +10,27 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { errorKinds } from '../domain/errors.ts';
+import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
 
-/** Size at which the journal goes on in a new file, so that a busy gateway does not keep one for ever. */
+/** Bytes after which the journal goes on in a new file, so that a busy gateway does not keep one for ever. */
 const ROTATE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Entries on their way to the store, as lines of a file. `append` has handed the line to the kernel when it returns, so
- * the entry outlives a `kill -9`; the store makes it outlive a power cut.
+ * Requests that go out to providers, and entries on their way to the store, as lines of a file. What is written has been
+ * handed to the kernel on return, so it outlives a `kill -9`; the store makes entries outlive a power cut.
  */
 export interface Journal {
-  /** @throws the file system's error, for example ENOSPC; the entry is then not in the journal */
+  /**
+   * Writes that a request goes out. It stays open until its entry is appended; another one of the same id takes its place.
+   *
+   * @throws the file system's error, for example ENOSPC; nothing is then written
+   */
+  begin(underway: UnderwayEntry): void;
+  /** @throws the file system's error, for example ENOSPC; the entry is then not in the journal, and its request open */
   append(entry: LedgerEntry): void;
+  /** The entry of this id is in the store without having been appended. */
+  settle(id: string): void;
   /** Marks the place up to which everything has been appended so far. */
   mark(): JournalMark;
   /** All entries before the mark are in the store: their lines may go. */
@@ -33,46 +42,64 @@ export interface JournalMark {
   bytes: number;
 }
 
+/** What a process before this one left in the folder. */
+export interface Leftover {
+  /** What it booked, and then `cutOff`. */
+  entries: LedgerEntry[];
+  /** How many of the entries stand for requests that were under way when it ended: the last ones, all estimates. */
+  cutOff: number;
+}
+
 /**
  * Opens the journal of a folder.
  *
- * @returns the journal, and what a process before this one left there: to be stored, then passed to `forgetLeft`
+ * @returns the journal, and what was left there: to be stored, then passed to `forgetLeft`
  */
-export function openJournal(folder: string): { journal: Journal; left: LedgerEntry[]; forgetLeft(): void } {
+export function openJournal(folder: string): { journal: Journal; left: Leftover; forgetLeft(): void } {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const old = readdirSync(folder)
     .filter((name) => name.startsWith('ledger-') && name.endsWith('.jsonl'))
+    .sort() // by the time at which they were begun
     .map((name) => join(folder, name));
-  const left = old.flatMap(readEntries);
+  const left = readLeftover(old);
 
   const files = new Map<number, string>();
+  const open = new Map<string, string>(); // id → line of a request that is under way
   let number = 0;
   let fd = -1;
   let bytes = 0;
+  let copied = 0; // of these the first so many, from the file before
 
+  /** When this fails, the old file goes on. */
   function openNext(): void {
     const path = join(folder, `ledger-${Date.now()}-${randomBytes(4).toString('hex')}.jsonl`);
-    const next = openSync(path, 'ax', 0o600); // when this fails, the old file goes on
+    const next = openSync(path, 'ax', 0o600);
+    let size = 0;
+    try {
+      if (open.size > 0) size = write(next, 0, [...open.values()].join(''));
+    } catch (error) {
+      closeSync(next);
+      unlinkSync(path);
+      throw error;
+    }
     if (fd !== -1) closeSync(fd);
     fd = next;
-    bytes = 0;
+    bytes = copied = size;
     files.set(++number, path);
   }
   openNext();
 
   const journal: Journal = {
-    append(entry) {
-      const line = Buffer.from(`${writeEntry(entry)}\n`);
-      let written = 0;
-      try {
-        while (written < line.length) written += writeSync(fd, line, written);
-      } catch (error) {
-        // Half a line must not stand before the next one.
-        if (written > 0) ftruncateSync(fd, bytes);
-        throw error;
-      }
-      bytes += line.length;
+    begin(underway) {
+      const line = `${writeUnderway(underway)}\n`;
+      bytes = write(fd, bytes, line);
+      open.set(underway.id, line);
     },
+    append(entry) {
+      bytes = write(fd, bytes, `${writeEntry(entry)}\n`);
+      open.delete(entry.id);
+    },
+    settle: (id) => void open.delete(id),
     mark: () => ({ file: number, bytes }),
     forget(mark) {
       for (const [file, path] of files) {
@@ -82,10 +109,10 @@ export function openJournal(folder: string): { journal: Journal; left: LedgerEnt
         }
       }
       if (mark.file !== number) return;
-      if (mark.bytes === bytes) {
+      if (mark.bytes === bytes && open.size === 0) {
         if (bytes > 0) ftruncateSync(fd, 0);
-        bytes = 0;
-      } else if (bytes > ROTATE_BYTES) openNext();
+        bytes = copied = 0;
+      } else if (bytes - copied > ROTATE_BYTES) openNext();
     },
     close() {
       closeSync(fd);
@@ -96,10 +123,69 @@ export function openJournal(folder: string): { journal: Journal; left: LedgerEnt
   return { journal, left, forgetLeft: () => old.forEach((path) => void unlinkSync(path)) };
 }
 
+/** @returns the bytes of the file with the text. @throws and leaves the file as it was */
+function write(fd: number, bytesBefore: number, text: string): number {
+  const line = Buffer.from(text);
+  let written = 0;
+  try {
+    while (written < line.length) written += writeSync(fd, line, written);
+  } catch (error) {
+    if (written > 0) ftruncateSync(fd, bytesBefore); // half a line must not stand before the next one
+    throw error;
+  }
+  return bytesBefore + line.length;
+}
+
 /** An entry as a line, without its end. */
 export function writeEntry(entry: LedgerEntry): string {
-  const { costNanoUsd, inputCostNanoUsd } = entry;
-  return JSON.stringify({ ...entry, costNanoUsd: String(costNanoUsd), inputCostNanoUsd: String(inputCostNanoUsd) });
+  const { costNanoUsd, inputCostNanoUsd, lines } = entry;
+  return JSON.stringify({
+    ...entry,
+    costNanoUsd: String(costNanoUsd),
+    inputCostNanoUsd: String(inputCostNanoUsd),
+    ...(lines && {
+      lines: lines.map((line) => ({
+        ...line,
+        costNanoUsd: String(line.costNanoUsd),
+        inputCostNanoUsd: String(line.inputCostNanoUsd),
+      })),
+    }),
+  });
+}
+
+/** The fields of a request in the order in which its line has them. New ones are added at the end. */
+const underwayFields = [
+  ...['id', 'createdAtMs', 'workspaceId', 'keyHash', 'memberId', 'requestedModel', 'router', 'task'],
+  ...['model', 'provider', 'providerId', 'endpointId', 'tier', 'isByok', 'streamed', 'sessionId', 'endUser'],
+  ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced'],
+] as readonly (keyof UnderwayEntry)[];
+
+/** A request as a line, without its end: a list, half as long as an entry. */
+function writeUnderway(underway: UnderwayEntry): string {
+  const line: unknown[] = ['underway'];
+  for (const field of underwayFields) {
+    const value = underway[field];
+    line.push(typeof value === 'bigint' ? String(value) : value);
+  }
+  return JSON.stringify(line);
+}
+
+/** What the process that wrote these files booked, and what it had no time to book. */
+function readLeftover(files: readonly string[]): Leftover {
+  const entries: LedgerEntry[] = [];
+  const open = new Map<string, LedgerEntry>();
+  for (const file of files) {
+    // A last line without its line end was never acknowledged: the write did not return.
+    for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) {
+      try {
+        const fields = JSON.parse(line);
+        if (!Array.isArray(fields)) entries.push(readEntry(fields));
+        else if (fields[0] === 'underway') open.set(fields[1], readUnderway(fields.slice(1)));
+      } catch {} // a torn line: the same
+    }
+  }
+  for (const { id } of entries) open.delete(id);
+  return { entries: [...entries, ...open.values()], cutOff: open.size };
 }
 
 /** Fields that a build before this one did not write. */
@@ -108,17 +194,32 @@ const notYetKnown = {
   ...{ isByok: false, upstreamCostNanoUsd: null },
 };
 
-/** The whole lines of a file; a last line without its line end was never acknowledged. */
-function readEntries(path: string): LedgerEntry[] {
-  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
-  return lines.flatMap((line) => {
-    try {
-      const entry = JSON.parse(line);
-      const costNanoUsd = BigInt(entry.costNanoUsd);
-      const inputCostNanoUsd = BigInt(entry.inputCostNanoUsd ?? 0);
-      return [{ ...notYetKnown, ...entry, costNanoUsd, inputCostNanoUsd }];
-    } catch {
-      return []; // a torn line: the write never returned, so nobody was told that it is booked
-    }
-  });
+/** @param fields as `writeEntry` wrote them. @throws when they are something else */
+function readEntry(fields: Record<string, unknown>): LedgerEntry {
+  const entry = { ...notYetKnown, ...fields, ...readCost(fields) } as LedgerEntry; // by its writer
+  if (entry.lines) entry.lines = entry.lines.map((line) => ({ ...line, ...readCost({ ...line }) }));
+  return entry;
+}
+
+const readCost = ({ costNanoUsd, inputCostNanoUsd = 0 }: Record<string, unknown>) => ({
+  costNanoUsd: BigInt(costNanoUsd as string),
+  inputCostNanoUsd: BigInt(inputCostNanoUsd as string),
+});
+
+/**
+ * The entry of a request whose process died: nobody knows what the provider made of it, so that its input is booked as
+ * it was estimated.
+ *
+ * @param values as `writeUnderway` wrote them. @throws when they are something else
+ */
+function readUnderway(values: readonly unknown[]): LedgerEntry {
+  const fields = Object.fromEntries(underwayFields.map((field, index) => [field, values[index]]));
+  const underway = { ...fields, ...readCost(fields) } as UnderwayEntry; // by its writer
+  const { status, errorType } = errorKinds.gateway_stopped;
+  return {
+    ...underway,
+    ...{ outcome: 'failed', status, errorType },
+    ...{ cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, upstreamCostNanoUsd: null, estimated: true },
+    ...{ firstOutputMs: null, durationMs: 0 },
+  };
 }

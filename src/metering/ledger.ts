@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../domain/errors.ts';
-import type { BookedEntry, LedgerEntry } from '../domain/ledger-entry.ts';
+import type { BookedEntry, LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
 import { openJournal, writeEntry } from './journal.ts';
 
 /** What the ledger needs of the store. @see platform/storage/storage.ts */
@@ -10,6 +10,13 @@ export interface EntryStore {
 }
 
 export interface Ledger {
+  /**
+   * Notes that a request goes out to a provider. Should the process die before it is booked, the next one books the
+   * estimate. To be called again for each further attempt.
+   *
+   * @throws {GatewayError} `unavailable` when it cannot be kept safely: the request must not go out
+   */
+  begin(underway: UnderwayEntry): void;
   /** Books an entry: it outlives a `kill -9` from here on. Never throws; see `accepting`. */
   book(entry: LedgerEntry): void;
   /** False while entries cannot be kept safely (a full disk): the gateway then takes no new work. */
@@ -34,6 +41,8 @@ export interface LedgerOptions {
   store: EntryStore;
   /** Called when a write fails, once per streak. */
   onTrouble: (message: string, error: unknown) => void;
+  /** Called at the start with the number of requests that an earlier process had under way when it died, if any. */
+  onCutOff?: (count: number) => void;
 }
 
 /** How long entries gather before they go to the store in one transaction. */
@@ -44,16 +53,28 @@ const RETRY_MS = 1000;
 /** Entries in memory at which a store that does not answer stops new work. About 100 MB. */
 const MAX_WAITING = 200_000;
 
+const cannotBeWritten = 'The journal of the ledger cannot be written; no new work is taken until it can.';
+
+/** What a request is answered when nothing can be booked. */
+export function booksAreClosed(cause?: unknown): GatewayError {
+  return new GatewayError(
+    'unavailable',
+    'The gateway cannot keep its books now (is the disk full?); try again later.',
+    { retryAfterSeconds: 5, cause },
+  );
+}
+
 /**
  * Opens the ledger and stores what an earlier process left in its journal.
  *
  * @throws the store's or the file system's error, when the journal of an earlier process cannot be stored
  */
-export async function openLedger({ folder, store, onTrouble }: LedgerOptions): Promise<Ledger> {
+export async function openLedger({ folder, store, onTrouble, onCutOff }: LedgerOptions): Promise<Ledger> {
   const { journal, left, forgetLeft } = openJournal(folder);
   try {
-    if (left.length > 0) await store.append(left);
+    if (left.entries.length > 0) await store.append(left.entries);
     forgetLeft();
+    if (left.cutOff > 0) onCutOff?.(left.cutOff);
   } catch (error) {
     journal.close();
     throw error;
@@ -61,7 +82,7 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
 
   let waiting: LedgerEntry[] = [];
   let unjournalled: LedgerEntry[] = []; // those of them that are in memory alone
-  let underway: readonly LedgerEntry[] = [];
+  let storing: readonly LedgerEntry[] = [];
   let troubled = false;
   let timer: NodeJS.Timeout | undefined;
   let draining: Promise<void> | undefined;
@@ -76,7 +97,7 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
     if (batch.length === 0) return;
     const mark = journal.mark();
     waiting = [];
-    underway = batch;
+    storing = batch;
     let stored = 0;
     try {
       for (; stored < batch.length; stored += GROUP) {
@@ -90,7 +111,7 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
       journalLate();
       throw error;
     } finally {
-      underway = [];
+      storing = [];
     }
     forgetStored();
     troubled = false;
@@ -104,7 +125,10 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
   function forgetStored(): void {
     if (unjournalled.length === 0) return;
     const left = new Set(waiting);
-    unjournalled = unjournalled.filter((entry) => left.has(entry));
+    unjournalled = unjournalled.filter((entry) => {
+      if (!left.has(entry)) journal.settle(entry.id);
+      return left.has(entry);
+    });
   }
 
   /** There may be room by now, though the store is still gone. */
@@ -139,12 +163,20 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
   }
 
   return {
+    begin(underway) {
+      try {
+        journal.begin(underway);
+      } catch (error) {
+        trouble(cannotBeWritten, error);
+        throw booksAreClosed(error);
+      }
+    },
     book(entry) {
       try {
         journal.append(entry);
       } catch (error) {
         unjournalled.push(entry);
-        trouble('The journal of the ledger cannot be written; no new work is taken until it can.', error);
+        trouble(cannotBeWritten, error);
       }
       waiting.push(entry);
       schedule(GATHER_MS);
@@ -153,11 +185,11 @@ export async function openLedger({ folder, store, onTrouble }: LedgerOptions): P
       return unjournalled.length === 0 && waiting.length < MAX_WAITING;
     },
     get waiting() {
-      return waiting.length + underway.length;
+      return waiting.length + storing.length;
     },
     async find(workspaceId, id) {
       const isMeant = (entry: LedgerEntry) => entry.id === id && entry.workspaceId === workspaceId;
-      const onItsWay = waiting.findLast(isMeant) ?? underway.find(isMeant);
+      const onItsWay = waiting.findLast(isMeant) ?? storing.find(isMeant);
       if (onItsWay) return onItsWay;
       try {
         return await store.find(workspaceId, id);

@@ -12,6 +12,8 @@ export interface LeftJournalsParts {
   isInUse: (name: string) => boolean;
   /** Called when a try fails, once per streak. */
   onTrouble: (error: unknown) => void;
+  /** Called with the number of requests that a worker had under way when it died, if any. */
+  onCutOff?: (count: number) => void;
 }
 
 /** What workers left in their journals when they ended, on its way to the store. */
@@ -33,7 +35,8 @@ const isWorkerJournal = (name: string): boolean => name.startsWith('worker-');
  * Looks after the journals of workers that ended. One that outlived its primary may still write its last entries: its
  * folder is taken, and its turn comes when it has ended.
  */
-export function openLeftJournals({ folder, store, isInUse, onTrouble }: LeftJournalsParts): LeftJournals {
+export function openLeftJournals(parts: LeftJournalsParts): LeftJournals {
+  const { folder, store, isInUse, onTrouble, onCutOff } = parts;
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve(true);
   let closed = false;
@@ -51,7 +54,7 @@ export function openLeftJournals({ folder, store, isInUse, onTrouble }: LeftJour
         continue;
       }
       try {
-        await storeJournal(path, store);
+        await storeJournal(path, store, onCutOff);
       } finally {
         giveBack();
       }
@@ -93,12 +96,22 @@ export function openLeftJournals({ folder, store, isInUse, onTrouble }: LeftJour
   };
 }
 
-/** Stores what a process that ended left in the journal of this folder. @throws the store's or the file system's error */
-export async function storeJournal(folder: string, store: Pick<EntryStore, 'append'>): Promise<void> {
+/**
+ * Stores what a process that ended left in the journal of this folder.
+ *
+ * @param onCutOff called with the number of requests that it had under way, if any
+ * @throws the store's or the file system's error
+ */
+export async function storeJournal(
+  folder: string,
+  store: Pick<EntryStore, 'append'>,
+  onCutOff?: (count: number) => void,
+): Promise<void> {
   const { journal, left, forgetLeft } = openJournal(folder);
   try {
-    if (left.length > 0) await store.append(left);
+    if (left.entries.length > 0) await store.append(left.entries);
     forgetLeft();
+    if (left.cutOff > 0) onCutOff?.(left.cutOff);
   } finally {
     journal.close();
   }
@@ -113,3 +126,9 @@ function listWorkerJournals(folder: string): string[] {
     throw error;
   }
 }
+
+/** For the log of a process that finds such requests. */
+export const tellCutOff =
+  (log: { warn(fields: object, message: string): void }) =>
+  (requests: number): void =>
+    log.warn({ requests }, 'A gateway was stopped while requests were under way; the ledger has estimates of them.');

@@ -140,8 +140,11 @@ export class Spending {
     if (refusal) throw explain(accounts[refusal.claim]!.limits[refusal.limit]!, refusal, this.now());
     const { counters } = this.parts;
     return {
-      settle({ createdAtMs, costNanoUsd, isByok }) {
-        const costsNanoUsd = accounts.map(({ includesByok }) => (isByok && !includesByok ? 0n : costNanoUsd));
+      settle(entry) {
+        const { createdAtMs, lines = [entry] } = entry;
+        const costsNanoUsd = accounts.map(({ includesByok }) =>
+          lines.reduce((sum, { isByok, costNanoUsd }) => (isByok && !includesByok ? sum : sum + costNanoUsd), 0n),
+        );
         void counters.settle(reservation, { atMs: createdAtMs, costsNanoUsd });
       },
     };

@@ -1,6 +1,6 @@
 import type { Chunk } from '../domain/chunks.ts';
 import type { ResponseEvent } from '../domain/events.ts';
-import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import type { Taker } from '../domain/taker.ts';
@@ -10,7 +10,7 @@ import type { Health } from '../routing/health.ts';
 import { type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
 import { deriveSessionKey } from '../routing/sticky.ts';
 import { type BuilderContext, EventBuilder } from './build-events.ts';
-import { settleRun, writeLedgerEntry } from './close-run.ts';
+import { settleRun, writeLedgerEntry, writeUnderwayEntry } from './close-run.ts';
 import { type Classifier, findTask } from './find-task.ts';
 import { type MediaSource, nothingFetched } from './inline-urls.ts';
 import { unparkInput } from './park-input.ts';
@@ -33,6 +33,8 @@ export interface PipelineParts {
   inspectors: readonly ((request: ResponseRequest) => void)[];
   /** Each may give a reviser for this run. */
   preparers: readonly ((run: Run) => Reviser | undefined)[];
+  /** Told before each attempt goes out. @throws {GatewayError} when it must not */
+  begin?: (underway: UnderwayEntry) => void;
   book: (entry: LedgerEntry) => void;
   /**
    * Holds back what a run may cost; a promise only where it is held elsewhere.
@@ -53,7 +55,11 @@ export interface PipelineParts {
 }
 
 export function assembleStages(parts: PipelineParts): Stages {
-  const work = createResponseWork(parts.media ?? (() => nothingFetched));
+  const { begin } = parts;
+  const work = createResponseWork({
+    media: parts.media ?? (() => nothingFetched),
+    begin: begin && ((run, endpoint) => begin(writeUnderwayEntry(run, endpoint))),
+  });
   function closeRun(run: Run): void {
     if (run.closed) return;
     run.closed = true;

@@ -2,8 +2,10 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk } from '../domain/chunks.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { Taker } from '../domain/taker.ts';
+import type { Usage } from '../domain/usage.ts';
 import type { UpstreamRequest } from '../providers/provider.ts';
 import type { Endpoint, Provider } from '../providers/provider-entry.ts';
+import { Needs } from '../routing/needs.ts';
 import { shortenForDebug } from './debug-body.ts';
 import { fitRequest } from './fit-request.ts';
 import { hideKeys } from './hide-keys.ts';
@@ -14,21 +16,22 @@ import type { Run, RunBase } from './run.ts';
 
 /** What an attempt needs besides the run. */
 export interface AttemptParts {
-  /** The largest whole answer, or single stream event, that is read. */
-  limitBytes: number;
   media: () => MediaSource;
+  /** Told before anything goes out. @throws {GatewayError} when it must not */
+  begin?: ((run: Run, endpoint: Endpoint) => void) | undefined;
 }
 
 /**
  * One try on an endpoint: writes the request, sends it, reads the answer into chunks, a batch for each network read.
  *
+ * @param parts.limitBytes the largest whole answer, or single stream event, that is read
  * @param out is given chunks up to exactly one `finish`
  * @throws {GatewayError} whatever went wrong; `retryable` when another endpoint may do better
  */
 export async function attempt(
   run: Run,
   endpoint: Endpoint,
-  { limitBytes, media }: AttemptParts,
+  parts: AttemptParts & { limitBytes: number },
   out: Taker<Chunk>,
 ): Promise<void> {
   const { provider, upstreamModel } = endpoint;
@@ -36,11 +39,12 @@ export async function attempt(
   const name = `${endpoint.model} at ${provider.name}`;
   forgetAttempt(run);
   run.finish = undefined;
+  run.counted = undefined;
   unparkInput(run);
   const choice = run.plan?.choiceOf(endpoint);
   const asked = choice?.rewrite ? choice.rewrite(run.request) : run.request;
   const { request: fitted, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
-  const request = endpoint.needsData ? await inlineUrls(run, fitted, name, media()) : fitted;
+  const request = endpoint.needsData ? await inlineUrls(run, fitted, name, parts.media()) : fitted;
   run.hasLateTools = asked.tools !== undefined && asked.input.some(({ type }) => type === 'additional_tools');
   const written = provider.wire.writeRequest(request, {
     endpoint: name,
@@ -54,9 +58,12 @@ export async function attempt(
     await out.take([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
   }
   if (run.media && run.plan?.endpoints.at(-1) === endpoint) run.media = undefined; // nobody comes after it
+  const { characters, images } = new Needs(request);
+  run.sent = { characters, images };
+  parts.begin?.(run, endpoint);
   run.dispatchedAt = performance.now();
   try {
-    await exchange(run, provider, written, limitBytes, new ChunkNotes(run, out));
+    await exchange(run, provider, written, parts.limitBytes, new ChunkNotes(run, out));
   } catch (error) {
     throw hideKeys(error, provider);
   } finally {
@@ -106,9 +113,12 @@ async function exchange(
   const { wire, upstream, name } = provider;
   const { cancellation } = run;
   const stream = run.request.stream === true;
+  const broken = (counted: Usage | undefined): void => {
+    run.counted = counted;
+  };
   if (wire.answer) {
     const frames = wire.answer(written, cancellation.signal);
-    return readInside(wire.createReader(written.reading), frames, { name, cancellation }, out);
+    return readInside(wire.createReader(written.reading), frames, { name, cancellation, broken }, out);
   }
   if (!upstream) throw new GatewayError('internal', `The provider ${provider.id} has no address.`);
   const key = provider.keys.take();
@@ -123,7 +133,7 @@ async function exchange(
     if (answer.status < 200 || answer.status > 299) {
       throw wire.readError({ status: answer.status, headers: answer.headers, body: await readErrorBody(answer) });
     }
-    await readAnswer(answer, { wire, reading: written.reading, name, limitBytes, isHeld: !stream }, out);
+    await readAnswer(answer, { wire, reading: written.reading, name, limitBytes, isHeld: !stream, broken }, out);
   } finally {
     answer.release();
   }

@@ -1,74 +1,40 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
-import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { type Cost, usage as emptyUsage, isCredible, type Usage } from '../domain/usage.ts';
-import { costOf, estimateUsage, totalOf } from '../metering/cost.ts';
-import { pricesOfTier } from '../metering/price.ts';
-import { Needs } from '../routing/needs.ts';
-import { unparkInput } from './park-input.ts';
-import type { Run } from './run.ts';
+import type { EntryOrigin, LedgerEntry, LedgerLine, UnderwayEntry } from '../domain/ledger-entry.ts';
+import { type Cost, usage as emptyUsage, special, specialCounts, type Usage } from '../domain/usage.ts';
+import { estimateUsage, totalOf } from '../metering/cost.ts';
+import type { Endpoint } from '../providers/provider-entry.ts';
+import type { AttemptRecord, Run } from './run.ts';
+import { addCost, costOfBroken, free, measureAttempt, priceAt, type Spent } from './spent.ts';
 
-/**
- * Settles what a run used and cost: as the provider reported it, or, when output was made and nothing credible was
- * reported, as an estimate that says so.
- */
+/** Settles what a run used and cost, the attempts that failed before its answer included in the cost. */
 export function settleRun(run: Run): void {
   if (run.cost) return;
-  const reported = run.finish?.usage;
-  run.usage = reported && isCredible(reported) ? reported : estimate(run);
+  const { usage, cost } = measureAnswer(run);
+  run.usage = usage;
+  run.cost = run.attempts.some(hasSpent) ? addCost(cost, costOfBroken(run)) : cost;
+}
+
+const hasSpent = ({ spent }: AttemptRecord): boolean => spent !== undefined;
+
+/** What the attempt used and cost that answered; nothing when none did. */
+function measureAnswer(run: Run): Spent {
   const { selected } = run;
-  if (!selected || run.plan?.choiceOf(selected)?.isFree) {
-    run.cost = free;
-    return;
-  }
-  const pricing = pricesOfTier(selected, run.finish?.serviceTier);
-  if (pricing?.imageNanoUsd) countImages(run, run.usage);
-  run.cost = costOf(pricing, run.usage);
-}
-
-/** Where each picture has its price: no provider says how many it read. */
-function countImages(run: Run, usage: Usage): void {
-  unparkInput(run);
-  const { images } = new Needs(run.request);
-  if (images > 0) usage.special = { ...usage.special, inputImages: images };
-}
-
-/** Nobody answered, so there is nothing to price. */
-const free: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
-
-/** What was made and not counted; nothing after a failure, a guess of nothing for one who left before the first word. */
-function estimate(run: Run): Usage {
-  const produced = run.builder?.producedLength ?? 0;
-  if (produced > 0) {
-    unparkInput(run);
-    const { instructions, input, tools } = run.request;
-    return estimateUsage(JSON.stringify([instructions, input, tools]).length, produced);
-  }
+  const usage = selected && measureAttempt(run, run.builder?.producedLength ?? 0);
+  if (usage) return priceAt(run, selected, usage);
+  // Of one who left before the first word nobody knows what the provider made of it.
   const left = run.error?.kind === 'client_closed' && run.dispatchedAt !== undefined;
-  return emptyUsage({ inputTokens: 0, outputTokens: 0, estimated: left });
+  const nothing = emptyUsage({ inputTokens: 0, outputTokens: 0, estimated: left });
+  if (selected && run.finish) return priceAt(run, selected, nothing);
+  return { usage: nothing, cost: free, tier: selected?.tier ?? null };
 }
 
 /** The ledger's entry of a run that has ended, however it ended. */
 export function writeLedgerEntry(run: Run): LedgerEntry {
   settleRun(run);
-  const { usage, cost, error } = run;
-  // Of a run that nobody answered, the router that was asked first.
-  const choice = run.selected ? run.plan?.choiceOf(run.selected) : run.plan?.choices[0];
+  const { error } = run;
   const reachedEnd = run.builder?.ended === true && error === undefined;
   const entry: LedgerEntry = {
-    id: run.generationId,
-    createdAtMs: run.startedAtMs,
-    workspaceId: run.caller.workspaceId,
-    keyHash: run.caller.keyHash,
-    memberId: run.caller.memberId,
-    requestedModel: run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? '',
-    router: choice && !choice.isAlias ? choice.router : null,
-    task: choice?.task ?? null,
-    model: run.selected?.model ?? null,
-    provider: run.selected?.provider.name ?? null,
-    providerId: run.selected?.provider.id ?? null,
-    endpointId: run.selected?.id ?? null,
-    tier: run.finish?.serviceTier ?? run.selected?.tier ?? null,
-    isByok: run.selected?.workspace !== undefined,
+    ...describeOrigin(run, run.selected ?? run.attempts.findLast(hasSpent)?.endpoint),
     outcome: reachedEnd
       ? run.finish?.reason === 'length' || run.finish?.reason === 'content_filter'
         ? 'incomplete'
@@ -78,23 +44,110 @@ export function writeLedgerEntry(run: Run): LedgerEntry {
         : 'failed',
     status: error?.status ?? 200,
     errorType: error?.errorType ?? null,
-    streamed: run.request.stream === true,
-    inputTokens: usage!.inputTokens,
-    cachedTokens: usage!.cachedTokens,
-    cacheWriteTokens: usage!.cacheWriteTokens ?? 0,
-    outputTokens: usage!.outputTokens,
-    reasoningTokens: usage!.reasoningTokens,
-    costNanoUsd: totalOf(cost!),
-    inputCostNanoUsd: cost!.inputNanoUsd,
-    priced: cost!.priced,
-    upstreamCostNanoUsd: usage!.upstreamCostNanoUsd ?? null,
-    estimated: usage!.estimated === true,
+    ...writeUsage(run.usage!), // settled above
+    ...writeCost(run.cost!),
     firstOutputMs:
       run.firstOutputAt === undefined ? null : Math.round(performance.timeOrigin + run.firstOutputAt - run.startedAtMs),
     durationMs: Math.max(0, Date.now() - run.startedAtMs),
+  };
+  if (run.finish?.serviceTier) entry.tier = run.finish.serviceTier;
+  if (run.attempts.some(hasSpent)) addAttempts(entry, run);
+  return entry;
+}
+
+/**
+ * What would be booked if the process died now: what earlier attempts used, and the input that goes out as an estimate.
+ *
+ * @param endpoint where it goes
+ */
+export function writeUnderwayEntry(run: Run, endpoint: Endpoint): UnderwayEntry {
+  const { usage: input, cost: price } = priceAt(run, endpoint, estimateUsage(run.sent.characters, 0));
+  const before = run.attempts.filter(hasSpent).map(({ spent }) => spent!.usage); // has it
+  const cost = before.length > 0 ? addCost(price, costOfBroken(run)) : price;
+  return {
+    ...describeOrigin(run, endpoint),
+    inputTokens: before.reduce((sum, { inputTokens }) => sum + inputTokens, input.inputTokens),
+    outputTokens: before.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+    ...writeCost(cost),
+  };
+}
+
+/** @param endpoint whose model and provider are told; undefined when none made anything */
+function describeOrigin(run: Run, endpoint: Endpoint | undefined): EntryOrigin {
+  // Of a run that nobody answered, the router that was asked first.
+  const choice = endpoint ? run.plan?.choiceOf(endpoint) : run.plan?.choices[0];
+  return {
+    id: run.generationId,
+    createdAtMs: run.startedAtMs,
+    workspaceId: run.caller.workspaceId,
+    keyHash: run.caller.keyHash,
+    memberId: run.caller.memberId,
+    requestedModel: run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? '',
+    router: choice && !choice.isAlias ? choice.router : null,
+    task: choice?.task ?? null,
+    model: endpoint?.model ?? null,
+    provider: endpoint?.provider.name ?? null,
+    providerId: endpoint?.provider.id ?? null,
+    endpointId: endpoint?.id ?? null,
+    tier: endpoint?.tier ?? null,
+    isByok: endpoint?.workspace !== undefined,
+    streamed: run.request.stream === true,
     sessionId: run.request.session_id ?? null,
     endUser: run.endUser ?? null,
   };
-  if (usage!.special) entry.special = usage!.special;
-  return entry;
 }
+
+const writeUsage = (usage: Usage) => ({
+  inputTokens: usage.inputTokens,
+  cachedTokens: usage.cachedTokens,
+  cacheWriteTokens: usage.cacheWriteTokens ?? 0,
+  outputTokens: usage.outputTokens,
+  reasoningTokens: usage.reasoningTokens,
+  ...(usage.special && { special: usage.special }),
+  upstreamCostNanoUsd: usage.upstreamCostNanoUsd ?? null,
+  estimated: usage.estimated === true,
+});
+
+const writeCost = (cost: Cost) => ({
+  costNanoUsd: totalOf(cost),
+  inputCostNanoUsd: cost.inputNanoUsd,
+  priced: cost.priced,
+});
+
+/** Makes the entry the sum of all attempts that used something; each is a line of it where there are several. */
+function addAttempts(entry: LedgerEntry, run: Run): void {
+  const lines = run.attempts.flatMap(({ endpoint, status, spent }): LedgerLine[] =>
+    spent ? [writeLine(endpoint, status, spent)] : [],
+  );
+  const answer = measureAnswer(run);
+  if (run.selected && answer.usage.totalTokens > 0) {
+    lines.push(writeLine(run.selected, run.attempts.at(-1)?.status ?? 200, answer));
+  }
+  const sum = (read: (line: LedgerLine) => number | undefined) =>
+    lines.reduce((total, line) => total + (read(line) ?? 0), 0);
+  entry.inputTokens = sum((line) => line.inputTokens);
+  entry.cachedTokens = sum((line) => line.cachedTokens);
+  entry.cacheWriteTokens = sum((line) => line.cacheWriteTokens);
+  entry.outputTokens = sum((line) => line.outputTokens);
+  entry.reasoningTokens = sum((line) => line.reasoningTokens);
+  const counts = special(Object.fromEntries(specialCounts.map((name) => [name, sum((line) => line.special?.[name])])));
+  if (counts) entry.special = counts;
+  if (lines.some(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd !== null)) {
+    entry.upstreamCostNanoUsd = sum((line) => line.upstreamCostNanoUsd ?? 0);
+  }
+  entry.estimated = lines.some(({ estimated }) => estimated);
+  if (lines.length > 1) entry.lines = lines;
+}
+
+const writeLine = (endpoint: Endpoint, status: number, { usage, cost, tier }: Spent): LedgerLine => ({
+  kind: 'attempt',
+  model: endpoint.model,
+  provider: endpoint.provider.name,
+  providerId: endpoint.provider.id,
+  endpointId: endpoint.id,
+  tier,
+  isByok: endpoint.workspace !== undefined,
+  status,
+  ...writeUsage(usage),
+  ...writeCost(cost),
+});

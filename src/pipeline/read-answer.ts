@@ -1,6 +1,7 @@
 import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { Taker } from '../domain/taker.ts';
+import type { Usage } from '../domain/usage.ts';
 import type { Frame, Reader } from '../providers/provider.ts';
 import { FrameCutter } from '../providers/sse-frames.ts';
 import type { UpstreamAnswer } from '../providers/transport.ts';
@@ -12,6 +13,7 @@ const ERROR_BODY_BYTES = 1024 * 1024;
 export interface AnswerReader<C> {
   createReader(reading: unknown): Reader<C>;
   readWhole(body: unknown, reading: unknown): C[];
+  countWhole?(body: unknown): Usage | undefined;
 }
 
 interface AnswerLimit {
@@ -31,6 +33,8 @@ export interface AnswerReading<C> extends AnswerLimit {
   isHeld: boolean;
   /** Told what is held; a promise stops the reading. */
   hold?: (bytes: number) => Promise<void> | undefined;
+  /** Told what the provider has counted so far, when the answer breaks off. */
+  broken?: (counted: Usage | undefined) => void;
 }
 
 /**
@@ -46,9 +50,14 @@ export async function readAnswer<C extends { type: string }>(
 ): Promise<void> {
   const pass = new ChunkPass(out, how.name);
   const reading = new BodyReading(answer, how, pass);
-  await answer.each(reading);
-  if (!pass.isFinished) await reading.end();
-  pass.end();
+  try {
+    await answer.each(reading);
+    if (!pass.isFinished) await reading.end();
+    pass.end();
+  } catch (error) {
+    how.broken?.(reading.counted());
+    throw error;
+  }
 }
 
 /** The body of an answer with another status: parsed JSON, or the text when it is none. */
@@ -77,17 +86,22 @@ export async function readErrorBody(answer: UpstreamAnswer): Promise<unknown> {
 export async function readInside<C extends { type: string }>(
   reader: Reader<C>,
   frames: AsyncIterable<Frame[]>,
-  how: { name: string; cancellation: Cancellation },
+  how: { name: string; cancellation: Cancellation; broken?: AnswerReading<C>['broken'] },
   out: Taker<C>,
 ): Promise<void> {
   const pass = new ChunkPass(out, how.name);
-  for await (const batch of frames) {
-    if (how.cancellation.reason) throw how.cancellation.reason;
-    await pass.readFrames(reader, batch);
-    if (pass.isFinished) return;
+  try {
+    for await (const batch of frames) {
+      if (how.cancellation.reason) throw how.cancellation.reason;
+      await pass.readFrames(reader, batch);
+      if (pass.isFinished) return;
+    }
+    await pass.readEnd(reader);
+    pass.end();
+  } catch (error) {
+    how.broken?.(reader.counted?.());
+    throw error;
   }
-  await pass.readEnd(reader);
-  pass.end();
 }
 
 /** Passes chunks on up to the first `finish`; nothing counts after it. */
@@ -149,6 +163,8 @@ class BodyReading<C extends { type: string }> implements Taker<Buffer> {
   private kind: 'unknown' | 'stream' | 'whole' = 'unknown';
   private reader: Reader<C> | undefined;
   private cutter: FrameCutter | undefined;
+  /** A whole answer. */
+  private body: unknown;
 
   constructor(answer: UpstreamAnswer, how: AnswerReading<C>, pass: ChunkPass<C>) {
     this.answer = answer;
@@ -181,8 +197,14 @@ class BodyReading<C extends { type: string }> implements Taker<Buffer> {
       return;
     }
     const body = parseWhole(textOf(this.pieces), name);
+    this.body = body;
     this.pieces = [];
     await this.pass.give(blamingProvider(name, () => wire.readWhole(body, reading)));
+  }
+
+  /** What the provider has counted so far. */
+  counted(): Usage | undefined {
+    return this.reader ? this.reader.counted?.() : this.how.wire.countWhole?.(this.body);
   }
 
   /** The first byte that says something tells what the body is; the header is believed where both are possible. */

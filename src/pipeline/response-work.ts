@@ -1,17 +1,24 @@
 import { type Chunk, isOutput } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { AttemptOutcome } from '../routing/health.ts';
-import { attempt } from './attempt.ts';
-import type { MediaSource } from './inline-urls.ts';
+import { type AttemptParts, attempt } from './attempt.ts';
 import type { Run } from './run.ts';
+import { measureAttempt, priceAt } from './spent.ts';
 import type { Work } from './walk-plan.ts';
 
-/** How an endpoint is asked for a response. @param media asked anew for each attempt that needs it */
-export const createResponseWork = (media: () => MediaSource): Work<Run, Chunk> => ({
-  attempt: (run, endpoint, limitBytes, out) => attempt(run, endpoint, { limitBytes, media }, out),
+/** How an endpoint is asked for a response. */
+export const createResponseWork = (parts: AttemptParts): Work<Run, Chunk> => ({
+  attempt: (run, endpoint, limitBytes, out) => attempt(run, endpoint, { ...parts, limitBytes }, out),
   isShown: ({ request }, chunk) => (request.stream === true ? isOutput(chunk) : chunk.type === 'finish'),
   isKept: ({ type }) => type === 'debug',
   describeOutcome,
+  measureFailed(run, endpoint, held) {
+    const usage = measureAttempt(
+      run,
+      held.reduce((sum, chunk) => sum + ('delta' in chunk ? chunk.delta.length : 0), 0),
+    );
+    return usage && priceAt(run, endpoint, usage);
+  },
   forgetAttempt(run) {
     run.finish = undefined;
   },

@@ -13,6 +13,7 @@ import type { Plan } from '../routing/plan-route.ts';
 import type { EventBuilder } from './build-events.ts';
 import type { RunMedia } from './inline-urls.ts';
 import type { InputSource } from './park-input.ts';
+import type { Spent } from './spent.ts';
 
 /** What the edge hands over with any request to a model. */
 export interface RunOrigin {
@@ -47,6 +48,8 @@ export interface AttemptRecord {
   /** performance.now() of dispatch and end, when it failed after it was sent; of the one that answers the run tells. */
   dispatchedAt?: number;
   endedAt?: number;
+  /** What it used and cost, when it failed after it had made output. */
+  spent?: Spent;
 }
 
 /**
@@ -80,7 +83,9 @@ export interface RunBase extends RunOrigin {
   dispatchedAt: number | undefined;
   firstOutputAt: number | undefined;
   upstreamEndedAt: number | undefined;
+  /** Of the answer alone. */
   usage: Usage | undefined;
+  /** Of everything, attempts that failed included. */
   cost: Cost | undefined;
   error: GatewayError | undefined;
   /** It is in the ledger. */
@@ -97,6 +102,10 @@ export interface Run extends RunBase, RunInput {
   finish: FinishChunk | undefined;
   /** What the addresses in its parts led to; undefined where no endpoint needed it. */
   media: RunMedia | undefined;
+  /** What the last attempt sent: characters of text, tools left out, and pictures. */
+  sent: { characters: number; images: number };
+  /** What the provider had counted when its answer broke off. */
+  counted: Usage | undefined;
 }
 
 /** The run of an image generation. */

@@ -42,6 +42,8 @@ export function startRun(input: RunInput, hashEndUser: HashEndUser): Run {
     firstOutputAt: undefined,
     upstreamEndedAt: undefined,
     finish: undefined,
+    sent: { characters: 0, images: 0 },
+    counted: undefined,
     usage: undefined,
     cost: undefined,
     error: undefined,

@@ -6,6 +6,7 @@ import { type AttemptOutcome, type Health, isEndpointFault } from '../routing/he
 import type { Plan } from '../routing/plan-route.ts';
 import { copyError } from './copy-error.ts';
 import type { AttemptRecord, RunBase } from './run.ts';
+import type { Spent } from './spent.ts';
 
 /**
  * What differs between the runs that walk a plan: what an answer consists of, and how an endpoint is asked for one.
@@ -20,6 +21,12 @@ export interface Work<R extends RunBase, C> {
   isKept(chunk: C): boolean;
   /** What the attempt that has just ended tells of its endpoint. */
   describeOutcome(run: R, error: GatewayError | undefined): AttemptOutcome;
+  /**
+   * What an attempt that failed before it was shown has used all the same. Absent: failures cost nothing.
+   *
+   * @param held what it has said
+   */
+  measureFailed?(run: R, endpoint: Endpoint, held: readonly C[]): Spent | undefined;
   /** Forgets what the attempt that failed has said. */
   forgetAttempt(run: R): void;
 }
@@ -73,6 +80,8 @@ export async function walkPlan<R extends RunBase, C>(
       const hasOtherKey = isLeft && ++keysTried < keys.size;
       if (!hasOtherKey) health.record(endpoint.id, work.describeOutcome(run, failure));
       if (run.selected) throw failure; // the client has seen some of it
+      const spent = work.measureFailed?.(run, endpoint, gate.held);
+      if (spent) record.spent = spent;
       gate.forgetFailed();
       work.forgetAttempt(run);
       const next = run.cancellation.reason ? 'nowhere' : whereNext(failure);
@@ -101,7 +110,7 @@ class Gate<R extends RunBase, C> implements Taker<C> {
   private readonly run: R;
   private readonly work: Work<R, C>;
   private readonly out: Taker<C>;
-  private held: C[] = [];
+  held: C[] = [];
 
   constructor(run: R, work: Work<R, C>, out: Taker<C>) {
     this.run = run;

@@ -1,6 +1,7 @@
 import type { Chunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import type { Usage } from '../domain/usage.ts';
 import type { ImageWire } from './image-wire.ts';
 import type { ProviderEntry } from './provider-entry.ts';
 
@@ -34,6 +35,12 @@ export interface Wire<Reading = unknown> {
    * @throws {GatewayError} `upstream_failed` when the body makes no sense, or what the body says when it is an error
    */
   readWhole(body: unknown, reading: Reading): Chunk[];
+  /**
+   * What a whole answer that `readWhole` refused says that it used. Absent: such answers count nothing.
+   *
+   * @param body undefined when there is none, or none that is JSON
+   */
+  countWhole?(body: unknown): Usage | undefined;
   /** What a status other than 2xx means. `body` is parsed JSON, or the text when it is none. */
   readError(answer: UpstreamErrorAnswer): GatewayError;
   /**
@@ -63,6 +70,11 @@ export interface Reader<C = Chunk> {
   read(frame: Frame): C[];
   /** The body ended in order. Gives what was held back; a `finish` chunk must have come by now. */
   end(): C[];
+  /**
+   * What the provider has counted so far, of an answer that broke off; output that it has not counted yet is 0. Absent:
+   * the protocol counts at the end alone.
+   */
+  counted?(): Usage | undefined;
 }
 
 /** Where a request goes, as far as a wire must know. */

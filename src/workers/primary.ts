@@ -6,7 +6,7 @@ import type { Config } from '../config/schema.ts';
 import { createId } from '../domain/ids.ts';
 import type { Gateway } from '../gateway.ts';
 import { writeUrl } from '../http/write-url.ts';
-import { nameWorkerJournal, openLeftJournals, storeJournal } from '../metering/left-journals.ts';
+import { nameWorkerJournal, openLeftJournals, storeJournal, tellCutOff } from '../metering/left-journals.ts';
 import { isSharedStore, openStorage } from '../open-storage.ts';
 import { Crew, type Member } from '../platform/cluster/crew.ts';
 import { createForker, type Forked } from '../platform/cluster/fork.ts';
@@ -73,12 +73,13 @@ async function assemble(
 
   const journals = new Set<string>();
   const folder = join(dataDir, 'journal');
-  await storeJournal(folder, storage.ledger);
+  await storeJournal(folder, storage.ledger, tellCutOff(log));
   const left = openLeftJournals({
     folder,
     store: storage.ledger,
     isInUse: (name) => journals.has(name),
     onTrouble: (error) => log.error({ err: error }, 'Entries of a worker that ended stay in its journal.'),
+    onCutOff: tellCutOff(log),
   });
   held.defer(left.close);
   await left.store();

@@ -152,14 +152,10 @@ describe.each(cases)('$wire, $mode', (how) => {
     lab.upstream.always(stream(wire, openFrames(wire, [words]), { done: false }));
     const outcome = await lab.ask(how, { model: `${wire}/priced` });
     const { data } = (await (await generationOf(outcome)).json()) as { data: Record<string, number | boolean> };
-    if (mode === 'buffered') {
-      expect(data).toMatchObject({ status: 502, total_cost: 0, tokens_completion: 0 });
-      return;
-    }
     expect(data).toMatchObject({ status: 502, usage_estimated: true, finish_reason: 'failed' });
     expect(data['tokens_completion']).toBe(Math.ceil(words.length / 4));
     expect(data['total_cost']).toBeGreaterThan(0);
-    expect(outcome.response?.usage).toMatchObject({ cost: data['total_cost'] });
+    if (mode === 'streamed') expect(outcome.response?.usage).toMatchObject({ cost: data['total_cost'] });
   });
 
   it('books an answer without counts as an estimate', async () => {

@@ -1,6 +1,14 @@
+import { once } from 'node:events';
+import { flushCompileCache } from 'node:module';
 import { testGateway } from '../../src/testing/test-gateway.ts';
 
-/** A process that `ledger-kill.test.ts` kills: a gateway on the data folder of its first argument; it says its URL. */
-const config = JSON.parse(process.argv[3]!) as Record<string, unknown>;
-const gateway = await testGateway(config, process.argv[2]!);
+/**
+ * A process that `ledger-kill.test.ts` kills: a gateway on the data folder of its first argument. It has everything
+ * loaded when it writes `ready`, begins when it is told to, and says its URL.
+ */
+const [dataDir, config] = process.argv.slice(2) as [string, string];
+flushCompileCache(); // who is killed has no time for it at its end
+process.stdout.write('ready\n');
+await once(process.stdin, 'data');
+const gateway = await testGateway(JSON.parse(config) as Record<string, unknown>, dataDir);
 process.stdout.write(`${gateway.url}\n`);

@@ -54,6 +54,7 @@ function writeGeneration(entry: BookedEntry): Record<string, unknown> {
     generation_time: entry.durationMs,
     session_id: entry.sessionId,
     workspace_id: entry.workspaceId,
+    provider_responses: writeAttempts(entry),
   };
 }
 
@@ -61,4 +62,16 @@ function writeGeneration(entry: BookedEntry): Record<string, unknown> {
 function writeUpstreamCost({ upstreamCostNanoUsd, isByok }: BookedEntry, cost: number | null): number | null {
   if (upstreamCostNanoUsd !== null) return upstreamCostNanoUsd / 1e9;
   return isByok ? cost : null;
+}
+
+/** The attempts that made something: the answer, and before it those that broke off. */
+function writeAttempts(entry: BookedEntry): Record<string, unknown>[] {
+  const attempts = entry.lines?.filter(({ kind }) => kind === 'attempt') ?? (entry.provider === null ? [] : [entry]);
+  return attempts.map((attempt) => ({
+    provider_name: attempt.provider,
+    model_permaslug: attempt.model,
+    endpoint_id: attempt.endpointId ?? undefined,
+    is_byok: attempt.isByok,
+    status: attempt.status,
+  }));
 }

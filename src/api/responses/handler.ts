@@ -2,13 +2,14 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ticket } from '../../access/rate-limits.ts';
 import type { Caller } from '../../domain/caller.ts';
-import { asGatewayError, GatewayError } from '../../domain/errors.ts';
+import { asGatewayError, type GatewayError } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
 import { describeRequest, type FailedRequest } from '../../http/failed-request.ts';
 import type { OpenRequests } from '../../http/open-requests.ts';
 import { EventStream } from '../../http/sse.ts';
 import { ClientWatch } from '../../http/watch-client.ts';
+import { booksAreClosed } from '../../metering/ledger.ts';
 import { createResponse } from '../../pipeline/create-response.ts';
 import { EventFold } from '../../pipeline/fold-events.ts';
 import type { Run } from '../../pipeline/run.ts';
@@ -64,15 +65,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
     const { headers } = request;
     const sessionId = findSessionHeader(headers);
     const read = readRequest(request.body, sessionId === undefined ? {} : { sessionId });
-    if (!parts.canBook()) {
-      throw new GatewayError(
-        'unavailable',
-        'The gateway cannot keep its books now (is the disk full?); try again later.',
-        {
-          retryAfterSeconds: 5,
-        },
-      );
-    }
+    if (!parts.canBook()) throw booksAreClosed();
     const admitted = parts.admit(request.caller!, read.request, request.generationId);
     const ticket = admitted instanceof Promise ? await admitted : admitted;
     const client = new ClientWatch(reply.raw, parts.requestMs());

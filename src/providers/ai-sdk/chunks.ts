@@ -37,6 +37,7 @@ class PartReader implements Reader {
   private sources: Chunk[] = [];
   private textIsLast = false;
   private images = 0;
+  private usage: Usage | undefined;
 
   constructor(reading: Reading) {
     this.reading = reading;
@@ -48,6 +49,10 @@ class PartReader implements Reader {
 
   end(): Chunk[] {
     return []; // without `finish` it was cut
+  }
+
+  counted(): Usage | undefined {
+    return this.usage;
   }
 
   take(part: StreamPart): Chunk[] {
@@ -169,9 +174,9 @@ class PartReader implements Reader {
   private finish(part: StreamPart, chunks: Chunk[]): void {
     if (this.textIsLast) chunks.push(...this.sources);
     else if (this.sources.length > 0) this.dropped.add('source');
+    this.usage = readUsage(part.usage);
     const finish: Chunk = { type: 'finish', reason: this.readReason(part.finishReason) };
-    const counts = readUsage(part.usage);
-    if (counts) finish.usage = counts;
+    if (this.usage) finish.usage = this.usage;
     if (this.dropped.size > 0) finish.dropped = [...this.dropped];
     chunks.push(finish);
   }

@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import type { Usage } from '../../domain/usage.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
@@ -49,6 +50,8 @@ class MessageReader implements Reader {
   private readonly dropped = new Set<string>();
   private readonly blocks: BlockReader;
   private counts: Counts = {};
+  /** Has the output been counted? What `message_start` says of it is a placeholder. */
+  private hasCounted = false;
   private stopReason: unknown;
   private ended = false;
   private readonly frames = new DeltaFrames();
@@ -95,6 +98,11 @@ class MessageReader implements Reader {
     chunks.push(finish);
   }
 
+  counted(): Usage | undefined {
+    const counts = this.hasCounted ? this.counts : { ...this.counts, output_tokens: 0 };
+    return typeof counts.input_tokens === 'number' ? readUsage(counts, this.dropped) : undefined;
+  }
+
   private take(event: Record<string, unknown>, data: string, chunks: Chunk[]): void {
     switch (event.type) {
       case 'content_block_delta':
@@ -113,6 +121,7 @@ class MessageReader implements Reader {
       case 'message_delta': {
         const delta = (event.delta ?? {}) as Record<string, unknown>;
         this.count(event.usage);
+        this.hasCounted = true;
         this.stopReason = delta.stop_reason ?? this.stopReason;
         for (const name in delta) if (!known.has(name) && delta[name]) this.dropped.add(name);
         break;

@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import type { Usage } from '../../domain/usage.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readErrorObject } from './errors.ts';
@@ -20,6 +21,12 @@ export function readWhole(body: unknown, reading: Reading): Chunk[] {
   chunks.push(...reader.end());
   if (chunks.at(-1)?.type !== 'finish') throw senseless('The provider answered without a finished candidate.');
   return chunks;
+}
+
+/** @see Wire.countWhole */
+export function countWhole(body: unknown): Usage | undefined {
+  const last = (Array.isArray(body) ? body.at(-1) : body) as Answer | null | undefined;
+  return readUsage(last?.usageMetadata ?? undefined);
 }
 
 const senseless = (message: string, cause?: unknown) =>
@@ -43,6 +50,8 @@ class AnswerReader implements Reader {
   private usage: Record<string, unknown> | undefined;
   private grounding: Record<string, unknown> | undefined;
   private reason: FinishReason | undefined;
+  /** The last event, where a template read it: its counts are of interest only when nothing comes after it. */
+  private unparsed: string | undefined;
 
   constructor(reading: Reading) {
     this.parts = new PartReader(reading, this.dropped);
@@ -51,7 +60,11 @@ class AnswerReader implements Reader {
   read({ data }: Frame): Chunk[] {
     if (data === '' || this.ended) return [];
     const delta = this.frames.read(data);
-    if (delta) return [this.parts.readDelta(delta)];
+    if (delta) {
+      this.unparsed = data;
+      return [this.parts.readDelta(delta)];
+    }
+    this.unparsed = undefined;
     let answer: unknown;
     try {
       answer = JSON.parse(data);
@@ -78,6 +91,7 @@ class AnswerReader implements Reader {
   take(value: unknown, chunks: Chunk[]): void {
     if (typeof value !== 'object' || value === null) throw senseless('The provider sent an event that is no object.');
     const answer = value as Answer;
+    if (answer.usageMetadata) this.usage = answer.usageMetadata;
     if (answer.error) throw readErrorObject(answer.error);
     if (!this.begun) {
       this.begun = true;
@@ -86,7 +100,6 @@ class AnswerReader implements Reader {
       chunks.push(typeof model === 'string' ? { type: 'start', model } : { type: 'start' });
     }
     for (const name in answer) if (!answerFields.has(name) && answer[name]) this.dropped.add(name);
-    if (answer.usageMetadata) this.usage = answer.usageMetadata;
     const blocked = answer.promptFeedback?.blockReason;
     if (blocked) {
       throw new GatewayError('content_policy', `The provider refused the prompt (${String(blocked)}).`, {
@@ -114,6 +127,10 @@ class AnswerReader implements Reader {
     if (this.dropped.size > 0) finish.dropped = [...this.dropped];
     chunks.push(finish);
     return chunks;
+  }
+
+  counted(): Usage | undefined {
+    return this.unparsed === undefined ? readUsage(this.usage) : countWhole(JSON.parse(this.unparsed));
   }
 
   /** What was found without a search that the caller offered has no text to stand at. */

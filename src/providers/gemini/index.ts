@@ -1,6 +1,6 @@
 import { defineWire } from '../provider.ts';
 
-import { createReader, readWhole } from './chunks.ts';
+import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
 import { writeRequest } from './request.ts';
@@ -13,5 +13,6 @@ export const gemini = defineWire({
   writeRequest,
   createReader,
   readWhole,
+  countWhole,
   readError,
 });

@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import type { Usage } from '../../domain/usage.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
@@ -20,6 +21,10 @@ export function readWhole(body: unknown, reading: Reading): Chunk[] {
   for (const chunk of answer.end()) chunks.push(chunk);
   return chunks;
 }
+
+/** @see Wire.countWhole */
+export const countWhole = (body: unknown): Usage | undefined =>
+  readUsage((body as ChatAnswer | null | undefined)?.usage, new Set());
 
 function parse(data: string): ChatAnswer {
   let value: unknown;
@@ -76,6 +81,7 @@ class AnswerReader implements Reader {
 
   take(answer: ChatAnswer, key: 'delta' | 'message'): Chunk[] {
     if (this.ended) return [];
+    if (answer.usage) this.usage = answer.usage; // some servers count on every chunk; the last word counts
     if (answer.error) throw readUpstreamErrorObject(answer.error, 200); // says more than the finish reason beside it
     const chunks: Chunk[] = [];
     if (!this.begun) {
@@ -101,10 +107,7 @@ class AnswerReader implements Reader {
           if (value === 'error') throw readUpstreamErrorObject(answer, 200); // older vLLM
           break;
         case 'usage':
-          if (value) {
-            this.usage = value; // some servers count on every chunk; the last word counts
-            counted = true;
-          }
+          if (value) counted = true;
           break;
         case 'x_groq': {
           const own = value as { usage?: unknown; error?: unknown } | null;
@@ -153,6 +156,10 @@ class AnswerReader implements Reader {
     if (this.dropped.size > 0) finish.dropped = [...this.dropped];
     chunks.push(finish);
     return chunks;
+  }
+
+  counted(): Usage | undefined {
+    return readUsage(this.usage, this.dropped);
   }
 
   private readChoice(choice: ChatChoice, key: 'delta' | 'message', chunks: Chunk[]): void {

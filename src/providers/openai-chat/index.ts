@@ -1,5 +1,5 @@
 import { defineWire } from '../provider.ts';
-import { createReader, readWhole } from './chunks.ts';
+import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
 import { writeRequest } from './request.ts';
@@ -12,5 +12,6 @@ export const openaiChat = defineWire({
   writeRequest,
   createReader,
   readWhole,
+  countWhole,
   readError,
 });

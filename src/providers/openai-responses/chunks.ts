@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason, ItemKey } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
+import type { Usage } from '../../domain/usage.ts';
 import { FrameTemplate, type Hole } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
@@ -24,6 +25,7 @@ export function createReader(reading: Reading): Reader {
   return {
     read: (frame: Frame) => (frame.data === '[DONE]' || frame.data === '' ? [] : answer.read(frame)),
     end: () => [],
+    counted: () => answer.counted(),
   };
 }
 
@@ -43,6 +45,9 @@ export function readWhole(body: unknown, reading: Reading): Chunk[] {
   const answer = createAnswer(reading);
   return [...answer.start(body), ...answer.finish(body, 'completed')];
 }
+
+/** @see Wire.countWhole */
+export const countWhole = (body: unknown): Usage | undefined => (isRecord(body) ? readUsage(body, 0) : undefined);
 
 /** Templates in a row that fitted nothing, after which none is made. */
 const MAX_MISSES = 20;
@@ -68,6 +73,7 @@ function createAnswer({ reasoningFormat }: Reading) {
   let ended = false;
   let hasCalls = false;
   let searches = 0;
+  let usage: Usage | undefined;
 
   function start(response: unknown): Chunk[] {
     if (started) return [];
@@ -199,6 +205,7 @@ function createAnswer({ reasoningFormat }: Reading) {
     const response: WireResponse = isRecord(object) ? object : {};
     const chunks = Array.isArray(response.output) ? finishItems(response.output) : [];
     ended = true;
+    usage = readUsage(response, searches);
     const status = statuses.has(response.status) ? response.status : otherwise;
     if (status === 'cancelled') throw strange('a response that was cancelled');
     const isCut = status === 'failed';
@@ -213,7 +220,7 @@ function createAnswer({ reasoningFormat }: Reading) {
     chunks.push({
       type: 'finish',
       reason,
-      usage: readUsage(response, searches),
+      usage,
       serviceTier: readServiceTier(response.service_tier),
       ...fieldsOf(response),
     });
@@ -318,7 +325,7 @@ function createAnswer({ reasoningFormat }: Reading) {
     }
   }
 
-  return { start, read, finish };
+  return { start, read, finish, counted: () => usage };
 }
 
 /** A page that is opened, or looked through, costs nothing. */
