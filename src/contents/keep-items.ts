@@ -24,12 +24,15 @@ export function keepItem(item: Open, keep: ReadonlySet<Keepable>, allowance: All
   const type = wordOf(item['type']);
   switch (type) {
     case 'message':
-    case 'agent_message':
+    case 'agent_message': {
+      const { role, content } = item;
+      const kind = role === 'system' || role === 'developer' ? 'instructions' : 'messages';
       return {
         type,
-        ...(item['role'] === undefined ? undefined : { role: wordOf(item['role']) }),
-        ...(keep.has('messages') ? { content: keepValue(item['content'], allowance) } : omit(item['content'])),
+        ...(role === undefined ? undefined : { role: wordOf(role) }),
+        ...(keep.has(kind) ? { content: keepValue(content, allowance) } : omit(content)),
       };
+    }
     case 'reasoning':
       return {
         type,

@@ -135,6 +135,8 @@ describe('what is kept', () => {
         instructions: 'I-KEEP',
         items: [
           said('M-KEEP'),
+          said('I-KEEP', 'developer'),
+          said('I-KEEP', 'system'),
           { type: 'function_call', call_id: 'c', name: 'A-KEEP', arguments: 'A-KEEP' },
           { type: 'function_call_output', call_id: 'c', output: 'R-KEEP' },
           { type: 'mcp_call', name: 'A-KEEP', output: 'R-KEEP' },

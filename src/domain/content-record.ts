@@ -17,7 +17,8 @@ export interface ContentRecord {
 
 /**
  * What may be kept as text; everything else is told by its kind and size alone. `messages`: what either side wrote.
- * `tool_calls`: names and arguments. `errors`: the words of a failure, which may quote the rest.
+ * `instructions`: those of the request, and messages of system and developer. `tool_calls`: names and arguments.
+ * `errors`: the words of a failure, which may quote the rest.
  */
 export const keepables = [
   'messages',

@@ -193,6 +193,22 @@ describe('what is kept', () => {
     expect(await contentOf(idOf(other))).toBeUndefined();
   });
 
+  it('of a key that takes the place of one that is named', async () => {
+    const { data } = (await ask('POST', '/keys', { name: 'rotated', workspace_id: main })).body;
+    await keep({ io_logging_api_key_ids: [data.id] });
+    const rotated = (await ask('POST', `/keys/${data.hash}/rotate`, { grace_seconds: 60 })).body;
+    const { body } = await ask('GET', '/workspaces/main');
+    expect(body.data.io_logging_api_key_ids).toEqual([data.id, rotated.data.id]);
+    lab.upstream.respond(answer(cases[0]!));
+    expect(await contentOf(idOf(await lab.ask(cases[0]!, { key: rotated.key })))).toBeDefined();
+    expect((await ask('GET', '/audit?limit=9')).body.data).toContainEqual(
+      expect.objectContaining({
+        action: 'workspace.update',
+        changes: { io_logging_api_key_ids: { before: [data.id], after: [data.id, rotated.data.id] } },
+      }),
+    );
+  });
+
   it('a share of sessions, each whole or not at all', async () => {
     await keep({ io_logging_sampling_rate: 0.5 });
     lab.upstream.always(answer(cases[0]!));

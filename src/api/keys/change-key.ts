@@ -3,6 +3,7 @@ import { invalidRequest } from '../../domain/errors.ts';
 import type { FieldChange, KeyRecord, ManagementTransaction } from '../../platform/storage/storage.ts';
 import { giveGuardrail } from '../guardrails/change-guardrail.ts';
 import { listChanges } from '../management/store.ts';
+import { handOnContents } from '../workspaces/keep-contents.ts';
 import { happeningOf, writeSettings } from './write-key.ts';
 
 // What the management API and the command line do to keys, each with its line in the audit log.
@@ -41,6 +42,7 @@ export async function rotateKey(
     const guardrail = { id: guardrailId, workspaceId: old.workspaceId };
     await giveGuardrail(transaction, { kind: 'key', holder: hash }, guardrail, nowMs);
   }
+  await handOnContents(transaction, old, hash, nowMs);
   const endsAtMs = Math.min(old.expiresAtMs ?? Number.POSITIVE_INFINITY, nowMs + graceSeconds * 1000);
   const ended: KeyRecord = graceSeconds === 0 ? { ...old, disabled: true } : { ...old, expiresAtMs: endsAtMs };
   const more = { replaced_by: { before: null, after: hash } };
