@@ -132,6 +132,47 @@ describe('the ledger', () => {
   });
 });
 
+describe('a request that goes out', () => {
+  it('and is not booked by its process is booked by the next one as an estimate, once', async () => {
+    const store = createStore();
+    const [cut, answered] = [makeEntry(), makeEntry()];
+    const ledger = await open(store);
+    ledger.begin(cut);
+    ledger.begin(answered);
+    ledger.book(answered);
+    await ledger.flush();
+    const cutOff: number[] = [];
+    for (let start = 0; start < 2; start++) {
+      const next = await openLedger({ folder, store, onTrouble: () => {}, onCutOff: (count) => cutOff.push(count) });
+      ledgers.push(next);
+      expect(store.entries.get(answered.id)).toEqual(answered);
+      expect(await next.find(cut.workspaceId, cut.id)).toMatchObject({
+        ...{ outcome: 'failed', status: 503, errorType: 'gateway_stopped', estimated: true },
+        ...{ costNanoUsd: cut.costNanoUsd, inputTokens: cut.inputTokens, model: cut.model, sessionId: cut.sessionId },
+      });
+    }
+    expect(store.entries.size).toBe(2);
+    expect(cutOff).toEqual([1]);
+  });
+
+  it('stays in the journal while others come and go, and leaves nothing behind when it is booked', async () => {
+    const store = createStore();
+    const ledger = await open(store);
+    const slow = makeEntry();
+    ledger.begin(slow);
+    for (let turn = 0; turn < 3; turn++) {
+      const quick = makeEntry();
+      ledger.begin(quick);
+      ledger.book(quick);
+      await ledger.flush();
+    }
+    ledger.book(slow);
+    await ledger.close();
+    expect(readdirSync(folder)).toEqual([]);
+    expect(store.entries.get(slow.id)).toEqual(slow);
+  });
+});
+
 describe('a ledger whose journal cannot be written', () => {
   /** Its journal is closed under it. */
   async function openBroken(store: EntryStore) {
@@ -152,6 +193,14 @@ describe('a ledger whose journal cannot be written', () => {
     await ledger.flush();
     expect(ledger.accepting).toBe(true);
     expect([...store.entries.values()]).toEqual([entry]);
+  });
+
+  it('lets no request go out', async () => {
+    const ledger = await openBroken(createStore());
+    expect(() => ledger.begin(makeEntry())).toThrow(
+      expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 5 }),
+    );
+    expect(troubles[0]).toContain('cannot be written; no new work is taken');
   });
 
   it('counts what was booked while the store took the ones before', async () => {

@@ -28,6 +28,7 @@ function leave(slot: number, entry: LedgerEntry): string {
 function open(isInUse: (name: string) => boolean = () => false) {
   const stored: LedgerEntry[] = [];
   const troubles: unknown[] = [];
+  const cutOff: number[] = [];
   let failure: Error | undefined;
   opened = openLeftJournals({
     folder,
@@ -39,11 +40,13 @@ function open(isInUse: (name: string) => boolean = () => false) {
     },
     isInUse,
     onTrouble: (error) => troubles.push(error),
+    onCutOff: (count) => cutOff.push(count),
   });
   return {
     left: opened,
     stored,
     troubles,
+    cutOff,
     fail: (error: Error | undefined) => {
       failure = error;
     },
@@ -57,6 +60,15 @@ it('stores what workers left, and removes their folders', async () => {
   await left.store();
   expect(stored).toEqual(entries);
   expect(readdirSync(folder)).toEqual([]);
+});
+
+it('books what a worker had under way when it died, and tells how much that was', async () => {
+  const entry = makeEntry();
+  openJournal(join(folder, nameWorkerJournal(0, 'x'))).journal.begin(entry);
+  const { left, stored, cutOff } = open();
+  await left.store();
+  expect(stored).toMatchObject([{ id: entry.id, errorType: 'gateway_stopped', estimated: true }]);
+  expect(cutOff).toEqual([1]);
 });
 
 it('leaves alone the journal of a worker that lives, and of one that is about to', async () => {
