@@ -1,14 +1,11 @@
-import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../domain/errors.ts';
 import type { FieldChange, WorkspaceDetails } from '../../platform/storage/storage.ts';
-import { param } from '../management/store.ts';
 
-/** The workspace of the path, by id or slug. @throws {GatewayError} `not_found` */
+/** A workspace by its id or slug. @throws {GatewayError} `not_found` */
 export async function getWorkspace(
   from: { findWorkspace(id: string): Promise<WorkspaceDetails | undefined> },
-  request: FastifyRequest,
+  id: string,
 ): Promise<WorkspaceDetails> {
-  const id = param(request, 'id');
   const workspace = await from.findWorkspace(id);
   if (!workspace) throw new GatewayError('not_found', `There is no workspace with the id or slug ${id.slice(0, 100)}.`);
   return workspace;

@@ -40,7 +40,9 @@ const members = body({
   user_ids: Type.Array(plainText({ minLength: 1, maxLength: maxIdLength }), { minItems: 1, maxItems: 100 }),
 });
 
+export type CreateWorkspaceBody = Static<typeof createWorkspace>;
 export type UpdateWorkspaceBody = Static<typeof updateWorkspace>;
+export type PutBudgetBody = Static<typeof putBudget>;
 export const checkCreateWorkspace = createBodyCheck(createWorkspace);
 export const checkUpdateWorkspace = createBodyCheck(updateWorkspace);
 export const checkPutBudget = createBodyCheck(putBudget);
