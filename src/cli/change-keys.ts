@@ -3,9 +3,9 @@ import { deleteKey, rotateKey, updateKey } from '../api/keys/change-key.ts';
 import { readKeySpending, writeKey } from '../api/keys/write-key.ts';
 import { nanoUsdOf } from '../api/management/check-body.ts';
 import type { Config } from '../config/schema.ts';
-import { GatewayError } from '../domain/errors.ts';
-import type { Change, KeyRecord, LimitReset, ManagementTransaction, Storage } from '../platform/storage/storage.ts';
+import type { KeyRecord, LimitReset, ManagementTransaction } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
+import { operate } from './operate.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
 /** What a key may spend, as an operator writes it. */
@@ -22,9 +22,6 @@ export interface UpdateKeyOptions extends LimitOptions {
   enable?: boolean;
   disable?: boolean;
 }
-
-/** Nobody's key: whoever may run the command line. */
-export const byOperator = (): Change => ({ atMs: Date.now(), actorKeyHash: null });
 
 const resets = ['daily', 'weekly', 'monthly'] as const satisfies readonly LimitReset[];
 
@@ -140,20 +137,13 @@ function withKey<Result>(
   wanted: string,
   work: (transaction: ManagementTransaction, key: KeyRecord, nowMs: number) => Promise<Result>,
 ): Promise<Result> {
-  return withStore({ config, stderr }, async ({ access, management }: Storage) => {
+  return operate({ config, stderr }, async ({ access }, change) => {
     const { hash } = findKey(await access.listKeys(), wanted);
-    const change = byOperator();
-    try {
-      return await management.change(change, async (transaction) => {
-        const key = await transaction.findKey(hash);
-        if (!key) throw new CommandError(`The key "${wanted}" is gone.`);
-        return work(transaction, key, change.atMs);
-      });
-    } catch (error) {
-      // A rule that the management API has, too.
-      if (error instanceof GatewayError) throw new CommandError(error.message, { cause: error });
-      throw error;
-    }
+    return change(async (transaction, nowMs) => {
+      const key = await transaction.findKey(hash);
+      if (!key) throw new CommandError(`The key "${wanted}" is gone.`);
+      return work(transaction, key, nowMs);
+    });
   });
 }
 
@@ -173,7 +163,7 @@ function warnOfBootstrap({ stderr }: Pick<Terminal, 'stderr'>, config: Config, k
 }
 
 /** @throws {CommandError} when none or several are meant */
-function findKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
+export function findKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
   const byHash = keys.filter(({ hash }) => /^[0-9a-f]{4,64}$/.test(wanted) && hash.startsWith(wanted));
   const found = [...new Set([...byHash, ...keys.filter(({ name, label }) => name === wanted || label === wanted)])];
   if (found.length === 1) return found[0]!;

@@ -88,7 +88,7 @@ describe('headgate', () => {
     [['strat'], 'There is no command "strat". Did you mean "headgate start"?'],
     [['keys', 'lst'], 'Did you mean list?'],
     [['start', '--prot', '1'], 'Did you mean --port?'],
-    [['guardrails'], 'This build does not offer "headgate guardrails"'],
+    [['credits'], 'This build does not offer "headgate credits"'],
   ])('refuses %j and names the nearest', async (args, message) => {
     const { code, stdout, stderr } = await call(args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -55,6 +55,24 @@ describe('headgate explain', () => {
     expect(stdout).toMatch(/1 +acme\/one +own +9 \/ 9 +first in 100%/);
   });
 
+  it('holds a key to its guardrails', async () => {
+    const run = async (...args: string[]) => {
+      const silent = { write: () => true };
+      const code = await runCli(args, { stdout: silent, stderr: silent, env: {}, cwd: folder });
+      expect([args, code]).toEqual([args, 0]);
+    };
+    writeFileSync(join(folder, 'headgate.yaml'), 'catalog: { builtin: false, auto_discover: false }\n');
+    await run('keys', 'create', '--name', 'app');
+    await run('guardrails', 'create', '--name', 'G', '--ignore-provider', 'cheap');
+    await run('guardrails', 'assign', 'G', '--key', 'app');
+    const { code, stdout } = await explain({ model: 'acme/one', input: 'hi' }, '--key', 'app');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/1 +acme\/one +dear +3 \/ 3 +first in 100%/);
+    expect(stdout).toMatch(/cheap +allowed_providers +is forbidden by the guardrail G/);
+    const { stderr } = await explain({ model: 'acme/one', input: 'hi' }, '--key', 'app', '--workspace', 'team');
+    expect(stderr).toContain('Give one of --key and --workspace');
+  });
+
   it('says why the others fell out', async () => {
     const { code, stdout } = await explain({ model: 'acme/one', input: 'hi', provider: { zdr: true } });
     expect(code).toBe(0);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { applyGuardrails } from '../access/apply-guardrails.ts';
 import { checkMeaning } from '../api/responses/check-meaning.ts';
 import { refuseNotOffered } from '../api/responses/not-offered.ts';
 import { readRequest } from '../api/responses/request.ts';
@@ -14,8 +15,10 @@ import { writeError } from '../http/error-envelope.ts';
 import { readJson } from '../http/read-json.ts';
 import { writePerToken } from '../metering/price.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import { type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
+import { type Asker, type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
 import { createWorld } from '../routing/world.ts';
+import { findKey } from './change-keys.ts';
+import { withStore } from './open-store.ts';
 import { alignColumns, CommandError, paint, readMessage, type Terminal } from './terminal.ts';
 
 export interface ExplainOptions {
@@ -23,6 +26,8 @@ export interface ExplainOptions {
   body: string;
   /** Name or id of the workspace that would ask. */
   workspace?: string;
+  /** The key that would ask, by hash or name: with its workspace and its guardrails, for which the store is read. */
+  key?: string;
   json?: boolean;
 }
 
@@ -35,19 +40,19 @@ const DRAWS = 2_000;
  *
  * @returns the exit code: 1 when the request would be refused
  */
-export function explain(terminal: Terminal, loaded: LoadedConfig, options: ExplainOptions): number {
+export async function explain(terminal: Terminal, loaded: LoadedConfig, options: ExplainOptions): Promise<number> {
   const { stdout, stderr } = terminal;
   const world = readWorld(loaded, (message) => stderr.write(`headgate: ${message}\n`));
-  const workspace = findWorkspace(loaded, options.workspace);
+  const asker = await findAsker(terminal, loaded, options);
   let refused: Plan<Endpoint> | undefined;
   try {
     const { request } = readRequest(readBody(terminal, options.body), {});
     checkMeaning(request);
     refuseNotOffered(request);
-    const plan = planRoute(request, { workspaceId: workspace }, world, {}, (partial) => {
+    const plan = planRoute(request, asker, world, {}, (partial) => {
       refused = partial;
     });
-    const shares = countFirsts(request, workspace, world);
+    const shares = countFirsts(request, asker, world);
     if (options.json) stdout.write(`${JSON.stringify(writeJson(plan, shares), undefined, 2)}\n`);
     else print(terminal, plan, shares);
     return 0;
@@ -70,7 +75,20 @@ function readWorld({ config, dataDir }: LoadedConfig, warn: (message: string) =>
   return createWorld(createCatalog(endpoints, models, records), { routers: config.routers, seed: config.routing.seed });
 }
 
-/** Names and ids of the file are one here: no store is asked. */
+/** Who would ask. @throws {CommandError} when no key, or several, are meant */
+async function findAsker({ stderr }: Terminal, loaded: LoadedConfig, options: ExplainOptions): Promise<Asker> {
+  const { key: wanted, workspace } = options;
+  if (wanted === undefined) return { workspaceId: findWorkspace(loaded, workspace) };
+  if (workspace !== undefined) throw new CommandError('Give one of --key and --workspace: a key has its workspace.');
+  return withStore({ config: loaded.config, stderr }, async ({ access }) => {
+    const key = findKey(await access.listKeys(), wanted);
+    const home = (await access.listWorkspaces()).find(({ id }) => id === key.workspaceId);
+    const guardrails = applyGuardrails(await access.listAppliedGuardrails())(key);
+    return { workspaceId: findWorkspace(loaded, home?.name), guardrails };
+  });
+}
+
+/** Names and ids of the file are one here, and so they are of the store. */
 function findWorkspace({ config }: Pick<LoadedConfig, 'config'>, named = ''): string {
   const { workspaces } = config.bootstrap;
   return workspaces.find(({ id, name }) => id === named || name === named)?.name ?? named;
@@ -87,12 +105,12 @@ function readBody({ cwd }: Terminal, file: string): unknown {
 /** How often each endpoint comes first, in percent of many draws; the sum of all is 100. */
 function countFirsts(
   request: ResponseRequest,
-  workspace: string,
+  asker: Asker,
   world: RoutingWorld<Endpoint>,
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (let draw = 0; draw < DRAWS; draw++) {
-    const [first] = planRoute(request, { workspaceId: workspace }, world).endpoints;
+    const [first] = planRoute(request, asker, world).endpoints;
     counts.set(first!.id, (counts.get(first!.id) ?? 0) + 1);
   }
   return new Map([...counts].map(([id, count]) => [id, (100 * count) / DRAWS]));

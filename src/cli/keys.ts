@@ -4,8 +4,9 @@ import { createKeyText, hashKey, labelKey } from '../access/key-text.ts';
 import { createKey as saveNewKey } from '../api/keys/change-key.ts';
 import type { Config } from '../config/schema.ts';
 import { type AccessStore, defaultKeySettings, type KeyRecord } from '../platform/storage/storage.ts';
-import { byOperator, type LimitOptions, readLimits } from './change-keys.ts';
+import { type LimitOptions, readLimits } from './change-keys.ts';
 import { withStore } from './open-store.ts';
+import { byOperator } from './operate.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
 
 export interface CreateKeyOptions extends LimitOptions {
@@ -108,7 +109,7 @@ async function settleWorkspace(access: AccessStore, named: string | undefined): 
   throw new CommandError(
     named === undefined
       ? `Say in which workspace: --workspace with one of ${known}.`
-      : `There is no workspace "${named}" (there is: ${known}). Workspaces come from bootstrap.workspaces of the configuration.`,
+      : `There is no workspace "${named}" (there is: ${known}). Make it with "headgate workspaces create".`,
   );
 }
 

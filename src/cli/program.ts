@@ -3,12 +3,14 @@ import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { findNearest } from '../config/nearest.ts';
 import type { UpdateKeyOptions } from './change-keys.ts';
 import type { ExplainOptions } from './explain.ts';
+import type { HolderOptions, RuleOptions } from './guardrails.ts';
 import type { CreateKeyOptions } from './keys.ts';
 import type { ListModelsOptions } from './models/list.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
+import type { BudgetOptions, WorkspaceOptions } from './workspaces.ts';
 
 interface SourceOptions {
   config?: string;
@@ -19,7 +21,7 @@ interface SourceOptions {
 }
 
 /** Commands of the operator's contract that this build does not have. */
-const notOffered = ['workspaces', 'credits', 'models', 'guardrails'];
+const notOffered = ['credits'];
 
 /**
  * Runs one command to its end.
@@ -114,10 +116,11 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   )
     .requiredOption('--body <file>', 'body of a POST /responses, as JSON; - for standard input')
     .option('--workspace <name>', 'workspace that would ask')
+    .option('--key <key>', 'key that would ask, by hash or name, with its workspace and guardrails')
     .option('--json', 'as JSON')
     .action(async (options: SourceOptions & ExplainOptions) => {
       const { explain: run } = await import('./explain.ts');
-      exit(run(terminal, load(options), options));
+      exit(await run(terminal, load(options), options));
     });
 
   command(program, 'record', 'ask a provider and keep what it sends, without secrets, for a bug report', recordExamples)
@@ -210,6 +213,9 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       await removeKey(terminal, readConfig(options), wanted);
     });
 
+  addWorkspaces(program);
+  addGuardrails(program);
+
   const models = program.command('models').description('list models; fetch a newer list of them');
   models.addHelpText('after', modelsExamples);
   withSources(models.command('list', { isDefault: true }))
@@ -229,9 +235,137 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       await refreshModels(terminal, load(options), options);
     });
   return program;
+
+  function addWorkspaces(parent: Command): void {
+    const workspaces = parent.command('workspaces').description('make, list, change and delete workspaces');
+    workspaces.addHelpText('after', workspacesExamples);
+    command(workspaces, 'list', 'list all workspaces, the oldest first', workspacesExamples)
+      .option('--json', 'as a JSON list')
+      .action(async (options: SourceOptions & { json?: boolean }) => {
+        const { listWorkspaces } = await import('./workspaces.ts');
+        await listWorkspaces(terminal, readConfig(options), options);
+      });
+    command(workspaces, 'create', 'make a workspace', workspacesExamples)
+      .requiredOption('--name <name>', 'name for people, of no other')
+      .option('--slug <slug>', 'name in paths (made of the name)')
+      .option(...workspaceDescriptionOption)
+      .option(...ioLoggingOption)
+      .option(...ioSamplingOption)
+      .action(async (options: SourceOptions & WorkspaceOptions & { name: string }) => {
+        const { makeWorkspace } = await import('./workspaces.ts');
+        await makeWorkspace(terminal, readConfig(options), options);
+      });
+    command(workspaces, 'update', 'change the settings of a workspace', workspacesExamples)
+      .argument(...workspaceArgument)
+      .option('--name <name>', 'name for people, of no other')
+      .option('--slug <slug>', 'name in paths')
+      .option(...workspaceDescriptionOption)
+      .option(...ioLoggingOption)
+      .option('--no-io-logging', 'keep none from now on')
+      .option(...ioSamplingOption)
+      .action(async (wanted: string, options: SourceOptions & WorkspaceOptions) => {
+        const { changeWorkspace } = await import('./workspaces.ts');
+        await changeWorkspace(terminal, readConfig(options), wanted, options);
+      });
+    command(workspaces, 'delete', 'remove a workspace that has no keys; its ledger entries stay', workspacesExamples)
+      .argument(...workspaceArgument)
+      .option('--confirm-default', 'also when it is the default one')
+      .action(async (wanted: string, options: SourceOptions & { confirmDefault?: boolean }) => {
+        const { removeWorkspace } = await import('./workspaces.ts');
+        await removeWorkspace(terminal, readConfig(options), wanted, options);
+      });
+    command(workspaces, 'budgets', 'set, remove and list what a workspace may spend', workspacesExamples)
+      .argument(...workspaceArgument)
+      .option('--set <budget...>', 'an interval and USD: monthly=100')
+      .option('--remove <interval...>', 'daily, weekly, monthly or lifetime')
+      .option(...includeByokOption)
+      .option('--no-include-byok', 'they do not')
+      .action(async (wanted: string, options: SourceOptions & BudgetOptions) => {
+        const { changeBudgets } = await import('./workspaces.ts');
+        await changeBudgets(terminal, readConfig(options), wanted, options);
+      });
+    command(workspaces, 'members', 'add, remove and list the members of a workspace', workspacesExamples)
+      .argument(...workspaceArgument)
+      .option('--add <member...>', 'ids; who is new is made')
+      .option('--remove <member...>', 'ids of members without a key there')
+      .action(async (wanted: string, options: SourceOptions & { add?: string[]; remove?: string[] }) => {
+        const { changeMembers } = await import('./workspaces.ts');
+        await changeMembers(terminal, readConfig(options), wanted, options);
+      });
+  }
+
+  function addGuardrails(parent: Command): void {
+    const guardrails = parent.command('guardrails').description('say which models and providers keys may use');
+    guardrails.addHelpText('after', guardrailsExamples);
+    const withRules = (rules: Command): Command =>
+      rules
+        .option('--description <text>', 'for people, or none')
+        .option('--allow-model <model...>', 'slugs or patterns that alone may be used, or none')
+        .option('--ignore-model <model...>', 'slugs or patterns that may not be used, or none')
+        .option('--allow-provider <provider...>', 'providers that alone may be used, or none')
+        .option('--ignore-provider <provider...>', 'providers that may not be used, or none')
+        .option('--zdr <maker...>', 'only where nothing is kept: anthropic, openai, google, xai, other, all, or none')
+        .option('--forbid <what...>', 'paid-training, free-training, free-publication, or none');
+    command(guardrails, 'list', 'list all guardrails, the oldest first', guardrailsExamples)
+      .option('--workspace <name>', 'of this workspace alone')
+      .option('--json', 'as a JSON list')
+      .action(async (options: SourceOptions & { json?: boolean; workspace?: string }) => {
+        const { listGuardrails } = await import('./guardrails.ts');
+        await listGuardrails(terminal, readConfig(options), options);
+      });
+    command(guardrails, 'show', 'print a guardrail and who has it', guardrailsExamples)
+      .argument(...guardrailArgument)
+      .action(async (wanted: string, options: SourceOptions) => {
+        const { showGuardrail } = await import('./guardrails.ts');
+        await showGuardrail(terminal, readConfig(options), wanted);
+      });
+    withRules(
+      command(guardrails, 'create', 'make a guardrail; nobody has it yet', guardrailsExamples)
+        .requiredOption('--name <name>', 'name for people')
+        .option('--workspace <name>', 'whose keys and members may have it (the default one)'),
+    ).action(async (options: SourceOptions & RuleOptions & { name: string; workspace?: string }) => {
+      const { makeGuardrail } = await import('./guardrails.ts');
+      await makeGuardrail(terminal, readConfig(options), options);
+    });
+    withRules(
+      command(guardrails, 'update', 'change the rules of a guardrail', guardrailsExamples)
+        .argument(...guardrailArgument)
+        .option('--name <name>', 'name for people'),
+    ).action(async (wanted: string, options: SourceOptions & RuleOptions) => {
+      const { changeGuardrail } = await import('./guardrails.ts');
+      await changeGuardrail(terminal, readConfig(options), wanted, options);
+    });
+    command(guardrails, 'delete', 'remove a guardrail; it holds for nobody any more', guardrailsExamples)
+      .argument(...guardrailArgument)
+      .action(async (wanted: string, options: SourceOptions) => {
+        const { removeGuardrail } = await import('./guardrails.ts');
+        await removeGuardrail(terminal, readConfig(options), wanted);
+      });
+    for (const [name, description, gives] of [
+      ['assign', 'give a guardrail to keys and members, in the place of the one they have', true],
+      ['unassign', 'take a guardrail from keys and members', false],
+    ] as const) {
+      command(guardrails, name, description, guardrailsExamples)
+        .argument(...guardrailArgument)
+        .option('--key <key...>', 'by hash, the first 4 or more digits of it, or name')
+        .option('--member <id...>', 'whose keys it holds for, all of them')
+        .action(async (wanted: string, options: SourceOptions & HolderOptions) => {
+          const { giveTo, takeFrom } = await import('./guardrails.ts');
+          await (gives ? giveTo : takeFrom)(terminal, readConfig(options), wanted, options);
+        });
+    }
+  }
 }
 
 const keyArgument = ['<key>', 'its hash, the first 4 or more digits of it, or its name'] as const;
+const workspaceArgument = ['<workspace>', 'its id, slug or name'] as const;
+const workspaceDescriptionOption = ['--description <text>', 'for people, or none'] as const;
+const ioLoggingOption = ['--io-logging', 'keep inputs and outputs'] as const;
+const ioSamplingOption = ['--io-sampling <share>', 'of how many sessions, 0.0001 to 1'] as const;
+const guardrailArgument = [
+  '<guardrail>',
+  'its id, the first 4 or more digits of it, its name, or default:WORKSPACE',
+] as const;
 const limitOption = ['--limit <usd>', 'what it may spend, or none'] as const;
 const limitResetOption = ['--limit-reset <when>', 'daily, weekly, monthly (UTC) or never'] as const;
 const includeByokOption = ['--include-byok', 'calls with own provider keys count, too'] as const;
@@ -296,6 +430,21 @@ Examples:
   $ headgate keys update app --limit 20 --name production
   $ headgate keys rotate app --grace 1h
   $ headgate keys disable app`;
+
+const workspacesExamples = `
+Examples:
+  $ headgate workspaces create --name "Research"
+  $ headgate workspaces budgets research --set daily=20 monthly=300
+  $ headgate workspaces members research --add ada ben
+  $ headgate workspaces delete research`;
+
+const guardrailsExamples = `
+Examples:
+  $ headgate guardrails create --name interns --allow-model 'mistralai/*' openai/gpt-oss-20b --zdr all
+  $ headgate guardrails assign interns --key app --member ada
+  $ headgate guardrails update interns --ignore-provider groq --allow-model none
+  $ headgate guardrails update default:main --forbid free-training
+  $ headgate guardrails list`;
 
 const modelsExamples = `
 Examples:

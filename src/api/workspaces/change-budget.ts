@@ -88,7 +88,7 @@ function refuseDisorder(budgets: readonly BudgetRecord[], interval: BudgetInterv
 }
 
 /** The flag stands beside a budget on the wire and belongs to the workspace. */
-async function setByok(
+export async function setByok(
   transaction: ManagementTransaction,
   before: WorkspaceDetails,
   includeByokInBudgets: boolean,

@@ -1,0 +1,272 @@
+import { defaultGuardrailId } from '../access/apply-guardrails.ts';
+import {
+  assignGuardrail,
+  createGuardrail,
+  deleteGuardrail,
+  takeGuardrail,
+  updateGuardrail,
+} from '../api/guardrails/change-guardrail.ts';
+import { getGuardrail } from '../api/guardrails/find-guardrail.ts';
+import { checkCreateGuardrail, checkUpdateGuardrail, type UpdateGuardrailBody } from '../api/guardrails/schema.ts';
+import { writeGuardrail } from '../api/guardrails/write-guardrail.ts';
+import type { Config } from '../config/schema.ts';
+import { modelGroups } from '../domain/guardrail.ts';
+import type { GuardrailRecord, ManagementStore, Storage } from '../platform/storage/storage.ts';
+import { findKey } from './change-keys.ts';
+import { withStore } from './open-store.ts';
+import { findWorkspace, operate } from './operate.ts';
+import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+
+/** What a guardrail says, as an operator writes it. Of a list `none` takes the rule away. */
+export interface RuleOptions {
+  name?: string;
+  description?: string;
+  allowModel?: string[];
+  ignoreModel?: string[];
+  allowProvider?: string[];
+  ignoreProvider?: string[];
+  /** `all`, or makers of models. */
+  zdr?: string[];
+  /** `paid-training`, `free-training`, `free-publication`. */
+  forbid?: string[];
+}
+
+const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
+
+/** Prints all guardrails, the oldest first: as a table, or as a JSON list. */
+export async function listGuardrails(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  { json, workspace }: { json?: boolean; workspace?: string },
+): Promise<void> {
+  const { rows, names, holders } = await withStore({ config, stderr }, async ({ access, management }) => {
+    const only = workspace === undefined ? undefined : (await findWorkspace(viewOf(management), workspace)).id;
+    const { assignments } = await access.listAppliedGuardrails();
+    return {
+      rows: (await management.listGuardrails({ ...ALL, workspaceId: only })).rows,
+      names: new Map((await access.listWorkspaces()).map(({ id, name }) => [id, name])),
+      holders: Map.groupBy(assignments, ({ guardrailId }) => guardrailId),
+    };
+  });
+  if (json) {
+    stdout.write(`${JSON.stringify(rows.map(writeGuardrail), undefined, 2)}\n`);
+    return;
+  }
+  if (rows.length === 0) {
+    stdout.write('There are no guardrails. "headgate guardrails create" makes one.\n');
+    return;
+  }
+  const cells = rows.map(({ id, name, workspaceId, rules }) => {
+    const own = holders.get(id) ?? [];
+    const isDefault = id === defaultGuardrailId(workspaceId);
+    const count = (kind: string) => String(own.filter((one) => one.kind === kind).length);
+    const says = Object.entries(writeRules(rules)).map(([rule, what]) => `${rule} ${what}`);
+    const place = names.get(workspaceId) ?? '-';
+    return [
+      name,
+      place,
+      isDefault ? 'all' : count('key'),
+      isDefault ? 'all' : count('member'),
+      id.slice(0, 8),
+      says.join('; '),
+    ];
+  });
+  stdout.write(alignColumns([['NAME', 'WORKSPACE', 'KEYS', 'MEMBERS', 'ID', 'RULES'], ...cells]));
+}
+
+/** The rules that are there, in short. */
+function writeRules(rules: GuardrailRecord['rules']): Record<string, string> {
+  const { allowedModels, ignoredModels, allowedProviders, ignoredProviders, zeroRetention } = rules;
+  const lists = { models: allowedModels, 'not models': ignoredModels };
+  const providers = { providers: allowedProviders, 'not providers': ignoredProviders };
+  const zdr = modelGroups.filter((group) => zeroRetention[group]);
+  const forbidden = forbiddable.filter(({ rule }) => rules[rule] === false).map(({ word }) => word);
+  const said = Object.entries({ ...lists, ...providers, zdr, forbid: forbidden });
+  return Object.fromEntries(said.flatMap(([rule, list]) => (list?.length ? [[rule, list.join(' ')]] : [])));
+}
+
+/** Prints a guardrail as the management API gives it, and who has it. */
+export async function showGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
+  const shown = await withStore({ config, stderr }, async ({ management }) => {
+    const guardrail = await findGuardrail(management, wanted);
+    const of = { ...ALL, guardrailId: guardrail.id };
+    const [keys, members] = [
+      await management.listAssignments({ ...of, kind: 'key' }),
+      await management.listAssignments({ ...of, kind: 'member' }),
+    ];
+    return {
+      ...writeGuardrail(guardrail),
+      keys: keys.rows.map(({ holder, keyName, keyLabel }) => ({ hash: holder, name: keyName, label: keyLabel })),
+      members: members.rows.map(({ holder }) => holder),
+    };
+  });
+  stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+}
+
+/** Prints the new guardrail as the management API gives it. */
+export async function makeGuardrail(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  { workspace, ...options }: RuleOptions & { name: string; workspace?: string },
+): Promise<void> {
+  const asked = readBody(options);
+  const made = await operate({ config, stderr }, (_, change) =>
+    change(async (transaction, nowMs) => {
+      const place =
+        workspace === undefined ? undefined : { workspace_id: (await findWorkspace(transaction, workspace)).id };
+      return createGuardrail(transaction, checkCreateGuardrail({ ...asked, ...place }), nowMs);
+    }),
+  );
+  stdout.write(`${JSON.stringify(writeGuardrail(made), undefined, 2)}\n`);
+}
+
+export async function changeGuardrail(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  wanted: string,
+  options: RuleOptions,
+): Promise<void> {
+  const asked = readBody(options);
+  if (Object.keys(asked).length === 0) {
+    throw new CommandError('Say what to change; see "headgate guardrails update --help".');
+  }
+  const changed = await operate({ config, stderr }, async ({ management }, change) => {
+    const body = checkUpdateGuardrail(asked);
+    const { id } = await findGuardrail(management, wanted);
+    return change(async (transaction, nowMs) =>
+      updateGuardrail(transaction, await getGuardrail(transaction, id), body, nowMs),
+    );
+  });
+  stdout.write(`${JSON.stringify(writeGuardrail(changed), undefined, 2)}\n`);
+}
+
+export async function removeGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
+  const gone = await operate({ config, stderr }, async ({ management }, change) => {
+    const guardrail = await findGuardrail(management, wanted);
+    await change((transaction) => deleteGuardrail(transaction, guardrail));
+    return guardrail;
+  });
+  stdout.write(`Deleted "${gone.name}". It holds for nobody any more.\n`);
+}
+
+export interface HolderOptions {
+  /** By hash, first digits or name. */
+  key?: string[];
+  member?: string[];
+}
+
+/** Gives a guardrail to keys and members, in the place of the ones that they have. */
+export const giveTo = (terminal: Terminal, config: Config, wanted: string, options: HolderOptions): Promise<void> =>
+  changeHolders(terminal, config, wanted, options, true);
+
+/** Takes a guardrail from keys and members. */
+export const takeFrom = (terminal: Terminal, config: Config, wanted: string, options: HolderOptions): Promise<void> =>
+  changeHolders(terminal, config, wanted, options, false);
+
+async function changeHolders(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  wanted: string,
+  { key: keys = [], member: members = [] }: HolderOptions,
+  gives: boolean,
+): Promise<void> {
+  if (keys.length + members.length === 0) throw new CommandError('Say whom: --key, --member, or both.');
+  const { name, count } = await operate({ config, stderr }, async ({ access, management }: Storage, change) => {
+    const guardrail = await findGuardrail(management, wanted);
+    const known = await access.listKeys();
+    const hashes = keys.map((one) => findKey(known, one).hash);
+    const sides = [
+      { kind: 'key' as const, field: '--key', ids: hashes },
+      { kind: 'member' as const, field: '--member', ids: members },
+    ];
+    return change(async (transaction, nowMs) => {
+      let changed = 0;
+      for (const side of sides) {
+        changed += await (gives
+          ? assignGuardrail(transaction, guardrail, side, nowMs)
+          : takeGuardrail(transaction, guardrail, side.kind, side.ids));
+      }
+      return { name: guardrail.name, count: changed };
+    });
+  });
+  const done = gives ? 'now have' : 'no longer have';
+  stdout.write(
+    `${count} of ${keys.length + members.length} ${done} "${name}"${count === 0 ? ': nothing to do' : ''}.\n`,
+  );
+}
+
+/**
+ * The guardrail that is meant: by id, the first 4 or more digits of it, or name; `default:main` is that of a workspace.
+ *
+ * @throws {CommandError} when none or several are meant
+ */
+async function findGuardrail(management: ManagementStore, wanted: string): Promise<GuardrailRecord> {
+  const of = /^default:(.+)$/.exec(wanted)?.[1];
+  if (of !== undefined) {
+    const { id } = await findWorkspace(viewOf(management), of);
+    return getGuardrail(management, defaultGuardrailId(id));
+  }
+  const { rows } = await management.listGuardrails(ALL);
+  const isStart = /^[0-9a-f-]{4,36}$/.test(wanted);
+  const found = rows.filter(({ id, name }) => name === wanted || (isStart && id.startsWith(wanted)));
+  if (found.length === 1) return found[0]!;
+  if (found.length === 0) {
+    throw new CommandError(`No guardrail has the id or name "${wanted}"; see "headgate guardrails list".`);
+  }
+  const which = found.map(({ id, name }) => `${id} (${name})`).join(', ');
+  throw new CommandError(`"${wanted}" could be one of several guardrails; give the id: ${which}.`);
+}
+
+/** A store seen as a change of it sees it. */
+const viewOf = (management: ManagementStore): Parameters<typeof findWorkspace>[0] => ({
+  findWorkspace: (id) => management.findWorkspace(id),
+  findWorkspaceByName: async (name) => (await management.listWorkspaces(ALL)).rows.find((row) => row.name === name),
+});
+
+const forbiddable = [
+  { word: 'paid-training', rule: 'paidTraining', field: 'enable_paid_model_training' },
+  { word: 'free-training', rule: 'freeTraining', field: 'enable_free_model_training' },
+  { word: 'free-publication', rule: 'freePublication', field: 'enable_free_model_publication' },
+] as const;
+
+/** The options that were given, by their names on the wire. */
+function readBody(options: RuleOptions): UpdateGuardrailBody {
+  const { name, description, allowModel, ignoreModel, allowProvider, ignoreProvider, zdr, forbid } = options;
+  const lists = {
+    allowed_models: allowModel,
+    ignored_models: ignoreModel,
+    allowed_providers: allowProvider,
+    ignored_providers: ignoreProvider,
+  };
+  const given = Object.entries(lists).filter(([, list]) => list !== undefined);
+  return {
+    ...(name === undefined ? undefined : { name }),
+    ...(description === undefined ? undefined : { description: description === 'none' ? null : description }),
+    ...Object.fromEntries(given.map(([field, list]) => [field, isNone(list!) ? null : list])),
+    ...(zdr === undefined ? undefined : readGroups(zdr)),
+    ...(forbid === undefined ? undefined : readForbidden(forbid)),
+  };
+}
+
+const isNone = (list: readonly string[]): boolean => list.length === 1 && list[0] === 'none';
+
+/** These and no others. */
+function readGroups(wanted: readonly string[]): Record<string, boolean | null> {
+  const isAll = wanted.length === 1 && wanted[0] === 'all';
+  const groups: readonly string[] = isAll ? modelGroups : isNone(wanted) ? [] : wanted;
+  refuseUnknown('--zdr', groups, [...modelGroups, 'all', 'none']);
+  return Object.fromEntries(modelGroups.map((group) => [`enforce_zdr_${group}`, groups.includes(group) ? true : null]));
+}
+
+/** These and no others. */
+function readForbidden(wanted: readonly string[]): Record<string, boolean | null> {
+  const words: readonly string[] = isNone(wanted) ? [] : wanted;
+  refuseUnknown('--forbid', words, [...forbiddable.map(({ word }) => word), 'none']);
+  return Object.fromEntries(forbiddable.map(({ word, field }) => [field, words.includes(word) ? false : null]));
+}
+
+function refuseUnknown(option: string, words: readonly string[], known: readonly string[]): void {
+  const wrong = words.find((word) => !known.includes(word) || word === 'all' || word === 'none');
+  if (wrong !== undefined)
+    throw new CommandError(`${option} ${wrong}: give ${known.join(', ')}; all and none stand alone.`);
+}

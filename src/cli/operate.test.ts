@@ -1,0 +1,178 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditOf, type Json, main, manage } from '../../tests/api/manage.ts';
+import { type TestGateway, testGateway } from '../testing/index.ts';
+import { runCli } from './program.ts';
+
+let gateway: TestGateway;
+const ask = manage(() => gateway);
+beforeAll(async () => {
+  gateway = await testGateway();
+});
+afterAll(() => gateway?.close());
+
+/** Beside the running gateway, on its store. */
+async function call(...args: string[]) {
+  const told = { stdout: '', stderr: '' };
+  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const source = ['--config', join(gateway.dataDir, 'test.json'), '--data', gateway.dataDir];
+  const terminal = { stdout: write('stdout'), stderr: write('stderr'), env: {}, cwd: gateway.dataDir };
+  const code = await runCli([...args, ...source], terminal);
+  return { code, ...told };
+}
+async function succeed(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await call(...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+async function refuse(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await call(...args);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  return stderr;
+}
+const statusOf = async (model: string) => (await gateway.post('/responses', { model, input: 'x' })).status;
+
+describe('headgate guardrails', () => {
+  it('makes, gives, changes, takes and deletes one, and the running gateway follows', async () => {
+    const made: Json = JSON.parse(
+      await succeed('guardrails', 'create', '--name', 'interns', '--workspace', 'main', '--allow-model', 'acme/*'),
+    );
+    expect((await ask('GET', `/guardrails/${made.id}`)).body.data).toEqual(made);
+    expect(made).toMatchObject({ name: 'interns', workspace_id: main, allowed_models: ['acme/*'] });
+    expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'guardrail.create', actor_key_hash: null });
+
+    expect(await succeed('guardrails', 'assign', 'interns', '--key', 'app')).toBe('1 of 1 now have "interns".\n');
+    await expect.poll(() => statusOf('simulator/echo'), { timeout: 10_000 }).toBe(403);
+    expect(await succeed('guardrails', 'assign', 'interns', '--key', 'app', '--member', 'ada')).toBe(
+      '1 of 2 now have "interns".\n',
+    );
+    const shown: Json = JSON.parse(await succeed('guardrails', 'show', made.id.slice(0, 8)));
+    expect(shown).toMatchObject({ id: made.id, keys: [{ name: 'app' }], members: ['ada'] });
+
+    const changed = await succeed('guardrails', 'update', 'interns', '--allow-model', 'none', '--ignore-provider', 'x');
+    expect(JSON.parse(changed)).toMatchObject({ allowed_models: null, ignored_providers: ['x'] });
+    await expect.poll(() => statusOf('simulator/echo'), { timeout: 10_000 }).toBe(200);
+    expect(await succeed('guardrails', 'list')).toMatch(
+      /NAME +WORKSPACE +KEYS +MEMBERS +ID +RULES\ninterns +main +1 +1 +[0-9a-f]{8} +not providers x\n/,
+    );
+
+    const taken = await succeed('guardrails', 'unassign', 'interns', '--key', 'app', '--member', 'ada');
+    expect(taken).toBe('2 of 2 no longer have "interns".\n');
+    expect(await succeed('guardrails', 'delete', 'interns')).toBe('Deleted "interns". It holds for nobody any more.\n');
+    expect((await ask('GET', `/guardrails/${made.id}`)).status).toBe(404);
+  });
+
+  it('writes the default one of a workspace, and says every rule in a list', async () => {
+    expect(await succeed('guardrails', 'list', '--workspace', 'other')).toContain('There are no guardrails.');
+    const rules = ['--zdr', 'openai', 'other', '--forbid', 'free-training', 'free-publication'];
+    const written: Json = JSON.parse(await succeed('guardrails', 'update', 'default:other', ...rules));
+    expect(written).toMatchObject({
+      ...{ enforce_zdr_openai: true, enforce_zdr_other: true, enforce_zdr_google: null },
+      ...{ enable_free_model_training: false, enable_paid_model_training: null, enable_free_model_publication: false },
+    });
+    const listed = await succeed('guardrails', 'list', '--workspace', 'other');
+    expect(listed).toContain('zdr openai other; forbid free-training free-publication');
+    expect(listed).toMatch(/Default +other +all +all /);
+    expect(JSON.parse(await succeed('guardrails', 'list', '--workspace', 'other', '--json'))).toEqual([written]);
+    const less = await succeed('guardrails', 'update', 'default:other', '--zdr', 'all', '--forbid', 'none');
+    expect(JSON.parse(less)).toMatchObject({ enforce_zdr: true, enable_free_model_training: null });
+    expect(JSON.parse(await succeed('guardrails', 'update', 'default:other', '--zdr', 'none')).enforce_zdr).toBeNull();
+    await succeed('guardrails', 'delete', 'default:other');
+  });
+
+  it.each([
+    [['update', 'nobody', '--name', 'x'], 'No guardrail has the id or name "nobody"'],
+    [['update', 'default:nowhere', '--name', 'x'], 'There is no workspace "nowhere"'],
+    [['update', 'default:main'], 'Say what to change'],
+    [['assign', 'default:main'], 'Say whom: --key, --member, or both.'],
+    [['assign', 'default:main', '--key', 'app'], 'holds for all its keys'],
+    [['assign', 'default:main', '--key', 'nokey'], 'No key has the hash, prefix or name "nokey"'],
+    [['create', '--name', 'x', '--workspace', 'nowhere'], 'There is no workspace "nowhere"'],
+    [['create', '--name', 'x', '--allow-model', 'router/auto'], 'allowed_models[0]: '],
+    [['create', '--name', 'x', '--zdr', 'opnai'], '--zdr opnai: give anthropic, openai'],
+    [['create', '--name', 'x', '--zdr', 'all', 'openai'], 'all and none stand alone'],
+    [['create', '--name', 'x', '--forbid', 'training'], '--forbid training: give paid-training'],
+    [['create'], "required option '--name <name>' not specified"],
+  ])('refuses %j', async (args, message) => {
+    expect(await refuse('guardrails', ...args)).toContain(message);
+  });
+
+  it('says which of several is meant', async () => {
+    for (let count = 0; count < 2; count++) await succeed('guardrails', 'create', '--name', 'twin');
+    expect(await refuse('guardrails', 'delete', 'twin')).toMatch(/could be one of several guardrails; give the id: /);
+  });
+});
+
+describe('headgate workspaces', () => {
+  it('makes, changes, lists and deletes one', async () => {
+    const made: Json = JSON.parse(await succeed('workspaces', 'create', '--name', 'Größe 1', '--description', 'd'));
+    expect(made).toMatchObject({ name: 'Größe 1', slug: 'grosse-1', description: 'd' });
+    expect((await ask('GET', '/workspaces/grosse-1')).body.data).toEqual(made);
+    const changed = await succeed(
+      'workspaces',
+      'update',
+      'grosse-1',
+      '--name',
+      'Big',
+      '--io-logging',
+      '--io-sampling',
+      '0.5',
+    );
+    expect(JSON.parse(changed)).toMatchObject({
+      ...{ name: 'Big', slug: 'grosse-1', is_observability_io_logging_enabled: true, io_logging_sampling_rate: 0.5 },
+    });
+    const off = await succeed('workspaces', 'update', 'Big', '--no-io-logging', '--description', 'none');
+    expect(JSON.parse(off)).toMatchObject({ is_observability_io_logging_enabled: false, description: null });
+    expect(await succeed('workspaces', 'list')).toMatch(/\nBig +grosse-1 +0 +\d{4}-\d\d-\d\d +[0-9a-f-]{36}\n/);
+    expect(JSON.parse(await succeed('workspaces', 'list', '--json'))).toEqual(
+      (await ask('GET', '/workspaces')).body.data,
+    );
+    expect(await succeed('workspaces', 'delete', made.id)).toContain('Deleted "Big".');
+    expect((await ask('GET', '/workspaces/grosse-1')).status).toBe(404);
+    expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'workspace.delete', actor_key_hash: null });
+  });
+
+  it('sets and removes budgets, all that is named or nothing', async () => {
+    expect(await succeed('workspaces', 'budgets', 'other')).toBe('"other" has no budget.\n');
+    expect(await succeed('workspaces', 'budgets', 'other', '--set', 'monthly=100', 'daily=0.5', '--include-byok')).toBe(
+      'INTERVAL  USD\nmonthly   100\ndaily     0.5\nWhat own provider keys cost counts, too.\n',
+    );
+    const wrong = await refuse('workspaces', 'budgets', 'other', '--remove', 'daily', '--set', 'weekly=200');
+    expect(wrong).toContain('must be less than the monthly budget of 100 USD');
+    expect((await ask('GET', '/workspaces/other/budgets')).body.data).toHaveLength(2);
+    const left = await succeed('workspaces', 'budgets', 'other', '--remove', 'monthly', '--set', 'weekly=200');
+    expect(left).toContain('weekly    200\ndaily     0.5\n');
+    await succeed('workspaces', 'budgets', 'other', '--remove', 'weekly', 'daily', '--no-include-byok');
+  });
+
+  it('adds and removes members', async () => {
+    expect(await succeed('workspaces', 'members', 'other')).toBe('Nobody was added to it.\n');
+    const added = await succeed('workspaces', 'members', 'other', '--add', 'cleo', 'dan');
+    expect(added).toMatch(/^MEMBER +ROLE +SINCE\ncleo +member +\d{4}-.*\ndan +member +\d{4}-.*\n$/);
+    expect(await succeed('workspaces', 'members', 'other', '--remove', 'cleo')).not.toContain('cleo');
+  });
+
+  it.each([
+    [['update', 'nowhere', '--name', 'x'], 'There is no workspace "nowhere"; see "headgate workspaces list".'],
+    [['update', 'main'], 'Say what to change'],
+    [['update', 'main', '--name', 'other'], 'belongs to another workspace: "other"'],
+    [['update', 'main', '--io-sampling', 'half'], 'io_logging_sampling_rate'],
+    [['create', '--name', 'main', '--slug', 'A b'], 'must be lower-case letters'],
+    [['delete', 'main'], 'is the default workspace; say --confirm-default'],
+    [['delete', 'main', '--confirm-default'], 'The workspace main has 2 keys'],
+    [['budgets', 'main', '--set', 'monthly'], '--set monthly: give an interval and a sum in USD'],
+    [['budgets', 'main', '--set', 'yearly=5'], '"yearly" is not one of daily, weekly, monthly, lifetime.'],
+    [['budgets', 'main', '--set', 'daily=0'], 'limit_usd'],
+    [['budgets', 'main', '--remove', 'daily'], 'The workspace main has no daily budget.'],
+    [['members', 'main', '--remove', 'ada'], '"ada" has a key in this workspace'],
+  ])('refuses %j', async (args, message) => {
+    expect(await refuse('workspaces', ...args)).toContain(message);
+  });
+
+  it('says that the configuration has it, too', async () => {
+    const { code, stderr } = await call('workspaces', 'update', 'other', '--name', 'another');
+    expect(code).toBe(0);
+    expect(stderr).toContain('It stands in bootstrap.workspaces: change it there, too');
+    await call('workspaces', 'update', 'another', '--name', 'other');
+  });
+});

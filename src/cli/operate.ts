@@ -1,0 +1,54 @@
+import type { Config } from '../config/schema.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { Change, ManagementTransaction, Storage, WorkspaceDetails } from '../platform/storage/storage.ts';
+import { withStore } from './open-store.ts';
+import { CommandError, type Terminal } from './terminal.ts';
+
+/** Nobody's key: whoever may run the command line. */
+export const byOperator = (): Change => ({ atMs: Date.now(), actorKeyHash: null });
+
+/** Makes one change of the store, in one transaction. */
+export type MakeChange = <Result>(
+  work: (transaction: ManagementTransaction, nowMs: number) => Promise<Result>,
+) => Promise<Result>;
+
+/**
+ * Opens the configured store for changes in the operator's name; a running gateway follows them within a second.
+ *
+ * @param use looks before it changes: a change asks its transaction alone
+ * @throws {CommandError} when a rule is broken that the management API has, too
+ */
+export function operate<Result>(
+  parts: { config: Config; stderr: Terminal['stderr'] },
+  use: (storage: Storage, change: MakeChange) => Promise<Result>,
+): Promise<Result> {
+  return withStore(parts, async (storage) => {
+    const change: MakeChange = (work) => {
+      const by = byOperator();
+      return storage.management.change(by, (transaction) => work(transaction, by.atMs));
+    };
+    try {
+      return await use(storage, change);
+    } catch (error) {
+      if (error instanceof GatewayError) throw new CommandError(readIssues(error), { cause: error });
+      throw error;
+    }
+  });
+}
+
+/** All that is wrong, a line each: there is no `error.metadata` to look into. */
+function readIssues({ message, metadata }: GatewayError): string {
+  const issues = metadata['issues'] as { path: string; message: string }[] | undefined;
+  if (issues === undefined || issues.length < 2) return message;
+  return issues.map((issue) => (issue.path === '' ? issue.message : `${issue.path}: ${issue.message}`)).join('\n');
+}
+
+/** A workspace by its id, slug or name. @throws {CommandError} */
+export async function findWorkspace(
+  from: Pick<ManagementTransaction, 'findWorkspace' | 'findWorkspaceByName'>,
+  wanted: string,
+): Promise<WorkspaceDetails> {
+  const found = (await from.findWorkspace(wanted)) ?? (await from.findWorkspaceByName(wanted));
+  if (!found) throw new CommandError(`There is no workspace "${wanted}"; see "headgate workspaces list".`);
+  return found;
+}

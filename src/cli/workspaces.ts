@@ -1,0 +1,218 @@
+import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
+import { deleteBudget, putBudget, setByok } from '../api/workspaces/change-budget.ts';
+import { addMembers, removeMembers } from '../api/workspaces/change-members.ts';
+import { createWorkspace, deleteWorkspace, updateWorkspace } from '../api/workspaces/change-workspace.ts';
+import {
+  checkCreateWorkspace,
+  checkMembers,
+  checkPutBudget,
+  checkUpdateWorkspace,
+  type UpdateWorkspaceBody,
+} from '../api/workspaces/schema.ts';
+import { writeWorkspace } from '../api/workspaces/write-workspace.ts';
+import type { Config } from '../config/schema.ts';
+import { usdOf } from '../metering/cost.ts';
+import { type BudgetInterval, budgetIntervals, type WorkspaceDetails } from '../platform/storage/storage.ts';
+import { makeSlug } from '../platform/storage/tables/workspace-slug.ts';
+import { withStore } from './open-store.ts';
+import { findWorkspace, operate } from './operate.ts';
+import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+
+/** No list that is read at once is longer. */
+const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
+
+/** Prints all workspaces, the oldest first: as a table, or as a JSON list. */
+export async function listWorkspaces(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  { json }: { json?: boolean },
+): Promise<void> {
+  const { rows, keys } = await withStore({ config, stderr }, async ({ access, management }) => ({
+    rows: (await management.listWorkspaces(ALL)).rows,
+    keys: await access.listKeys(),
+  }));
+  if (json) {
+    stdout.write(`${JSON.stringify(rows.map(writeWorkspace), undefined, 2)}\n`);
+    return;
+  }
+  if (rows.length === 0) {
+    stdout.write('There are no workspaces. "headgate workspaces create" makes one.\n');
+    return;
+  }
+  const cells = rows.map(({ id, name, slug, createdAtMs }) => [
+    name,
+    slug,
+    String(keys.filter(({ workspaceId, kind }) => workspaceId === id && kind !== 'management').length),
+    new Date(createdAtMs).toISOString().slice(0, 10),
+    id,
+  ]);
+  stdout.write(alignColumns([['NAME', 'SLUG', 'KEYS', 'CREATED', 'ID'], ...cells]));
+}
+
+export interface WorkspaceOptions {
+  name?: string;
+  slug?: string;
+  description?: string;
+  ioLogging?: boolean;
+  /** Share of the sessions, 0.0001 to 1. */
+  ioSampling?: string;
+}
+
+/** Prints the new workspace as the management API gives it. */
+export async function makeWorkspace(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  options: WorkspaceOptions & { name: string },
+): Promise<void> {
+  const made = await operate({ config, stderr }, async ({ management }, change) => {
+    const { rows } = await management.listWorkspaces(ALL);
+    const slug = options.slug ?? makeSlug(options.name, new Set(rows.map((row) => row.slug)));
+    const body = checkCreateWorkspace({ ...readBody(options), slug });
+    return change((transaction, nowMs) => createWorkspace(transaction, body, nowMs));
+  });
+  stdout.write(`${JSON.stringify(writeWorkspace(made), undefined, 2)}\n`);
+}
+
+export async function changeWorkspace(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  wanted: string,
+  options: WorkspaceOptions,
+): Promise<void> {
+  const asked = readBody(options);
+  if (Object.keys(asked).length === 0) {
+    throw new CommandError('Say what to change; see "headgate workspaces update --help".');
+  }
+  const changed = await operate({ config, stderr }, (_, change) => {
+    const body = checkUpdateWorkspace(asked);
+    return change(async (transaction, nowMs) =>
+      updateWorkspace(transaction, await findWorkspace(transaction, wanted), body, nowMs),
+    );
+  });
+  stdout.write(`${JSON.stringify(writeWorkspace(changed), undefined, 2)}\n`);
+  warnOfBootstrap({ stderr }, config, changed, 'renames it');
+}
+
+/** The options that were given, by their names on the wire. */
+function readBody({ name, slug, description, ioLogging, ioSampling }: WorkspaceOptions): UpdateWorkspaceBody {
+  return {
+    ...(name === undefined ? undefined : { name }),
+    ...(slug === undefined ? undefined : { slug }),
+    ...(description === undefined ? undefined : { description: description === 'none' ? null : description }),
+    ...(ioLogging === undefined ? undefined : { is_observability_io_logging_enabled: ioLogging }),
+    ...(ioSampling === undefined ? undefined : { io_logging_sampling_rate: Number(ioSampling) }),
+  };
+}
+
+export async function removeWorkspace(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  wanted: string,
+  { confirmDefault = false }: { confirmDefault?: boolean },
+): Promise<void> {
+  const gone = await operate({ config, stderr }, (_, change) =>
+    change(async (transaction) => {
+      const workspace = await findWorkspace(transaction, wanted);
+      const standard = await transaction.findDefaultWorkspace(DEFAULT_WORKSPACE);
+      if (standard?.id === workspace.id && !confirmDefault) {
+        throw new CommandError(`"${workspace.name}" is the default workspace; say --confirm-default to delete it.`);
+      }
+      await deleteWorkspace(transaction, workspace, confirmDefault);
+      return workspace;
+    }),
+  );
+  stdout.write(`Deleted "${gone.name}". What it has spent stays in the ledger.\n`);
+  warnOfBootstrap({ stderr }, config, gone, 'makes it again');
+}
+
+/** The configuration is applied at every start: what it says of a workspace comes back. */
+function warnOfBootstrap(
+  { stderr }: Pick<Terminal, 'stderr'>,
+  config: Config,
+  workspace: WorkspaceDetails,
+  what: string,
+): void {
+  const entry = config.bootstrap.workspaces.find(({ id }) => id === workspace.id);
+  if (!entry || (what === 'renames it' && entry.name === workspace.name)) return;
+  stderr.write(`It stands in bootstrap.workspaces: change it there, too, or the next start or reload ${what}.\n`);
+}
+
+export interface BudgetOptions {
+  /** `monthly=100`. */
+  set?: string[];
+  remove?: string[];
+  includeByok?: boolean;
+}
+
+/** Changes what is named, all of it or nothing, then prints the budgets, the broadest first. */
+export async function changeBudgets(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  wanted: string,
+  { set = [], remove = [], includeByok }: BudgetOptions,
+): Promise<void> {
+  const settings = set.map(readBudget);
+  const removals = remove.map(readInterval);
+  const { budgets, workspace } = await operate({ config, stderr }, async ({ management }, change) => {
+    if (settings.length + removals.length > 0 || includeByok !== undefined) {
+      await change(async (transaction, nowMs) => {
+        let settled = await findWorkspace(transaction, wanted);
+        for (const interval of removals) await deleteBudget(transaction, settled, interval);
+        for (const { interval, dollars } of settings) {
+          const body = checkPutBudget({ limit_usd: dollars });
+          ({ settled } = await putBudget(transaction, settled, { interval, ...body }, nowMs));
+        }
+        if (includeByok !== undefined) await setByok(transaction, settled, includeByok, nowMs);
+      });
+    }
+    const found = await change((transaction) => findWorkspace(transaction, wanted));
+    return { budgets: await management.listBudgets(found.id), workspace: found };
+  });
+  if (budgets.length === 0) {
+    stdout.write(`"${workspace.name}" has no budget.\n`);
+    return;
+  }
+  const rows = budgets.map(({ interval, limitNanoUsd }) => [interval, String(usdOf(limitNanoUsd))]);
+  stdout.write(alignColumns([['INTERVAL', 'USD'], ...rows]));
+  const { includeByokInBudgets } = workspace.settings;
+  stdout.write(`What own provider keys cost ${includeByokInBudgets ? 'counts, too' : 'does not count'}.\n`);
+}
+
+function readBudget(text: string): { interval: BudgetInterval; dollars: number } {
+  const [interval = '', dollars = ''] = text.split('=');
+  if (!/^\d+(\.\d{1,9})?$/.test(dollars)) {
+    throw new CommandError(`--set ${text}: give an interval and a sum in USD, like monthly=100.`);
+  }
+  return { interval: readInterval(interval), dollars: Number(dollars) };
+}
+
+function readInterval(text: string): BudgetInterval {
+  const found = budgetIntervals.find((interval) => interval === text);
+  if (!found) throw new CommandError(`"${text}" is not one of ${budgetIntervals.toReversed().join(', ')}.`);
+  return found;
+}
+
+/** Adds and removes who is named, then prints who is in the workspace, those that came first in front. */
+export async function changeMembers(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  wanted: string,
+  { add = [], remove = [] }: { add?: string[]; remove?: string[] },
+): Promise<void> {
+  const { rows } = await operate({ config, stderr }, async ({ management }, change) => {
+    const added = add.length === 0 ? [] : checkMembers({ user_ids: add }).user_ids;
+    const removed = remove.length === 0 ? [] : checkMembers({ user_ids: remove }).user_ids;
+    const { id } = await change(async (transaction, nowMs) => {
+      const workspace = await findWorkspace(transaction, wanted);
+      if (added.length > 0) await addMembers(transaction, workspace.id, added, nowMs);
+      if (removed.length > 0) await removeMembers(transaction, workspace.id, removed);
+      return workspace;
+    });
+    return management.listWorkspaceMembers(id, ALL);
+  });
+  if (rows.length === 0) stdout.write('Nobody was added to it.\n');
+  else {
+    const cells = rows.map(({ memberId, role, createdAtMs }) => [memberId, role, new Date(createdAtMs).toISOString()]);
+    stdout.write(alignColumns([['MEMBER', 'ROLE', 'SINCE'], ...cells]));
+  }
+}
