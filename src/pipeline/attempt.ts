@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk } from '../domain/chunks.ts';
 import { GatewayError } from '../domain/errors.ts';
+import type { ResponseRequest } from '../domain/request.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { UpstreamRequest } from '../providers/provider.ts';
@@ -34,32 +35,16 @@ export async function attempt(
   parts: AttemptParts & { limitBytes: number },
   out: Taker<Chunk>,
 ): Promise<void> {
-  const { provider, upstreamModel } = endpoint;
-  const stream = run.request.stream === true;
-  const name = `${endpoint.model} at ${provider.name}`;
+  const { provider } = endpoint;
   forgetAttempt(run);
   run.finish = undefined;
   run.counted = undefined;
-  unparkInput(run);
-  const choice = run.plan?.choiceOf(endpoint);
-  const asked = choice?.rewrite ? choice.rewrite(run.request) : run.request;
-  const { request: fitted, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
-  const request = endpoint.needsData ? await inlineUrls(run, fitted, name, parts.media()) : fitted;
-  run.hasLateTools = asked.tools !== undefined && asked.input.some(({ type }) => type === 'additional_tools');
-  const written = provider.wire.writeRequest(request, {
-    endpoint: name,
-    upstreamModel,
-    stream,
-    dialect: provider.dialect,
-    ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
-  });
-  run.droppedFields = changed.length === 0 ? written.dropped : [...changed, ...written.dropped];
-  if (stream && request.debug?.echo_upstream_body) {
+  const made = write(run, endpoint, parts.media);
+  const written = made instanceof Promise ? await made : made;
+  if (run.request.stream === true && run.request.debug?.echo_upstream_body) {
     await out.take([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
   }
   if (run.media && run.plan?.endpoints.at(-1) === endpoint) run.media = undefined; // nobody comes after it
-  const { characters, images } = new Needs(request);
-  run.sent = { characters, images };
   parts.begin?.(run, endpoint);
   run.dispatchedAt = performance.now();
   try {
@@ -69,6 +54,31 @@ export async function attempt(
   } finally {
     run.upstreamEndedAt = performance.now();
   }
+}
+
+/** The request as the endpoint takes it. A function of its own: nothing of it is held while the provider works. */
+function write(run: Run, endpoint: Endpoint, media: () => MediaSource): UpstreamRequest | Promise<UpstreamRequest> {
+  const { provider, upstreamModel } = endpoint;
+  const name = `${endpoint.model} at ${provider.name}`;
+  unparkInput(run);
+  const choice = run.plan?.choiceOf(endpoint);
+  const asked = choice?.rewrite ? choice.rewrite(run.request) : run.request;
+  const { request: fitted, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
+  run.hasLateTools = asked.tools !== undefined && asked.input.some(({ type }) => type === 'additional_tools');
+  const translate = (request: ResponseRequest): UpstreamRequest => {
+    const written = provider.wire.writeRequest(request, {
+      endpoint: name,
+      upstreamModel,
+      stream: run.request.stream === true,
+      dialect: provider.dialect,
+      ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
+    });
+    run.droppedFields = changed.length === 0 ? written.dropped : [...changed, ...written.dropped];
+    const { characters, images } = new Needs(request);
+    run.sent = { characters, images };
+    return written;
+  };
+  return endpoint.needsData ? inlineUrls(run, fitted, name, media()).then(translate) : translate(fitted);
 }
 
 /** What an earlier attempt has said is not true of the next one. */

@@ -61,6 +61,7 @@ beforeEach(() => {
 const providers = () => [
   provider('openai-chat', 'fetch', upstream, { urls: 'fetch' }),
   provider('openai-chat', 'pass', upstream),
+  provider('openai-chat', 'any', upstream, { urls: 'fetch', models: [{ model: 'any/*' }] }),
   provider('openai-responses', 'fetch', upstream, {
     models: [{ model: 'openai-responses/fetch', upstream_model: 'm', urls: 'fetch' }],
   }),
@@ -114,6 +115,12 @@ describe('an endpoint that takes no addresses', () => {
     await ask([picture(`${filesUrl}/a`)], 'openai-responses/fetch' satisfies `${WireName}/fetch`);
 
     expect(sent()).toMatchObject({ input: [{ content: [{ type: 'input_image', image_url: dataOf(png) }] }] });
+  });
+
+  it('may be one of which only the pattern is configured', async () => {
+    await ask([picture(`${filesUrl}/a`)], 'any/model');
+
+    expect(JSON.stringify(sent())).toContain(dataOf(png));
   });
 
   it('is sent files, with the name that they have', async () => {

@@ -100,6 +100,18 @@ describe('refuses, before anything is connected to,', () => {
     expect(dialled).toEqual([]);
   });
 
+  it.each([
+    'http://93.184.216.34/',
+    'http://public.example.org/',
+  ])('what is an address of this machine: %s', async (url) => {
+    const isOwn = (address: { toString(): string }) => address.toString() === '93.184.216.34';
+
+    expect(await reasonOf(open({ isOwn }).fetchUrl(url))).toMatch(/^(?:blocked_address|unresolvable)$/);
+    expect(dialled).toEqual([]);
+    await open({ isOwn, settings: { allow: ['93.184.216.34'] } }).fetchUrl(url);
+    expect(dialled).toEqual([['93.184.216.34', 80]]);
+  });
+
   it('a URL of absurd length', async () => {
     expect(await reasonOf(open().fetchUrl(`http://example.org/${'a'.repeat(9000)}`))).toBe('invalid_url');
   });

@@ -4,9 +4,10 @@ import { GatewayError } from '../../domain/errors.ts';
 import { type CheckedUrl, checkUrl } from './check-url.ts';
 import { connect, type Dial, dialAddress } from './connect.ts';
 import { OutboundError } from './outbound-error.ts';
+import { isOwnAddress } from './own-addresses.ts';
 import { Places } from './places.ts';
-import { type Resolve, resolveHost } from './resolve.ts';
-import { type RuleSettings, Rules } from './rules.ts';
+import { createResolve, type Resolve } from './resolve.ts';
+import { type Address, type RuleSettings, Rules } from './rules.ts';
 
 export interface OutboundSettings extends RuleSettings {
   /** The most that is read of one address. */
@@ -26,6 +27,8 @@ export interface OutboundOptions {
   report?: (failure: { reason: string; origin: string; detail?: string }) => void;
   resolve?: Resolve;
   dial?: Dial;
+  /** Is it an address of this machine? */
+  isOwn?: (address: Address) => boolean;
 }
 
 export interface FetchOptions {
@@ -63,11 +66,11 @@ const redirects = new Set([301, 302, 303, 307, 308]);
 
 /** @see docs/guides/outbound.md, docs/decisions/0003-connect-to-the-checked-address.md */
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { settings, report, resolve = resolveHost, dial = dialAddress } = options;
+  const { settings, report, resolve = createResolve(), dial = dialAddress, isOwn = isOwnAddress } = options;
   const places = new Places(() => settings().parallel);
   const compiled = new WeakMap<OutboundSettings, Rules>();
   const rulesOf = (of: OutboundSettings): Rules => {
-    const rules = compiled.get(of) ?? new Rules(of);
+    const rules = compiled.get(of) ?? new Rules(of, isOwn);
     compiled.set(of, rules);
     return rules;
   };
@@ -203,9 +206,10 @@ function readFailure(error: unknown): Error {
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
 
+/** For the log; a host name that is longer is none. */
 const originOf = (url: string): string => {
   const parsed = url.length > 8192 ? null : URL.parse(url);
-  return parsed && parsed.host !== '' ? `${parsed.protocol}//${parsed.host}` : '';
+  return parsed && parsed.host !== '' ? `${parsed.protocol}//${parsed.host}`.slice(0, 300) : '';
 };
 
 /** A look-up by the system cannot be called off; nobody waits for it then. */

@@ -30,8 +30,14 @@ export class Rules {
   private readonly ports: ReadonlySet<number>;
   private readonly allPorts: ReadonlySet<number>;
 
-  /** @throws {Error} that quotes the entry, for the operator */
-  constructor({ allow, deny, ports }: RuleSettings) {
+  private readonly isOwn: (address: Address) => boolean;
+
+  /**
+   * @param isOwn is it an address of this machine? Whatever listens there trusts what comes from it, public or not
+   * @throws {Error} that quotes the entry, for the operator
+   */
+  constructor({ allow, deny, ports }: RuleSettings, isOwn: (address: Address) => boolean) {
+    this.isOwn = isOwn;
     this.allow = allow.map(readEntry);
     this.deny = deny.map(readEntry);
     this.ports = new Set(ports);
@@ -60,7 +66,7 @@ export class Rules {
     const opened = this.allow.filter((entry) => isWithin(entry, address));
     const isNameOpen = name !== undefined && this.opensName(name, port);
     const isPortOpen = isNameOpen || this.ports.has(port) || opened.some((entry) => this.isPort(entry, port));
-    const kind = classify(address);
+    const kind = classify(address) ?? (this.isOwn(address) ? 'private' : undefined);
     if (kind === undefined) return isPortOpen ? 'open' : 'port';
     const open = opened.filter((entry) => this.isPort(entry, port));
     if (kind === 'metadata') return open.some(isSingle) ? 'open' : 'address';
