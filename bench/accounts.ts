@@ -63,6 +63,7 @@ const spending = new Spending({
   counters,
   flush: ledger.flush,
   read: (scope, _includesByok, ...sinceMs) => storage.ledger.readSpending(scope, ...sinceMs),
+  readReductions: () => Promise.resolve(0),
   listLimits: async () => [
     ...keys.flatMap((text) => limit('key', { keyHash: hashKey(text) })),
     ...limit('workspace', { workspaceId }),

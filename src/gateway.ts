@@ -281,6 +281,7 @@ async function assemble(
       const byOwnKeys = await storage.ledger.readByokSpending(scope, ...since);
       return sums.map((sum, index) => sum + byOwnKeys[index]!);
     },
+    readReductions: () => storage.ledger.readReductions(),
     listLimits: () => listSpendingLimits(storage),
     requestMs,
     onTrouble: (error) => log.warn({ err: error }, 'The store does not tell limits and spending.'),

@@ -5,6 +5,7 @@ import type { UpdateKeyOptions } from './change-keys.ts';
 import type { ExplainOptions } from './explain.ts';
 import type { HolderOptions, RuleOptions } from './guardrails.ts';
 import type { CreateKeyOptions } from './keys.ts';
+import type { RecomputeOptions } from './ledger.ts';
 import type { ListModelsOptions } from './models/list.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
@@ -215,6 +216,25 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
 
   addWorkspaces(program);
   addGuardrails(program);
+
+  const ledger = program.command('ledger').description('price history again after a price was mended; show an entry');
+  ledger.addHelpText('after', ledgerExamples);
+  command(ledger, 'recompute', 'price entries with the prices of today, and print the difference', ledgerExamples)
+    .option('--since <date>', 'first day (UTC), or a time')
+    .option('--until <date>', 'last day (UTC), or a time')
+    .option('--model <slug>', 'entries of this model alone')
+    .option('--provider <id>', 'entries of this provider alone')
+    .option('--apply', 'book the difference as corrections; without it nothing is changed')
+    .action(async (options: SourceOptions & RecomputeOptions) => {
+      const { recompute } = await import('./ledger.ts');
+      await recompute(terminal, load(options), options);
+    });
+  command(ledger, 'show', 'print an entry with its corrections', ledgerExamples)
+    .argument('<id>', 'generation id: gen-…')
+    .action(async (id: string, options: SourceOptions) => {
+      const { showEntry } = await import('./ledger.ts');
+      await showEntry(terminal, readConfig(options), id);
+    });
 
   const models = program.command('models').description('list models; fetch a newer list of them');
   models.addHelpText('after', modelsExamples);
@@ -445,6 +465,14 @@ Examples:
   $ headgate guardrails update interns --ignore-provider groq --allow-model none
   $ headgate guardrails update default:main --forbid free-training
   $ headgate guardrails list`;
+
+const ledgerExamples = `
+Examples:
+  $ headgate ledger recompute --since 2026-11-01
+  $ headgate ledger recompute --since 2026-11-01 --until 2026-11-14 --model openai/gpt-5-mini --apply
+  $ headgate ledger show gen-019a4c
+
+In SQLite "recompute --apply" works while the gateway is stopped, in PostgreSQL also while it runs.`;
 
 const modelsExamples = `
 Examples:

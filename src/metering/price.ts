@@ -13,10 +13,10 @@ export const perPiece = (usd: number | string): number => Math.round(Number(usd)
 /** Nano-dollars per million tokens → USD per token, as an exact decimal: `0.00000025`. */
 export const writePerToken = (price: number): string => writeDecimal(price, 15);
 /** Nano-dollars → USD, as an exact decimal. */
-export const writePerPiece = (price: number): string => writeDecimal(price, 9);
+export const writePerPiece = (price: number | bigint): string => writeDecimal(price, 9);
 
 /** An integer over a power of ten, without exponent and without zeros at the end. */
-function writeDecimal(value: number, digits: number): string {
+function writeDecimal(value: number | bigint, digits: number): string {
   const padded = BigInt(value)
     .toString()
     .padStart(digits + 1, '0');

@@ -25,6 +25,8 @@ export interface SpendingParts {
   flush: () => Promise<void>;
   /** What the store says was spent since each of the times, in nano-dollars. */
   read: (scope: SpendingScope, includesByok: boolean, ...sinceMs: number[]) => Promise<bigint[]>;
+  /** How often corrections of the ledger made these sums smaller. */
+  readReductions: () => Promise<number>;
   /** The limits as they are now. */
   listLimits: () => Promise<SpendingLimit[]>;
   /** The longest that a request may take. */
@@ -87,12 +89,14 @@ export class Spending {
     const turn = ++this.started;
     const limits = Map.groupBy(await this.parts.listLimits(), ({ scope }) => nameOf(scope));
     if (limits.size > 0) await this.parts.flush();
+    // Before the sums: one that was read too high must not be the first of a new count.
+    const reductions = limits.size > 0 ? await this.parts.readReductions() : 0;
     const accounts = new Map<string, Account>();
     for (const [name, own] of limits) {
       const startsMs = startsOf(this.now());
       const { scope, includesByok } = own[0]!;
       const booked = await this.parts.read(scope, includesByok, ...startsMs);
-      accounts.set(name, new Account(name, own, startsMs, booked));
+      accounts.set(name, new Account(reductions > 0 ? `${name} ${reductions}` : name, own, startsMs, booked));
     }
     if (turn < this.taken) return; // a later reading was faster: this one is old
     this.taken = turn;
@@ -179,7 +183,7 @@ export class Spending {
 /** The limits of one scope, and what the ledger said last of what it has spent. */
 class Account {
   readonly includesByok: boolean;
-  /** At the counters. */
+  /** At the counters. They let sums grow only, so that what became smaller is another sum. */
   readonly name: string;
   readonly limits: readonly SpendingLimit[];
   private readonly accountLimits: readonly AccountLimit[];

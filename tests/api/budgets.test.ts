@@ -89,6 +89,23 @@ describe('the limit of a key', () => {
     expect(upstream.requests).toHaveLength(10);
   });
 
+  it('follows corrections of the ledger, up and down', async () => {
+    const { key, data } = await makeKey(0.03);
+    const { ledger } = gateway.gateway.storage;
+    const id = (await ask(key)).headers.get('x-generation-id')!;
+    const correct = async (costNanoUsd: bigint) => {
+      await expect.poll(() => ledger.find(undefined, id)).toBeDefined();
+      await ledger.correct([{ entry: (await ledger.find(undefined, id))!, costNanoUsd, inputCostNanoUsd: 0n }], 1);
+      await manage('PATCH', `/keys/${data.hash}`, { name: `after ${costNanoUsd}` }); // sums are read anew
+    };
+    await correct(20_000_000n);
+    expect((await ask(key)).status).toBe(402);
+    await correct(-25_000_000n);
+    expect((await ask(key)).status).toBe(200);
+    const generation = await gateway.get(`/generation?id=${id}`, { key });
+    expect(await generation.json()).toMatchObject({ data: { total_cost: 0.005, usage: 0.005 } });
+  });
+
   it('gives back what was held for a request that failed', async () => {
     const { key } = await makeKey(0.01);
     upstream.respond(json({ error: { message: 'No.' } }, { status: 500 }));

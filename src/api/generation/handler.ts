@@ -20,7 +20,8 @@ export function createGenerationHandler(find: (workspaceId: string, id: string) 
   };
 }
 
-function writeGeneration(entry: BookedEntry): Record<string, unknown> {
+/** `Generation` of the interface; its cost is what corrections made of it. */
+export function writeGeneration(entry: BookedEntry): Record<string, unknown> {
   const { special = {} } = entry;
   const settled = settledCost(entry);
   const cost = settled === null ? null : usdOf(settled);

@@ -409,6 +409,24 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     }
   });
 
+  it('tells how often corrections took something away', async () => {
+    const { storage, other } = pair();
+    const before = await other.ledger.readReductions();
+    const entries = [makeEntry(), makeEntry()];
+    await storage.ledger.append(entries);
+    const correct = (...sums: bigint[]) =>
+      storage.ledger.correct(
+        sums.map((costNanoUsd, at) => ({ entry: entries[at]!, costNanoUsd, inputCostNanoUsd: 0n })),
+        1,
+      );
+    await correct(1n, 0n);
+    expect(await other.ledger.readReductions()).toBe(before);
+    entries[1]!.id = makeEntry().id;
+    await storage.ledger.append([entries[1]!]);
+    await correct(-1n, -1n);
+    expect(await other.ledger.readReductions()).toBe(before + 1);
+  });
+
   it('lists entries page by page, the oldest first, by time, model and provider', async () => {
     const { ledger } = pair().storage;
     const model = randomUUID();

@@ -10,7 +10,7 @@ import { listAppliedGuardrails } from './tables/guardrails.ts';
 import { listKeys, putKey, setKeyDisabled } from './tables/keys.ts';
 import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
-import { readAccessRevision } from './tables/revisions.ts';
+import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { readSpending } from './tables/spending.ts';
 import { listIoLogging, listWorkspaces, putWorkspace } from './tables/workspaces.ts';
 
@@ -47,6 +47,7 @@ export async function createSqlStorage(
       find: (workspaceId, id) => findEntry(db, workspaceId, id),
       list: (query) => listEntries(db, query),
       correct: (corrections, atMs) => correctEntries(db, corrections, atMs),
+      readReductions: () => readReductions(db),
       readTotals: (workspaceId) => readTotals(db, workspaceId),
       readTraffic: (sinceMs) => readTraffic(db, sinceMs),
       readSpending: (scope, ...sinceMs) => readSpending(db, scope, 'cost_nano_usd', sinceMs),

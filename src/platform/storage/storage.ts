@@ -119,6 +119,8 @@ export interface LedgerStore {
    * @returns how many were booked
    */
   correct(corrections: readonly Correction[], atMs: number): Promise<number>;
+  /** How often corrections took something away, so that sums which else only grow became smaller. */
+  readReductions(): Promise<number>;
   /** Sums over a workspace, or over all. */
   readTotals(workspaceId?: string): Promise<LedgerTotals>;
   /**

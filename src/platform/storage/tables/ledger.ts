@@ -13,6 +13,7 @@ import {
 } from './columns.ts';
 import type { Database } from './database.ts';
 import { addLines, insertLines } from './ledger-lines.ts';
+import { countReduction } from './revisions.ts';
 import { walkSlices } from './slices.ts';
 import { readSpecialCounts, type SpecialCountColumns, writeSpecialCounts } from './special-counts.ts';
 import { addSpending, createSpendingSum } from './spending.ts';
@@ -115,7 +116,11 @@ export async function correctEntries(db: Database, corrections: readonly Correct
       corrected_at_ms: atMs,
     }))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
-  return db.transaction().execute((trx) => insertRows(trx, rows));
+  return db.transaction().execute(async (trx) => {
+    // First, so that its row puts those who correct at once in a line.
+    if (rows.some((row) => row.cost_nano_usd < 0n)) await countReduction(trx);
+    return insertRows(trx, rows);
+  });
 }
 
 /** Corrections stand right behind their entry in the order of ids: no id of an entry has this character. */

@@ -1,7 +1,7 @@
 import type { Integer } from './columns.ts';
 import type { Database } from './database.ts';
 
-/** Numbers that tell other processes that something changed. One row: `access`. */
+/** Numbers that tell other processes that something changed: `access`, and `reductions` once there was one. */
 export interface RevisionTable {
   name: string;
   value: Integer;
@@ -32,4 +32,18 @@ export async function changeAccess(db: Database, change: (trx: Database) => Prom
     if (!trx.isCommitted && !trx.isRolledBack) await trx.rollback().execute();
     throw error;
   }
+}
+
+/** @returns how often corrections took something away from what was spent */
+export async function readReductions(db: Database): Promise<number> {
+  const row = await db.selectFrom('revisions').select('value').where('name', '=', 'reductions').executeTakeFirst();
+  return Number(row?.value ?? 0);
+}
+
+export async function countReduction(trx: Database): Promise<void> {
+  await trx
+    .insertInto('revisions')
+    .values({ name: 'reductions', value: 1n })
+    .onConflict((oc) => oc.column('name').doUpdateSet((eb) => ({ value: eb('revisions.value', '+', 1n) })))
+    .execute();
 }

@@ -1,0 +1,325 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTimedId } from '../domain/ids.ts';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { takeDataFolder } from '../platform/data-folder/data-folder.ts';
+import { makeEntry } from '../platform/storage/ledger-contract.ts';
+import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
+import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import { startPostgres } from '../testing/postgres.ts';
+import { runCli } from './program.ts';
+
+const server = await startPostgres();
+afterAll(async () => {
+  if (!('skipped' in server)) await server.stop();
+});
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'headgate-ledger-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+async function call(args: string[]) {
+  const told = { stdout: '', stderr: '' };
+  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const code = await runCli(args, { stdout: write('stdout'), stderr: write('stderr'), env: {}, cwd });
+  return { code, ...told };
+}
+
+/** A list of prices by model; `acme` alone serves. */
+function configure(url: string, models: object[], more: object[] = []): void {
+  const entry = { wire: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', models };
+  const config = { storage: { url }, catalog: { builtin: false }, providers: [{ id: 'acme', ...entry }, ...more] };
+  writeFileSync(join(cwd, 'headgate.yaml'), JSON.stringify(config));
+}
+const model = (name: string, prompt: string, completion = '0', more: object = {}) => ({
+  ...{ model: `acme/${name}`, pricing: { prompt, completion }, ...more },
+});
+
+const day = (date: string) => Date.parse(date);
+let count = 0;
+/** A thousand tokens of input and a hundred of output of `acme/small`, at a dollar a million, booked on 2026-11-10. */
+const entryOf = (fields: Partial<LedgerEntry> = {}): LedgerEntry =>
+  makeEntry({
+    ...{
+      id: `${createTimedId('gen-')}${count++}`,
+      createdAtMs: day('2026-11-10T12:00:00Z'),
+      workspaceId: 'w',
+      keyHash: 'k',
+    },
+    ...{ inputTokens: 1000, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 100, reasoningTokens: 0 },
+    ...{ costNanoUsd: 1_000_000n, inputCostNanoUsd: 1_000_000n, provider: 'acme', ...fields },
+  });
+
+interface Store {
+  url: string;
+  open: () => Promise<Storage>;
+}
+
+function testRecompute(makeStore: () => Promise<Store>): void {
+  let store: Store;
+  const use = async <Result>(work: (storage: Storage) => Promise<Result>): Promise<Result> => {
+    const storage = await store.open();
+    await storage.migrate();
+    try {
+      return await work(storage);
+    } finally {
+      await storage.close();
+    }
+  };
+  const book = (...entries: LedgerEntry[]) => use(({ ledger }) => ledger.append(entries));
+  const find = (id: string) => use(({ ledger }) => ledger.find('w', id));
+  beforeEach(async () => {
+    store = await makeStore();
+  });
+
+  it('prints what each model cost and costs today, and changes nothing until it is told to', async () => {
+    const [one, two] = [entryOf(), entryOf()];
+    const other = entryOf({ model: 'acme/large', costNanoUsd: 5_000_000n, endpointId: 'acme/large@acme' });
+    const agrees = entryOf({ model: 'acme/same', endpointId: 'acme/same@acme' });
+    const nobody = entryOf({ model: null, provider: null, providerId: null, endpointId: null, costNanoUsd: 0n });
+    await book(one, two, other, agrees, nobody);
+    const models = [model('small', '0.0000015'), model('large', '0.000003', '0.00001'), model('same', '0.000001')];
+    configure(store.url, models);
+
+    const told = await call(['ledger', 'recompute']);
+    expect(told).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        'MODEL       ENTRIES  TO CORRECT  OLD USD  NEW USD  DIFFERENCE',
+        'acme/large  1        1           0.005    0.004    -0.001',
+        'acme/same   1        0           0.001    0.001    0',
+        'acme/small  2        2           0.002    0.003    +0.001',
+        'all         4        3           0.008    0.008    0',
+        'Nothing was changed. With --apply the difference is booked as 3 corrections.',
+        '',
+      ].join('\n'),
+    });
+    expect(await find(one.id)).toEqual(one);
+    expect(await use(({ ledger }) => ledger.readSpending({ keyHash: 'k' }, 0))).toEqual([8_000_000n]);
+  });
+
+  it('books corrections once, whoever asks how often, and corrects what was corrected by its sum', async () => {
+    const entry = entryOf();
+    await book(entry, entryOf({ isByok: true }));
+    const spent = () =>
+      use(async ({ ledger }) => [
+        ...(await ledger.readSpending({ keyHash: 'k' }, 0, day('2026-11-10'), day('2026-11-11'))),
+        ...(await ledger.readByokSpending({ workspaceId: 'w' }, 0)),
+      ]);
+    configure(store.url, [model('small', '0.0000015')]);
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/\nBooked 2 corrections\.\n$/);
+    expect(await find(entry.id)).toEqual({
+      ...{ ...entry, correction: { costNanoUsd: 500_000n, inputCostNanoUsd: 500_000n, count: 1 } },
+    });
+    expect(await spent()).toEqual([1_500_000n, 1_500_000n, 0n, 1_500_000n]);
+
+    const again = await call(['ledger', 'recompute', '--apply']);
+    expect(again.stdout).toMatch(/0\.003 {4}0\.003 {4}0\nEvery entry that has a price today agrees with it\.\n$/);
+    configure(store.url, [model('small', '0.0000002')]);
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('0.003    0.0004   -0.0026');
+    expect(await find(entry.id)).toMatchObject({ correction: { costNanoUsd: -800_000n, count: 2 } });
+    expect(await spent()).toEqual([200_000n, 200_000n, 0n, 200_000n]);
+    expect(await use(({ ledger }) => ledger.readTotals('w'))).toMatchObject({ entries: 2, costNanoUsd: 400_000n });
+  });
+
+  it('prices what had no price, and leaves what has none today', async () => {
+    const unpriced = entryOf({ priced: false, costNanoUsd: 0n, inputCostNanoUsd: 0n });
+    const free = entryOf({ model: 'acme/free', endpointId: 'x', priced: false, costNanoUsd: 0n, inputCostNanoUsd: 0n });
+    const gone = entryOf({ model: 'acme/gone' });
+    const silent = entryOf({ model: 'acme/silent' });
+    const wrote = entryOf({ router: 'router/bodybuilder', costNanoUsd: 0n });
+    await book(unpriced, free, gone, silent, wrote);
+    configure(store.url, [model('small', '0.000001', '0.000001'), model('free', '0'), { model: 'acme/silent' }]);
+
+    const { stdout } = await call(['ledger', 'recompute', '--apply']);
+    expect(stdout).toContain('acme/free    1        1           0        0        0\n');
+    expect(stdout).toContain('acme/small   2        1           0        0.0011   +0.0011\n');
+    expect(stdout).toContain(
+      'Left as they are, since no price is known today for who answered: acme/gone (1), acme/silent (1).\n',
+    );
+    expect(stdout).toContain('Booked 2 corrections.');
+    expect(await find(free.id)).toMatchObject({ priced: false, correction: { costNanoUsd: 0n, count: 1 } });
+    expect(await find(wrote.id)).toEqual(wrote);
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain(
+      'Every entry that has a price today agrees',
+    );
+  });
+
+  it('prices all that an entry counts, at the tier that served it and the length of its prompt', async () => {
+    const special = { cacheWrite1hTokens: 100, webSearches: 3, inputImages: 2, outputAudioTokens: 10 };
+    const counts = { cachedTokens: 200, cacheWriteTokens: 300, reasoningTokens: 40, special, costNanoUsd: 1n };
+    const [usual, flex] = [entryOf(counts), entryOf({ ...counts, tier: 'flex' })];
+    await book(usual, flex);
+    const pricing = {
+      ...{ prompt: '0.000001', completion: '0.000002', cache_read: '0.0000001', cache_write: '0.00000125' },
+      ...{ cache_write_1h: '0.000002', reasoning: '0.000003', audio_output: '0.00001', image: '0.001' },
+      ...{ web_search: '0.01', request: '0.0001', above: [{ prompt_tokens: 1000, prompt: '1' }] },
+    };
+    const cheap = { prompt: '0.0000005', completion: '0.000001' };
+    configure(store.url, [
+      { model: 'acme/small', pricing },
+      { model: 'acme/small', pricing: cheap, tier: 'flex' },
+    ]);
+    await call(['ledger', 'recompute', '--apply']);
+    // 500 × 1000 + 200 × 100 + 200 × 1250 + 100 × 2000 + two pictures and the request
+    const input = 500_000n + 20_000n + 250_000n + 200_000n + 2_000_000n + 100_000n;
+    const output = 50n * 2000n + 40n * 3000n + 10n * 10_000n;
+    expect((await find(usual.id))?.correction?.costNanoUsd).toBe(input + output + 30_000_000n - 1n);
+    expect((await find(flex.id))?.correction?.costNanoUsd).toBe(500_000n + 100_000n - 1n);
+  });
+
+  it('prices attempts that broke off at what their endpoints ask, and lets failures without output cost nothing', async () => {
+    const { id: _, workspaceId: __, ...part } = entryOf();
+    const broken = {
+      ...part,
+      kind: 'attempt' as const,
+      status: 502,
+      model: 'acme/large',
+      endpointId: 'acme/large@acme',
+    };
+    const answered = { ...part, kind: 'attempt' as const };
+    const both = entryOf({ lines: [broken, answered], inputTokens: 2000, outputTokens: 200, costNanoUsd: 2_000_000n });
+    const nothing = { inputTokens: 0, outputTokens: 0, costNanoUsd: 0n, inputCostNanoUsd: 0n };
+    const failed = entryOf({ ...nothing, outcome: 'failed', status: 502 });
+    const killed = entryOf({ outcome: 'failed', status: 503, errorType: 'gateway_stopped', estimated: true });
+    await book(both, failed, killed);
+    const priced = { prompt: '0.000001', completion: '0.00001', request: '0.0001' };
+    configure(store.url, [{ model: 'acme/small', pricing: priced }, model('large', '0.000003')]);
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('Booked 1 correction.');
+    // 1000 × $3; 1000 × $1 + 100 × $10 + 100,000
+    const cost = 3_000_000n + 1_000_000n + 1_000_000n + 100_000n;
+    const { correction } = (await find(both.id))!;
+    expect(correction).toEqual({ costNanoUsd: cost - 2_000_000n, inputCostNanoUsd: 3_100_000n, count: 1 });
+    configure(store.url, [{ model: 'acme/small', pricing: priced }]);
+    expect((await call(['ledger', 'recompute'])).stdout).toContain('for who answered: acme/small (1).');
+  });
+
+  it('looks at the days, the model and the provider that are asked for', async () => {
+    const at = (time: string, fields: Partial<LedgerEntry> = {}) => entryOf({ createdAtMs: day(time), ...fields });
+    await book(
+      at('2026-11-09T23:59:59.999Z'),
+      at('2026-11-10T00:00:00Z'),
+      at('2026-11-11T23:59:59.999Z'),
+      at('2026-11-12T00:00:00Z'),
+      at('2026-11-10T00:00:00Z', { model: 'acme/large', endpointId: null }),
+      at('2026-11-10T00:00:00Z', { provider: 'Bolt', providerId: null, endpointId: null }), // of an earlier build
+    );
+    const bolt = { id: 'bolt', name: 'Bolt', wire: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' };
+    const models = [model('small', '0.000002')];
+    configure(store.url, [...models, model('large', '0.000002')], [{ ...bolt, models }]);
+    const countOf = async (...args: string[]) => {
+      const { stdout } = await call(['ledger', 'recompute', ...args]);
+      return Number(/^all +(\d+)/m.exec(stdout)?.[1] ?? 0);
+    };
+    expect(await countOf()).toBe(6);
+    expect(await countOf('--since', '2026-11-10', '--until', '2026-11-11')).toBe(4);
+    expect(await countOf('--since', '2026-11-10T00:00:00.001Z', '--until', '2026-11-12T00:00:00Z')).toBe(1);
+    expect(await countOf('--model', 'Acme/Large')).toBe(1);
+    expect(await countOf('--provider', 'bolt')).toBe(1);
+    expect(await countOf('--provider', 'acme', '--until', '2026-11-10')).toBe(3);
+    expect((await call(['ledger', 'recompute', '--model', 'acme/none'])).stdout).toMatch(/^There are no entries of/);
+  });
+
+  it('reads page by page', async () => {
+    await book(...Array.from({ length: 1203 }, () => entryOf()));
+    configure(store.url, [model('small', '0.000002')]);
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/Booked 1203 corrections\.\n$/);
+    expect(await use(({ ledger }) => ledger.readSpending({ keyHash: 'k' }, 0))).toEqual([1203n * 2_000_000n]);
+  });
+
+  it('shows an entry with its corrections', async () => {
+    const entry = entryOf({ special: { cacheWrite1hTokens: 5, webSearches: 1 } });
+    await book(entry);
+    configure(store.url, [model('small', '0.000002')]);
+    await call(['ledger', 'recompute', '--apply']);
+    const { code, stdout } = await call(['ledger', 'show', entry.id]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ...{ id: entry.id, model: 'acme/small', endpoint_id: 'acme/small@acme', total_cost: 0.002, booked_cost: 0.001 },
+      ...{ cache_write_1h_tokens: 5, web_searches: 1, corrections: { count: 1, cost: 0.001 } },
+    });
+    const missing = await call(['ledger', 'show', `${entry.id}.1`]);
+    expect(missing).toEqual({ code: 1, stdout: '', stderr: `headgate: The ledger has no entry ${entry.id}.1.\n` });
+  });
+}
+
+describe('headgate ledger, on SQLite', () => {
+  const makeStore = async (): Promise<Store> => {
+    const path = join(cwd, 'store.db');
+    return { url: `file:${path}`, open: () => openSqliteStorage(path) };
+  };
+  testRecompute(makeStore);
+
+  it('corrects nothing while a gateway has the store, says so, and can be asked what it would do', async () => {
+    const { url, open } = await makeStore();
+    const storage = await open();
+    await storage.migrate();
+    const entry = entryOf();
+    await storage.ledger.append([entry]);
+    configure(url, [model('small', '0.000002')]);
+    const giveBack = takeDataFolder(join(cwd, 'data'));
+    const told = await call(['ledger', 'recompute', '--apply']);
+    expect(told).toMatchObject({ code: 1, stdout: '' });
+    expect(told.stderr).toMatch(
+      /^headgate: The ledger in SQLite is corrected while the gateway is stopped; on PostgreSQL it may run\. The data folder .* is in use by the process/,
+    );
+    expect((await call(['ledger', 'recompute'])).stdout).toContain(
+      'With --apply the difference is booked as 1 correction.',
+    );
+    expect(await storage.ledger.find('w', entry.id)).toEqual(entry);
+    giveBack();
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('Booked 1 correction.');
+    takeDataFolder(join(cwd, 'data'))(); // given back
+    await storage.close();
+  });
+
+  it.each([
+    [['--since', 'yesterday'], '--since yesterday: give a date like 2026-10-31, or a time like 2026-10-31T12:00:00Z.'],
+    [['--until', '2026-02-30'], '--until 2026-02-30: give a date'],
+    [['--since', '2026-11-02', '--until', '2026-11-01'], '--since 2026-11-02 lies behind --until 2026-11-01.'],
+  ])('refuses %j', async (args, message) => {
+    configure((await makeStore()).url, [model('small', '0')]);
+    const { code, stdout, stderr } = await call(['ledger', 'recompute', ...args]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+});
+
+const skipped = 'skipped' in server ? ` (skipped: ${server.skipped})` : '';
+describe.skipIf(skipped !== '')(`headgate ledger, on PostgreSQL${skipped}`, () => {
+  let databases = 0;
+  const makeStore = async (): Promise<Store> => {
+    if ('skipped' in server) throw new Error(server.skipped);
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    const name = `ledger_${++databases}`;
+    await client.query(`create database ${name}`);
+    await client.end();
+    const url = new URL(`/${name}`, server.url).href;
+    return { url, open: () => openPostgresStorage(url, { poolSize: 1 }) };
+  };
+  testRecompute(makeStore);
+
+  it('corrects while a gateway has its data folder, and two at once book each correction once', async () => {
+    const { url, open } = await makeStore();
+    const storage = await open();
+    await storage.migrate();
+    const entries = Array.from({ length: 700 }, () => entryOf());
+    await storage.ledger.append(entries);
+    configure(url, [model('small', '0.000002')]);
+    const giveBack = takeDataFolder(join(cwd, 'data'));
+    const told = await Promise.all([0, 1].map(() => call(['ledger', 'recompute', '--apply'])));
+    giveBack();
+    const booked = told.map(({ stdout }) => Number(/Booked (\d+) correction/.exec(stdout)?.[1] ?? 0));
+    expect(booked[0]! + booked[1]!).toBe(700);
+    expect(await storage.ledger.readTotals('w')).toMatchObject({ entries: 700, costNanoUsd: 700n * 2_000_000n });
+    await storage.close();
+  });
+});

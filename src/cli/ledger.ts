@@ -1,0 +1,233 @@
+import { writeGeneration } from '../api/generation/handler.ts';
+import { buildEndpoints } from '../build-endpoints.ts';
+import { createCatalog } from '../catalog/catalog.ts';
+import { loadCatalogRecords } from '../catalog/load-catalog.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { type BookedEntry, settledCost } from '../domain/ledger-entry.ts';
+import { totalOf, usdOf } from '../metering/cost.ts';
+import { writePerPiece } from '../metering/price.ts';
+import { findCorrection, isSettled, type PricedEndpoint, priceAgain } from '../metering/reprice.ts';
+import { takeDataFolder } from '../platform/data-folder/data-folder.ts';
+import type { Correction, EntryQuery, Storage } from '../platform/storage/storage.ts';
+import { findStoreFile, withStore } from './open-store.ts';
+import { alignColumns, CommandError, readMessage, type Terminal } from './terminal.ts';
+
+export interface RecomputeOptions {
+  /** A date or a time. A date is its whole day in UTC. */
+  since?: string;
+  until?: string;
+  model?: string;
+  /** Id of the configuration. */
+  provider?: string;
+  /** Books the difference; without it nothing is changed. */
+  apply?: boolean;
+}
+
+/** Entries that are read, and corrected, at once. */
+const PAGE = 500;
+
+/**
+ * Prices entries again with the prices of today, prints what that makes of each model, and books the difference as
+ * corrections when it is told to. Nothing that stands in the ledger is changed; what a kill leaves half done is taken up
+ * by the next run.
+ *
+ * @throws {CommandError} when an option says nothing that can be meant, or the embedded store is in use
+ */
+export async function recompute(
+  { stdout, stderr }: Pick<Terminal, 'stdout' | 'stderr'>,
+  { config, dataDir }: Pick<LoadedConfig, 'config' | 'dataDir'>,
+  options: RecomputeOptions,
+): Promise<void> {
+  const query = readQuery(options, config);
+  const giveBack = options.apply ? takeStore(config, dataDir) : () => {};
+  try {
+    await withStore({ config, stderr }, async (storage) => {
+      const find = await openPrices(config, dataDir, storage, (message) => stderr.write(`headgate: ${message}\n`));
+      const sums = new Sums();
+      let booked = 0;
+      for await (const entries of readPages(storage, query)) {
+        const corrections = entries.flatMap((entry) => sums.add(entry, find) ?? []);
+        if (options.apply) booked += await storage.ledger.correct(corrections, Date.now());
+      }
+      stdout.write(sums.write());
+      stdout.write(tellEnd(sums.corrections, options.apply ? booked : undefined));
+    });
+  } finally {
+    giveBack();
+  }
+}
+
+function tellEnd(found: number, booked: number | undefined): string {
+  if (found === 0) return 'Every entry that has a price today agrees with it.\n';
+  const count = (number: number) => `${number} correction${number === 1 ? '' : 's'}`;
+  if (booked === undefined) return `Nothing was changed. With --apply the difference is booked as ${count(found)}.\n`;
+  const others = found - booked;
+  return `Booked ${count(booked)}.${others === 0 ? '' : ` ${others} more had been booked meanwhile by another process.`}\n`;
+}
+
+/** The embedded store belongs to the gateway while it runs. */
+function takeStore(config: Config, dataDir: string): () => void {
+  if (findStoreFile(config) === undefined) return () => {};
+  try {
+    return takeDataFolder(dataDir);
+  } catch (error) {
+    throw new CommandError(
+      `The ledger in SQLite is corrected while the gateway is stopped; on PostgreSQL it may run. ${readMessage(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+function readQuery({ since, until, model, provider }: RecomputeOptions, config: Config): Omit<EntryQuery, 'limit'> {
+  const fromMs = since === undefined ? undefined : readTime('--since', since).startMs;
+  const toMs = until === undefined ? undefined : readTime('--until', until).endMs;
+  if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
+    throw new CommandError(`--since ${since} lies behind --until ${until}.`);
+  }
+  const known = config.providers.find(({ id }) => id === provider);
+  return {
+    ...{ fromMs, toMs, model: model?.toLowerCase() },
+    provider: provider === undefined ? undefined : { id: provider, name: known?.name ?? provider },
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** When a date or a time begins and ends. @throws {CommandError} when it is neither */
+function readTime(option: string, text: string): { startMs: number; endMs: number } {
+  const isDate = /^\d{4}-\d\d-\d\d$/.test(text);
+  const startMs = isDate || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? Date.parse(text) : Number.NaN;
+  const isReal = !Number.isNaN(startMs) && new Date(startMs).toISOString().startsWith(text.slice(0, 10));
+  if (!isReal)
+    throw new CommandError(`${option} ${text}: give a date like 2026-10-31, or a time like 2026-10-31T12:00:00Z.`);
+  return { startMs, endMs: startMs + (isDate ? DAY_MS : 0) };
+}
+
+/** @returns a function that gives the endpoints of a model, as configuration and catalogue have them now */
+async function openPrices(
+  config: Config,
+  dataDir: string,
+  storage: Storage,
+  warn: (message: string) => void,
+): Promise<(model: string) => readonly PricedEndpoint[]> {
+  const { builtin, overrides } = config.catalog;
+  const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
+  const workspaces = await storage.access.listWorkspaces();
+  const built = buildEndpoints(
+    config,
+    records,
+    (named) => workspaces.find(({ id, name }) => id === named || name === named)?.id ?? named,
+  );
+  await Promise.all(built.providers.map((provider) => provider.close(true)));
+  const catalog = createCatalog(built.endpoints, built.models, records);
+  return (model) => catalog.find(model);
+}
+
+async function* readPages(storage: Storage, query: Omit<EntryQuery, 'limit'>): AsyncGenerator<BookedEntry[]> {
+  for (let after: string | undefined; ; ) {
+    const page = await storage.ledger.list({ ...query, after, limit: PAGE });
+    if (page.length > 0) yield page;
+    if (page.length < PAGE) return;
+    after = page.at(-1)!.id;
+  }
+}
+
+/** What one model cost, and costs. */
+interface Sum {
+  entries: number;
+  corrections: number;
+  oldNanoUsd: bigint;
+  newNanoUsd: bigint;
+}
+
+const nothing: Sum = { entries: 0, corrections: 0, oldNanoUsd: 0n, newNanoUsd: 0n };
+
+class Sums {
+  corrections = 0;
+  private readonly models = new Map<string, Sum>();
+  /** Models without a price, and how many entries they have. */
+  private readonly unpriced = new Map<string, number>();
+
+  add(entry: BookedEntry, find: (model: string) => readonly PricedEndpoint[]): Correction | undefined {
+    const { model } = entry;
+    if (model === null) return undefined; // nobody answered
+    const keeps = isSettled(entry);
+    const cost = keeps ? undefined : priceAgain(entry, find);
+    const old = settledCost(entry) ?? 0n;
+    if (!cost && !keeps) this.unpriced.set(model, (this.unpriced.get(model) ?? 0) + 1);
+    const correction = cost && findCorrection(entry, cost);
+    if (correction) this.corrections++;
+    const sum = this.models.get(model) ?? nothing;
+    this.models.set(model, {
+      entries: sum.entries + 1,
+      corrections: sum.corrections + (correction ? 1 : 0),
+      oldNanoUsd: sum.oldNanoUsd + old,
+      newNanoUsd: sum.newNanoUsd + (cost ? totalOf(cost) : old),
+    });
+    return correction;
+  }
+
+  write(): string {
+    if (this.models.size === 0) return 'There are no entries of that time, model and provider.\n';
+    const rows = [...this.models].sort(([a], [b]) => (a < b ? -1 : 1));
+    const total = rows.reduce(
+      (all, [, sum]) => ({
+        entries: all.entries + sum.entries,
+        corrections: all.corrections + sum.corrections,
+        oldNanoUsd: all.oldNanoUsd + sum.oldNanoUsd,
+        newNanoUsd: all.newNanoUsd + sum.newNanoUsd,
+      }),
+      nothing,
+    );
+    const table = alignColumns([
+      ['MODEL', 'ENTRIES', 'TO CORRECT', 'OLD USD', 'NEW USD', 'DIFFERENCE'],
+      ...rows.map(([model, sum]) => writeSum(model, sum)),
+      writeSum('all', total),
+    ]);
+    return table + this.tellUnpriced();
+  }
+
+  private tellUnpriced(): string {
+    if (this.unpriced.size === 0) return '';
+    const named = [...this.unpriced]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([model, count]) => `${model} (${count})`);
+    return `Left as they are, since no price is known today for who answered: ${named.join(', ')}.\n`;
+  }
+}
+
+const writeSum = (name: string, { entries, corrections, oldNanoUsd, newNanoUsd }: Sum): string[] => [
+  ...[name, String(entries), String(corrections), writeUsd(oldNanoUsd), writeUsd(newNanoUsd)],
+  `${newNanoUsd > oldNanoUsd ? '+' : ''}${writeUsd(newNanoUsd - oldNanoUsd)}`,
+];
+
+const writeUsd = (nanoUsd: bigint): string => (nanoUsd < 0n ? `-${writePerPiece(-nanoUsd)}` : writePerPiece(nanoUsd));
+
+/** Prints an entry as JSON, with what corrections made of it. @throws {CommandError} when there is none with this id */
+export async function showEntry(
+  { stdout, stderr }: Pick<Terminal, 'stdout' | 'stderr'>,
+  config: Config,
+  id: string,
+): Promise<void> {
+  const entry = await withStore({ config, stderr }, ({ ledger }) => ledger.find(undefined, id));
+  if (!entry) throw new CommandError(`The ledger has no entry ${id.slice(0, 100)}.`);
+  const { requestedModel, providerId, endpointId, keyHash, memberId, cacheWriteTokens, special, correction } = entry;
+  const counts = Object.entries(special ?? {}).map(([name, count]) => [writeName(name), count]);
+  const shown = {
+    ...writeGeneration(entry),
+    requested_model: requestedModel,
+    provider_id: providerId,
+    endpoint_id: endpointId,
+    key_hash: keyHash,
+    member_id: memberId,
+    cache_write_tokens: cacheWriteTokens,
+    ...Object.fromEntries(counts),
+    booked_cost: entry.priced ? usdOf(entry.costNanoUsd) : null,
+    corrections: { count: correction?.count ?? 0, cost: usdOf(correction?.costNanoUsd ?? 0n) },
+  };
+  stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+}
+
+/** `cacheWrite1hTokens` → `cache_write_1h_tokens`. */
+const writeName = (name: string): string => name.replace(/[A-Z]|\d/g, (part) => `_${part.toLowerCase()}`);
