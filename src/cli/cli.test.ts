@@ -228,32 +228,32 @@ describe('headgate keys', () => {
 
   it('limits, renames, rotates and deletes a key that a running gateway serves', async () => {
     const { url } = await startUp();
-    const made = await finish(['keys', 'create', '--name', 'app', '--limit', '0.5', '--limit-reset', 'monthly']);
+    const made = await call(['keys', 'create', '--name', 'app', '--limit', '0.5', '--limit-reset', 'monthly']);
     const first = made.stdout.trim();
     const status = async (key: string) => (await ask(url, key, { model: 'simulator/echo', input: 'hi' })).status;
     await expect.poll(() => status(first), { timeout: 2000 }).toBe(200);
     const shown = async (name: string) =>
-      JSON.parse((await finish(['keys', 'show', name])).stdout) as Record<string, unknown>;
+      JSON.parse((await call(['keys', 'show', name])).stdout) as Record<string, unknown>;
     expect(await shown('app')).toMatchObject({ hash: hashKey(first), limit: 0.5, limit_reset: 'monthly', usage: 0 });
 
-    const changed = await finish(['keys', 'update', 'app', '--limit', 'none', '--name', 'live', '--include-byok']);
+    const changed = await call(['keys', 'update', 'app', '--limit', 'none', '--name', 'live', '--include-byok']);
     expect(changed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Changed "live" \(sk-rt-v1-/) });
     expect(await shown('live')).toMatchObject({ limit: null, limit_reset: 'monthly', include_byok_in_limit: true });
 
-    const rotated = await finish(['keys', 'rotate', 'live', '--grace', '1h']);
+    const rotated = await call(['keys', 'rotate', 'live', '--grace', '1h']);
     const second = rotated.stdout.trim();
     expect(rotated.stderr).toMatch(/^"live": the old key \(sk-rt-v1-\S+\) ends on 2/);
     expect(await shown(hashKey(second))).toMatchObject({ limit_reset: 'monthly', include_byok_in_limit: true });
     await expect.poll(() => status(second), { timeout: 2000 }).toBe(200);
     expect(await status(first)).toBe(200);
 
-    expect(await finish(['keys', 'delete', hashKey(first)])).toMatchObject({ code: 0 });
+    expect(await call(['keys', 'delete', hashKey(first)])).toMatchObject({ code: 0 });
     await expect.poll(() => status(first), { timeout: 2000 }).toBe(401);
     expect(await status(second)).toBe(200);
-    expect(await finish(['keys', 'update', 'live', '--disable'])).toMatchObject({ code: 0 });
+    expect(await call(['keys', 'update', 'live', '--disable'])).toMatchObject({ code: 0 });
     await expect.poll(() => status(second), { timeout: 2000 }).toBe(401);
-    expect((await finish(['keys', 'rotate', 'live'])).stderr).toContain('The key is disabled: enable it first');
-    expect((await finish(['keys', 'update', 'live', '--enable'])).code).toBe(0);
+    expect((await call(['keys', 'rotate', 'live'])).stderr).toContain('The key is disabled: enable it first');
+    expect((await call(['keys', 'update', 'live', '--enable'])).code).toBe(0);
     await expect.poll(() => status(second), { timeout: 2000 }).toBe(200);
   });
 
