@@ -30,6 +30,7 @@ import { createOpenRequests } from './http/open-requests.ts';
 import { listRoutes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { writeUrl } from './http/write-url.ts';
+import { listGuardrailLimits } from './metering/guardrail-limits.ts';
 import { openLedger } from './metering/ledger.ts';
 import { openLeftJournals, tellCutOff } from './metering/left-journals.ts';
 import { Spending, type SpendingLimit } from './metering/spending.ts';
@@ -481,7 +482,8 @@ async function listSpendingLimits({ access, management }: Storage): Promise<Spen
       );
     }),
   );
-  return [...ofKeys, ...ofWorkspaces.flat()];
+  const ofGuardrails = listGuardrailLimits(await access.listAppliedGuardrails(), keys);
+  return [...ofKeys, ...ofGuardrails, ...ofWorkspaces.flat()];
 }
 
 const readOutbound = (outbound: Config['outbound']): OutboundSettings => ({

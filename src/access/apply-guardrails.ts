@@ -1,5 +1,4 @@
-import type { Guardrail, GuardrailRules } from '../domain/guardrail.ts';
-import { deriveUuid } from '../domain/ids.ts';
+import { defaultGuardrailId, type Guardrail, type GuardrailRules } from '../domain/guardrail.ts';
 import { createGuardrail } from '../routing/guardrail.ts';
 
 /** All guardrails, and which of them keys and members have. @see platform/storage/storage.ts */
@@ -7,9 +6,6 @@ export interface AppliedGuardrails {
   guardrails: readonly { id: string; name: string; rules: GuardrailRules }[];
   assignments: readonly { kind: 'key' | 'member'; holder: string; guardrailId: string }[];
 }
-
-/** The guardrail that holds for all keys of a workspace, whether it was ever written or not. */
-export const defaultGuardrailId = (workspaceId: string): string => deriveUuid('guardrail', workspaceId);
 
 /** What a key is to its guardrails. */
 export interface Holder {

@@ -1,4 +1,3 @@
-import { defaultGuardrailId } from '../access/apply-guardrails.ts';
 import {
   assignGuardrail,
   createGuardrail,
@@ -10,9 +9,10 @@ import { getGuardrail } from '../api/guardrails/find-guardrail.ts';
 import { checkCreateGuardrail, checkUpdateGuardrail, type UpdateGuardrailBody } from '../api/guardrails/schema.ts';
 import { writeGuardrail } from '../api/guardrails/write-guardrail.ts';
 import type { Config } from '../config/schema.ts';
-import { modelGroups } from '../domain/guardrail.ts';
+import { defaultGuardrailId, modelGroups } from '../domain/guardrail.ts';
+import { usdOf } from '../metering/cost.ts';
 import type { GuardrailRecord, ManagementStore, Storage } from '../platform/storage/storage.ts';
-import { findKey } from './change-keys.ts';
+import { findKey, readDollars } from './change-keys.ts';
 import { withStore } from './open-store.ts';
 import { findWorkspace, operate } from './operate.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
@@ -29,6 +29,11 @@ export interface RuleOptions {
   zdr?: string[];
   /** `paid-training`, `free-training`, `free-publication`. */
   forbid?: string[];
+  /** USD, or `none`. */
+  limit?: string;
+  /** `daily`, `weekly`, `monthly`. */
+  limitReset?: string;
+  includeByok?: boolean;
 }
 
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
@@ -56,11 +61,12 @@ export async function listGuardrails(
     stdout.write('There are no guardrails. "headgate guardrails create" makes one.\n');
     return;
   }
-  const cells = rows.map(({ id, name, workspaceId, rules }) => {
+  const cells = rows.map(({ id, name, workspaceId, rules, limitNanoUsd, resetInterval }) => {
     const own = holders.get(id) ?? [];
     const isDefault = id === defaultGuardrailId(workspaceId);
     const count = (kind: string) => String(own.filter((one) => one.kind === kind).length);
     const says = Object.entries(writeRules(rules)).map(([rule, what]) => `${rule} ${what}`);
+    if (limitNanoUsd !== null) says.push(`${usdOf(limitNanoUsd)} USD ${resetInterval}`);
     const place = names.get(workspaceId) ?? '-';
     return [
       name,
@@ -245,6 +251,18 @@ function readBody(options: RuleOptions): UpdateGuardrailBody {
     ...Object.fromEntries(given.map(([field, list]) => [field, isNone(list!) ? null : list])),
     ...(zdr === undefined ? undefined : readGroups(zdr)),
     ...(forbid === undefined ? undefined : readForbidden(forbid)),
+    ...readLimit(options),
+  };
+}
+
+function readLimit({ limit, limitReset, includeByok }: RuleOptions): UpdateGuardrailBody {
+  const dollars = limit === undefined || limit === 'none' ? null : usdOf(readDollars('--limit', limit));
+  return {
+    ...(limit === undefined ? undefined : { limit_usd: dollars }),
+    ...(limit === 'none' ? { reset_interval: null } : undefined),
+    // What is none of the three is refused with the rest of the body.
+    ...(limitReset === undefined ? undefined : { reset_interval: limitReset as 'daily' }),
+    ...(includeByok === undefined ? undefined : { include_byok_in_budgets: includeByok }),
   };
 }
 

@@ -76,7 +76,14 @@ describe('headgate guardrails', () => {
     expect(JSON.parse(await succeed('guardrails', 'list', '--workspace', 'other', '--json'))).toEqual([written]);
     const less = await succeed('guardrails', 'update', 'default:other', '--zdr', 'all', '--forbid', 'none');
     expect(JSON.parse(less)).toMatchObject({ enforce_zdr: true, enable_free_model_training: null });
-    expect(JSON.parse(await succeed('guardrails', 'update', 'default:other', '--zdr', 'none')).enforce_zdr).toBeNull();
+    const budget = ['--zdr', 'none', '--limit', '0.50', '--limit-reset', 'weekly', '--include-byok'];
+    expect(JSON.parse(await succeed('guardrails', 'update', 'default:other', ...budget))).toMatchObject({
+      ...{ enforce_zdr: null, limit_usd: 0.5, reset_interval: 'weekly', include_byok_in_budgets: true },
+    });
+    expect(await succeed('guardrails', 'list')).toContain('0.5 USD weekly');
+    expect(JSON.parse(await succeed('guardrails', 'update', 'default:other', '--limit', 'none'))).toMatchObject({
+      ...{ limit_usd: null, reset_interval: null },
+    });
     await succeed('guardrails', 'delete', 'default:other');
   });
 
@@ -91,6 +98,8 @@ describe('headgate guardrails', () => {
     [['create', '--name', 'x', '--allow-model', 'router/auto'], 'allowed_models[0]: '],
     [['create', '--name', 'x', '--zdr', 'opnai'], '--zdr opnai: give anthropic, openai'],
     [['create', '--name', 'x', '--zdr', 'all', 'openai'], 'all and none stand alone'],
+    [['create', '--name', 'x', '--limit', '5'], '`reset_interval` is missing beside `limit_usd`'],
+    [['create', '--name', 'x', '--limit', 'much'], '--limit much: give a sum in USD'],
     [['create', '--name', 'x', '--forbid', 'training'], '--forbid training: give paid-training'],
     [['create'], "required option '--name <name>' not specified"],
   ])('refuses %j', async (args, message) => {

@@ -325,7 +325,11 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         .option('--allow-provider <provider...>', 'providers that alone may be used, or none')
         .option('--ignore-provider <provider...>', 'providers that may not be used, or none')
         .option('--zdr <maker...>', 'only where nothing is kept: anthropic, openai, google, xai, other, all, or none')
-        .option('--forbid <what...>', 'paid-training, free-training, free-publication, or none');
+        .option('--forbid <what...>', 'paid-training, free-training, free-publication, or none')
+        .option('--limit <usd>', 'what each key and member who has it may spend, or none')
+        .option('--limit-reset <when>', 'with --limit: daily, weekly or monthly (UTC)')
+        .option(...includeByokOption)
+        .option('--no-include-byok', 'they do not');
     command(guardrails, 'list', 'list all guardrails, the oldest first', guardrailsExamples)
       .option('--workspace <name>', 'of this workspace alone')
       .option('--json', 'as a JSON list')

@@ -1,4 +1,5 @@
 import type { EndpointFacts, Model } from './endpoint.ts';
+import { deriveUuid } from './ids.ts';
 
 /** Who made a model; what is asked of retention is asked of each of them. */
 export const modelGroups = ['anthropic', 'openai', 'google', 'xai', 'other'] as const;
@@ -31,6 +32,9 @@ export const noRules: Readonly<GuardrailRules> = {
   freeTraining: null,
   freePublication: null,
 };
+
+/** The guardrail that holds for all keys of a workspace, whether it was ever written or not. */
+export const defaultGuardrailId = (workspaceId: string): string => deriveUuid('guardrail', workspaceId);
 
 /** A guardrail made ready, in memory. */
 export interface Guardrail {

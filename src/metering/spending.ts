@@ -9,13 +9,13 @@ import { DAY_MS, windowStarts } from './windows.ts';
 /** Who may spend how much. */
 export interface SpendingLimit {
   /** `credits`: what was paid in, for the organization as a whole. */
-  kind: 'key' | 'member' | 'workspace' | 'organization' | 'credits';
+  kind: 'key' | 'member' | 'guardrail' | 'workspace' | 'organization' | 'credits';
   scope: SpendingScope;
   window: SpendingWindow;
   limitNanoUsd: bigint;
   /** For messages: `The key app`, `The workspace main`. */
   name: string;
-  /** Does what own provider keys cost count as well? The same for all limits of a scope. */
+  /** Does what own provider keys cost count as well? */
   includesByok: boolean;
 }
 
@@ -87,7 +87,7 @@ export class Spending {
   /** Reads limits and sums anew. @throws the store's error; the last ones then stay */
   async refresh(): Promise<void> {
     const turn = ++this.started;
-    const limits = Map.groupBy(await this.parts.listLimits(), ({ scope }) => nameOf(scope));
+    const limits = Map.groupBy(await this.parts.listLimits(), accountOf);
     if (limits.size > 0) await this.parts.flush();
     // Before the sums: one that was read too high must not be the first of a new count.
     const reductions = limits.size > 0 ? await this.parts.readReductions() : 0;
@@ -118,8 +118,8 @@ export class Spending {
    *
    * @param id of the generation
    * @returns undefined when nobody limits it; a promise only where it is held elsewhere
-   * @throws {GatewayError} `payment_required` for a key, the organization and its credits, `permission_denied` for a member
-   *   and a workspace, naming the broadest limit that is reached and when it is free again
+   * @throws {GatewayError} `payment_required` for a key, the organization and its credits, `permission_denied` for a member,
+   *   a guardrail and a workspace, naming the broadest limit that is reached and when it is free again
    * @see platform.md section 6
    */
   reserve(caller: Caller, id: string, { nanoUsd, sharedNanoUsd }: Estimate): Soon<Held | undefined> {
@@ -157,12 +157,12 @@ export class Spending {
   /** The narrowest first. */
   private accountsOf({ keyHash, memberId, workspaceId }: Caller): Account[] {
     const { accounts } = this;
-    return [
-      accounts.get(nameOf({ keyHash })),
-      memberId === null ? undefined : accounts.get(nameOf({ memberId })),
-      accounts.get(nameOf({ workspaceId })),
-      accounts.get(nameOf('everything')),
-    ].filter((account) => account !== undefined);
+    const scopes: SpendingScope[] = [{ keyHash }, { workspaceId }, 'everything'];
+    if (memberId !== null) scopes.splice(1, 0, { memberId });
+    return scopes.flatMap((scope) => {
+      const name = nameOf(scope);
+      return [accounts.get(name), accounts.get(name + BYOK)].filter((account) => account !== undefined);
+    });
   }
 
   private schedule(): void {
@@ -197,7 +197,7 @@ class Account {
     bookedNanoUsd: readonly bigint[],
   ) {
     this.includesByok = limits[0]!.includesByok;
-    this.name = this.includesByok ? `${name} byok` : name; // another sum
+    this.name = name;
     this.limits = limits;
     this.accountLimits = limits.map(({ window, limitNanoUsd: nanoUsd, kind }) => {
       return { window, nanoUsd, isExhaustedWhenReached: kind !== 'credits' };
@@ -233,6 +233,10 @@ function nameOf(scope: SpendingScope): string {
   return 'memberId' in scope ? `member ${scope.memberId}` : `workspace ${scope.workspaceId}`;
 }
 
+/** With what own provider keys cost, it is another sum. */
+const BYOK = ' byok';
+const accountOf = ({ scope, includesByok }: SpendingLimit): string => nameOf(scope) + (includesByok ? BYOK : '');
+
 const dollars = (nanoUsd: bigint): string => `${Number(nanoUsd) / 1e9} USD`;
 
 const spans: Record<SpendingWindow, string> = {
@@ -246,6 +250,7 @@ const spans: Record<SpendingWindow, string> = {
 const refusals = {
   key: { error: 'payment_required', source: 'router_key_limit', remedy: 'Raise the limit of the key' },
   member: { error: 'permission_denied', source: 'member_budget', remedy: 'Raise budgets.member' },
+  guardrail: { error: 'permission_denied', source: 'guardrail_budget', remedy: 'Raise the limit of the guardrail' },
   workspace: { error: 'permission_denied', source: 'workspace_budget', remedy: 'Raise the budget of the workspace' },
   organization: { error: 'payment_required', source: 'router_credits', remedy: 'Raise budgets.organization' },
   credits: { error: 'payment_required', source: 'router_credits', remedy: 'Add credits (headgate credits add)' },

@@ -239,3 +239,76 @@ describe('spending on an own key of the workspace', () => {
     expect((await askOwn(testKeys.key, only)).status).toBe(403);
   });
 });
+
+describe('the budget of a guardrail', () => {
+  const main = '00000000-0000-4000-8000-0000000000a1';
+  async function makeGuardrail(body: object): Promise<string> {
+    const response = await manage('POST', '/guardrails', { name: 'G', workspace_id: main, ...body });
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { data: { id: string } }).data.id;
+  }
+  const limit = { limit_usd: 0.02, reset_interval: 'monthly' };
+  async function expectRefusal(key: string, name: string): Promise<void> {
+    const response = await ask(key, { model: 'acme/free' });
+    expect(response.status).toBe(403);
+    const { error } = (await response.json()) as { error: { message: string; metadata: object } };
+    expect(error.message).toContain(`By the guardrail G the ${name} may spend 0.02 USD a month and has spent 0.02 USD`);
+    expect(error.message).toMatch(/It begins anew on \d{4}-\d\d-01T00:00:00.000Z\./);
+    expect(error.metadata).toMatchObject({ limit_source: 'guardrail_budget', interval: 'monthly' });
+  }
+  const spend = async (key: string, times: number): Promise<void> => {
+    for (let time = 0; time < times; time++) expect((await ask(key)).status).toBe(200);
+  };
+
+  it('is that of each key by itself', async () => {
+    const [one, two, free] = [await makeKey(null), await makeKey(null), await makeKey(null)];
+    const id = await makeGuardrail(limit);
+    const sent = { key_hashes: [one.data.hash, two.data.hash] };
+    expect((await manage('POST', `/guardrails/${id}/assignments/keys`, sent)).status).toBe(200);
+    await spend(one.key, 2);
+    await expectRefusal(one.key, 'key limited');
+    await spend(two.key, 1);
+    await spend(free.key, 3);
+  });
+
+  it('is that of a member over all keys of theirs, and stands beside the limit of a key', async () => {
+    const [one, two] = [
+      await makeKey(null, { creator_user_id: 'ada' }),
+      await makeKey(0.01, { creator_user_id: 'ada' }),
+    ];
+    const id = await makeGuardrail(limit);
+    await manage('POST', `/guardrails/${id}/assignments/members`, { member_user_ids: ['ada'] });
+    await spend(two.key, 1);
+    expect((await ask(two.key)).status).toBe(402); // its own
+    await spend(one.key, 1);
+    await expectRefusal(one.key, 'member ada');
+    await manage('PATCH', `/guardrails/${id}`, { limit_usd: 1 });
+    await spend(one.key, 1);
+  });
+
+  it('of a workspace holds for each of its keys and each of its members', async () => {
+    const { data } = (await (await manage('GET', '/workspaces/main')).json()) as {
+      data: { default_guardrail_id: string };
+    };
+    const path = `/guardrails/${data.default_guardrail_id}`;
+    expect((await manage('PATCH', path, { name: 'G', ...limit })).status).toBe(200);
+    const [one, two, other] = [
+      await makeKey(null, { creator_user_id: 'ada' }),
+      await makeKey(null, { creator_user_id: 'ada' }),
+      await makeKey(null),
+    ];
+    await spend(one.key, 1);
+    await spend(two.key, 1);
+    await expectRefusal(one.key, 'member ada');
+    await spend(other.key, 2);
+    await expectRefusal(other.key, 'key limited');
+  });
+
+  it('that counts own provider keys has a sum of its own beside the limit that does not', async () => {
+    const key = await makeKey(0.03);
+    const id = await makeGuardrail({ ...limit, include_byok_in_budgets: true });
+    await manage('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [key.data.hash] });
+    await spend(key.key, 2);
+    await expectRefusal(key.key, 'key limited');
+  });
+});

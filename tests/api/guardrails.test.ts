@@ -128,6 +128,8 @@ describe('POST /guardrails', () => {
   it('keeps every rule', async () => {
     const rules = {
       description: 'two\nlines',
+      limit_usd: 0.5,
+      reset_interval: 'weekly',
       include_byok_in_budgets: true,
       allowed_models: ['acme/*', 'Openai/GPT'],
       ignored_models: ['*-mini', 'acme/one:free'],
@@ -172,6 +174,9 @@ describe('POST /guardrails', () => {
     [{ name: 'n', allowed_models: Array(1025).fill('a') }, { allowed_models: '1025' }],
     [{ name: 'n', enforce_zdr: 'yes' }, { enforce_zdr: 'got "yes"' }],
     [{ name: 'n', reset_interval: 'hourly' }, { reset_interval: 'got "hourly"' }],
+    [{ name: 'n', limit_usd: 5 }, { reset_interval: 'is missing beside `limit_usd`' }],
+    [{ name: 'n', reset_interval: 'daily' }, { limit_usd: 'is missing beside `reset_interval`' }],
+    [{ name: 'n', limit_usd: 0, reset_interval: 'daily' }, { limit_usd: 'got 0' }],
     [{ name: 'n', allowed_data_regions: ['mars'] }, { 'allowed_data_regions[0]': 'got "mars"' }],
     [{ name: 'n', content_filters: [{ pattern: 'x' }] }, { 'content_filters[0].action': 'is missing' }],
     [{ name: 'n', allowed_model: ['a'] }, { allowed_model: 'is not known here; did you mean `allowed_models`' }],
@@ -256,6 +261,14 @@ describe('PATCH and DELETE /guardrails/{id}', () => {
       enforce_zdr: { before: true, after: null },
       enforce_zdr_xai: { before: true, after: null },
     });
+  });
+
+  it('takes a limit away as a whole', async () => {
+    const { id } = await create({ limit_usd: 5, reset_interval: 'daily' });
+    expect((await ask('PATCH', `/guardrails/${id}`, { limit_usd: 6 })).body.data).toMatchObject({ limit_usd: 6 });
+    expectIssues(await ask('PATCH', `/guardrails/${id}`, { limit_usd: null }), { limit_usd: 'send both, or null' });
+    const none = { limit_usd: null, reset_interval: null };
+    expect((await ask('PATCH', `/guardrails/${id}`, none)).body.data).toMatchObject(none);
   });
 
   it('that change nothing leave no trace', async () => {

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { defaultGuardrailId } from '../../access/apply-guardrails.ts';
 import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
-import { noRules } from '../../domain/guardrail.ts';
+import { defaultGuardrailId, noRules } from '../../domain/guardrail.ts';
 import type {
   FieldChange,
   GuardrailHolder,
@@ -27,7 +26,7 @@ export const emptyGuardrail = (parts: { id: string; workspaceId: string; name: s
     updatedAtMs: null,
   }) satisfies GuardrailRecord;
 
-/** @throws {GatewayError} `invalid_request` when the workspace is not there */
+/** @throws {GatewayError} `invalid_request` when the workspace is not there, or half a limit is given */
 export async function createGuardrail(
   transaction: ManagementTransaction,
   body: CreateGuardrailBody,
@@ -36,6 +35,7 @@ export async function createGuardrail(
   const workspaceId = await findWorkspaceId(transaction, body.workspace_id);
   const empty = emptyGuardrail({ id: randomUUID(), workspaceId, name: body.name, createdAtMs: nowMs });
   const created = readSettings(body, empty);
+  refuseHalfLimit(created);
   await transaction.saveGuardrail(created);
   await transaction.record(happeningOf('guardrail.create', created, listChanges(undefined, writeSettings(created))));
   return created;
@@ -61,12 +61,22 @@ export async function updateGuardrail(
   nowMs: number,
 ): Promise<GuardrailRecord> {
   const after = readSettings(body, before);
+  refuseHalfLimit(after);
   const changes = listChanges(writeSettings(before), writeSettings(after));
   if (Object.keys(changes).length === 0) return before;
   const saved = { ...after, updatedAtMs: nowMs };
   await transaction.saveGuardrail(saved);
   await transaction.record(happeningOf('guardrail.update', saved, changes));
   return saved;
+}
+
+/** What may be spent says nothing without the time in which it may. @see guardrails.md section 1 */
+function refuseHalfLimit({ limitNanoUsd, resetInterval }: GuardrailRecord): void {
+  if ((limitNanoUsd === null) === (resetInterval === null)) return;
+  const [given, missing] = limitNanoUsd === null ? ['reset_interval', 'limit_usd'] : ['limit_usd', 'reset_interval'];
+  throw invalidRequest([
+    { path: missing!, message: `\`${missing}\` is missing beside \`${given}\`: send both, or null for both.` },
+  ]);
 }
 
 /** A default one is empty again. */

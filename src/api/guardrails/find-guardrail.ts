@@ -1,5 +1,5 @@
-import { defaultGuardrailId } from '../../access/apply-guardrails.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { defaultGuardrailId } from '../../domain/guardrail.ts';
 import type { GuardrailRecord } from '../../platform/storage/storage.ts';
 import { emptyGuardrail } from './change-guardrail.ts';
 

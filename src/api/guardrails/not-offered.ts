@@ -4,8 +4,6 @@ import type { UpdateGuardrailBody } from './schema.ts';
 
 /** What guardrails of the interface can hold and those of this build cannot, and what to do instead. */
 export const notOffered = {
-  limit_usd: 'Limit the key, or give the workspace a budget.',
-  reset_interval: 'Limit the key, or give the workspace a budget.',
   allowed_data_regions: 'Name the providers of the region in `allowed_providers`.',
   content_filters: 'Filter before you send.',
   content_filter_builtins: 'Filter before you send.',

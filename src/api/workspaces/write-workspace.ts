@@ -1,4 +1,4 @@
-import { defaultGuardrailId } from '../../access/apply-guardrails.ts';
+import { defaultGuardrailId } from '../../domain/guardrail.ts';
 import { deriveUuid } from '../../domain/ids.ts';
 import { usdOf } from '../../metering/cost.ts';
 import type {
