@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from 'pg';
+import type { Bus, Listener } from '../bus.ts';
+
+export interface PostgresBusOptions {
+  /** Called when the connection is lost or cannot be made, once per streak. */
+  onTrouble: (error: unknown) => void;
+  /** How often it is looked whether the connection still stands. */
+  heartbeatMs?: number;
+}
+
+const channel = 'headgate';
+/** PostgreSQL takes 7,999 bytes in one notification. */
+const MOST_BYTES = 7900;
+/** News that wait for the server; beyond it the newest are lost. */
+const MOST_WAITING = 5000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+const HEARTBEAT_MS = 15_000;
+/** How long the server may take for anything. */
+const PATIENCE_MS = 5000;
+
+/**
+ * The bus between hosts on one PostgreSQL: LISTEN and NOTIFY, over one connection of its own, which is made again when it
+ * breaks. Whatever is published meanwhile is lost.
+ *
+ * @param url as for the store
+ * @returns at once; it connects by itself
+ */
+export function openPostgresBus(
+  url: string,
+  { onTrouble, heartbeatMs = HEARTBEAT_MS }: PostgresBusOptions,
+): PostgresBus {
+  return new PostgresBus(url, onTrouble, heartbeatMs);
+}
+
+class PostgresBus implements Bus {
+  /** Resolves when it hears for the first time. */
+  readonly connected: Promise<void>;
+  private readonly tellConnected: () => void;
+  private readonly self = randomUUID();
+  private readonly url: string;
+  private readonly onTrouble: (error: unknown) => void;
+  private readonly heartbeat: NodeJS.Timeout;
+  private readonly listeners: Listener[] = [];
+  private client: Client | undefined;
+  /** As JSON: topic and message. */
+  private waiting: string[] = [];
+  private sending: Promise<void> | undefined;
+  private isScheduled = false;
+  private failures = 0;
+  private retry: NodeJS.Timeout | undefined;
+  private closed = false;
+
+  constructor(url: string, onTrouble: (error: unknown) => void, heartbeatMs: number) {
+    this.url = url;
+    this.onTrouble = onTrouble;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.connected = promise;
+    this.tellConnected = resolve;
+    // A network that falls silent breaks no connection by itself.
+    this.heartbeat = setInterval(() => void this.ask('select 1'), heartbeatMs).unref();
+    void this.connect();
+  }
+
+  publish(topic: string, message: unknown): void {
+    if (!this.client || this.closed || this.waiting.length >= MOST_WAITING) return;
+    this.waiting.push(JSON.stringify([topic, message]));
+    if (this.isScheduled || this.sending) return;
+    this.isScheduled = true;
+    setImmediate(() => {
+      this.isScheduled = false;
+      this.sending = this.send();
+    });
+  }
+
+  subscribe(listener: Listener): void {
+    this.listeners.push(listener);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    clearInterval(this.heartbeat);
+    clearTimeout(this.retry);
+    await this.sending;
+    const { client } = this;
+    this.client = undefined;
+    await client?.end().catch(() => {}); // gone already
+  }
+
+  /** All that waits, in as few statements and notifications as it fits into. */
+  private async send(): Promise<void> {
+    while (this.waiting.length > 0 && this.client) {
+      const payloads = pack(this.self, this.waiting);
+      this.waiting = [];
+      await this.ask('select pg_notify($1, payload) from unnest($2::text[]) as payload', [channel, payloads]);
+    }
+    this.waiting = [];
+    this.sending = undefined;
+  }
+
+  private async ask(statement: string, values: unknown[] = []): Promise<void> {
+    const { client } = this;
+    try {
+      await client?.query(statement, values);
+    } catch (error) {
+      if (client) this.lose(client, error);
+    }
+  }
+
+  private async connect(): Promise<void> {
+    const { default: pg } = await import('pg');
+    if (this.closed) return;
+    const client = new pg.Client({
+      connectionString: this.url,
+      application_name: 'headgate bus',
+      connectionTimeoutMillis: PATIENCE_MS,
+      query_timeout: PATIENCE_MS,
+      keepAlive: true,
+    });
+    client.on('error', (error) => this.lose(client, error));
+    client.on('end', () => this.lose(client, new Error('The server ended the connection.')));
+    client.on('notification', ({ payload }) => this.hear(payload));
+    try {
+      await client.connect();
+      await client.query(`listen ${channel}`);
+      if (this.closed) return void client.end().catch(() => {});
+      this.client = client;
+      this.failures = 0;
+      this.tellConnected();
+    } catch (error) {
+      this.client = client;
+      this.lose(client, error);
+    }
+  }
+
+  /** Once for each connection, however many things tell that it is gone. */
+  private lose(client: Client, error: unknown): void {
+    if (this.client !== client) return;
+    this.client = undefined;
+    this.waiting = [];
+    client.end().catch(() => {});
+    if (this.closed) return;
+    if (this.failures === 0) this.onTrouble(error);
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.failures++, LONGEST_PAUSE_MS);
+    this.retry = setTimeout(() => void this.connect(), pauseMs).unref();
+  }
+
+  private hear(payload: string | undefined): void {
+    const news = readPayload(payload);
+    if (!news || news.sender === this.self || this.closed) return;
+    for (const [topic, message] of news.messages) for (const listen of this.listeners) listen(topic, message);
+  }
+}
+
+/** Joins messages to payloads that PostgreSQL takes. One that is too long for any is left out. */
+function pack(sender: string, messages: readonly string[]): string[] {
+  const payloads: string[] = [];
+  const head = `[${JSON.stringify(sender)}`;
+  let text = head;
+  let bytes = head.length;
+  const finish = (): void => {
+    if (bytes > head.length) payloads.push(`${text}]`);
+    text = head;
+    bytes = head.length;
+  };
+  for (const message of messages) {
+    const more = Buffer.byteLength(message) + 1;
+    if (head.length + more > MOST_BYTES) continue;
+    if (bytes + more > MOST_BYTES) finish();
+    text += `,${message}`;
+    bytes += more;
+  }
+  finish();
+  return payloads;
+}
+
+/** @returns undefined for what is not ours: anybody may notify */
+function readPayload(payload: string | undefined): { sender: unknown; messages: [string, unknown][] } | undefined {
+  try {
+    const [sender, ...messages] = JSON.parse(payload ?? '') as unknown[];
+    const isMessage = (each: unknown): each is [string, unknown] => Array.isArray(each) && typeof each[0] === 'string';
+    return { sender, messages: messages.filter(isMessage) };
+  } catch {
+    return undefined;
+  }
+}
