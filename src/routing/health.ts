@@ -32,7 +32,7 @@ export interface HealthFigures {
 export interface AttemptOutcome {
   atMs: number;
   /** Undefined: it answered in full. */
-  error: GatewayError | undefined;
+  error: Pick<GatewayError, 'kind' | 'isRegional' | 'retryAfterSeconds'> | undefined;
   /** From dispatch to the first output; undefined when there was none. */
   firstOutputMs?: number | undefined;
   /** From dispatch to the end. */
@@ -56,7 +56,7 @@ const shares: Record<Percentile, number> = { p50: 0.5, p75: 0.75, p90: 0.9, p99:
 const percentiles = Object.keys(shares) as Percentile[]; // the record names its keys
 
 /** Does a failure speak against the endpoint? A client's fault never does. @see routing.md section 7 */
-export function isEndpointFault(error: GatewayError): boolean {
+export function isEndpointFault(error: Pick<GatewayError, 'kind' | 'isRegional'>): boolean {
   switch (error.kind) {
     case 'upstream_failed':
     case 'upstream_timeout':
@@ -70,6 +70,8 @@ export function isEndpointFault(error: GatewayError): boolean {
 
 /** The health of all endpoints, in memory. One that nobody asks costs nothing. */
 export class Health {
+  /** Told of what is recorded here, where others shall learn of it. @see share-memory.ts */
+  tell: ((id: string, outcome: AttemptOutcome) => void) | undefined;
   private readonly endpoints = new Map<string, EndpointHealth>();
   private readonly now: () => number;
   private readonly outageMs: number;
@@ -87,6 +89,12 @@ export class Health {
   };
 
   record(id: string, outcome: AttemptOutcome): void {
+    this.learn(id, outcome);
+    this.tell?.(id, outcome);
+  }
+
+  /** Records what another process has seen. */
+  learn(id: string, outcome: AttemptOutcome): void {
     const known = this.endpoints.get(id) ?? new EndpointHealth(this.outageMs);
     if (this.endpoints.size >= MOST_ENDPOINTS) {
       this.endpoints.delete(id);

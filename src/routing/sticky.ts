@@ -8,6 +8,15 @@ export interface SessionKey {
   isExplicit: boolean;
 }
 
+/** A session as processes tell one another. */
+export interface SharedSession {
+  /** Workspace, slug and session in one. */
+  scope: string;
+  endpoint: string;
+  model: string;
+  isExplicit: boolean;
+}
+
 interface Remembered {
   endpoint: string;
   /** The model that a router chose, under the router's slug. */
@@ -21,6 +30,8 @@ const MOST = 100_000;
 
 /** Which endpoint a session went to, by workspace, slug and session. In memory. */
 export class StickyMemory {
+  /** Told of what is remembered here, where others shall know it. @see share-memory.ts */
+  tell: ((session: SharedSession) => void) | undefined;
   /** The least recent first. */
   private readonly remembered = new Map<string, Remembered>();
   private readonly lifetimeMs: () => number;
@@ -50,10 +61,15 @@ export class StickyMemory {
   /** After a success; each starts the lifetime anew. */
   remember(workspaceId: string, slug: string, session: SessionKey, endpoint: string, model: string): void {
     if (this.lifetimeMs() === 0) return;
-    const scope = scopeOf(workspaceId, slug, session.key);
+    const shared = { scope: scopeOf(workspaceId, slug, session.key), endpoint, model, isExplicit: session.isExplicit };
+    this.learn(shared);
+    this.tell?.(shared);
+  }
+
+  /** Remembers what another process has told. */
+  learn({ scope, endpoint, model, isExplicit }: SharedSession): void {
     const before = this.remembered.get(scope);
     if (before) this.forget(scope, before);
-    const { isExplicit } = session;
     this.remembered.set(scope, { endpoint, model, atMs: this.now(), isExplicit });
     if (!isExplicit) {
       this.derived++;
