@@ -22,6 +22,7 @@ import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
 import { openContentLog } from './contents/content-log.ts';
 import { openRetention } from './contents/retention.ts';
+import { again } from './domain/again.ts';
 import { GatewayError } from './domain/errors.ts';
 import { findSetting } from './domain/request.ts';
 import type { StageRecord } from './domain/router-metadata.ts';
@@ -35,6 +36,7 @@ import { openLedger } from './metering/ledger.ts';
 import { openLeftJournals, tellCutOff } from './metering/left-journals.ts';
 import { Spending, type SpendingLimit } from './metering/spending.ts';
 import { createTraffic } from './metering/traffic.ts';
+import { openBus } from './open-bus.ts';
 import { isSharedStore, openStorage } from './open-storage.ts';
 import { assembleStages } from './pipeline/assemble-stages.ts';
 import { estimateCost } from './pipeline/estimate-cost.ts';
@@ -48,12 +50,14 @@ import { fetchMedia } from './platform/outbound/fetch-media.ts';
 import { createOutbound, type OutboundSettings } from './platform/outbound/outbound.ts';
 import type { Storage, WorkspaceRecord } from './platform/storage/storage.ts';
 import { describeFailure, nameError } from './platform/telemetry/describe-failure.ts';
+import type { Family } from './platform/telemetry/exposition.ts';
 import { isLoopback } from './platform/telemetry/is-loopback.ts';
 import { openLog } from './platform/telemetry/open-log.ts';
 import { openTelemetry } from './platform/telemetry/telemetry.ts';
 import { plugins } from './plugins/index.ts';
 import type { Provider } from './providers/provider-entry.ts';
 import { Health } from './routing/health.ts';
+import { shareMemory } from './routing/share-memory.ts';
 import { StickyMemory } from './routing/sticky.ts';
 import { findUnknownNames } from './routing/unknown-names.ts';
 import { readRouterSettings, seededRandom } from './routing/world.ts';
@@ -85,6 +89,8 @@ export interface Gateway {
   refreshAccess(): Promise<void>;
   /** Resolves when all that was booked and kept so far is in the store. @throws the store's error */
   flush(): Promise<void>;
+  /** What it has counted. */
+  collectMetrics(): Family[];
   /** Takes no new work, lets open requests finish up to `server.shutdown_grace_ms`, flushes, closes. */
   close(): Promise<void>;
   readonly storage: Storage;
@@ -196,6 +202,12 @@ async function assemble(
   if (retention) held.defer(retention.close);
 
   const health = new Health(Date.now, config.routing.outage_ms);
+  const bus = await openBus({
+    url: config.storage.url,
+    primary: seat?.primary,
+    onTrouble: (error) => log.warn({ err: error }, 'News between hosts are lost until the database is back.'),
+  });
+  if (bus) held.defer(() => bus.close());
   const sticky = new StickyMemory(() => config.routing.sticky_ms);
   const telemetry = await openTelemetry({
     log,
@@ -299,6 +311,12 @@ async function assemble(
     await access.refresh();
     await spending.refresh();
   }
+  if (bus) {
+    const refreshSoon = again(() => refreshAccess().catch(() => {})); // the poll will bring it, and tells what is wrong
+    const shared = shareMemory({ health, sticky, publish: (topic, message) => bus.publish(topic, message) });
+    held.defer(shared.close);
+    bus.subscribe((topic, message) => (topic === 'access' ? refreshSoon() : shared.take(topic, message)));
+  }
   const primary = seat?.primary.use<PrimaryService>(serviceNames.primary);
   async function flush(): Promise<void> {
     await Promise.all([ledger.flush(), contents.flush()]);
@@ -350,11 +368,14 @@ async function assemble(
       ...createManagementHandlers({
         management: storage.management,
         ledger: storage.ledger,
-        refreshAccess,
+        async refreshAccess() {
+          await refreshAccess();
+          bus?.publish('access', null);
+        },
       }),
       health: createHealthHandler(version),
       showMetrics: createMetricsHandler({
-        collect: telemetry.collect,
+        collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),
         access: () => config.server.metrics,
         isLocal: isLoopback(config.server.host),
         authenticate: (authorization) => access.authenticate(authorization),
@@ -412,6 +433,7 @@ async function assemble(
     prepareReload,
     refreshAccess,
     flush,
+    collectMetrics: telemetry.collect,
     async close() {
       draining = true; // the port stays open for a while: whoever comes is told to go elsewhere
       await open.settled(config.server.shutdown_grace_ms);

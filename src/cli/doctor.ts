@@ -1,7 +1,7 @@
 import { ConfigError, type LoadedConfig } from '../config/load.ts';
 import { checkCounters } from './checks/counters.ts';
 import type { Finding } from './checks/finding.ts';
-import { checkDataDir, checkMasterKey, checkNode } from './checks/machine.ts';
+import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
 import { checkPort } from './checks/port.ts';
 import { checkProvider } from './checks/provider.ts';
 import { checkStorage } from './checks/storage.ts';
@@ -24,6 +24,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
   const loaded = tryLoad(load, findings);
   if (loaded) {
     const { config, dataDir } = loaded;
+    findings.push(...checkWorkers(config));
     findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir), await checkStorage(config));
     findings.push(await checkCounters(config), await checkPort(config.server));
     const byProvider = await Promise.all(

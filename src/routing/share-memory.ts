@@ -37,8 +37,8 @@ export function shareMemory({ health, sticky, publish, now = Date.now }: SharePa
 
   function flush(): void {
     timer = undefined;
-    for (const news of outcomes) publish('health', news);
     for (const news of sessions) publish('sticky', news);
+    for (const news of outcomes) publish('health', news);
     outcomes = [];
     sessions = [];
     answers = 0;

@@ -1,4 +1,5 @@
 import { extname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { applyBootstrap, createFirstKeys } from '../access/bootstrap.ts';
 import { listSecrets } from '../config/list-secrets.ts';
@@ -7,7 +8,9 @@ import { createId } from '../domain/ids.ts';
 import type { Gateway } from '../gateway.ts';
 import { writeUrl } from '../http/write-url.ts';
 import { nameWorkerJournal, openLeftJournals, storeJournal, tellCutOff } from '../metering/left-journals.ts';
+import { openBus } from '../open-bus.ts';
 import { isSharedStore, openStorage } from '../open-storage.ts';
+import { relayBus } from '../platform/bus/ipc/ipc-bus.ts';
 import { Crew, type Member } from '../platform/cluster/crew.ts';
 import { createForker, type Forked } from '../platform/cluster/fork.ts';
 import { createFrontDoor } from '../platform/cluster/front-door.ts';
@@ -16,8 +19,11 @@ import { PeerGoneError, type Remote } from '../platform/cluster/peer.ts';
 import { readMasterKey, takeDataFolder } from '../platform/data-folder/data-folder.ts';
 import { storageService } from '../platform/storage/remote/open.ts';
 import { serveStorage } from '../platform/storage/remote/serve.ts';
+import { LoopProbe } from '../platform/telemetry/loop-probe.ts';
+import { describeProcess } from '../platform/telemetry/metrics.ts';
 import { openLog } from '../platform/telemetry/open-log.ts';
 import { type PrimaryService, serviceNames, type WorkerService } from './services.ts';
+import { WorkerNumbers } from './worker-numbers.ts';
 
 export interface PrimaryOptions {
   config: Config;
@@ -33,6 +39,7 @@ export interface Primary extends Pick<Gateway, 'start' | 'reload' | 'close'> {
 }
 
 interface ServingWorker extends Member {
+  readonly slot: number;
   readonly gateway: Remote<WorkerService>;
   readonly forked: Forked;
   /** What it serves by. */
@@ -43,6 +50,8 @@ interface ServingWorker extends Member {
 const POOL_SIZE = 2;
 /** How long the journals of workers that have ended have to reach the store. What does not stays for the next start. */
 const FLUSH_MS = 3000;
+/** How long a worker has to tell its numbers. */
+const COLLECT_MS = 1000;
 
 /** Makes what workers need of this process, as `createGateway` does for one alone. They come with `start`. */
 export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
@@ -84,12 +93,34 @@ async function assemble(
   held.defer(left.close);
   await left.store();
 
+  const bus = await openBus({
+    url,
+    onTrouble: (error) => log.warn({ err: error }, 'News between hosts are lost until the database is back.'),
+  });
+  if (bus) held.defer(() => bus.close());
   const hub = createHub();
+  relayBus(hub, bus);
   const door = createFrontDoor();
   if (!isSharedStore(url)) hub.provide(storageService, (worker) => serveStorage(storage, worker));
+  const numbers = new WorkerNumbers();
+  const probe = new LoopProbe();
+  held.defer(() => probe.close());
   const service: PrimaryService = {
     async flush() {
       await Promise.allSettled([...serving].map(({ gateway }) => gateway.flush()));
+    },
+    async collectMetrics() {
+      const answers = await Promise.all(
+        [...serving].map(async ({ slot, gateway }) => {
+          const families = await Promise.race([gateway.collectMetrics().catch(() => undefined), delay(COLLECT_MS)]);
+          return { slot, families: families ?? undefined };
+        }),
+      );
+      return numbers.join(
+        describeProcess(() => probe.takeLongestMs()),
+        answers.toSorted((a, b) => a.slot - b.slot),
+        crew.replaced,
+      );
     },
   };
   hub.provide(serviceNames.primary, () => service);
@@ -115,9 +146,12 @@ async function assemble(
     try {
       const given = config;
       await gateway.open({ config: given, dataDir, seat: { slot, journal, workers } });
-      const worker: ServingWorker = { pid: forked.pid, ended: forked.ended, forked, gateway, config: given };
+      const worker: ServingWorker = { slot, pid: forked.pid, ended: forked.ended, forked, gateway, config: given };
       serving.add(worker);
-      void forked.ended.then(() => serving.delete(worker));
+      void forked.ended.then(() => {
+        serving.delete(worker);
+        numbers.end(slot);
+      });
       await bringUpToDate(worker);
       peer.provide(serviceNames.door, door.open(peer, forked.sendConnection));
       return worker;

@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import type { Peer } from '../platform/cluster/peer.ts';
+import type { Family } from '../platform/telemetry/exposition.ts';
 
 /** What a worker is told of its place among several. */
 export interface WorkerSeat {
@@ -28,6 +29,8 @@ export interface WorkerService {
   refreshAccess(): Promise<void>;
   /** Resolves when all that it booked and kept so far is in the store. */
   flush(): Promise<void>;
+  /** What it has counted. */
+  collectMetrics(): Family[];
   /** Drains, as a gateway alone does. */
   close(): Promise<void>;
 }
@@ -36,6 +39,8 @@ export interface WorkerService {
 export interface PrimaryService {
   /** Resolves when all that workers booked and kept so far is in the store; those that cannot are passed over. */
   flush(): Promise<void>;
+  /** What all workers have counted, and this process. */
+  collectMetrics(): Promise<Family[]>;
 }
 
 /** Their names among the services of either side. */

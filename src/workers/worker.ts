@@ -43,6 +43,7 @@ const service: WorkerService = {
   },
   refreshAccess: () => getGateway().refreshAccess(),
   flush: () => getGateway().flush(),
+  collectMetrics: () => getGateway().collectMetrics(),
   close,
 };
 primary.provide(serviceNames.worker, service);

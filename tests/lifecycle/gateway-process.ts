@@ -127,7 +127,7 @@ export async function startGateway(options: StartOptions = {}): Promise<GatewayP
   const running = run(options);
   const { child, folder } = running;
   await expect
-    .poll(() => running.stdout.includes('is up: ') || !isRunning(child), { timeout: 15_000, interval: 5 })
+    .poll(() => running.stdout.includes('is up: ') || !isRunning(child), { timeout: 40_000, interval: 5 })
     .toBe(true);
   const url = /is up: (\S+)\n/.exec(running.stdout)?.[1];
   if (url === undefined) throw new Error(`headgate start ended with ${await running.ended}: ${running.stderr}`);

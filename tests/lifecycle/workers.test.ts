@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 import { testKeys } from '../../src/testing/index.ts';
+import { type Answer, ask, type Client, connect, hangUp, idsOf, readNumbers, statusesOf } from './client.ts';
 import {
   cleanUp,
   type GatewayProcess,
@@ -13,49 +13,20 @@ import {
   startGateway,
   writeConfig,
 } from './gateway-process.ts';
+import { expectOneMemory, memoryProviders } from './one-memory.ts';
 
-const workers = 4;
-const agents: Agent[] = [];
 afterEach(async () => {
-  for (const agent of agents.splice(0)) agent.destroy();
+  hangUp();
   await cleanUp();
 });
 
 /** With a log line for each request, which names the worker. */
-const start = ({ args = [], ...options }: StartOptions = {}) =>
-  startGateway({ args: ['--workers', String(workers), ...args], env: { HEADGATE_LOG_LEVEL: 'debug' }, ...options });
+const start = ({ count = 2, ...options }: StartOptions & { count?: number } = {}) =>
+  startGateway({ args: ['--workers', String(count)], env: { HEADGATE_LOG_LEVEL: 'debug' }, ...options });
+const startFour = (options: StartOptions = {}) => start({ count: 4, ...options });
 
-interface Answer {
-  status: number;
-  id: string;
-  body: string;
-}
-/** A client with one connection, which stays with one worker. */
-function connect({ url }: GatewayProcess) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  agents.push(agent);
-  return (method: string, path: string, { key = testKeys.key, body }: { key?: string; body?: object } = {}) =>
-    new Promise<Answer>((resolve, reject) => {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-      const sent = request(url + path, { agent, method, headers }, async (response) => {
-        try {
-          let text = '';
-          for await (const piece of response.setEncoding('utf8')) text += piece;
-          const id = String(response.headers['x-generation-id']);
-          resolve({ status: response.statusCode ?? 0, id, body: text });
-        } catch (error) {
-          reject(error);
-        }
-      });
-      sent.on('error', reject);
-      sent.end(body && JSON.stringify(body));
-    });
-}
-type Client = ReturnType<typeof connect>;
-/** So many that each worker has two of them: connections are handed out in turn. */
-const connectAll = (gateway: GatewayProcess): Client[] => Array.from({ length: 2 * workers }, () => connect(gateway));
-const hello = { model: 'simulator/echo', input: 'hi' };
-const ask = (client: Client, key?: string) => client('POST', '/api/v1/responses', { key, body: hello });
+/** So many that each of four workers has two of them: connections go to whoever has the fewest. */
+const connectAll = (gateway: GatewayProcess): Client[] => Array.from({ length: 8 }, () => connect(gateway));
 
 /** Who served requests, by the log. */
 const served = ({ running }: GatewayProcess): number[] =>
@@ -95,13 +66,11 @@ function readLedger(folder: string): string[] {
   database.close();
   return rows.map(({ id }) => String(id)).sort();
 }
-const idsOf = (answers: readonly Answer[]): string[] => answers.map(({ id }) => id).sort();
-const statusesOf = (answers: readonly Answer[]): number[] => [...new Set(answers.map(({ status }) => status))];
 const askAll = (clients: readonly Client[], key?: string) => Promise.all(clients.map((client) => ask(client, key)));
 
-describe('headgate start --workers', () => {
+describe('headgate start --workers', { timeout: 60_000 }, () => {
   it('serves from all workers; each answer is in the ledger once, and found at once by any of them', async () => {
-    const gateway = await start();
+    const gateway = await startFour();
     const clients = connectAll(gateway);
     const answers = [...(await askAll(clients)), ...(await askAll(clients)), await ask(clients[0]!)];
     expect(statusesOf(answers)).toEqual([200]);
@@ -115,6 +84,34 @@ describe('headgate start --workers', () => {
     expect(readdirSync(join(gateway.folder, 'data', 'journal'))).toEqual([]);
   });
 
+  it('remembers as one how endpoints do and where sessions went', async () => {
+    const gateway = await startFour({ config: { providers: memoryProviders } });
+    const [near, ...far] = connectAll(gateway);
+    await expectOneMemory(near!, far.slice(0, 3));
+    expect(served(gateway)).toEqual([0, 1, 2, 3]);
+  });
+
+  it('shows the numbers of all workers from any of them, and never less than before', async () => {
+    const gateway = await startFour();
+    const clients = connectAll(gateway);
+    await askAll(clients);
+    const total = 'headgate_responses_total{model="simulator/echo",provider="simulator",status="2xx",streamed="false"}';
+    const byWorker = [0, 1, 2, 3].map((worker) => `headgate_worker_requests_total{worker="${worker}"}`);
+    // Answers are counted when they have left, which a client may see first.
+    for (const client of clients) await expect.poll(async () => (await readNumbers(client)).get(total)).toBe(8);
+    const numbers = await readNumbers(clients[0]!);
+    expect(byWorker.map((name) => numbers.get(name)! >= 2)).toEqual([true, true, true, true]);
+    expect(numbers.get('headgate_open_requests')).toBe(0);
+    expect(numbers.get('headgate_worker_restarts_total')).toBe(0);
+
+    const pid = readPids(gateway).get(0)!;
+    process.kill(pid, 'SIGKILL');
+    await untilReplaced(gateway, pid);
+    const later = await readNumbers(connect(gateway));
+    expect(later.get(total)).toBeGreaterThan(8);
+    expect(later.get('headgate_worker_restarts_total')).toBe(1);
+  });
+
   it('prints the URL and the first keys once, and all workers know the keys', async () => {
     const gateway = await start({ config: null });
     const keys = gateway.running.stdout.match(/sk-rt-v1-[0-9a-f]{64}/g)!;
@@ -124,7 +121,7 @@ describe('headgate start --workers', () => {
   });
 
   it('manages keys from any worker; one that is disabled under load is refused by all within a second', async () => {
-    const gateway = await start();
+    const gateway = await startFour();
     const clients = connectAll(gateway);
     const manage = { key: testKeys.managementKey };
     const made = await Promise.all(
@@ -267,7 +264,7 @@ describe('headgate start --workers', () => {
     const pid = readPids(gateway).get(0)!;
     process.kill(pid, 'SIGKILL');
     await untilReplaced(gateway, pid);
-    for (let turn = 0; turn < workers; turn++) {
+    for (let turn = 0; turn < 4; turn++) {
       const answer = await connect(gateway)('POST', '/api/v1/responses', { body: { model: 'new/model', input: 'hi' } });
       expect(answer.status).toBe(200);
     }

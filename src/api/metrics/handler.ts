@@ -4,7 +4,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { contentType, type Family, writeText } from '../../platform/telemetry/exposition.ts';
 
 export interface MetricsParts {
-  collect: () => readonly Family[];
+  collect: () => readonly Family[] | Promise<readonly Family[]>;
   /** `server.metrics`. */
   access: () => 'loopback' | 'management' | 'public' | 'off';
   /** Does the server listen on loopback alone? */
@@ -29,6 +29,6 @@ export function createMetricsHandler({ collect, access, isLocal, authenticate }:
       throw new GatewayError('permission_denied', 'Only management keys can perform this operation.');
     }
     reply.type(contentType);
-    return writeText(collect());
+    return writeText(await collect());
   };
 }

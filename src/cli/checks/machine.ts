@@ -1,4 +1,5 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { readMessage } from '../terminal.ts';
@@ -13,6 +14,17 @@ export function checkNode(version: string): Finding {
   const finding: Finding = { status: isOld ? 'fail' : 'ok', subject: 'node', says: `v${version}` };
   if (isOld) finding.mend = `Install Node ${oldestNode} or newer: https://nodejs.org`;
   return finding;
+}
+
+/** @returns nothing where one process serves */
+export function checkWorkers({ server }: Pick<Config, 'server'>, cores = availableParallelism()): Finding[] {
+  const workers = server.workers || cores;
+  if (workers === 1) return [];
+  const subject = 'workers';
+  const says = `${workers}, on ${cores === 1 ? '1 core' : `${cores} cores`}`;
+  if (workers <= cores) return [{ status: 'ok', subject, says }];
+  const mend = 'More workers than cores take memory and serve no more. Say --workers auto for one on each.';
+  return [{ status: 'warn', subject, says, mend }];
 }
 
 /** Is it there, or can it be made; may we write into it; is there room? */

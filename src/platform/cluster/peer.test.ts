@@ -71,6 +71,7 @@ describe('a peer', () => {
     const [worker, primary] = openPair().peers;
     const heard: string[] = [];
     primary.provide('ear', { hear: (text: string) => heard.push(text) });
+    worker.tell('nose', 'smell', 'nothing');
     worker.tell('ear', 'hear', 'first');
     await worker.use<{ hear(text: string): number }>('ear').hear('second');
     expect(heard).toEqual(['first', 'second']);

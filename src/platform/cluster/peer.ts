@@ -23,7 +23,10 @@ export interface Peer {
    * @param closed rejects calls with its reason from when it is aborted on; those under way go on
    */
   use<Service extends object>(name: string, closed?: AbortSignal): Remote<Service>;
-  /** Calls a method and never learns what became of it: half the way of a call, no promise. */
+  /**
+   * Calls a method and never learns what became of it: half the way of a call, no promise. It is lost when the other end does
+   * not offer the service, or not yet.
+   */
   tell(service: string, method: string, ...args: unknown[]): void;
   /** Aborted when the other end is gone. */
   readonly gone: AbortSignal;
@@ -95,7 +98,7 @@ export function openPeer(channel: Channel): Peer {
         answer(frame[1], frame[2], frame[3], frame[4]);
         break;
       case 'tell':
-        run(frame[1], frame[2], frame[3]);
+        if (services.has(frame[1])) run(frame[1], frame[2], frame[3]);
         break;
       case 'done':
         settle(frame[1])?.resolve(frame[2]);

@@ -8,6 +8,8 @@ export interface Family {
   name: string;
   help: string;
   type: 'counter' | 'gauge' | 'histogram';
+  /** What is shown of several processes; absent: the sum. */
+  across?: 'min' | 'max';
   samples: readonly { labels: Labels; value: number | Histogram }[];
 }
 

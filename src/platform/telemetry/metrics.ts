@@ -125,6 +125,7 @@ export class Metrics {
   }
 
   collect(sources: MetricSources): Family[] {
+    const versions = { version: sources.version, node: process.version };
     const used = [...this.models.values(), this.nobody, this.others];
     const asked = [...this.models.values()].filter(({ endpointIds }) => endpointIds.size > 0);
     return [
@@ -202,6 +203,7 @@ export class Metrics {
         name: 'headgate_endpoint_stable',
         help: '0 while an endpoint that was asked has an outage, and is asked last.',
         type: 'gauge',
+        across: 'min',
         samples: asked.map(({ labels, endpointIds }) => ({
           labels,
           value: [...endpointIds].every(sources.isStable) ? 1 : 0,
@@ -229,7 +231,8 @@ export class Metrics {
         samples: [{ labels: {}, value: sources.contentsDropped() }],
       },
       gauge('headgate_contents_pending_bytes', 'Inputs and outputs that wait for the store.', sources.contentBytes()),
-      ...describeProcess(sources),
+      { ...gauge('headgate_info', 'The build that runs.', 1, versions), across: 'max' },
+      ...describeProcess(sources.loopDelayMs),
     ];
   }
 
@@ -282,27 +285,29 @@ const gauge = (name: string, help: string, value: number, labels: Labels = {}): 
 });
 
 /** Under the names that dashboards for any program know. */
-function describeProcess({ loopDelayMs, version }: MetricSources): Family[] {
+export function describeProcess(loopDelayMs: () => number): Family[] {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
   const startedAt = performance.timeOrigin / 1000;
   return [
-    gauge('headgate_info', 'The build that runs.', 1, { version, node: process.version }),
     {
       name: 'process_cpu_seconds_total',
       help: 'User and system CPU time.',
       type: 'counter',
       samples: [{ labels: {}, value: (user + system) / 1e6 }],
     },
-    gauge('process_start_time_seconds', 'Start of the process, Unix seconds.', startedAt),
+    { ...gauge('process_start_time_seconds', 'Start of the process, Unix seconds.', startedAt), across: 'min' },
     gauge('process_resident_memory_bytes', 'Resident memory.', rss),
     gauge('nodejs_heap_size_used_bytes', 'Heap in use.', heapUsed),
     gauge('nodejs_heap_size_total_bytes', 'Heap that is set aside.', heapTotal),
     gauge('nodejs_external_memory_bytes', 'Buffers and the like.', external),
-    gauge(
-      'nodejs_eventloop_lag_max_seconds',
-      'Longest delay of the event loop since the last look.',
-      loopDelayMs() / 1000,
-    ),
+    {
+      ...gauge(
+        'nodejs_eventloop_lag_max_seconds',
+        'Longest delay of the event loop since the last look.',
+        loopDelayMs() / 1000,
+      ),
+      across: 'max',
+    },
   ];
 }
