@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hashKey } from '../../src/access/key-text.ts';
+import { runCli } from '../../src/cli/program.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { cleanUp, run, startGateway } from './gateway-process.ts';
@@ -66,6 +70,31 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect((await gateway.get('/ready')).status).toBe(200);
     expect(await gateway.end()).toBe(0);
     expect(gateway.running.stderr).toMatch(/^headgate: stopping.*\n$/);
+  });
+
+  it('one that runs shows what the command line corrects meanwhile', async () => {
+    const storage = { url: await createDatabase() };
+    const models = (prompt: string) => [{ model: 'acme/m', pricing: { prompt, completion: prompt } }];
+    const provider = (prompt: string) => ({
+      ...{ id: 'acme', wire: 'simulator', models: [{ ...models(prompt)[0], upstream_model: 'echo' }] },
+    });
+    const gateway = await open(storage.url, { providers: [provider('0.001')] });
+    const response = await gateway.post('/responses', { model: 'acme/m', input: 'hi' });
+    const { usage } = (await response.json()) as { usage: { cost: number } };
+    const id = response.headers.get('x-generation-id');
+    const costOf = async () =>
+      ((await (await gateway.get(`/generation?id=${id}`)).json()) as { data: { total_cost: number } }).data.total_cost;
+    await expect.poll(() => countEntries(gateway)).toBe(1);
+    expect(await costOf()).toBe(usage.cost);
+
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-recompute-'));
+    writeFileSync(join(folder, 'headgate.yaml'), JSON.stringify({ storage, providers: [provider('0.0005')] }));
+    const told = { text: '', write: (text: string) => (told.text += text) };
+    const code = await runCli(['ledger', 'recompute', '--apply'], { stdout: told, stderr: told, env: {}, cwd: folder });
+    rmSync(folder, { recursive: true });
+    expect(told.text).toContain('Booked 1 correction.');
+    expect(code).toBe(0);
+    expect(await costOf()).toBe(usage.cost / 2);
   });
 
   it('two that start at once make the schema, the workspace and the keys once, and share them', async () => {
