@@ -3,6 +3,7 @@ import type { CatalogRecords, EndpointRecord, ModelRecord } from './catalog/reco
 import { findKnown } from './config/known-providers.ts';
 import type { Config, ModelConfig, ProviderConfig } from './config/schema.ts';
 import type { Model, Pricing, TokenPrices } from './domain/endpoint.ts';
+import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from './domain/images.ts';
 import { perPiece, perToken } from './metering/price.ts';
 import { wires } from './providers/index.ts';
 import { bareEndpoint, createProvider, type Endpoint, type Provider } from './providers/provider-entry.ts';
@@ -34,7 +35,7 @@ export function buildEndpoints(
   const providers: Provider[] = [];
   const endpoints: Endpoint[] = [];
   for (const entry of config.providers) {
-    const provider = buildOrExplain(entry, config.timeouts);
+    const provider = buildOrExplain(entry, config);
     providers.push(provider);
     const workspace = entry.workspace === undefined ? undefined : findWorkspace(entry.workspace);
     const source = new Source(
@@ -50,15 +51,15 @@ export function buildEndpoints(
 }
 
 /** @throws {Error} that names the provider, for the operator */
-function buildOrExplain(entry: ProviderConfig, timeouts: Config['timeouts']): Provider {
+function buildOrExplain(entry: ProviderConfig, config: Pick<Config, 'timeouts' | 'images'>): Provider {
   try {
-    return buildProvider(entry, timeouts);
+    return buildProvider(entry, config);
   } catch (error) {
     throw new Error(`Provider ${entry.id}: ${(error as Error).message}`, { cause: error }); // wires throw Errors
   }
 }
 
-function buildProvider(entry: ProviderConfig, timeouts: Config['timeouts']): Provider {
+function buildProvider(entry: ProviderConfig, { timeouts, images }: Pick<Config, 'timeouts' | 'images'>): Provider {
   const wire = wires.get(entry.wire);
   if (!wire) throw new Error(`providers: the wire ${entry.wire} is not part of this build.`);
   return createProvider({
@@ -74,6 +75,7 @@ function buildProvider(entry: ProviderConfig, timeouts: Config['timeouts']): Pro
       idleMs: entry.timeouts?.idle_ms ?? timeouts.idle_ms,
       totalMs: entry.timeouts?.total_ms ?? timeouts.total_ms,
     },
+    imageFirstByteMs: entry.timeouts?.first_byte_ms ?? Math.max(timeouts.first_byte_ms, images.request_ms),
     ...(entry.base_url === undefined ? undefined : { baseUrl: entry.base_url }),
     ...(entry.package === undefined ? undefined : { package: entry.package }),
     ...(entry.factory === undefined ? undefined : { factory: entry.factory }),
@@ -154,6 +156,7 @@ class Source {
     const part = config.tag ?? (config.tier === 'default' ? undefined : config.tier);
     const parameters = config.supported_parameters ?? row?.parameters ?? (row && model?.parameters);
     const pricing = mergePricing(config, row && readRecordPrices(row));
+    const output = config.capabilities?.output ?? row?.output ?? (row && model?.output);
     const upstream = config.upstream_model ?? row?.upstream_model ?? (config.model.includes('*') ? '*' : config.model);
     return {
       ...bareEndpoint(this.provider, config.model, upstream),
@@ -172,9 +175,11 @@ class Source {
         structuredOutputs: config.capabilities?.structured_outputs,
         reasoning: config.capabilities?.reasoning,
         input: config.capabilities?.input ?? row?.input ?? (row && model?.input),
-        output: config.capabilities?.output ?? row?.output ?? (row && model?.output),
+        output: output ?? (this.provider.wire.makesText === false ? ['image'] : undefined),
       },
       reasoning: row && model?.reasoning,
+      image: describeImages(this.provider, upstream, output, [row?.image, config.image]),
+      makesText: this.provider.wire.makesText !== false && !isPictures(output),
       retainsData: entry.data_policy?.retains ?? row?.retains_data,
       trainsOnData: entry.data_policy?.trains ?? row?.trains_on_data,
       distillable: config.distillable ?? model?.distillable,
@@ -183,6 +188,57 @@ class Source {
       needsData: (config.urls ?? entry.urls) === 'fetch',
     };
   }
+}
+
+const isPictures = (output: readonly string[] | undefined): boolean =>
+  output !== undefined && output.length > 0 && output.every((modality) => modality === 'image');
+
+type WrittenImage = EndpointRecord['image'] | ModelConfig['image'];
+
+/**
+ * What is known of an endpoint that makes pictures: what its wire says, and over it, key by key, what others say.
+ *
+ * @param output of the endpoint; a wire that also makes text makes pictures only for models that are said to
+ * @throws {Error} when a capability is not told in full; for the operator
+ */
+function describeImages(
+  { wire }: Provider,
+  upstreamModel: string,
+  output: readonly string[] | undefined,
+  said: readonly WrittenImage[],
+): ImageFacts | undefined {
+  if (!wire.image || (wire.makesText !== false && !output?.includes('image'))) return undefined;
+  let facts = wire.image.factsOf?.(upstreamModel) ?? wire.image.facts;
+  for (const written of said) {
+    if (!written) continue;
+    const { parameters, passthrough, streaming, pricing } = written;
+    facts = {
+      parameters: parameters ? readParameters(parameters) : facts.parameters,
+      passthrough: passthrough ?? facts.passthrough,
+      streams: streaming ?? facts.streams,
+      pricing: pricing ? pricing.map(({ cost_usd: costUsd, ...line }) => ({ ...line, costUsd })) : facts.pricing,
+    };
+  }
+  return facts;
+}
+
+function readParameters(written: NonNullable<NonNullable<WrittenImage>['parameters']>): ImageParameters {
+  const read = Object.entries(written).map(([name, { type, values, min, max }]): [string, Capability] => {
+    const where = `image.parameters.${name}`;
+    if (!(imageParameters as readonly string[]).includes(name)) {
+      throw new Error(`${where}: there is no such field; the fields are ${imageParameters.join(', ')}.`);
+    }
+    if (type === 'boolean') return [name, { type }];
+    if (type === 'enum') {
+      if (!values) throw new Error(`${where}: with type enum, values says which.`);
+      return [name, { type, values }];
+    }
+    if (min === undefined || max === undefined || min > max) {
+      throw new Error(`${where}: with type range, min and max say which.`);
+    }
+    return [name, { type, min, max }];
+  });
+  return Object.fromEntries(read); // keys as the schema has checked them
 }
 
 function withUniqueIds(endpoints: readonly Endpoint[]): Endpoint[] {

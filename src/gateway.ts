@@ -9,9 +9,12 @@ import { createContentHandler } from './api/generation/content.ts';
 import { createFeedbackHandlers } from './api/generation/feedback.ts';
 import { createGenerationHandler } from './api/generation/handler.ts';
 import { createHealthHandler, createReadyHandler } from './api/health/handler.ts';
+import { createImagesHandler } from './api/images/handler.ts';
+import { createImageModelsHandlers } from './api/images/models.ts';
 import { createManagementHandlers } from './api/management/handlers.ts';
 import { createMetricsHandler } from './api/metrics/handler.ts';
 import { createModelsHandlers } from './api/models/handlers.ts';
+import { listRows, mayUse } from './api/models/rows.ts';
 import { checkMeaning } from './api/responses/check-meaning.ts';
 import { createResponsesHandler } from './api/responses/handler.ts';
 import { refuseNotOffered } from './api/responses/not-offered.ts';
@@ -23,8 +26,9 @@ import type { Config } from './config/schema.ts';
 import { openContentLog } from './contents/content-log.ts';
 import { openRetention } from './contents/retention.ts';
 import { again } from './domain/again.ts';
+import type { Caller } from './domain/caller.ts';
 import { GatewayError } from './domain/errors.ts';
-import { findSetting } from './domain/request.ts';
+import { findSetting, type ResponseRequest } from './domain/request.ts';
 import type { StageRecord } from './domain/router-metadata.ts';
 import type { FailedRequest } from './http/failed-request.ts';
 import { createOpenRequests } from './http/open-requests.ts';
@@ -39,7 +43,8 @@ import { createTraffic } from './metering/traffic.ts';
 import { openBus } from './open-bus.ts';
 import { isSharedStore, openStorage } from './open-storage.ts';
 import { assembleStages } from './pipeline/assemble-stages.ts';
-import { estimateCost } from './pipeline/estimate-cost.ts';
+import { estimateCost, estimateImagesCost } from './pipeline/estimate-cost.ts';
+import { assembleImageStages } from './pipeline/image-stages.ts';
 import { describeRun } from './pipeline/router-metadata.ts';
 import type { Counters } from './platform/counters/counters.ts';
 import { GuardedCounters, type GuardParts } from './platform/counters/guarded-counters.ts';
@@ -47,6 +52,7 @@ import { MemoryCounters } from './platform/counters/memory/memory-counters.ts';
 import { readMasterKey, takeDataFolder, takeFolder } from './platform/data-folder/data-folder.ts';
 import { giveBackIdleMemory } from './platform/idle-memory.ts';
 import { fetchMedia } from './platform/outbound/fetch-media.ts';
+import { imagesFrom } from './platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from './platform/outbound/outbound.ts';
 import type { Storage, WorkspaceRecord } from './platform/storage/storage.ts';
 import { describeFailure, nameError } from './platform/telemetry/describe-failure.ts';
@@ -241,9 +247,16 @@ async function assemble(
     report: (failure) => log.warn(failure, 'An address was not fetched.'),
   });
 
-  const stages = assembleStages({
+  const everyRun = {
     world: () => world,
     maxAttempts: () => config.routing.max_attempts,
+    begin: ledger.begin,
+    book: ledger.book,
+    hashEndUser: createEndUserHash(readMasterKey(dataDir, config.secrets.master_key)),
+  };
+
+  const stages = assembleStages({
+    ...everyRun,
     classifier: () => {
       const { classifier } = config.routers.auto;
       return classifier && { model: classifier.model, timeoutMs: classifier.timeout_ms };
@@ -254,8 +267,6 @@ async function assemble(
       const record = (stage: StageRecord) => void run.stages.push(stage);
       return setting && plugin.prepare({ request: run.request, record }, setting);
     }),
-    begin: ledger.begin,
-    book: ledger.book,
     reserve({ caller, request, generationId }, plan) {
       if (!spending.limits(caller)) return undefined;
       return spending.reserve(caller, generationId, estimateCost(request, plan));
@@ -266,13 +277,27 @@ async function assemble(
       telemetry.observe(run, entry);
       if (run.caller.contentSampling !== undefined) contents.take(run);
     },
-    hashEndUser: createEndUserHash(readMasterKey(dataDir, config.secrets.master_key)),
     region: () => config.server.region,
     upstreamBodyLimit: () => config.server.upstream_body_limit,
     media: () => ({
       fetch: config.outbound.fetch ? (url, options) => fetchMedia(outbound, url, options) : undefined,
       maxBytes: config.outbound.request_bytes,
       maxUrls: config.outbound.request_urls,
+    }),
+  });
+  const imageStages = assembleImageStages({
+    ...everyRun,
+    reserve({ caller, request, generationId }, plan) {
+      if (!spending.limits(caller)) return undefined;
+      return spending.reserve(caller, generationId, estimateImagesCost(request, plan));
+    },
+    observe: telemetry.observe,
+    describeRun: (run) => describeRun(run, config.server.region),
+    ...imagesFrom(outbound, () => config.outbound.fetch),
+    limits: () => ({
+      answer: config.images.answer_limit,
+      memory: config.images.memory,
+      reference: config.images.reference_limit,
     }),
   });
   const counters = await openCounters(() => config, {
@@ -341,6 +366,11 @@ async function assemble(
     log[level]({ request, ...fields }, message);
   };
 
+  const admit = (caller: Caller, request: ResponseRequest, id: string) => {
+    access.checkFresh(config.storage.grace_ms);
+    return limits.admit(caller, request, id);
+  };
+
   const app = await createServer({
     routes: listRoutes({
       createResponse: createResponsesHandler({
@@ -349,12 +379,25 @@ async function assemble(
         open,
         requestMs,
         keepAliveMs: () => config.server.keep_alive_comment_ms,
-        admit(caller, request, id) {
-          access.checkFresh(config.storage.grace_ms);
-          return limits.admit(caller, request, id);
-        },
+        admit,
         canBook,
         onFailure,
+      }),
+      createImage: createImagesHandler({
+        stages: imageStages,
+        describeRun: (run) => describeRun(run, config.server.region),
+        open,
+        requestMs: () => config.images.request_ms,
+        streamMs: () => config.images.stream_ms,
+        keepAliveMs: () => config.server.keep_alive_comment_ms,
+        admit,
+        canBook,
+        onFailure,
+      }),
+      imageBodyLimit: config.images.body_limit,
+      ...createImageModelsHandlers({
+        catalog: () => built.catalog,
+        rowsFor: (caller) => listRows(built.catalog, world.routers.latest, (endpoint) => mayUse(endpoint, caller)),
       }),
       findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
       findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),

@@ -1,5 +1,6 @@
 import { type Static, type TProperties, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { imageBillables, imageUnits } from '../domain/images.ts';
 
 /*
  * The catalogue as files hold it: built in, fetched by `headgate models refresh`, and the operator's own
@@ -27,6 +28,34 @@ const tokenPrices = {
   image_token: Type.Optional(usd()),
   image_output: Type.Optional(usd()),
 };
+
+/** What an endpoint of pictures takes and asks. @see images.md section 6 */
+const image = closed({
+  parameters: Type.Optional(
+    Type.Record(
+      Type.String({ pattern: '^[a-z_]+$' }),
+      closed({
+        type: Type.Enum(['enum', 'range', 'boolean']),
+        values: Type.Optional(texts()),
+        min: Type.Optional(Type.Integer({ minimum: 0 })),
+        max: Type.Optional(Type.Integer({ minimum: 0 })),
+      }),
+    ),
+  ),
+  passthrough: Type.Optional(texts()),
+  streaming: Type.Optional(Type.Boolean()),
+  pricing: Type.Optional(
+    Type.Array(
+      closed({
+        billable: Type.Enum([...imageBillables]),
+        unit: Type.Enum([...imageUnits]),
+        cost_usd: usd(),
+        variant: Type.Optional(text()),
+      }),
+      { maxItems: 50 },
+    ),
+  ),
+});
 
 const reasoning = closed({
   mandatory: Type.Optional(Type.Boolean()),
@@ -76,6 +105,7 @@ export const endpointRecord = closed({
   input: Type.Optional(texts()),
   output: Type.Optional(texts()),
   usd_per_million: Type.Optional(closed(tokenPrices)),
+  image: Type.Optional(image),
   usd_per_request: Type.Optional(usd()),
   usd_per_image: Type.Optional(usd()),
   usd_per_search: Type.Optional(usd()),

@@ -16,7 +16,7 @@ import type { ResponseEvent } from '../domain/events.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import { nameAsked } from '../exchanges/file-names.ts';
 import { readAsked } from '../exchanges/folder.ts';
-import { wires } from '../providers/index.ts';
+import { textWires } from '../providers/index.ts';
 import {
   type Answer,
   gzip,
@@ -295,7 +295,7 @@ describe('headgate record', () => {
 });
 
 describe('headgate record and replay, on every wire', () => {
-  const networked = [...wires.values()].filter((wire) => !wire.answer).map(({ id }) => id);
+  const networked = [...textWires.values()].filter((wire) => !wire.answer).map(({ id }) => id);
   const folderOf = (wire: string) => new URL(`../providers/${wire}/recordings/`, import.meta.url);
 
   it.each(networked)('%s: both ways of asking end in the same response', async (wire) => {

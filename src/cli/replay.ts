@@ -7,7 +7,7 @@ import { cutHeader, readRecording } from '../exchanges/recording.ts';
 import { type Replayed, replayRecording } from '../exchanges/replay.ts';
 import { writeError } from '../http/error-envelope.ts';
 import { readJson } from '../http/read-json.ts';
-import { wires } from '../providers/index.ts';
+import { textWires } from '../providers/index.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 export interface ReplayCommandOptions {
@@ -62,9 +62,9 @@ function readQuestion(recording: string, cwd: string, options: ReplayCommandOpti
 }
 
 function findWire(id: string | undefined) {
-  const known = `--wire with one of ${[...wires.keys()].join(', ')}`;
+  const known = `--wire with one of ${[...textWires.keys()].join(', ')}`;
   if (id === undefined) throw new CommandError(`Nothing beside the recording says which wire it is of: give ${known}.`);
-  const wire = wires.get(id);
+  const wire = textWires.get(id);
   if (!wire) throw new CommandError(`There is no wire "${id}": give ${known}.`);
   // Some wires have a reader and answer by themselves, too: here the recording answers.
   return { ...wire, answer: undefined };

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { keepables } from '../domain/content-record.ts';
 import { quantizations } from '../domain/endpoint.ts';
+import { imageBillables, imageUnits } from '../domain/images.ts';
 
 /*
  * The configuration, in the words of the file. The schema is its documentation: `describe.ts` makes
@@ -115,6 +116,44 @@ const pricing = Type.Object({
   ),
 });
 
+const imageCapability = Type.Object(
+  {
+    type: Type.Enum(['enum', 'range', 'boolean'], {
+      description: 'What `values`, or `min` and `max`, or nothing tell.',
+    }),
+    values: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'With `enum`: all of them.' })),
+    min: Type.Optional(Type.Integer({ description: 'With `range`.', minimum: 0 })),
+    max: Type.Optional(Type.Integer({ description: 'With `range`.', minimum: 0 })),
+  },
+  { description: 'What it takes for one field of `POST /images`.' },
+);
+
+const image = Type.Object({
+  parameters: Type.Optional(
+    Type.Record(Type.String({ pattern: '^[a-z_]+$' }), imageCapability, {
+      description:
+        'Every field of `POST /images` that it takes, and its `type` (`enum` with `values`, `range` with `min` and `max`, `boolean`). Absent: as the catalogue or the wire has it. What is sent besides is fitted or left out.',
+    }),
+  ),
+  passthrough: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), { description: 'Keys of `provider.options` that it is given.' }),
+  ),
+  streaming: Type.Optional(Type.Boolean({ description: 'Sends partial pictures.' })),
+  pricing: Type.Optional(
+    Type.Array(
+      Type.Object({
+        billable: Type.Enum([...imageBillables], { description: 'What is paid for.' }),
+        unit: Type.Enum([...imageUnits], { description: 'What it is counted in.' }),
+        cost_usd: Type.Number({ description: 'USD per unit.', minimum: 0 }),
+        variant: Type.Optional(
+          Type.String({ description: 'The tier that it holds for: `2k`. Absent: any.', minLength: 1 }),
+        ),
+      }),
+      { description: 'What pictures cost, line by line; all lines are added up.' },
+    ),
+  ),
+});
+
 const capabilities = Type.Object({
   tools: Type.Optional(Type.Boolean({ description: 'Can call tools.' })),
   structured_outputs: Type.Optional(Type.Boolean({ description: 'Keeps to a JSON schema.' })),
@@ -161,6 +200,7 @@ const model = Type.Object({
   ),
   capabilities: Type.Optional(capabilities),
   urls: Type.Optional(Type.Enum([...urlSettings], { description: 'Overrides `urls` of the provider.' })),
+  image: Type.Optional(image),
 });
 
 /** Wires of this build; the folder names under `src/providers/`. */
@@ -169,6 +209,7 @@ export const wires = [
   'openai-chat',
   'anthropic-messages',
   'gemini',
+  'openai-images',
   'ai-sdk',
   'simulator',
 ] as const;
@@ -556,6 +597,17 @@ export const configSchema = Type.Object({
   providers: Type.Array(provider, {
     description: 'Where models are. None: the simulator alone, as `simulator/*`.',
     default: [],
+  }),
+  images: Type.Object({
+    request_ms: milliseconds('Deadline of `POST /images`; 524 after it.', 300_000),
+    stream_ms: milliseconds('The same with `stream: true`.', 600_000),
+    body_limit: bytes('Largest body of `POST /images`, references included.', 67_108_864, { restart: true }),
+    answer_limit: bytes('Largest answer of a provider of pictures, or single event of its stream.', 134_217_728),
+    memory: bytes(
+      'Memory for such answers, all together. Beyond it providers are read later; an answer that is larger goes alone.',
+      134_217_728,
+    ),
+    reference_limit: bytes('Largest reference picture.', 20_971_520),
   }),
   catalog: Type.Object({
     builtin: Type.Boolean({

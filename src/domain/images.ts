@@ -136,21 +136,14 @@ export interface ImageLinkChunk {
 /** The provider's own, regular end. A stream that stops without it was cut. */
 export interface ImageFinishChunk {
   type: 'finish';
-  /** Undefined: the provider did not report it. */
-  usage?: ImageUsage;
+  /** Undefined: the provider did not report it. Tokens of pictures are its `special` counts. */
+  usage?: Usage;
   /** Names of what the provider sent and the interface has no place for. */
   dropped?: string[];
 }
 
-/** Tokens of a generation; those of pictures and of text are parts of the sums. */
-export interface ImageUsage extends Usage {
-  textInputTokens?: number;
-  imageInputTokens?: number;
-  imageOutputTokens?: number;
-}
-
 /** Output that the client sees, so that no other endpoint may take over. */
-export const isImageOutput = ({ type }: ImageChunk): boolean =>
+export const isImageOutput = ({ type }: { type: ImageChunk['type'] }): boolean =>
   type === 'partial' || type === 'text' || type === 'image' || type === 'image_link';
 
 // --- what an endpoint can do ---

@@ -8,6 +8,8 @@ export interface LedgerEntry {
   /** The generation id (`gen-…`), the key under which an entry is booked once. */
   id: string;
   createdAtMs: number;
+  /** What was asked for; absent: a response. */
+  apiType?: 'image';
   workspaceId: string;
   keyHash: string;
   memberId: string | null;
@@ -105,6 +107,7 @@ type PartOfEntry = Pick<
 export type EntryOrigin = Pick<
   LedgerEntry,
   | 'id'
+  | 'apiType'
   | 'createdAtMs'
   | 'workspaceId'
   | 'keyHash'

@@ -39,6 +39,11 @@ export interface Route {
 /** The handlers of `api/`, by what they do. */
 export interface Handlers extends ManagementHandlers {
   createResponse: Route['handler'];
+  createImage: Route['handler'];
+  /** Bytes. */
+  imageBodyLimit: number;
+  listImageModels: Route['handler'];
+  listImageEndpoints: Route['handler'];
   findGeneration: Route['handler'];
   findContent: Route['handler'];
   sendFeedback: Route['handler'];
@@ -59,6 +64,20 @@ export interface Handlers extends ManagementHandlers {
 export function listRoutes(handlers: Handlers): Route[] {
   return [
     { method: 'POST', path: '/api/v1/responses', permission: 'inference', handler: handlers.createResponse },
+    {
+      method: 'POST',
+      path: '/api/v1/images',
+      permission: 'inference',
+      bodyLimit: handlers.imageBodyLimit,
+      handler: handlers.createImage,
+    },
+    { method: 'GET', path: '/api/v1/images/models', permission: 'any', handler: handlers.listImageModels },
+    {
+      method: 'GET',
+      path: '/api/v1/images/models/:author/:slug/endpoints',
+      permission: 'any',
+      handler: handlers.listImageEndpoints,
+    },
     { method: 'GET', path: '/api/v1/generation', permission: 'inference', handler: handlers.findGeneration },
     { method: 'GET', path: '/api/v1/models', permission: 'any', handler: handlers.listModels },
     { method: 'GET', path: '/api/v1/models/user', permission: 'any', handler: handlers.listUserModels },

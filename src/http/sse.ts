@@ -5,7 +5,7 @@ import type { Taker } from '../domain/taker.ts';
 import { isTerminal } from '../pipeline/fold-events.ts';
 
 const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
-const DONE = 'data: [DONE]\n\n';
+export const DONE = 'data: [DONE]\n\n';
 
 /**
  * Writes events as server-sent events. Deltas come by the hundred and have a fixed shape: all but the number and the
@@ -78,14 +78,12 @@ export interface EventStreamOptions {
 }
 
 /**
- * Sends a run's events to the client. The answer begins with the first of them, so that every earlier failure keeps its
- * status, or after `keepAliveMs` of silence. A client that reads slowly slows the provider down: `take` gives a promise
- * while much is unread.
+ * An answer of server-sent events: its head goes out with the first of them, so that every earlier failure keeps its
+ * status, or after `keepAliveMs` of silence.
  */
-export class EventStream implements Taker<ResponseEvent> {
-  private readonly raw: ServerResponse;
+export class SseAnswer {
+  protected readonly raw: ServerResponse;
   private readonly options: EventStreamOptions;
-  private readonly writer = new EventWriter();
   private lastWriteAt = performance.now();
   private timer: NodeJS.Timeout | undefined;
 
@@ -100,16 +98,15 @@ export class EventStream implements Taker<ResponseEvent> {
     return this.raw.headersSent;
   }
 
-  take(events: ResponseEvent[]): Promise<void> | undefined {
-    const last = events.at(-1);
-    const text = this.writer.write(events);
-    return this.send(last && isTerminal(last) ? text + DONE : text) ? undefined : drained(this.raw);
+  /** May a comment go out now? */
+  protected mayComment(): boolean {
+    return !this.raw.writableNeedDrain && !this.raw.destroyed;
   }
 
   keepAlive(): void {
     const { keepAliveMs } = this.options;
     const left = keepAliveMs - (performance.now() - this.lastWriteAt);
-    if (left <= 1 && !this.raw.writableNeedDrain && !this.raw.destroyed) this.send(KEEP_ALIVE);
+    if (left <= 1 && this.mayComment()) this.send(KEEP_ALIVE);
     this.timer = setTimeout(keepAlive, left > 1 ? left : keepAliveMs, this);
   }
 
@@ -119,17 +116,31 @@ export class EventStream implements Taker<ResponseEvent> {
   }
 
   /** @returns false when the client has much to read first */
-  private send(text: string): boolean {
+  protected send(text: string, encoding: BufferEncoding = 'utf8'): boolean {
     if (!this.raw.headersSent) this.raw.writeHead(200, this.options.headers);
     this.lastWriteAt = performance.now();
-    return this.raw.write(text);
+    return this.raw.write(text, encoding);
   }
 }
 
-const keepAlive = (stream: EventStream): void => stream.keepAlive();
+/**
+ * Sends a run's events to the client. A client that reads slowly slows the provider down: `take` gives a promise while
+ * much is unread.
+ */
+export class EventStream extends SseAnswer implements Taker<ResponseEvent> {
+  private readonly writer = new EventWriter();
+
+  take(events: ResponseEvent[]): Promise<void> | undefined {
+    const last = events.at(-1);
+    const text = this.writer.write(events);
+    return this.send(last && isTerminal(last) ? text + DONE : text) ? undefined : drained(this.raw);
+  }
+}
+
+const keepAlive = (stream: SseAnswer): void => stream.keepAlive();
 
 /** Resolves when the client has taken what was written, or is gone. */
-function drained(raw: ServerResponse): Promise<void> {
+export function drained(raw: ServerResponse): Promise<void> {
   if (raw.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     const go = (): void => {

@@ -7,13 +7,18 @@ export class ClientWatch {
   readonly cancellation = new Cancellation();
   private readonly raw: ServerResponse;
   private readonly deadlineMs: number;
+  private readonly setting: string;
   private readonly timer: NodeJS.Timeout;
   private readonly onClose: () => void;
 
-  /** @param deadlineMs from now to 408 */
-  constructor(raw: ServerResponse, deadlineMs: number) {
+  /**
+   * @param deadlineMs from now to 408
+   * @param setting that says so
+   */
+  constructor(raw: ServerResponse, deadlineMs: number, setting = 'timeouts.request_ms') {
     this.raw = raw;
     this.deadlineMs = deadlineMs;
+    this.setting = setting;
     this.timer = setTimeout(passDeadline, deadlineMs, this);
     this.onClose = () => this.leave();
     raw.on('close', this.onClose);
@@ -21,7 +26,7 @@ export class ClientWatch {
   }
 
   passDeadline(): void {
-    const text = `The request took longer than ${this.deadlineMs} ms (timeouts.request_ms).`;
+    const text = `The request took longer than ${this.deadlineMs} ms (${this.setting}).`;
     this.cancellation.cancel(new GatewayError('request_timeout', text));
   }
 

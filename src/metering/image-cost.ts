@@ -1,5 +1,5 @@
-import type { ImagePrice, ImageUsage, PixelSize } from '../domain/images.ts';
-import type { Cost } from '../domain/usage.ts';
+import type { ImagePrice, PixelSize } from '../domain/images.ts';
+import { type Cost, type Usage, usage } from '../domain/usage.ts';
 
 /** What was made, or is about to be. */
 export interface ImageWork {
@@ -10,7 +10,7 @@ export interface ImageWork {
   /** `2k`: the tier in lower case that price lines may hold for. */
   variant: string | undefined;
   /** As the provider reported it. */
-  usage: ImageUsage | undefined;
+  usage: Usage | undefined;
 }
 
 /**
@@ -70,17 +70,17 @@ function megapixels(pictures: ImageWork['made']): number | undefined {
   return sum;
 }
 
-/** A provider that does not tell the input's parts apart has counted text. */
-function tokensOf(billable: ImagePrice['billable'], usage: ImageUsage): number {
-  const { inputTokens, outputTokens, textInputTokens, imageInputTokens, imageOutputTokens } = usage;
+/** A provider that does not tell the input's parts apart has counted text, and what it makes are pictures. */
+function tokensOf(billable: ImagePrice['billable'], { inputTokens, outputTokens, special }: Usage): number {
+  const imageInputTokens = Math.min(special?.inputImageTokens ?? 0, inputTokens);
   switch (billable) {
     case 'output_image':
-      return imageOutputTokens ?? outputTokens;
+      return special?.outputImageTokens ?? outputTokens;
     case 'input_text':
-      return textInputTokens ?? inputTokens - (imageInputTokens ?? 0);
+      return inputTokens - imageInputTokens;
     case 'input_image':
     case 'input_reference':
-      return imageInputTokens ?? (textInputTokens === undefined ? 0 : Math.max(0, inputTokens - textInputTokens));
+      return imageInputTokens;
     case 'input_font':
       return 0;
   }
@@ -99,19 +99,15 @@ export function estimateImageCost(
   asked: { count: number; references: number; promptCharacters: number; size: PixelSize; variant: string | undefined },
 ): bigint | undefined {
   const area = (asked.size.width * asked.size.height) / (1024 * 1024);
-  const imageOutputTokens = Math.ceil(USUAL_IMAGE_TOKENS * Math.max(1, area) * asked.count);
-  const textInputTokens = Math.ceil(asked.promptCharacters / 4);
-  const imageInputTokens = asked.references * USUAL_IMAGE_TOKENS;
-  const inputTokens = textInputTokens + imageInputTokens;
+  const outputTokens = Math.ceil(USUAL_IMAGE_TOKENS * Math.max(1, area) * asked.count);
+  const inputImageTokens = asked.references * USUAL_IMAGE_TOKENS;
+  const inputTokens = Math.ceil(asked.promptCharacters / 4) + inputImageTokens;
   const square = { width: 1024, height: 1024 };
   const cost = costOfImages(lines, {
     made: Array.from({ length: asked.count }, () => asked.size),
     references: Array.from({ length: asked.references }, () => square),
     variant: asked.variant,
-    usage: {
-      ...{ inputTokens, outputTokens: imageOutputTokens, totalTokens: inputTokens + imageOutputTokens },
-      ...{ cachedTokens: 0, reasoningTokens: 0, textInputTokens, imageInputTokens, imageOutputTokens },
-    },
+    usage: usage({ inputTokens, outputTokens, special: { inputImageTokens, outputImageTokens: outputTokens } }),
   });
   return cost.priced ? cost.inputNanoUsd + cost.outputNanoUsd : undefined;
 }

@@ -157,7 +157,7 @@ export function writeEntry(entry: LedgerEntry): string {
 const underwayFields = [
   ...['id', 'createdAtMs', 'workspaceId', 'keyHash', 'memberId', 'requestedModel', 'router', 'task'],
   ...['model', 'provider', 'providerId', 'endpointId', 'tier', 'isByok', 'streamed', 'sessionId', 'endUser'],
-  ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced'],
+  ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'apiType'],
 ] as readonly (keyof UnderwayEntry)[];
 
 /** A request as a line, without its end: a list, half as long as an entry. */
@@ -165,6 +165,7 @@ function writeUnderway(underway: UnderwayEntry): string {
   const line: unknown[] = ['underway'];
   for (const field of underwayFields) {
     const value = underway[field];
+    if (value === undefined) continue; // the last one, where it is usual
     line.push(typeof value === 'bigint' ? String(value) : value);
   }
   return JSON.stringify(line);

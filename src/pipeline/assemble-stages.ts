@@ -12,6 +12,7 @@ import { deriveSessionKey } from '../routing/sticky.ts';
 import { type BuilderContext, EventBuilder } from './build-events.ts';
 import { settleRun, writeLedgerEntry, writeUnderwayEntry } from './close-run.ts';
 import { type Classifier, findTask } from './find-task.ts';
+import { holdCost, type Reserve } from './hold-cost.ts';
 import { type MediaSource, nothingFetched } from './inline-urls.ts';
 import { unparkInput } from './park-input.ts';
 import { createResponseObject } from './response-object.ts';
@@ -41,7 +42,7 @@ export interface PipelineParts {
    *
    * @throws {GatewayError} when it may not be spent
    */
-  reserve?: (run: Run, plan: Plan<Endpoint>) => Run['reservation'] | Promise<Run['reservation']>;
+  reserve?: Reserve<Run>;
   /** The provider names of a request that mean nobody; undefined: there is none. Asked only where somebody is told. */
   findUnknownProviders?: (run: Run) => readonly string[] | undefined;
   /** Told of every run when it is booked. */
@@ -75,26 +76,7 @@ export function assembleStages(parts: PipelineParts): Stages {
     const made = planRoute(run.request, run.caller, parts.world(), hints, (refused) => {
       run.plan = refused;
     });
-    run.plan = made;
-    run.stages.push(...made.stages);
-    try {
-      const held = parts.reserve?.(run, made);
-      if (held instanceof Promise) return awaitHold(run, made, held);
-      run.reservation = held;
-    } catch (error) {
-      run.plan = undefined; // of a route that was not paid for nothing is told
-      throw error;
-    }
-    return made;
-  }
-  async function awaitHold(run: Run, made: Plan<Endpoint>, held: Promise<Run['reservation']>): Promise<Plan<Endpoint>> {
-    try {
-      run.reservation = await held;
-    } catch (error) {
-      run.plan = undefined;
-      throw error;
-    }
-    return made;
+    return holdCost(run, made, parts.reserve);
   }
 
   const stages: Stages = {

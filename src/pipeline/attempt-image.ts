@@ -19,6 +19,8 @@ import type { ImageRun } from './run.ts';
 export interface ImageAttemptParts {
   /** The memory that the run's answer takes. */
   memory: ByteShare;
+  /** Told before anything goes out. @throws {GatewayError} when it must not */
+  begin?: ((run: ImageRun, endpoint: Endpoint) => void) | undefined;
   /**
    * Fetches a picture that a provider has put on another host.
    *
@@ -65,6 +67,7 @@ export async function attemptImage(
   });
   run.fitted = clamped;
   run.droppedFields = [...dropped, ...written.dropped];
+  parts.begin?.(run, endpoint);
   run.dispatchedAt = performance.now();
   const exchange = new ImageExchange(run, provider, wire, { ...parts, limitBytes, stream });
   try {
@@ -169,6 +172,9 @@ class ImageExchange {
           limitName: 'images.answer_limit',
           isHeld: !stream,
           hold: (bytes) => memory.hold(bytes),
+          passed: () => {
+            if (stream) memory.free();
+          },
         },
         { take: (chunks) => (this.poll ? undefined : out.take(chunks)) },
       );

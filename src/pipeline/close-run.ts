@@ -3,7 +3,7 @@ import type { EntryOrigin, LedgerEntry, LedgerLine, UnderwayEntry } from '../dom
 import { type Cost, usage as emptyUsage, special, specialCounts, type Usage } from '../domain/usage.ts';
 import { estimateUsage, totalOf } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import type { AttemptRecord, Run } from './run.ts';
+import type { AttemptRecord, Run, RunBase } from './run.ts';
 import { addCost, costOfBroken, free, measureAttempt, priceAt, type Spent } from './spent.ts';
 
 /** Settles what a run used and cost, the attempts that failed before its answer included in the cost. */
@@ -33,26 +33,37 @@ export function writeLedgerEntry(run: Run): LedgerEntry {
   settleRun(run);
   const { error } = run;
   const reachedEnd = run.builder?.ended === true && error === undefined;
-  const entry: LedgerEntry = {
-    ...describeOrigin(run, run.selected ?? run.attempts.findLast(hasSpent)?.endpoint),
-    outcome: reachedEnd
-      ? run.finish?.reason === 'length' || run.finish?.reason === 'content_filter'
-        ? 'incomplete'
-        : 'completed'
-      : error?.kind === 'client_closed'
-        ? 'cancelled'
-        : 'failed',
+  const outcome = reachedEnd
+    ? run.finish?.reason === 'length' || run.finish?.reason === 'content_filter'
+      ? 'incomplete'
+      : 'completed'
+    : error?.kind === 'client_closed'
+      ? 'cancelled'
+      : 'failed';
+  const entry = writeEntry(run, run.selected ?? run.attempts.findLast(hasSpent)?.endpoint, outcome);
+  if (run.finish?.serviceTier) entry.tier = run.finish.serviceTier;
+  if (run.attempts.some(hasSpent)) addAttempts(entry, run);
+  return entry;
+}
+
+/**
+ * What any run that is settled is booked as.
+ *
+ * @param endpoint whose model and provider are told; undefined when none made anything
+ */
+export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome: LedgerEntry['outcome']): LedgerEntry {
+  const { error } = run;
+  return {
+    ...describeOrigin(run, endpoint),
+    outcome,
     status: error?.status ?? 200,
     errorType: error?.errorType ?? null,
-    ...writeUsage(run.usage!), // settled above
+    ...writeUsage(run.usage!), // it is settled
     ...writeCost(run.cost!),
     firstOutputMs:
       run.firstOutputAt === undefined ? null : Math.round(performance.timeOrigin + run.firstOutputAt - run.startedAtMs),
     durationMs: Math.max(0, Date.now() - run.startedAtMs),
   };
-  if (run.finish?.serviceTier) entry.tier = run.finish.serviceTier;
-  if (run.attempts.some(hasSpent)) addAttempts(entry, run);
-  return entry;
 }
 
 /**
@@ -73,7 +84,7 @@ export function writeUnderwayEntry(run: Run, endpoint: Endpoint): UnderwayEntry 
 }
 
 /** @param endpoint whose model and provider are told; undefined when none made anything */
-function describeOrigin(run: Run, endpoint: Endpoint | undefined): EntryOrigin {
+export function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): EntryOrigin {
   // Of a run that nobody answered, the router that was asked first.
   const choice = endpoint ? run.plan?.choiceOf(endpoint) : run.plan?.choices[0];
   return {

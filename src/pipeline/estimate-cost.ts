@@ -1,8 +1,10 @@
+import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { usage } from '../domain/usage.ts';
 import { costOf, totalOf } from '../metering/cost.ts';
 import type { Estimate } from '../metering/spending.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
+import { ImageNeeds } from '../routing/image-needs.ts';
 import { Needs } from '../routing/needs.ts';
 import type { Plan } from '../routing/plan-route.ts';
 
@@ -15,17 +17,27 @@ const USUAL_OUTPUT_TOKENS = 4096;
  */
 export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Estimate {
   const inputTokens = Math.ceil(new Needs(request).characters / 4);
-  const most: Estimate = { nanoUsd: 0n, sharedNanoUsd: undefined };
-  for (const endpoint of plan.endpoints) {
-    const cost = plan.choiceOf(endpoint)?.isFree ? 0n : estimateAt(endpoint, request, inputTokens);
-    if (cost > most.nanoUsd) most.nanoUsd = cost;
-    if (endpoint.workspace === undefined && cost >= (most.sharedNanoUsd ?? 0n)) most.sharedNanoUsd = cost;
-  }
-  return most;
+  return estimateDearest(plan, (endpoint) => estimateAt(endpoint, request, inputTokens));
 }
 
 function estimateAt({ pricing, maxOutputTokens }: Endpoint, request: ResponseRequest, inputTokens: number): bigint {
   const allowed = request.max_output_tokens ?? USUAL_OUTPUT_TOKENS;
   const outputTokens = Math.min(allowed, maxOutputTokens ?? allowed);
   return totalOf(costOf(pricing, usage({ inputTokens, outputTokens })));
+}
+
+/** The same of an image generation: as many pictures as were asked for. */
+export function estimateImagesCost(request: ImageRequest, plan: Plan<Endpoint>): Estimate {
+  const needs = new ImageNeeds(request);
+  return estimateDearest(plan, ({ image }) => needs.estimate(image?.pricing) ?? 0n);
+}
+
+function estimateDearest(plan: Plan<Endpoint>, estimate: (endpoint: Endpoint) => bigint): Estimate {
+  const most: Estimate = { nanoUsd: 0n, sharedNanoUsd: undefined };
+  for (const endpoint of plan.endpoints) {
+    const cost = plan.choiceOf(endpoint)?.isFree ? 0n : estimate(endpoint);
+    if (cost > most.nanoUsd) most.nanoUsd = cost;
+    if (endpoint.workspace === undefined && cost >= (most.sharedNanoUsd ?? 0n)) most.sharedNanoUsd = cost;
+  }
+  return most;
 }

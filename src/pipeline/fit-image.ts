@@ -100,8 +100,7 @@ class Fit {
     const shape = ratio === undefined || ratio === 'auto' ? undefined : ratio;
     const nothing = { size: undefined, aspectRatio: undefined, resolution: undefined };
     const takesWords = can.aspect_ratio !== undefined || can.resolution !== undefined;
-    const takesThem = (shape === undefined || can.aspect_ratio) && (resolution === undefined || can.resolution);
-    if (can.size && (size || !takesWords || (can.size.type === 'enum' && !takesThem))) {
+    if (can.size && (size || !takesWords || can.size.type === 'enum')) {
       if (!size && shape === undefined && resolution === undefined) return { ...nothing, ...this.auto(ratio) };
       const wanted = size ?? pixelsOf(shape, resolution);
       const fitted = this.pixels(can.size, wanted);

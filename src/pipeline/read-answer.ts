@@ -35,6 +35,8 @@ export interface AnswerReading<C> extends AnswerLimit {
   hold?: (bytes: number) => Promise<void> | undefined;
   /** Told what the provider has counted so far, when the answer breaks off. */
   broken?: (counted: Usage | undefined) => void;
+  /** Told when the frames that were held have been taken. */
+  passed?: () => void;
 }
 
 /**
@@ -231,6 +233,9 @@ class BodyReading<C extends { type: string }> implements Taker<Buffer> {
     if (frames.length === 0) return this.how.hold?.(this.cutter!.heldBytes);
     const held = this.pass.readFrames(this.reader!, frames);
     if (this.pass.isFinished) this.answer.release();
+    const { passed } = this.how;
+    if (passed && held) return held.then(passed);
+    passed?.();
     return held;
   }
 }

@@ -62,7 +62,8 @@ function describeParams(run: RunBase): Record<string, unknown> {
   }
   if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;
   if (run.unknownProviders) params['unknown_providers'] = run.unknownProviders.slice(0, MOST_REASONS);
-  if (run.clamped.length > 0) params['clamped'] = run.clamped;
+  const clamped = run.fitted ? [...run.clamped, ...run.fitted] : run.clamped;
+  if (clamped.length > 0) params['clamped'] = clamped;
   if (run.droppedFields.length > 0) params['dropped_fields'] = run.droppedFields;
   if (run.droppedUpstreamFields.length > 0) params['dropped_upstream_fields'] = run.droppedUpstreamFields;
   if (run.upstreamModel !== undefined) params['upstream_model'] = run.upstreamModel;

@@ -11,6 +11,7 @@ import type { Cost, Usage } from '../domain/usage.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import type { EventBuilder } from './build-events.ts';
+import type { ByteShare } from './byte-budget.ts';
 import type { RunMedia } from './inline-urls.ts';
 import type { InputSource } from './park-input.ts';
 import type { Spent } from './spent.ts';
@@ -58,7 +59,12 @@ export interface AttemptRecord {
  */
 export interface RunBase extends RunOrigin {
   /** The fields that all requests have. */
-  readonly request: { readonly model?: string; readonly session_id?: string; readonly stream?: boolean };
+  readonly request: {
+    readonly model?: string;
+    readonly models?: readonly string[];
+    readonly session_id?: string;
+    readonly stream?: boolean;
+  };
   /** Unix milliseconds. */
   readonly startedAtMs: number;
   /** Keyed hash of the end user's id. */
@@ -78,6 +84,8 @@ export interface RunBase extends RunOrigin {
   upstreamModel: string | undefined;
   /** Request fields and upstream fields that went no further. */
   droppedFields: string[];
+  /** What the last attempt changed so that its endpoint can do it, in sentences; responses never have any. */
+  fitted?: readonly string[];
   droppedUpstreamFields: string[];
   /** performance.now() of dispatch, first visible output and end of the last attempt. */
   dispatchedAt: number | undefined;
@@ -114,8 +122,8 @@ export interface ImageRun extends RunBase {
   /** In the order of `input_references`, once they are loaded. */
   references: readonly Picture[];
   finish: ImageFinishChunk | undefined;
-  /** What the last attempt changed so that its endpoint can do it, in sentences. */
-  fitted: readonly string[];
+  /** What its answer takes of the memory for answers; whoever has passed the last picture on frees it. */
+  readonly memory: ByteShare;
   /** The sizes of the pictures that were made; undefined where a picture has none. */
   made: Pick<Picture, 'width' | 'height'>[];
   /** All of the answer was there. */

@@ -1,5 +1,6 @@
 import { createId } from '../domain/ids.ts';
 import type { ImageRequest } from '../domain/images.ts';
+import type { ByteShare } from './byte-budget.ts';
 import type { ImageRun, Run, RunInput, RunOrigin } from './run.ts';
 
 type HashEndUser = (workspaceId: string, id: string) => string;
@@ -52,7 +53,12 @@ export function startRun(input: RunInput, hashEndUser: HashEndUser): Run {
 }
 
 /** The same for an image generation. */
-export function startImageRun(request: ImageRequest, origin: RunOrigin, hashEndUser: HashEndUser): ImageRun {
+export function startImageRun(
+  request: ImageRequest,
+  origin: RunOrigin,
+  memory: ByteShare,
+  hashEndUser: HashEndUser,
+): ImageRun {
   const { workspaceId } = origin.caller;
   return {
     ...origin,
@@ -76,6 +82,7 @@ export function startImageRun(request: ImageRequest, origin: RunOrigin, hashEndU
     error: undefined,
     closed: false,
     references: [],
+    memory,
     finish: undefined,
     fitted: [],
     made: [],

@@ -2,11 +2,18 @@ import { aiSdk } from './ai-sdk/index.ts';
 import { anthropicMessages } from './anthropic-messages/index.ts';
 import { gemini } from './gemini/index.ts';
 import { openaiChat } from './openai-chat/index.ts';
+import { besideText, openaiImages } from './openai-images/index.ts';
 import { openaiResponses } from './openai-responses/index.ts';
 import type { Wire } from './provider.ts';
 import { simulator } from './simulator/index.ts';
 
+/** Servers that answer `/responses` answer `/images` at the same address. */
+const openaiBoth: Wire = { ...openaiResponses, image: besideText };
+
 /** Every wire of this build, by the name the configuration uses. A new wire is a folder and a line here. */
 export const wires: ReadonlyMap<string, Wire> = new Map(
-  [openaiResponses, openaiChat, anthropicMessages, gemini, aiSdk, simulator].map((wire) => [wire.id, wire]),
+  [openaiBoth, openaiChat, anthropicMessages, gemini, openaiImages, aiSdk, simulator].map((wire) => [wire.id, wire]),
 );
+
+/** Those that a conversation can go through. */
+export const textWires: ReadonlyMap<string, Wire> = new Map([...wires].filter(([, wire]) => wire.makesText !== false));

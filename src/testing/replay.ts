@@ -11,15 +11,15 @@ export { type Recording, readRecording };
  * @param size bytes of a piece, 1 or more; of several sizes each is used in turn, from the first again at the end
  * @returns the chunks of the whole stream, those of its end included
  */
-export function replay(url: URL, reader: Reader, size: number | readonly number[] = 1000): Chunk[] {
+export function replay<C = Chunk>(url: URL, reader: Reader<C>, size: number | readonly number[] = 1000): C[] {
   return replayBody(readRecording(url).body, reader, size);
 }
 
 /** `replay` for bytes at hand. @throws what the reader throws */
-export function replayBody(body: Buffer, reader: Reader, size: number | readonly number[] = 1000): Chunk[] {
+export function replayBody<C = Chunk>(body: Buffer, reader: Reader<C>, size: number | readonly number[] = 1000): C[] {
   const sizes = typeof size === 'number' ? [size] : size;
   const cutter = new FrameCutter();
-  const chunks: Chunk[] = [];
+  const chunks: C[] = [];
   for (let from = 0, turn = 0; from < body.length; turn++) {
     const to = from + sizes[turn % sizes.length]!;
     for (const frame of cutter.push(body.subarray(from, to))) chunks.push(...reader.read(frame));

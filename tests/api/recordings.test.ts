@@ -5,7 +5,7 @@ import type { ResponseObject } from '../../src/domain/response.ts';
 import { askedBeside } from '../../src/exchanges/file-names.ts';
 import { readAsked } from '../../src/exchanges/folder.ts';
 import { readRecording } from '../../src/exchanges/recording.ts';
-import { wires } from '../../src/providers/index.ts';
+import { textWires } from '../../src/providers/index.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { serveRecordings } from '../../src/testing/serve-recordings.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
@@ -13,7 +13,7 @@ import { ask } from './lab.ts';
 import type { Outcome } from './outcome.ts';
 
 /** A wire that answers inside the gateway has no exchange to serve. */
-const served = [...wires.values()].filter((wire) => !wire.answer).map(({ id }) => id);
+const served = [...textWires.values()].filter((wire) => !wire.answer).map(({ id }) => id);
 const folderOf = (wire: string) => new URL(`../../src/providers/${wire}/recordings/`, import.meta.url);
 const all = served.flatMap((wire) =>
   (existsSync(folderOf(wire)) ? readdirSync(folderOf(wire)) : [])

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { wires } from '../../src/providers/index.ts';
+import { textWires } from '../../src/providers/index.ts';
 import type { Target } from '../../src/providers/provider.ts';
 import { type BackEndKind, backEndKinds, startBackEnds } from './back-end.ts';
 import { CodexSeat, findCodex, patienceMs } from './codex-cli.ts';
@@ -17,7 +17,7 @@ function carriesSearch(kind: BackEndKind): boolean {
   const target: Target = { endpoint: 'x', upstreamModel: 'x', stream: true, dialect: {} };
   const tools = [{ type: 'web_search' as const }, { type: 'function' as const, name: 'f', parameters: null }];
   try {
-    wires.get(kind)?.writeRequest({ input: [{ type: 'message', role: 'user', content: 'x' }], tools }, target);
+    textWires.get(kind)?.writeRequest({ input: [{ type: 'message', role: 'user', content: 'x' }], tools }, target);
     return true;
   } catch {
     return false;
@@ -47,7 +47,7 @@ it.runIf('skipped' in found)('the coding agent is not here', ({ skip }) => {
 });
 
 it('every wire has a back end to test the agent with', () => {
-  expect([...backEndKinds].sort()).toEqual([...wires.keys()].sort());
+  expect([...backEndKinds].sort()).toEqual([...textWires.keys()].sort());
 });
 
 describe.skipIf(!codex).each(backEnds?.all ?? [])(

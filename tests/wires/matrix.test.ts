@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { wires } from '../../src/providers/index.ts';
+import { textWires } from '../../src/providers/index.ts';
 import { answers, columns, findFate, hasRecording, pageUrl, rows, writePage } from './matrix.ts';
 
 it('has a column for each wire but the simulator', () => {
-  const real = [...wires.keys()].filter((id) => id !== 'simulator');
+  const real = [...textWires.keys()].filter((id) => id !== 'simulator');
   expect(Object.keys(columns).sort()).toEqual(real.sort());
 });
 
@@ -21,7 +21,7 @@ describe.each(Object.keys(columns))('%s', (wire) => {
       user: 'ada@example.org',
     };
     const target = { endpoint: 'm at P', upstreamModel: columns[wire]!, stream: false, dialect: {}, endUser: 'hg_1' };
-    const written = wires.get(wire)!.writeRequest({ ...request, safety_identifier: 'ada@example.org' }, target);
+    const written = textWires.get(wire)!.writeRequest({ ...request, safety_identifier: 'ada@example.org' }, target);
     expect(JSON.stringify(written)).not.toContain('ada@');
   });
 

@@ -28,7 +28,7 @@ export function writeGeneration(entry: BookedEntry): Record<string, unknown> {
   return {
     id: entry.id,
     created_at: new Date(entry.createdAtMs).toISOString(),
-    api_type: 'responses',
+    api_type: entry.apiType ?? 'responses',
     model: entry.model ?? entry.requestedModel,
     provider_name: entry.provider,
     streamed: entry.streamed,

@@ -17,6 +17,7 @@ import type { Stages } from '../../pipeline/stages.ts';
 import { tellFailure } from '../../pipeline/tell-failure.ts';
 import { BodySource, readRequest } from './request.ts';
 import { findSessionHeader } from './session-header.ts';
+import { wantsMetadata } from './wants-metadata.ts';
 
 export interface ResponsesParts {
   stages: Stages;
@@ -118,11 +119,4 @@ export function createResponsesHandler(parts: ResponsesParts) {
 function noteEndpoint(request: FastifyRequest, { attempts }: Run): void {
   const last = attempts.at(-1)?.endpoint;
   if (last) request.askedLast = { model: last.model, provider: last.provider.name };
-}
-
-/** The new header wins over the legacy one when it has a valid value. @see router-metadata.md section 1 */
-function wantsMetadata(headers: FastifyRequest['headers']): boolean {
-  const now = String(headers['x-router-metadata'] ?? '').toLowerCase();
-  if (now === 'enabled' || now === 'disabled') return now === 'enabled';
-  return String(headers['x-router-experimental-metadata'] ?? '').toLowerCase() === 'enabled';
 }

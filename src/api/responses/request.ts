@@ -3,11 +3,11 @@ import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { InputSource } from '../../pipeline/park-input.ts';
 import { checkRequest } from './check-request.ts';
-import { fieldPath, show } from './report.ts';
+import { fieldPath } from './report.ts';
 import { isObject } from './schema/by-kind.ts';
 import { pluginFields } from './schema/plugins.ts';
-import { characterCount } from './schema/shapes.ts';
-import { knownFields, maxIdCharacters, type RequestBody } from './schema.ts';
+import { knownFields, type RequestBody } from './schema.ts';
+import { checkSessionId } from './session-header.ts';
 
 /** The most server-tool steps of one request, and their default. @see interface "Limits", ruling 2 */
 const maxToolCalls = 30;
@@ -32,11 +32,7 @@ export interface ReadRequest {
 export function readRequest(body: unknown, headers: { sessionId?: string }): ReadRequest {
   const issues = checkRequest(body);
   const { sessionId } = headers;
-  if (sessionId !== undefined && sessionId.length > maxIdCharacters) {
-    const length = characterCount(sessionId);
-    const message = `The header \`x-session-id\` has ${length} characters; at most ${maxIdCharacters} are allowed: ${show(sessionId)}.`;
-    if (length > maxIdCharacters) issues.push({ path: 'x-session-id', message });
-  }
+  issues.push(...checkSessionId(sessionId));
   if (issues.length > 0) throw invalidRequest(issues);
 
   const checked = body as RequestBody; // checkRequest found no issue

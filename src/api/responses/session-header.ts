@@ -1,4 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Issue } from '../../domain/errors.ts';
+import { show } from './report.ts';
+import { characterCount } from './schema/shapes.ts';
 import { maxIdCharacters } from './schema.ts';
 
 /** How coding agents name the session that a request belongs to, each in a header of its own. */
@@ -22,4 +25,13 @@ export function findSessionHeader(headers: IncomingHttpHeaders): string | undefi
     if (typeof value === 'string' && value !== '' && value.length <= maxIdCharacters) return value;
   }
   return undefined;
+}
+
+/** What is wrong with the session that a header names: it may be too long. */
+export function checkSessionId(sessionId: string | undefined): Issue[] {
+  if (sessionId === undefined || sessionId.length <= maxIdCharacters) return [];
+  const length = characterCount(sessionId);
+  if (length <= maxIdCharacters) return [];
+  const message = `The header \`x-session-id\` has ${length} characters; at most ${maxIdCharacters} are allowed: ${show(sessionId)}.`;
+  return [{ path: 'x-session-id', message }];
 }

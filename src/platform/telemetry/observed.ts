@@ -30,10 +30,11 @@ export interface ObservedAttempt {
 }
 
 export interface ObservedRun {
-  readonly request: ResponseRequest;
+  readonly request: Pick<ResponseRequest, 'trace' | 'session_id' | 'max_output_tokens' | 'temperature' | 'top_p'>;
   readonly caller: Caller;
   readonly generationId: string;
-  readonly responseId: string;
+  /** Of a response. */
+  readonly responseId?: string;
   /** Undefined when the gateway itself asked, in the course of a caller's request. */
   readonly origin?: Origin | undefined;
   readonly endUser: string | undefined;
@@ -43,7 +44,7 @@ export interface ObservedRun {
   readonly dispatchedAt: number | undefined;
   readonly firstOutputAt: number | undefined;
   readonly upstreamEndedAt: number | undefined;
-  readonly finish: FinishChunk | undefined;
+  readonly finish: { readonly type: 'finish'; readonly reason?: FinishChunk['reason'] } | undefined;
   readonly error: GatewayError | undefined;
 }
 

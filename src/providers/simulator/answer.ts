@@ -4,6 +4,7 @@ import { readConversation } from './conversation.ts';
 import { readError, writeError } from './errors.ts';
 import type { Turn } from './language.ts';
 import { models } from './models.ts';
+import { pause } from './pause.ts';
 import type { Message, SimulatorRequest } from './wire.ts';
 
 /** Messages that go out together when nothing slows them down. */
@@ -61,20 +62,3 @@ const frame = (message: Message): Frame => ({ event: '', data: JSON.stringify(me
 
 const isToken = ({ type }: Message): boolean =>
   type === 'text' || type === 'reasoning' || type === 'summary' || type === 'refusal' || type === 'arguments';
-
-/** Waits; for ever when `ms` is undefined. @throws the reason of the signal, as soon as it fires */
-function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const onTime = () => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    };
-    const timer = ms === undefined ? undefined : setTimeout(onTime, ms);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-}

@@ -2,6 +2,7 @@ import { defineWire } from '../provider.ts';
 import { answer } from './answer.ts';
 import { createReader, readWhole } from './chunks.ts';
 import { readError } from './errors.ts';
+import { simulatorImages } from './images.ts';
 import { writeRequest } from './request.ts';
 
 /**
@@ -18,4 +19,5 @@ export const simulator = defineWire<undefined>({
   readWhole,
   readError,
   answer,
+  image: simulatorImages,
 });

@@ -8,6 +8,7 @@ import { ledgerLines } from './0005-ledger-lines.ts';
 import { counters } from './0006-counters.ts';
 import { guardrails } from './0007-guardrails.ts';
 import { contents } from './0008-contents.ts';
+import { images } from './0009-images.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
@@ -19,6 +20,7 @@ const migrations: Record<string, Migration> = {
   '0006-counters': counters,
   '0007-guardrails': guardrails,
   '0008-contents': contents,
+  '0009-images': images,
 };
 
 const migrationTable = 'headgate_migrations';

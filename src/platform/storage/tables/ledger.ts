@@ -55,9 +55,11 @@ export interface LedgerTable extends SpecialCountColumns {
   corrects: string | null;
   /** When the correction was made; its `created_at_ms` is that of the entry, whose day it belongs to. */
   corrected_at_ms: NullableInteger;
+  /** Null: a response. */
+  api_type: LedgerEntry['apiType'] | null;
 }
 
-/** 42 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
+/** 43 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
 const maxRowsPerInsert = 700;
 
 /** Books what is not booked yet, all or none of it, and what it adds to the sums of the day. */
@@ -238,6 +240,7 @@ export async function readTraffic(db: Database, sinceMs: number): Promise<Traffi
       ])
       .where('created_at_ms', '>=', since)
       .where('model', 'is not', null)
+      .where('api_type', 'is', null) // routers weigh the tokens of conversations
       .where('priced', '=', 1n)
       .where('outcome', 'in', ['completed', 'incomplete'])
       .where((row) => row.or([row('router', 'is', null), row('router', '!=', 'router/bodybuilder')])) // whose answers are free
@@ -298,6 +301,7 @@ export function writeLedgerRow(entry: LedgerEntry) {
     is_byok: writeFlag(entry.isByok),
     ...writeSpecialCounts(entry.special),
     upstream_cost_nano_usd: entry.upstreamCostNanoUsd,
+    api_type: entry.apiType ?? null,
   };
 }
 
@@ -336,5 +340,6 @@ function readEntry(row: Selectable<LedgerTable>): BookedEntry {
     durationMs: readNumber(row.duration_ms),
     sessionId: row.session_id,
     endUser: row.end_user,
+    ...(row.api_type && { apiType: row.api_type }),
   };
 }

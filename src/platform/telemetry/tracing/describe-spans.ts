@@ -33,21 +33,27 @@ export function describeSpans(run: ObservedRun, entry: LedgerEntry, now: number)
   };
 }
 
+const kindOf = ({ apiType }: LedgerEntry) =>
+  apiType === 'image'
+    ? { route: '/api/v1/images', operation: 'generate_content' }
+    : { route: '/api/v1/responses', operation: 'chat' };
+
 function describeRequest(run: ObservedRun, entry: LedgerEntry, now: number): SpanDescription {
   const { origin, request } = run;
   const receivedAt = origin?.receivedAt ?? now;
   const { trace = {} } = request;
   const failed = entry.outcome === 'failed' ? (entry.errorType ?? 'internal') : undefined;
+  const { route, operation } = kindOf(entry);
   return {
-    name: textOf(trace['span_name']) ?? 'POST /api/v1/responses',
+    name: textOf(trace['span_name']) ?? `POST ${route}`,
     startMs: unixMs(receivedAt),
     endMs: unixMs(now),
     errorType: failed,
     attributes: {
       'http.request.method': 'POST',
-      'http.route': '/api/v1/responses',
+      'http.route': route,
       'http.response.status_code': entry.status,
-      'gen_ai.operation.name': 'chat',
+      'gen_ai.operation.name': operation,
       'gen_ai.request.model': entry.requestedModel,
       ...present({
         'gen_ai.response.model': entry.model,
@@ -82,13 +88,14 @@ function describeAttempt(
   const { endpoint, error } = attempt;
   const { request } = run;
   const isLast = attempt === run.attempts.at(-1);
+  const { operation } = kindOf(entry);
   return {
-    name: textOf(request.trace?.['generation_name']) ?? `chat ${endpoint.upstreamModel}`,
+    name: textOf(request.trace?.['generation_name']) ?? `${operation} ${endpoint.upstreamModel}`,
     startMs: unixMs(from),
     endMs: unixMs(endOf(run, attempt, now)),
     errorType: error?.errorType,
     attributes: {
-      'gen_ai.operation.name': 'chat',
+      'gen_ai.operation.name': operation,
       'gen_ai.provider.name': providerNames[endpoint.provider.id] ?? endpoint.provider.id,
       'gen_ai.system': providerNames[endpoint.provider.id] ?? endpoint.provider.id, // its name before 2025
       'gen_ai.request.model': endpoint.upstreamModel,
@@ -111,13 +118,13 @@ function describeAttempt(
 
 function describeUsage(run: ObservedRun, entry: LedgerEntry, dispatchedAt: number): Attributes {
   return {
-    'gen_ai.response.id': run.responseId,
+    'gen_ai.response.id': run.responseId ?? entry.id,
     'gen_ai.usage.input_tokens': entry.inputTokens,
     'gen_ai.usage.output_tokens': entry.outputTokens,
     'gen_ai.usage.cache_read.input_tokens': entry.cachedTokens,
     'gen_ai.usage.cache_creation.input_tokens': entry.cacheWriteTokens,
     'gen_ai.usage.reasoning.output_tokens': entry.reasoningTokens,
-    ...(run.finish && { 'gen_ai.response.finish_reasons': [run.finish.reason] }),
+    ...(run.finish?.reason && { 'gen_ai.response.finish_reasons': [run.finish.reason] }),
     ...(run.selected && { 'gen_ai.response.model': run.upstreamModel ?? run.selected.upstreamModel }),
     ...(entry.priced && { 'headgate.cost_usd': Number(entry.costNanoUsd) / 1e9 }),
     ...(entry.estimated && { 'headgate.estimated': true }),

@@ -1,0 +1,86 @@
+import { ratioOf, readSize, resolutions, tierOf } from '../../domain/images.ts';
+import { inspectNesting, reportDepth, reportNumbers } from '../responses/check-nesting.ts';
+import { explainIssues } from '../responses/explain-issues.ts';
+import { Report, show } from '../responses/report.ts';
+import { isObject } from '../responses/schema/by-kind.ts';
+import { hasRightShapes, type ImageBody, imageSchema } from './schema.ts';
+
+/** How far the shape of pixels may be off the ratio that stands beside them. @see images.md section 3 */
+const SHAPE_TOLERANCE = 0.02;
+
+/**
+ * Every problem of a `POST /images` body that is answered with 400: shapes first, then the rules that need more than one
+ * field.
+ *
+ * @param body as JSON gave it
+ * @returns none found: the body is an `ImageBody`
+ * @see images.md sections 2 and 3
+ */
+export function checkImageBody(body: unknown): Report {
+  const report = new Report();
+  if (!isObject(body)) {
+    report.add('', `must be a JSON object, got ${show(body)}`);
+    return report;
+  }
+  const nesting = inspectNesting(body);
+  if (nesting === 'too deep') {
+    reportDepth(body, report);
+    return report;
+  }
+  if (nesting === 'not finite') reportNumbers(body, '', report);
+  if (hasRightShapes(body)) checkTogether(body, report);
+  else {
+    explainIssues(imageSchema, body, '', report);
+    // The check decides, the explanation only words it: a body that failed never passes for want of words.
+    if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
+  }
+  return report;
+}
+
+function checkTogether(body: ImageBody, report: Report): void {
+  checkSize(body, report);
+  const { background, output_format: format, input_references: references = [] } = body;
+  if (background === 'transparent' && format !== undefined && format !== 'png' && format !== 'webp') {
+    report.add(
+      'background',
+      `is "transparent", which \`output_format\` must be "png" or "webp" for; it is ${show(format)}`,
+    );
+  }
+  for (const [index, { image_url: image }] of references.entries()) {
+    if (/^data:/.test(image.url)) continue;
+    if (/^https?:\/\//i.test(image.url) && URL.canParse(image.url)) continue;
+    const path = `input_references[${index}].image_url.url`;
+    report.add(path, `must be a data URL of base64 or an http or https URL, got ${show(image.url)}`);
+  }
+}
+
+const isTier = (text: string): boolean => (resolutions as readonly string[]).includes(text);
+
+/** A tier or pixels; either must agree with what stands beside it. */
+function checkSize({ size, resolution, aspect_ratio: ratio }: ImageBody, report: Report): void {
+  if (size === undefined) return;
+  if (isTier(size)) {
+    if (resolution === undefined || resolution === size) return;
+    report.add('size', `is the tier ${show(size)}, and \`resolution\` is ${show(resolution)}; send one of the two`);
+    return;
+  }
+  const pixels = readSize(size);
+  if (!pixels) {
+    report.add('size', `must be a tier (512, 1K, 2K, 4K) or pixels like "1024x1536", got ${show(size)}`);
+    return;
+  }
+  const shape = ratio === undefined ? undefined : ratioOf(ratio);
+  if (shape !== undefined && Math.abs(pixels.width / pixels.height / shape - 1) > SHAPE_TOLERANCE) {
+    report.add(
+      'size',
+      `is ${show(size)}, which has not the shape of \`aspect_ratio\` ${show(ratio)}; send one of the two`,
+    );
+  }
+  const tier = tierOf(pixels);
+  if (resolution !== undefined && resolution !== tier) {
+    report.add(
+      'size',
+      `is ${show(size)}, which is of the tier ${tier}, and \`resolution\` is ${show(resolution)}; send one of the two`,
+    );
+  }
+}

@@ -1,0 +1,97 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Ticket } from '../../access/rate-limits.ts';
+import type { Caller } from '../../domain/caller.ts';
+import { asGatewayError, GatewayError } from '../../domain/errors.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import type { RouterMetadata } from '../../domain/router-metadata.ts';
+import { describeRequest, type FailedRequest } from '../../http/failed-request.ts';
+import { ImageAnswer } from '../../http/image-answer.ts';
+import type { OpenRequests } from '../../http/open-requests.ts';
+import { ClientWatch } from '../../http/watch-client.ts';
+import { asImageError, createImage } from '../../pipeline/create-image.ts';
+import type { ImageStages } from '../../pipeline/image-stages.ts';
+import type { ImageRun } from '../../pipeline/run.ts';
+import { findSessionHeader } from '../responses/session-header.ts';
+import { wantsMetadata } from '../responses/wants-metadata.ts';
+import { readImageRequest } from './request.ts';
+
+export interface ImagesParts {
+  stages: ImageStages;
+  describeRun: (run: ImageRun) => RouterMetadata | undefined;
+  /** Where runs are entered, so that a shutdown can end them. */
+  open: OpenRequests;
+  /** Deadlines in milliseconds, buffered and streamed. */
+  requestMs: () => number;
+  streamMs: () => number;
+  keepAliveMs: () => number;
+  /** Lets a request in, or refuses it with 429. */
+  admit: (caller: Caller, request: ResponseRequest, id: string) => Ticket | undefined | Promise<Ticket | undefined>;
+  /** False when the ledger cannot keep what is booked. */
+  canBook: () => boolean;
+  /** Told of a stream that broke; what fails before is told at the edge. */
+  onFailure: (error: GatewayError, request: FailedRequest) => void;
+}
+
+/** `POST /images`: check, run, and write pictures as a stream or as one body. @see images.md */
+export function createImagesHandler(parts: ImagesParts) {
+  return async function createImageHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const handledAt = performance.now();
+    const { headers } = request;
+    const { request: asked, ignoredFields } = readImageRequest(request.body, findSessionHeader(headers));
+    request.body = undefined; // references are large, and `asked` has them
+    request.rawBody = undefined;
+    if (!parts.canBook()) {
+      const text = 'The gateway cannot keep its books now (is the disk full?); try again later.';
+      throw new GatewayError('upstream_overloaded', text, { retryAfterSeconds: 5 });
+    }
+    const stream = asked.stream === true;
+    const ticket = await parts.admit(request.caller!, { input: [], model: asked.model, stream }, request.generationId);
+    const client = stream
+      ? new ClientWatch(reply.raw, parts.streamMs(), 'images.stream_ms')
+      : new ClientWatch(reply.raw, parts.requestMs(), 'images.request_ms');
+    const end = parts.open.begin(
+      (reason) => client.cancellation.cancel(asImageError(reason)),
+      stream ? 'stream' : 'response',
+    );
+    request.hasRun = true;
+    const run = parts.stages.startRun(asked, {
+      caller: request.caller!,
+      origin: {
+        requestId: request.id,
+        receivedAt: request.receivedAt,
+        handledAt,
+        traceparent: headers['traceparent'] as string | undefined, // Node joins those that come twice
+      },
+      generationId: request.generationId,
+      cancellation: client.cancellation,
+      metadata: wantsMetadata(headers),
+      ignoredFields,
+      clamped: [],
+    });
+    const answer = new ImageAnswer(reply.raw, {
+      headers: reply.getHeaders() as Record<string, string>,
+      keepAliveMs: stream ? parts.keepAliveMs() : 0,
+      mayStream: () => stream && run.attempts.at(-1)?.endpoint.image?.streams === true,
+    });
+    try {
+      await createImage(parts.stages, run, answer);
+      await answer.end();
+    } catch (error) {
+      const failure = asGatewayError(error);
+      if (!answer.begun) {
+        request.routerMetadata = parts.describeRun(run);
+        throw failure;
+      }
+      if (failure.status >= 500) parts.onFailure(failure, describeRequest(request));
+      answer.fail(failure);
+    } finally {
+      answer.stop();
+      client.stop();
+      run.memory.free();
+      end();
+      ticket?.end(run.usage?.totalTokens ?? 0);
+    }
+    return reply.hijack();
+  };
+}

@@ -1,0 +1,46 @@
+import { invalidRequest } from '../../domain/errors.ts';
+import { type ImageRequest, type Resolution, readSize, resolutions } from '../../domain/images.ts';
+import { checkSessionId } from '../responses/session-header.ts';
+import { checkImageBody } from './check.ts';
+import { type ImageBody, knownFields } from './schema.ts';
+
+/** A request in the one shape that everything after the edge reads. */
+export interface ReadImageRequest {
+  request: ImageRequest;
+  /** Top-level fields that the gateway does not know; for `params.ignored_fields`. */
+  ignoredFields: string[];
+}
+
+/**
+ * Checks a `POST /images` body and settles what it may say in several ways: header or field, tier as `size` or
+ * `resolution`.
+ *
+ * @param sessionId the header `x-session-id`; the field `session_id` wins over it
+ * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues` and the first field in `metadata.param`
+ * @see images.md section 2
+ */
+export function readImageRequest(body: unknown, sessionId: string | undefined): ReadImageRequest {
+  const { issues } = checkImageBody(body);
+  const all = [...issues, ...checkSessionId(sessionId)];
+  if (all.length > 0) {
+    const error = invalidRequest(all);
+    error.metadata['param'] = all[0]!.path;
+    throw error;
+  }
+  const checked = body as ImageBody; // no issue was found
+  const { size, input_references: references, ...rest } = checked;
+  const isTier = size !== undefined && (resolutions as readonly string[]).includes(size);
+  const pixels = size === undefined || isTier ? undefined : readSize(size);
+  const session = checked.session_id ?? (sessionId || undefined);
+  const known = Object.entries(rest).filter(([name]) => knownFields.has(name));
+  return {
+    request: {
+      ...(Object.fromEntries(known) as Omit<ImageRequest, 'size' | 'input_references'>), // as checked
+      ...(isTier && { resolution: size as Resolution }),
+      ...(pixels && { size: pixels }),
+      ...(references && { input_references: references.map(({ image_url: { url } }) => url) }),
+      ...(session !== undefined && { session_id: session }),
+    },
+    ignoredFields: Object.keys(checked).filter((name) => !knownFields.has(name)),
+  };
+}

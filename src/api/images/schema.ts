@@ -1,0 +1,66 @@
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { aspectRatios, backgrounds, imageFormats, qualities, resolutions } from '../../domain/images.ts';
+import { anyObject, mapOf, maybe, oneOf, strings } from '../responses/schema/shapes.ts';
+import { maxIdCharacters } from '../responses/schema.ts';
+
+const sortKey = oneOf('price', 'throughput', 'latency', 'exacto');
+
+/** @see images.md section 4; an own key beyond these is named in the metadata, like one of the body */
+const providerPreferences = Type.Object({
+  only: maybe(strings()),
+  ignore: maybe(strings()),
+  order: maybe(strings()),
+  sort: maybe(Type.Union([sortKey, Type.Object({ by: maybe(sortKey), partition: maybe(oneOf('model', 'none')) })])),
+  allow_fallbacks: maybe(Type.Boolean()),
+  options: Type.Optional(mapOf(anyObject())),
+});
+
+const reference = Type.Object({
+  type: Type.Literal('image_url'),
+  image_url: Type.Object({ url: Type.String({ minLength: 1 }) }),
+});
+
+/**
+ * The body of `POST /images`. Open: unknown top-level fields are ignored and named in the metadata. What needs more than
+ * one field to decide stands in `check.ts`.
+ *
+ * @see images.md section 2
+ */
+export const imageSchema = Type.Object({
+  model: Type.String({ minLength: 1 }),
+  prompt: Type.String({ minLength: 1 }),
+  n: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
+  aspect_ratio: Type.Optional(oneOf(...aspectRatios)),
+  resolution: Type.Optional(oneOf(...resolutions)),
+  size: Type.Optional(Type.String()),
+  quality: Type.Optional(oneOf(...qualities)),
+  output_format: Type.Optional(oneOf(...imageFormats)),
+  output_compression: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+  background: Type.Optional(oneOf(...backgrounds)),
+  input_references: Type.Optional(Type.Array(reference, { maxItems: 16 })),
+  seed: Type.Optional(Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
+  stream: Type.Optional(Type.Boolean()),
+  provider: Type.Optional(providerPreferences),
+  session_id: Type.Optional(Type.String({ maxLength: maxIdCharacters })),
+  user: Type.Optional(Type.String({ maxLength: maxIdCharacters })),
+  trace: Type.Optional(
+    Type.Object({
+      trace_id: Type.Optional(Type.String()),
+      trace_name: Type.Optional(Type.String()),
+      span_name: Type.Optional(Type.String()),
+      generation_name: Type.Optional(Type.String()),
+      parent_span_id: Type.Optional(Type.String()),
+    }),
+  ),
+});
+
+/** A body whose every field has its shape. */
+export type ImageBody = Static<typeof imageSchema>;
+
+export const knownFields: ReadonlySet<string> = new Set(Object.keys(imageSchema.properties));
+
+const validator = Compile(imageSchema);
+
+/** Whether every shape of the body is right; `explain-issues.ts` says what is wrong when not. */
+export const hasRightShapes = (body: unknown): body is ImageBody => validator.Check(body);

@@ -1,0 +1,40 @@
+import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
+import { type Cost, usage as emptyUsage, isCredible } from '../domain/usage.ts';
+import { costOfImages } from '../metering/image-cost.ts';
+import type { Endpoint } from '../providers/provider-entry.ts';
+import { variantOf } from '../routing/image-needs.ts';
+import { describeOrigin, writeEntry } from './close-run.ts';
+import type { ImageRun } from './run.ts';
+
+const free: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
+
+/** Settles what a generation used and cost: all of it, or nothing. @see images.md section 7 */
+function settle(run: ImageRun): void {
+  const { finish, selected, made, references } = run;
+  const reported = finish?.usage && isCredible(finish.usage) ? finish.usage : undefined;
+  run.usage = (run.isComplete && reported) || emptyUsage({ inputTokens: 0, outputTokens: 0 });
+  if (!run.isComplete || !selected || run.plan?.choiceOf(selected)?.isFree) run.cost = free;
+  else {
+    run.cost = costOfImages(selected.image?.pricing, {
+      ...{ made, references },
+      variant: variantOf(run.request),
+      usage: reported,
+    });
+  }
+}
+
+/** The ledger's entry of a generation that has ended, however it ended. */
+export function writeImageEntry(run: ImageRun): LedgerEntry {
+  settle(run);
+  const outcome = run.isComplete ? 'completed' : run.error?.kind === 'client_closed' ? 'cancelled' : 'failed';
+  return {
+    ...writeEntry(run, run.selected, outcome),
+    apiType: 'image',
+  };
+}
+
+/** What would be booked if the process died now: a generation that nobody got. @param endpoint where it goes */
+export const writeUnderwayImage = (run: ImageRun, endpoint: Endpoint): UnderwayEntry => ({
+  ...describeOrigin(run, endpoint),
+  ...{ apiType: 'image', inputTokens: 0, outputTokens: 0, costNanoUsd: 0n, inputCostNanoUsd: 0n, priced: true },
+});

@@ -1,0 +1,124 @@
+import type { ImageEvent } from '../domain/image-events.ts';
+import { type ImageRequest, isImageOutput } from '../domain/images.ts';
+import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
+import type { RouterMetadata } from '../domain/router-metadata.ts';
+import type { Taker } from '../domain/taker.ts';
+import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Health } from '../routing/health.ts';
+import { type Plan, planImageRoute, type RoutingWorld } from '../routing/plan-route.ts';
+import { attemptImage, type CheckedChunk, type ImageAttemptParts } from './attempt-image.ts';
+import { ImageEventStage } from './build-image-events.ts';
+import { ByteBudget } from './byte-budget.ts';
+import { writeImageEntry, writeUnderwayImage } from './close-image-run.ts';
+import { holdCost, type Reserve } from './hold-cost.ts';
+import { loadReferences, type ReferenceParts } from './load-references.ts';
+import type { ImageRun, RunOrigin } from './run.ts';
+import { startImageRun } from './start-run.ts';
+import { type Work, walkPlan } from './walk-plan.ts';
+
+/** The stages of an image generation, in the order in which they are run. */
+export const imageStageOrder = [
+  'startRun',
+  'planRoute',
+  'loadReferences',
+  'askEndpoints',
+  'buildEvents',
+  'closeRun',
+] as const;
+
+/** The stages as functions. */
+export interface ImageStages {
+  startRun(request: ImageRequest, origin: RunOrigin): ImageRun;
+  /** @throws {GatewayError} when there is nowhere to go, or it may not be paid for */
+  planRoute(run: ImageRun): Plan<Endpoint> | Promise<Plan<Endpoint>>;
+  /** @throws {GatewayError} when one cannot be had, or is no picture that may be sent */
+  loadReferences(run: ImageRun): Promise<void>;
+  /** Asks endpoints, in the order of the plan, until one has answered in full. @throws {GatewayError} when none did */
+  askEndpoints(run: ImageRun, plan: Plan<Endpoint>, out: Taker<CheckedChunk>): Promise<void>;
+  buildEvents(run: ImageRun, client: Taker<ImageEvent>): Taker<CheckedChunk>;
+  /** Settles and books, whatever happened before; once, however often it is called. */
+  closeRun(run: ImageRun): void;
+}
+
+/** What the composition root hands over. Functions are asked anew for each run, so a reload is seen at once. */
+export interface ImageParts {
+  world: () => RoutingWorld<Endpoint> & { health: Health };
+  maxAttempts: () => number;
+  /** Told before each attempt goes out. @throws {GatewayError} when it must not */
+  begin?: (underway: UnderwayEntry) => void;
+  book: (entry: LedgerEntry) => void;
+  /** Holds back what a run may cost. @throws {GatewayError} when it may not be spent */
+  reserve?: Reserve<ImageRun>;
+  /** Told of every run when it is booked. */
+  observe?: (run: ImageRun, entry: LedgerEntry) => void;
+  hashEndUser: (workspaceId: string, id: string) => string;
+  describeRun: (run: ImageRun) => RouterMetadata | undefined;
+  references: Pick<ReferenceParts, 'fetchReference' | 'checkReference'>;
+  fetchPicture: ImageAttemptParts['fetchPicture'];
+  limits: () => {
+    /** Bytes of one whole answer, or of one stream event. */
+    answer: number;
+    /** Bytes of answers that are held at once, all together. */
+    memory: number;
+    /** Bytes of a reference. */
+    reference: number;
+  };
+}
+
+export function assembleImageStages(parts: ImageParts): ImageStages {
+  const budget = new ByteBudget(() => parts.limits().memory);
+  const { begin } = parts;
+  const work = imageWork({
+    fetchPicture: parts.fetchPicture,
+    begin: begin && ((run, endpoint) => begin(writeUnderwayImage(run, endpoint))),
+  });
+  function closeRun(run: ImageRun): void {
+    if (run.closed) return;
+    run.closed = true;
+    const entry = writeImageEntry(run);
+    parts.book(entry);
+    run.reservation?.settle(entry);
+    parts.observe?.(run, entry);
+  }
+
+  return {
+    startRun: (request, origin) => startImageRun(request, origin, budget.share(), parts.hashEndUser),
+    planRoute(run) {
+      const plan = planImageRoute(run.request, run.caller, parts.world(), (refused) => {
+        run.plan = refused;
+      });
+      return holdCost(run, plan, parts.reserve);
+    },
+    async loadReferences(run) {
+      const { input_references: urls = [] } = run.request;
+      if (urls.length === 0) return;
+      const limitBytes = parts.limits().reference;
+      run.references = await loadReferences(urls, { ...parts.references, limitBytes }, run.cancellation);
+    },
+    askEndpoints(run, plan, out) {
+      const { health } = parts.world();
+      const bounds = { limitBytes: parts.limits().answer, maxAttempts: parts.maxAttempts(), health };
+      return walkPlan(run, plan, work, bounds, out);
+    },
+    buildEvents: (run, client) => new ImageEventStage(run, { close: closeRun, describeRun: parts.describeRun }, client),
+    closeRun,
+  };
+}
+
+/** How an endpoint is asked for pictures. */
+const imageWork = (parts: Omit<ImageAttemptParts, 'memory'>): Work<ImageRun, CheckedChunk> => ({
+  attempt: (run, endpoint, limitBytes, out) =>
+    attemptImage(run, endpoint, limitBytes, { ...parts, memory: run.memory }, out),
+  isShown: ({ request }, chunk) => (request.stream === true ? isImageOutput(chunk) : chunk.type === 'finish'),
+  isKept: () => false,
+  describeOutcome({ dispatchedAt, upstreamEndedAt, finish }, error) {
+    const atMs = Date.now();
+    if (error || dispatchedAt === undefined) return { atMs, error };
+    const durationMs = upstreamEndedAt === undefined ? undefined : upstreamEndedAt - dispatchedAt;
+    return { atMs, error, durationMs, outputTokens: finish?.usage?.outputTokens, toolCalls: 'none' };
+  },
+  forgetAttempt(run) {
+    run.finish = undefined;
+    run.made = [];
+  },
+});

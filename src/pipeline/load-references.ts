@@ -1,0 +1,57 @@
+import type { Cancellation } from '../domain/cancellation.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { Picture } from '../domain/images.ts';
+
+/** How references are had and looked at. `path` is the field that names one, for messages. */
+export interface ReferenceParts {
+  /** Bytes of one. */
+  limitBytes: number;
+  /** @throws {GatewayError} `image_download_failed`, `image_not_found`, `image_too_large` */
+  fetchReference: (url: string, path: string, limitBytes: number, cancellation: Cancellation) => Promise<Buffer>;
+  /** Looks at the content. @throws {GatewayError} `invalid_image`, `unsupported_image_format`, `image_too_large`, `image_too_small` */
+  checkReference: (bytes: Buffer, path: string, limitBytes: number, cancellation: Cancellation) => Promise<Picture>;
+}
+
+/**
+ * Loads the references of a request, in order, and makes out what they are by their content.
+ *
+ * @throws {GatewayError} that names the reference, with the `error_type` of images.md section 8
+ */
+export async function loadReferences(
+  urls: readonly string[],
+  { limitBytes, fetchReference, checkReference }: ReferenceParts,
+  cancellation: Cancellation,
+): Promise<Picture[]> {
+  const pictures: Picture[] = [];
+  for (const [index, url] of urls.entries()) {
+    const path = `input_references[${index}].image_url.url`;
+    const isInline = url.startsWith('data:');
+    const bytes = isInline ? decode(url, path) : await fetchReference(url, path, limitBytes, cancellation);
+    pictures.push(await checkReference(bytes, path, limitBytes, cancellation));
+    if (cancellation.reason) throw cancellation.reason;
+  }
+  return pictures;
+}
+
+/** @see RFC 2397; what the media type says does not matter */
+function decode(url: string, path: string): Buffer {
+  const comma = url.indexOf(',');
+  const head = url.slice(0, comma === -1 ? 0 : comma);
+  if (!/;\s*base64$/i.test(head)) {
+    throw refuse(path, 'is a data URL without base64; write data:<type>;base64,<data>');
+  }
+  const text = url.slice(comma + 1);
+  const bytes = Buffer.from(text, 'base64');
+  const letters = text.length - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
+  // Node passes over what is no base64: then there are fewer bytes than letters.
+  if (bytes.length === 0 || bytes.length !== Math.floor((letters * 3) / 4)) throw refuse(path, 'holds no valid base64');
+  return bytes;
+}
+
+function refuse(path: string, says: string): GatewayError {
+  const message = `The reference ${says}.`;
+  return new GatewayError('invalid_request', `${path}: ${message}`, {
+    errorType: 'invalid_image',
+    metadata: { param: path, issues: [{ path, message }] },
+  });
+}

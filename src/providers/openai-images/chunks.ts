@@ -1,0 +1,91 @@
+import type { ImageChunk, ImageFinishChunk } from '../../domain/images.ts';
+import { special, type Usage, usage } from '../../domain/usage.ts';
+import { readPicture } from '../picture-text.ts';
+import type { Frame, Reader } from '../provider.ts';
+import { readUpstreamErrorObject } from '../upstream-error.ts';
+import type { Reading } from './request.ts';
+import { readEvent, readWholeBody, type WireUsage } from './wire.ts';
+
+/** Reads a stream: `image_generation.*` of a generation, `image_edit.*` of one with references. */
+export function createImageReader({ count }: Reading): Reader<ImageChunk> {
+  let made = 0;
+  let isOver = false;
+  let used: Usage | undefined;
+
+  function finish(): ImageChunk[] {
+    isOver = true;
+    return [{ type: 'finish', ...(used && { usage: used }) }];
+  }
+
+  function read({ data, event: name }: Frame): ImageChunk[] {
+    if (isOver || data === '[DONE]') return [];
+    const event = readEvent(data, name);
+    switch (event.type.replace(/^image_(?:generation|edit)\./, '')) {
+      case 'partial_image':
+        return [{ type: 'partial', index: event.partial_image_index ?? 0, bytes: readPicture(event.b64_json) }];
+      case 'completed': {
+        made++;
+        if (event.usage) used = addUsage(used, readUsage(event.usage));
+        const picture: ImageChunk = { type: 'image', bytes: readPicture(event.b64_json) };
+        return made === count ? [picture, ...finish()] : [picture];
+      }
+      case 'error':
+        throw readUpstreamErrorObject(event.error ?? event, 200);
+      default:
+        if (event.error) throw readUpstreamErrorObject(event.error, 200);
+        return []; // events we do not know are news, not errors
+    }
+  }
+
+  return {
+    read,
+    /** A provider may make fewer than were asked for. */
+    end: () => (made > 0 && !isOver ? finish() : []),
+  };
+}
+
+/** Reads a whole answer; its pictures are base64, or lie at addresses. */
+export function readWholeImage(body: unknown): ImageChunk[] {
+  const { error } = (body ?? {}) as { error?: unknown }; // looked at with care
+  if (error) throw readUpstreamErrorObject(error, 200);
+  const { data, usage: told } = readWholeBody(body);
+  const pictures = data.map(({ b64_json: text, url }): ImageChunk => {
+    if (typeof url === 'string' && !text) return { type: 'image_link', url };
+    return { type: 'image', bytes: readPicture(text) };
+  });
+  const finish: ImageFinishChunk = { type: 'finish' };
+  if (told) finish.usage = readUsage(told);
+  if (data.some(({ revised_prompt: revised }) => revised)) finish.dropped = ['revised_prompt'];
+  return [...pictures, finish];
+}
+
+function readUsage(wire: WireUsage): Usage {
+  const inputTokens = wire.input_tokens ?? 0;
+  const outputTokens = wire.output_tokens ?? 0;
+  const counts = special({
+    inputImageTokens: wire.input_tokens_details?.image_tokens ?? 0,
+    outputImageTokens: wire.output_tokens_details?.image_tokens ?? outputTokens,
+  });
+  return usage({
+    ...{ inputTokens, outputTokens },
+    totalTokens: wire.total_tokens ?? inputTokens + outputTokens,
+    cachedTokens: wire.input_tokens_details?.cached_tokens ?? 0,
+    ...(counts && { special: counts }),
+  });
+}
+
+/** Each picture of a stream tells what it took. */
+function addUsage(before: Usage | undefined, more: Usage): Usage {
+  if (!before) return more;
+  const counts = special({
+    inputImageTokens: (before.special?.inputImageTokens ?? 0) + (more.special?.inputImageTokens ?? 0),
+    outputImageTokens: (before.special?.outputImageTokens ?? 0) + (more.special?.outputImageTokens ?? 0),
+  });
+  return usage({
+    inputTokens: before.inputTokens + more.inputTokens,
+    outputTokens: before.outputTokens + more.outputTokens,
+    totalTokens: before.totalTokens + more.totalTokens,
+    cachedTokens: before.cachedTokens + more.cachedTokens,
+    ...(counts && { special: counts }),
+  });
+}

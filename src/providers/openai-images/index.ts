@@ -1,0 +1,44 @@
+import type { ImageFacts } from '../../domain/images.ts';
+import { defineImageOnlyWire, defineImageWire, type ImageWire } from '../image-wire.ts';
+import { readUpstreamError } from '../upstream-error.ts';
+import { createImageReader, readWholeImage } from './chunks.ts';
+import { type Dialect, readDialect } from './dialect.ts';
+import { type Reading, writeImageRequest } from './request.ts';
+
+/** What OpenAI's gpt-image models take, and most servers that speak like them. */
+const facts: ImageFacts = {
+  parameters: {
+    n: { type: 'range', min: 1, max: 10 },
+    size: { type: 'enum', values: ['1024x1024', '1536x1024', '1024x1536'] },
+    aspect_ratio: { type: 'enum', values: ['1:1', '3:2', '2:3', 'auto'] },
+    resolution: { type: 'enum', values: ['1K'] },
+    quality: { type: 'enum', values: ['auto', 'low', 'medium', 'high'] },
+    output_format: { type: 'enum', values: ['png', 'jpeg', 'webp'] },
+    output_compression: { type: 'range', min: 0, max: 100 },
+    background: { type: 'enum', values: ['auto', 'transparent', 'opaque'] },
+    input_references: { type: 'range', min: 0, max: 16 },
+  },
+  passthrough: ['moderation', 'input_fidelity', 'style'],
+  streams: true,
+  pricing: undefined,
+};
+
+const speak = (dialectOf: (settings: Readonly<Record<string, unknown>>) => Dialect): ImageWire =>
+  defineImageWire<Reading>({
+    facts,
+    writeImageRequest: (ask, target) => writeImageRequest(ask, target, dialectOf(target.dialect)),
+    createImageReader,
+    readWholeImage,
+  });
+
+/** `POST {base_url}/images/generations` and `/images/edits`: OpenAI's images API, and servers that speak like it. */
+export const openaiImages = defineImageOnlyWire({
+  id: 'openai-images',
+  checkDialect: readDialect,
+  authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
+  readError: readUpstreamError,
+  image: speak(readDialect),
+});
+
+/** The same beside a wire for text at the same address, whose dialect says nothing of pictures. */
+export const besideText: ImageWire = speak(() => readDialect({}));

@@ -1,0 +1,60 @@
+import { type ImageAsk, type Picture, writeSize } from '../../domain/images.ts';
+import type { FormField, ImageUpstreamRequest } from '../image-wire.ts';
+import type { Target } from '../provider.ts';
+import type { Dialect } from './dialect.ts';
+
+/** What the reader must know of the request. */
+export interface Reading {
+  /** Pictures that were asked for: a stream that has given so many is over. */
+  count: number;
+}
+
+/**
+ * Translates a request: JSON to `/images/generations`, or with references a form to `/images/edits`.
+ *
+ * @see https://platform.openai.com/docs/api-reference/images
+ */
+export function writeImageRequest(ask: ImageAsk, target: Target, dialect: Dialect): ImageUpstreamRequest<Reading> {
+  const dropped: string[] = [];
+  const fields: Record<string, unknown> = { model: target.upstreamModel, prompt: ask.prompt };
+  if (ask.count > 1) fields['n'] = ask.count;
+  const size = ask.size ? writeSize(ask.size) : undefined;
+  const wanted = {
+    size,
+    quality: ask.quality,
+    output_format: ask.format,
+    output_compression: ask.compression,
+    background: ask.background,
+    user: target.endUser,
+  };
+  for (const [name, value] of Object.entries(wanted)) if (value !== undefined) fields[name] = value;
+  if (dialect.response_format) fields['response_format'] = 'b64_json';
+  if (target.stream) {
+    fields['stream'] = true;
+    fields['partial_images'] = dialect.partial_images;
+  }
+  for (const [name, value] of Object.entries(ask.passthrough)) fields[name] ??= value; // what the interface says counts
+  for (const name of dialect.omit) {
+    if (!(name in fields)) continue;
+    delete fields[name];
+    dropped.push(name);
+  }
+  if (ask.seed !== undefined) dropped.push('seed'); // the protocol has none
+  const reading = { count: ask.count };
+  if (ask.references.length === 0) return { path: '/images/generations', body: fields, dropped, reading };
+  return { path: '/images/edits', body: writeForm(fields, ask.references), dropped, reading };
+}
+
+/** Several pictures stand in fields of one name, as PHP has it. */
+function writeForm(fields: Record<string, unknown>, references: readonly Picture[]): FormField[] {
+  const texts = Object.entries(fields).map(([name, value]) => ({
+    name,
+    value: typeof value === 'string' ? value : JSON.stringify(value),
+  }));
+  const name = references.length === 1 ? 'image' : 'image[]';
+  const files = references.map(({ bytes, mediaType }, index) => ({
+    name,
+    value: { bytes, mediaType, fileName: `reference-${index + 1}.${mediaType.replace('image/', '')}` },
+  }));
+  return [...texts, ...files];
+}

@@ -1,0 +1,53 @@
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+
+const count = Type.Optional(Type.Union([Type.Number(), Type.Null()]));
+
+/** Tokens as the images API tells them. */
+const usage = Type.Object({
+  input_tokens: count,
+  output_tokens: count,
+  total_tokens: count,
+  input_tokens_details: Type.Optional(
+    Type.Union([Type.Object({ text_tokens: count, image_tokens: count, cached_tokens: count }), Type.Null()]),
+  ),
+  output_tokens_details: Type.Optional(
+    Type.Union([Type.Object({ image_tokens: count, text_tokens: count }), Type.Null()]),
+  ),
+});
+export type WireUsage = Static<typeof usage>;
+
+const maybeUsage = Type.Optional(Type.Union([usage, Type.Null()]));
+const maybeText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+
+const whole = Type.Object({
+  data: Type.Array(Type.Object({ b64_json: maybeText, url: maybeText, revised_prompt: maybeText })),
+  usage: maybeUsage,
+});
+
+const event = Type.Object({
+  type: maybeText,
+  b64_json: maybeText,
+  partial_image_index: count,
+  usage: maybeUsage,
+  error: Type.Optional(Type.Unknown()),
+});
+
+const wholeCheck = Compile(whole);
+const eventCheck = Compile(event);
+
+/** @throws {TypeError} when a field that is read has another shape */
+export const readWholeBody = (body: unknown): Static<typeof whole> => {
+  if (wholeCheck.Check(body)) return body;
+  throw new TypeError('The body is no list of pictures.');
+};
+
+/**
+ * @param name of the `event:` line, where some servers alone have the type
+ * @throws {TypeError} when a field that is read has another shape
+ */
+export const readEvent = (data: string, name: string): Static<typeof event> & { type: string } => {
+  const parsed: unknown = JSON.parse(data);
+  if (eventCheck.Check(parsed)) return { ...parsed, type: parsed.type ?? name };
+  throw new TypeError('The event is none of pictures.');
+};

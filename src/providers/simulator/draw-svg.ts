@@ -1,0 +1,76 @@
+import type { PixelSize } from '../../domain/images.ts';
+import { drawText } from './glyphs.ts';
+import { createNumbers } from './seed.ts';
+
+/** What a drawing depends on, and nothing else. */
+export interface Drawing {
+  /** The words that stand in it. */
+  words: string;
+  /** Makes another picture of the same words. */
+  seed: string;
+  size: PixelSize;
+  /** Without a ground. */
+  isTransparent: boolean;
+  /** Colours to draw with, as `#rrggbb`; of the first as many as there are, the others are made up. */
+  colours: readonly string[];
+  /** From 0 to 1: how much of it is there. Below 1 the words are missing. */
+  share: number;
+}
+
+/** Draws a picture of exactly that size: a ground, shapes on it, and the words. The same drawing gives the same markup. */
+export function drawSvg({ words, seed, size, isTransparent, colours, share }: Drawing): string {
+  const { width, height } = size;
+  const next = createNumbers(`drawing ${seed}`);
+  const upTo = (count: number): number => next() % Math.max(1, count);
+  const made = Array.from({ length: 8 }, () => `#${(next() >>> 8).toString(16).padStart(6, '0')}`);
+  const palette = [...colours, ...made];
+  const parts: string[] = [];
+  if (!isTransparent) {
+    parts.push(
+      `<defs><linearGradient id="g" x2="${upTo(2)}" y2="1"><stop stop-color="${palette[0]}"/><stop offset="1" stop-color="${palette[1]}"/></linearGradient></defs>`,
+      `<rect width="${width}" height="${height}" fill="url(#g)"/>`,
+    );
+  }
+  const shapes = Array.from({ length: 6 + upTo(6) }, (_, index) => drawShape(size, upTo, palette[2 + (index % 6)]!));
+  parts.push(...shapes.slice(0, Math.ceil(shapes.length * share)));
+  if (share >= 1) parts.push(...drawWords(words, size));
+  const head = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`;
+  return `${head}<title>${escapeXml(words)}</title>${parts.join('')}</svg>`;
+}
+
+function drawShape({ width, height }: PixelSize, upTo: (count: number) => number, fill: string): string {
+  const extent = Math.max(8, Math.round(Math.min(width, height) * (0.1 + upTo(30) / 100)));
+  const [x, y] = [upTo(width), upTo(height)];
+  const look = `fill="${fill}" fill-opacity="0.8"`;
+  switch (upTo(3)) {
+    case 0:
+      return `<circle cx="${x}" cy="${y}" r="${extent / 2}" ${look}/>`;
+    case 1:
+      return `<rect x="${x - extent / 2}" y="${y - extent / 2}" width="${extent}" height="${extent}" ${look}/>`;
+    default:
+      return `<path d="M${x} ${y - extent / 2}l${extent / 2} ${extent}h-${extent}z" ${look}/>`;
+  }
+}
+
+/** In a band at the bottom, as large as they fit. */
+function drawWords(words: string, { width, height }: PixelSize): string[] {
+  const band = Math.round(height / 3);
+  const margin = Math.round(Math.min(width, band) / 12);
+  const box = { left: margin, top: height - band + margin, width: width - 2 * margin, height: band - 2 * margin };
+  const path = drawText(words, box);
+  if (path === '') return [];
+  return [
+    `<rect y="${height - band}" width="${width}" height="${band}" fill="#fff" fill-opacity="0.85"/>`,
+    `<path d="${path}" fill="#111"/>`,
+  ];
+}
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+const forbidden = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD]/g;
+
+/** Text inside an element. What XML does not allow is left out. */
+const escapeXml = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(forbidden, '')
+    .replace(/[&<>]/g, (found) => entities[found]!);

@@ -1,0 +1,222 @@
+import {
+  aspectRatios,
+  backgrounds,
+  type ImageAsk,
+  type ImageChunk,
+  type ImageFacts,
+  type ImageFormat,
+  imageFormats,
+  type PixelSize,
+  pixelsOf,
+  qualities,
+  resolutions,
+} from '../../domain/images.ts';
+import { special, usage } from '../../domain/usage.ts';
+import { defineImageWire, type ImageUpstreamRequest } from '../image-wire.ts';
+import { readPicture } from '../picture-text.ts';
+import type { Frame, Target } from '../provider.ts';
+import { readUpstreamErrorObject } from '../upstream-error.ts';
+import { countTokens } from './conversation.ts';
+import { type Drawing, drawSvg } from './draw-svg.ts';
+import { readError, writeError } from './errors.ts';
+import { readScript, type Turn } from './language.ts';
+import { models } from './models.ts';
+import { pause } from './pause.ts';
+
+const TOKENS_OF_IMAGE = 256;
+const TOKENS_OF_REFERENCE = 64;
+/** Partial pictures of a stream. */
+const PARTIALS = 3;
+
+/** What the simulator is asked to draw. */
+interface DrawRequest extends Pick<ImageAsk, 'prompt' | 'count' | 'references'> {
+  model: string;
+  size: PixelSize;
+  format: ImageFormat;
+  compression: number | undefined;
+  isTransparent: boolean;
+  seed: number;
+  stream: boolean;
+}
+
+/** One message of its answer; pictures are base64. */
+type Message =
+  | { type: 'begin'; model: string }
+  | { type: 'partial'; index: number; image: string }
+  | { type: 'text'; text: string }
+  | { type: 'image'; image: string }
+  | { type: 'error'; status: number; message: string }
+  | { type: 'end'; usage: { input: number; images: number; output: number } | null };
+
+const facts: ImageFacts = {
+  parameters: {
+    n: { type: 'range', min: 1, max: 10 },
+    aspect_ratio: { type: 'enum', values: [...aspectRatios] },
+    resolution: { type: 'enum', values: [...resolutions] },
+    size: { type: 'range', min: 16, max: 4096 },
+    quality: { type: 'enum', values: [...qualities] },
+    output_format: { type: 'enum', values: [...imageFormats] },
+    output_compression: { type: 'range', min: 0, max: 100 },
+    background: { type: 'enum', values: [...backgrounds] },
+    input_references: { type: 'range', min: 0, max: 16 },
+    seed: { type: 'boolean' },
+  },
+  passthrough: ['caption'],
+  streams: true,
+  pricing: undefined,
+};
+
+/**
+ * Draws real pictures of exactly the size that was asked for, with the words of the prompt in them. The same request
+ * gets the same pixels, and the little language of the prompt makes it slow or fail.
+ *
+ * @see docs/reference/simulator.md
+ */
+export const simulatorImages = defineImageWire<undefined>({
+  facts,
+  writeImageRequest,
+  createImageReader: () => ({ read: ({ data }) => readMessage(JSON.parse(data) as Message), end: () => [] }), // as `answerImage` wrote it
+  readWholeImage: (body) => (body as Message[]).flatMap(readMessage), // the same
+  answerImage,
+});
+
+function writeImageRequest(ask: ImageAsk, target: Target): ImageUpstreamRequest<undefined> {
+  const { passthrough } = ask;
+  const request: DrawRequest = {
+    model: target.upstreamModel.replace(/^simulator\//, ''), // as an entry without `upstream_model` names it
+    prompt: typeof passthrough['caption'] === 'string' ? passthrough['caption'] : ask.prompt,
+    count: ask.count,
+    references: ask.references,
+    size: ask.size ?? pixelsOf(ask.aspectRatio, ask.resolution),
+    format: ask.format ?? 'png',
+    compression: ask.compression,
+    isTransparent: ask.background === 'transparent',
+    seed: ask.seed ?? 0,
+    stream: target.stream,
+  };
+  return {
+    path: '/images',
+    body: { ...request },
+    dropped: ask.quality === undefined ? [] : ['quality'],
+    reading: undefined,
+  };
+}
+
+function readMessage(message: Message): ImageChunk[] {
+  switch (message.type) {
+    case 'begin':
+      return [{ type: 'start', model: message.model }];
+    case 'partial':
+      return [{ type: 'partial', index: message.index, bytes: readPicture(message.image) }];
+    case 'text':
+      return [{ type: 'text', text: message.text, phase: 'content' }];
+    case 'image':
+      return [{ type: 'image', bytes: readPicture(message.image) }];
+    case 'error':
+      throw readUpstreamErrorObject(message, message.status);
+    case 'end': {
+      if (!message.usage) return [{ type: 'finish' }];
+      const { input, images, output } = message.usage;
+      const counts = special({ inputImageTokens: images, outputImageTokens: output });
+      const used = usage({ inputTokens: input, outputTokens: output, ...(counts && { special: counts }) });
+      return [{ type: 'finish', usage: used }];
+    }
+  }
+}
+
+/**
+ * Answers in place of a provider behind HTTP.
+ *
+ * @throws {GatewayError} before the first batch: what an HTTP status would have said (an unknown model, `[[fail …]]`)
+ * @throws the reason of the signal, as soon as it fires
+ */
+async function* answerImage(request: ImageUpstreamRequest<undefined>, signal: AbortSignal): AsyncGenerator<Frame[]> {
+  signal.throwIfAborted();
+  const asked = request.body as unknown as DrawRequest; // written above
+  if (!Object.hasOwn(models, asked.model) || !models[asked.model]!.draws) {
+    throw readError(writeError(404, `The simulator has no model ${JSON.stringify(asked.model)} that draws.`));
+  }
+  const { text, turns } = readScript(asked.prompt);
+  const turn = turns[0]!; // there is always one
+  if (turn.waitMs) await pause(turn.waitMs, signal);
+  if (turn.failure) {
+    const { status, message, retryAfterSeconds } = turn.failure;
+    throw readError(writeError(status, message, retryAfterSeconds));
+  }
+  for await (const message of pace(draw(asked, text, turn), turn, signal))
+    yield [{ event: '', data: JSON.stringify(message) }];
+}
+
+/** Slow when told to be; ends early when told to, after so many pictures, partial ones included. */
+async function* pace(messages: AsyncIterable<Message>, turn: Turn, signal: AbortSignal): AsyncGenerator<Message> {
+  let pictures = 0;
+  for await (const message of messages) {
+    signal.throwIfAborted();
+    const isPicture = message.type === 'partial' || message.type === 'image';
+    if (turn.break && (message.type === 'end' || (isPicture && pictures >= turn.break.after))) {
+      const { how, status, message: words } = turn.break;
+      if (how === 'break') yield { type: 'error', status, message: words };
+      if (how === 'stall') await pause(undefined, signal);
+      return;
+    }
+    if (isPicture) pictures++;
+    yield message;
+    if (isPicture && turn.slowMs !== undefined) await pause(turn.slowMs, signal);
+  }
+}
+
+async function* draw(asked: DrawRequest, words: string, turn: Turn): AsyncGenerator<Message> {
+  yield { type: 'begin', model: asked.model };
+  const colours = await Promise.all(asked.references.slice(0, 2).map(({ bytes }) => findColour(bytes)));
+  for (let index = 0; index < asked.count; index++) {
+    const { size, isTransparent, seed } = asked;
+    const drawing: Drawing = {
+      ...{ words, size, isTransparent, colours },
+      seed: `${words}|${seed}|${index}`,
+      share: 1,
+    };
+    if (asked.stream && asked.format === 'svg') yield { type: 'text', text: drawSvg(drawing) };
+    else if (asked.stream) {
+      for (let partial = 0; partial < PARTIALS; partial++) {
+        const image = await render({ ...drawing, share: (partial + 1) / (PARTIALS + 1) }, asked);
+        yield { type: 'partial', index: partial, image };
+      }
+    }
+    yield { type: 'image', image: await render(drawing, asked) };
+  }
+  yield { type: 'end', usage: turn.usage === null ? null : countUsage(asked, turn) };
+}
+
+function countUsage({ prompt, references, count }: DrawRequest, turn: Turn) {
+  const images = references.length * TOKENS_OF_REFERENCE;
+  const counted = { input: countTokens(prompt.length) + images, output: count * TOKENS_OF_IMAGE };
+  const { input, output } = { ...counted, ...turn.usage };
+  return { input, images: Math.min(images, input), output };
+}
+
+/** @returns base64 */
+async function render(drawing: Drawing, { format, compression }: DrawRequest): Promise<string> {
+  const markup = Buffer.from(drawSvg(drawing));
+  if (format === 'svg') return markup.toString('base64');
+  const { default: sharp } = await import('sharp'); // loaded only by who draws
+  const picture = sharp(markup);
+  const quality = compression === undefined ? 90 : Math.max(1, 100 - compression);
+  const written =
+    format === 'jpeg'
+      ? picture.flatten({ background: '#fff' }).jpeg({ quality })
+      : format === 'webp'
+        ? picture.webp({ quality })
+        : picture.png();
+  return (await written.toBuffer()).toString('base64');
+}
+
+/** The colour that most of a reference has: its pixels are looked at, so that one that is broken is refused. */
+async function findColour(bytes: Buffer): Promise<string> {
+  const { default: sharp } = await import('sharp');
+  try {
+    const { dominant } = await sharp(bytes).stats();
+    return `#${[dominant.r, dominant.g, dominant.b].map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+  } catch {
+    throw readError(writeError(400, 'A reference cannot be decoded.'));
+  }
+}

@@ -1,0 +1,16 @@
+/** Waits; for ever when `ms` is undefined. @throws the reason of the signal, as soon as it fires */
+export function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const onTime = () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    };
+    const timer = ms === undefined ? undefined : setTimeout(onTime, ms);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
