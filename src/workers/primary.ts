@@ -50,8 +50,8 @@ interface ServingWorker extends Member {
 const POOL_SIZE = 2;
 /** How long the journals of workers that have ended have to reach the store. What does not stays for the next start. */
 const FLUSH_MS = 3000;
-/** How long a worker has to tell its numbers. */
-const COLLECT_MS = 1000;
+/** How long a worker has to answer where others wait for it: it may hang. */
+const ANSWER_MS = 1000;
 
 /** Makes what workers need of this process, as `createGateway` does for one alone. They come with `start`. */
 export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
@@ -107,12 +107,14 @@ async function assemble(
   held.defer(() => probe.close());
   const service: PrimaryService = {
     async flush() {
-      await Promise.allSettled([...serving].map(({ gateway }) => gateway.flush()));
+      await Promise.all(
+        [...serving].map(({ gateway }) => Promise.race([gateway.flush().catch(() => {}), delay(ANSWER_MS)])),
+      );
     },
     async collectMetrics() {
       const answers = await Promise.all(
         [...serving].map(async ({ slot, gateway }) => {
-          const families = await Promise.race([gateway.collectMetrics().catch(() => undefined), delay(COLLECT_MS)]);
+          const families = await Promise.race([gateway.collectMetrics().catch(() => undefined), delay(ANSWER_MS)]);
           return { slot, families: families ?? undefined };
         }),
       );

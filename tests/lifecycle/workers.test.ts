@@ -41,6 +41,11 @@ const readPids = ({ running }: GatewayProcess): Map<number, number> =>
       Number(pid),
     ]),
   );
+/** Waits until the log has named so many workers: it may come later than the answer. */
+async function untilKnown(gateway: GatewayProcess, count: number): Promise<Map<number, number>> {
+  await expect.poll(() => readPids(gateway).size).toBeGreaterThanOrEqual(count);
+  return readPids(gateway);
+}
 /** Asks over new connections until another process answers as worker 0. */
 async function untilReplaced(gateway: GatewayProcess, pid: number): Promise<void> {
   const look = async () => {
@@ -74,7 +79,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     const clients = connectAll(gateway);
     const answers = [...(await askAll(clients)), ...(await askAll(clients)), await ask(clients[0]!)];
     expect(statusesOf(answers)).toEqual([200]);
-    expect(served(gateway)).toEqual([0, 1, 2, 3]);
+    await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
     const last = answers.at(-1)!.id;
     const found = await Promise.all(clients.map((client) => client('GET', `/api/v1/generation?id=${last}`)));
     expect(statusesOf(found)).toEqual([200]);
@@ -88,7 +93,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     const gateway = await startFour({ config: { providers: memoryProviders } });
     const [near, ...far] = connectAll(gateway);
     await expectOneMemory(near!, far.slice(0, 3));
-    expect(served(gateway)).toEqual([0, 1, 2, 3]);
+    await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
   });
 
   it('shows the numbers of all workers from any of them, and never less than before', async () => {
@@ -104,7 +109,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(numbers.get('headgate_open_requests')).toBe(0);
     expect(numbers.get('headgate_worker_restarts_total')).toBe(0);
 
-    const pid = readPids(gateway).get(0)!;
+    const pid = (await untilKnown(gateway, 4)).get(0)!;
     process.kill(pid, 'SIGKILL');
     await untilReplaced(gateway, pid);
     const later = await readNumbers(connect(gateway));
@@ -148,14 +153,14 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(disabled.status).toBe(200);
     // A second, and as much again for a machine that does other things, too.
     for (const at of await Promise.all(refusedAt)) expect(at - disabledAt).toBeLessThan(2000);
-    expect(served(gateway)).toEqual([0, 1, 2, 3]);
+    await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
   });
 
   it('replaces a worker that is killed under load, and loses no answer that was given', async () => {
     const gateway = await start();
     const clients = connectAll(gateway);
     await askAll(clients);
-    const pid = readPids(gateway).get(0)!;
+    const pid = (await untilKnown(gateway, 2)).get(0)!;
     const answered: Answer[] = [];
     let isOver = false;
     const load = clients.map(async (client) => {
@@ -180,6 +185,30 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(readdirSync(join(gateway.folder, 'data', 'journal'))).toEqual([]);
   });
 
+  it('goes on while a worker hangs, says so in the numbers, and loses nothing of it', async () => {
+    const gateway = await start();
+    const [client, ofOther] = [connect(gateway), connect(gateway)];
+    await ask(client);
+    const [free] = [...(await untilKnown(gateway, 1)).keys()];
+    await ask(ofOther);
+    const hanging = free === 0 ? 1 : 0;
+    const pid = (await untilKnown(gateway, 2)).get(hanging)!;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      const late = ask(ofOther);
+      expect((await client('GET', '/api/v1/generation?id=gen-unknown')).status).toBe(404);
+      expect((await ask(client)).status).toBe(200);
+      const numbers = await readNumbers(client);
+      expect(numbers.get(`headgate_worker_up{worker="${hanging}"}`)).toBe(0);
+      expect(numbers.get(`headgate_worker_up{worker="${free}"}`)).toBe(1);
+      process.kill(pid, 'SIGCONT');
+      expect((await late).status).toBe(200);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await expect.poll(async () => (await readNumbers(client)).get(`headgate_worker_up{worker="${hanging}"}`)).toBe(1);
+  });
+
   it('drains all workers on SIGTERM: open streams end well, new work is answered 503, then it exits with 0', async () => {
     const gateway = await start();
     const slow = { input: '[[slow 20]] [[words 60]]', stream: true };
@@ -199,7 +228,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     const gateway = await start();
     const clients = connectAll(gateway);
     await askAll(clients);
-    const pids = [...readPids(gateway).values()];
+    const pids = [...(await untilKnown(gateway, 2)).values()];
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(pids[0]!, signal);
     expect(statusesOf(await askAll(clients))).toEqual([200]);
 
@@ -216,7 +245,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     const gateway = await start();
     const clients = connectAll(gateway);
     const answers = await askAll(clients);
-    const pids = [...readPids(gateway).values()];
+    const pids = [...(await untilKnown(gateway, 2)).values()];
     const stream = await openStream(gateway.post({ input: '[[slow 20]] [[words 60]]', stream: true }));
     await stream.readUntil('response.output_text.delta');
     gateway.running.child.kill('SIGKILL');
@@ -261,7 +290,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(statusesOf(await askFor('new/model')())).toEqual([200]);
 
     // Whoever takes a worker's place has the file of now.
-    const pid = readPids(gateway).get(0)!;
+    const pid = (await untilKnown(gateway, 2)).get(0)!;
     process.kill(pid, 'SIGKILL');
     await untilReplaced(gateway, pid);
     for (let turn = 0; turn < 4; turn++) {
