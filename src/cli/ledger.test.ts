@@ -135,12 +135,14 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     const gone = entryOf({ model: 'acme/gone' });
     const silent = entryOf({ model: 'acme/silent' });
     const wrote = entryOf({ router: 'router/bodybuilder', costNanoUsd: 0n });
-    await book(unpriced, free, gone, silent, wrote);
+    const picture = entryOf({ apiType: 'image', model: 'acme/free' });
+    await book(unpriced, free, gone, silent, wrote, picture);
     configure(store.url, [model('small', '0.000001', '0.000001'), model('free', '0'), { model: 'acme/silent' }]);
 
     const { stdout } = await call(['ledger', 'recompute', '--apply']);
-    expect(stdout).toContain('acme/free    1        1           0        0        0\n');
+    expect(stdout).toContain('acme/free    2        1           0.001    0.001    0\n');
     expect(stdout).toContain('acme/small   2        1           0        0.0011   +0.0011\n');
+    expect(stdout).toContain('Left as they are, since the ledger does not keep sizes: pictures of POST /images (1).\n');
     expect(stdout).toContain(
       'Left as they are, since no price is known today for who answered: acme/gone (1), acme/silent (1).\n',
     );

@@ -148,10 +148,12 @@ class Sums {
   private readonly models = new Map<string, Sum>();
   /** Models without a price, and how many entries they have. */
   private readonly unpriced = new Map<string, number>();
+  private pictures = 0;
 
   add(entry: BookedEntry, find: (model: string) => readonly PricedEndpoint[]): Correction | undefined {
     const { model } = entry;
     if (model === null) return undefined; // nobody answered
+    if (entry.apiType === 'image') this.pictures++;
     const keeps = isSettled(entry);
     const cost = keeps ? undefined : priceAgain(entry, find);
     const old = settledCost(entry) ?? 0n;
@@ -185,7 +187,11 @@ class Sums {
       ...rows.map(([model, sum]) => writeSum(model, sum)),
       writeSum('all', total),
     ]);
-    return table + this.tellUnpriced();
+    const pictures =
+      this.pictures === 0
+        ? ''
+        : `Left as they are, since the ledger does not keep sizes: pictures of POST /images (${this.pictures}).\n`;
+    return table + pictures + this.tellUnpriced();
   }
 
   private tellUnpriced(): string {

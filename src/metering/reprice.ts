@@ -16,10 +16,12 @@ const freeRouters = new Set(['router/bodybuilder']);
 
 /**
  * Is what was booked no matter of today's prices? Nobody answered; a failure that made no output, and what a router pays,
- * cost nothing; and what a killed gateway had under way is an estimate of several attempts that cannot be told apart.
+ * cost nothing; what a killed gateway had under way is an estimate of several attempts that cannot be told apart; and of
+ * pictures that `POST /images` made the ledger knows neither number nor sizes.
  */
 export function isSettled(entry: BookedEntry): boolean {
-  const { model, router, outcome, outputTokens, errorType, lines } = entry;
+  const { model, router, outcome, outputTokens, errorType, lines, apiType } = entry;
+  if (apiType === 'image') return true;
   if (model === null || (router !== null && freeRouters.has(router))) return true;
   if (errorType === 'gateway_stopped' && lines === undefined) return true;
   const hasFailed = outcome === 'failed' || outcome === 'cancelled';
