@@ -45,7 +45,7 @@ for (const [index, text] of keys.entries()) {
     ...{ memberId: 'ada', creatorUserId: 'ada', disabled: false, createdAtMs: 1 },
   });
 }
-const access = await openAccess(storage.access, never);
+const access = await openAccess(storage.access, { onTrouble: never });
 
 const plenty = { requests_per_minute: 1e9, tokens_per_minute: 1e12, concurrent_streams: 1e6 };
 const counters = new MemoryCounters();

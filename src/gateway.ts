@@ -35,20 +35,18 @@ import { createOpenRequests } from './http/open-requests.ts';
 import { listRoutes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { writeUrl } from './http/write-url.ts';
-import { listGuardrailLimits } from './metering/guardrail-limits.ts';
 import { openLedger } from './metering/ledger.ts';
 import { openLeftJournals, tellCutOff } from './metering/left-journals.ts';
-import { Spending, type SpendingLimit } from './metering/spending.ts';
+import { listSpendingLimits } from './metering/list-limits.ts';
+import { Spending } from './metering/spending.ts';
 import { createTraffic } from './metering/traffic.ts';
 import { openBus } from './open-bus.ts';
-import { isSharedStore, openStorage } from './open-storage.ts';
+import { openCounters } from './open-counters.ts';
+import { openStorage } from './open-storage.ts';
 import { assembleStages } from './pipeline/assemble-stages.ts';
 import { estimateCost, estimateImagesCost } from './pipeline/estimate-cost.ts';
 import { assembleImageStages } from './pipeline/image-stages.ts';
 import { describeRun } from './pipeline/router-metadata.ts';
-import type { Counters } from './platform/counters/counters.ts';
-import { GuardedCounters, type GuardParts } from './platform/counters/guarded-counters.ts';
-import { MemoryCounters } from './platform/counters/memory/memory-counters.ts';
 import { readMasterKey, takeDataFolder, takeFolder } from './platform/data-folder/data-folder.ts';
 import { giveBackIdleMemory } from './platform/idle-memory.ts';
 import { fetchMedia } from './platform/outbound/fetch-media.ts';
@@ -90,7 +88,7 @@ export interface Gateway {
   /** Takes over what can change while running; the addresses, the store and the secrets stay as they are. */
   reload(config: Config): Promise<void>;
   /** The first half of it. @returns the second, which cannot fail; without it nothing changes */
-  prepareReload(config: Config): Promise<() => void>;
+  prepareReload(config: Config): Promise<() => Promise<void>>;
   /** Reads keys and limits anew. @throws the store's error */
   refreshAccess(): Promise<void>;
   /** Resolves when all that was booked and kept so far is in the store. @throws the store's error */
@@ -113,8 +111,6 @@ const LAST_WORDS_MS = 1000;
 const PING_MS = 2000;
 /** How long the last entries have to reach the store. Those that do not stay in the journal. */
 const FLUSH_MS = 3000;
-/** A connection to the shared counters may take this long to stand, however short `counters.timeout_ms` is. */
-const SHORTEST_CONNECT_MS = 1000;
 /** Connections to PostgreSQL of one worker. */
 const POOL_OF_A_WORKER = 5;
 
@@ -180,9 +176,11 @@ async function assemble(
     onTrouble: (error) => log.warn({ err: error }, 'The store does not tell what models were used for.'),
   });
   held.defer(closeTraffic);
-  const access = await openAccess(storage.access, (error) =>
-    log.error({ err: error }, 'The store does not tell the keys.'),
-  );
+  let readLimits = async (): Promise<void> => {}; // until they are read for the first time
+  const access = await openAccess(storage.access, {
+    onTrouble: (error) => log.error({ err: error }, 'The store does not tell the keys.'),
+    onChange: () => readLimits(),
+  });
   held.defer(access.close);
 
   const contents = openContentLog({
@@ -300,7 +298,9 @@ async function assemble(
       reference: config.images.reference_limit,
     }),
   });
-  const counters = await openCounters(() => config, {
+  const counters = await openCounters({
+    config: () => config,
+    primary: seat?.primary,
     onTrouble: (message, error) => log.warn({ err: error }, message),
     onFailure: telemetry.countCounterFailure,
   });
@@ -320,11 +320,15 @@ async function assemble(
       return sums.map((sum, index) => sum + byOwnKeys[index]!);
     },
     readReductions: () => storage.ledger.readReductions(),
-    listLimits: () => listSpendingLimits(storage),
+    listLimits() {
+      const { access, management } = storage;
+      return listSpendingLimits({ access, management, budgets: config.budgets });
+    },
     requestMs,
     onTrouble: (error) => log.warn({ err: error }, 'The store does not tell limits and spending.'),
   });
   await spending.open();
+  readLimits = () => spending.refreshLimits();
   held.defer(() => spending.close());
   const limits = new RateLimits({
     counters,
@@ -333,8 +337,8 @@ async function assemble(
     onHit: (scope, limit) => telemetry.countLimitHit(limit, scope),
   });
   async function refreshAccess(): Promise<void> {
+    await readLimits(); // before the keys that they are for
     await access.refresh();
-    await spending.refresh();
   }
   if (bus) {
     const refreshSoon = again(() => refreshAccess().catch(() => {})); // the poll will bring it, and tells what is wrong
@@ -412,7 +416,8 @@ async function assemble(
         management: storage.management,
         ledger: storage.ledger,
         async refreshAccess() {
-          await refreshAccess();
+          await spending.refresh(); // and the sums: nobody is told of corrections
+          await access.refresh();
           bus?.publish('access', null);
         },
       }),
@@ -436,7 +441,7 @@ async function assemble(
     onFailure,
   });
 
-  async function prepareReload(next: Config): Promise<() => void> {
+  async function prepareReload(next: Config): Promise<() => Promise<void>> {
     await access.refresh();
     const after = buildFrom(next, dataDir, await storage.access.listWorkspaces(), warn);
     return () => {
@@ -450,6 +455,7 @@ async function assemble(
       addSecrets(listSecrets(next));
       // Not before: the next endpoint of a request under way may be one of these.
       void underWay.then(() => Promise.all(before.map((provider) => provider.close(false))));
+      return readLimits().catch(() => {}); // without a store the last limits stay; it is told every ten seconds
     };
   }
 
@@ -471,7 +477,7 @@ async function assemble(
     },
     async reload(next) {
       await applyBootstrap(storage.access, next.bootstrap);
-      (await prepareReload(next))();
+      await (await prepareReload(next))();
     },
     prepareReload,
     refreshAccess,
@@ -513,44 +519,6 @@ function buildFrom(
   return { providers, catalog: createCatalog(endpoints, models, records) };
 }
 
-/** What keys may spend, and workspaces. */
-async function listSpendingLimits({ access, management }: Storage): Promise<SpendingLimit[]> {
-  const [keys, workspaces] = await Promise.all([access.listKeys(), access.listWorkspaces()]);
-  const ofKeys = keys.flatMap((key): SpendingLimit[] => {
-    const { hash: keyHash, name, limitNanoUsd, limitReset, includeByokInLimit: includesByok } = key;
-    if (limitNanoUsd === null) return [];
-    return [
-      {
-        kind: 'key',
-        scope: { keyHash },
-        window: limitReset ?? 'lifetime',
-        limitNanoUsd,
-        name: `The key ${name}`,
-        includesByok,
-      },
-    ];
-  });
-  const ofWorkspaces = await Promise.all(
-    workspaces.map(async ({ id: workspaceId, name }) => {
-      const budgets = await management.listBudgets(workspaceId);
-      if (budgets.length === 0) return [];
-      const includesByok = (await management.findWorkspace(workspaceId))?.settings.includeByokInBudgets ?? false;
-      return budgets.map(
-        ({ interval, limitNanoUsd }): SpendingLimit => ({
-          kind: 'workspace',
-          scope: { workspaceId },
-          window: interval,
-          limitNanoUsd,
-          name: `The workspace ${name}`,
-          includesByok,
-        }),
-      );
-    }),
-  );
-  const ofGuardrails = listGuardrailLimits(await access.listAppliedGuardrails(), keys);
-  return [...ofKeys, ...ofGuardrails, ...ofWorkspaces.flat()];
-}
-
 const readOutbound = (outbound: Config['outbound']): OutboundSettings => ({
   allow: outbound.allow,
   deny: outbound.deny,
@@ -563,33 +531,6 @@ const readOutbound = (outbound: Config['outbound']): OutboundSettings => ({
 
 function readTracing({ otlp_endpoint: endpoint, headers = {}, sampling, service_name }: Config['telemetry']) {
   return endpoint === undefined ? undefined : { endpoint, headers, sampling, serviceName: service_name, version };
-}
-
-/**
- * Where limits and budgets are counted: in the Redis or Valkey of `counters.url`, in the PostgreSQL that is the store, or
- * in this process. The clients of the first two are loaded only then.
- */
-async function openCounters(
-  config: () => Config,
-  told: Pick<GuardParts, 'onTrouble' | 'onFailure'>,
-): Promise<Counters> {
-  const { counters, storage } = config();
-  const connectMs = Math.max(counters.timeout_ms, SHORTEST_CONNECT_MS);
-  let store: Counters;
-  if (counters.url !== '' && counters.url !== 'memory') {
-    const { openRedisCounters } = await import('./platform/counters/redis/open.ts');
-    store = openRedisCounters(counters.url, connectMs);
-  } else if (counters.url === '' && isSharedStore(storage.url)) {
-    const { openPostgresCounters } = await import('./platform/counters/postgres/open.ts');
-    store = await openPostgresCounters(storage.url, connectMs);
-  } else return new MemoryCounters();
-  const settings = () => {
-    const { timeout_ms, on_failure, grace_ms } = config().counters;
-    return { timeoutMs: timeout_ms, onFailure: on_failure, graceMs: grace_ms };
-  };
-  const guarded = new GuardedCounters({ store, settings, ...told });
-  await guarded.open(connectMs);
-  return guarded;
 }
 
 async function within(limitMs: number, work: Promise<void>): Promise<void> {

@@ -38,7 +38,7 @@ async function openWith(...keys: KnownKey[]) {
       },
       listIoLogging: async () => store.logging,
     },
-    (error) => troubles.push(error),
+    { onTrouble: (error) => troubles.push(error) },
   );
   open.push(access);
   return { access, store, troubles };
@@ -209,6 +209,6 @@ describe('the keys', () => {
       listIoLogging: none,
       listAppliedGuardrails: async () => noGuardrails,
     };
-    await expect(openAccess(source, () => {})).rejects.toThrow('gone');
+    await expect(openAccess(source, { onTrouble: () => {} })).rejects.toThrow('gone');
   });
 });

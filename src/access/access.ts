@@ -46,11 +46,18 @@ export interface Access {
   close(): void;
 }
 
+export interface AccessTold {
+  /** The store does not answer; once per streak. */
+  onTrouble: (error: unknown) => void;
+  /** Keys, workspaces, members or their limits were changed by somebody. Awaited: no key is known before its limit. */
+  onChange?: () => Promise<void>;
+}
+
 /** How often the store is asked whether keys have changed: a revoked key is refused everywhere within a second. */
 const POLL_MS = 500;
 
 /** Reads all keys and keeps them in step with the store. @throws the store's error at the first reading */
-export async function openAccess(source: KeySource, onTrouble: (error: unknown) => void): Promise<Access> {
+export async function openAccess(source: KeySource, { onTrouble, onChange }: AccessTold): Promise<Access> {
   let callers = new Map<string, { caller: Caller; disabled: boolean; expiresAtMs: number | null }>();
   let revision = Number.NaN;
   let troubled = false;
@@ -95,7 +102,12 @@ export async function openAccess(source: KeySource, onTrouble: (error: unknown) 
   const poll = async (): Promise<void> => {
     try {
       const askedAt = performance.now();
-      if ((await source.readRevision()) !== revision) await refresh();
+      const changed = await source.readRevision();
+      if (changed !== revision) {
+        await onChange?.();
+        await refresh();
+        revision = changed; // what was changed since is looked at once more
+      }
       seenAt = askedAt;
       troubled = false;
     } catch (error) {

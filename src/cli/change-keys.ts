@@ -1,8 +1,8 @@
 import { createKeyText, hashKey } from '../access/key-text.ts';
 import { deleteKey, rotateKey, updateKey } from '../api/keys/change-key.ts';
 import { readKeySpending, writeKey } from '../api/keys/write-key.ts';
-import { nanoUsdOf } from '../api/management/check-body.ts';
 import type { Config } from '../config/schema.ts';
+import { nanoUsdOf } from '../metering/cost.ts';
 import type { KeyRecord, LimitReset, ManagementTransaction } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
 import { operate } from './operate.ts';

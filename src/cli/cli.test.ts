@@ -88,7 +88,6 @@ describe('headgate', () => {
     [['strat'], 'There is no command "strat". Did you mean "headgate start"?'],
     [['keys', 'lst'], 'Did you mean list?'],
     [['start', '--prot', '1'], 'Did you mean --port?'],
-    [['credits'], 'This build does not offer "headgate credits"'],
   ])('refuses %j and names the nearest', async (args, message) => {
     const { code, stdout, stderr } = await call(args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -169,6 +168,48 @@ bootstrap:
     expect((await ask(url, 'second-key', { model: 'simulator/echo', input: 'hi' })).status).toBe(200);
     running.child.kill('SIGHUP');
     await expect.poll(() => running.stderr).toContain('Reloaded: nothing changed.');
+  });
+});
+
+describe('headgate credits', () => {
+  it('are off until some are added, bound a running gateway within a second, and stand in the audit log', async () => {
+    const { url } = await startUp();
+    expect((await finish(['credits', 'show'])).stdout).toBe(
+      'Credits are off, since none were ever added; spent 0 USD.\n',
+    );
+    const added = await finish(['credits', 'add', '2.50', '--note', 'invoice 7']);
+    expect(added).toMatchObject({ code: 0, stdout: 'Added 2.50 USD. Credits 2.5 USD, spent 0 USD, left 2.5 USD.\n' });
+    const taken = await finish(['credits', 'add', '--', '-3']);
+    expect(taken.stdout).toBe('Took back 3 USD. Credits -0.5 USD, spent 0 USD, left -0.5 USD.\n');
+    expect(taken.stderr).toContain('Nothing is left to spend');
+    const shown = JSON.parse((await finish(['credits', 'show', '--json'])).stdout);
+    expect(shown).toEqual({ total_credits: -0.5, total_usage: 0, balance: -0.5 });
+
+    const key = (await finish(['keys', 'create'])).stdout.trim();
+    const ask = () =>
+      fetch(`${url}/api/v1/responses`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'simulator/echo', input: 'hi' }),
+      });
+    await expect.poll(async () => (await ask()).status).toBe(402);
+    const storage = await openSqliteStorage(join(cwd, 'data', 'headgate.db'));
+    const { rows } = await storage.management.listAudit({ offset: 0, limit: 9 });
+    await storage.close();
+    expect(rows.filter(({ action }) => action === 'credits.add').at(-1)).toMatchObject({
+      objectKind: 'credits',
+      changes: { amount_usd: { after: 2.5 }, note: { after: 'invoice 7' } },
+    });
+  });
+
+  it.each([
+    ['0', 'that is nothing'],
+    ['ten', 'give a sum in USD'],
+    ['9000001', 'give a sum in USD'],
+  ])('cannot be %s', async (sum, message) => {
+    const { code, stderr } = await call(['credits', 'add', sum]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
   });
 });
 

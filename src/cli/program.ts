@@ -21,9 +21,6 @@ interface SourceOptions {
   workers?: string;
 }
 
-/** Commands of the operator's contract that this build does not have. */
-const notOffered = ['credits'];
-
 /**
  * Runs one command to its end.
  *
@@ -236,6 +233,24 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       await showEntry(terminal, readConfig(options), id);
     });
 
+  const credits = program
+    .command('credits')
+    .description('what the organization may spend in all; off until some are added');
+  credits.addHelpText('after', creditsExamples);
+  command(credits, 'add', 'add credits; the first ones turn them on', creditsExamples)
+    .argument('<usd>', 'sum, like 25 or 0.50; "-- -5" takes five back')
+    .option('--note <text>', 'kept in the audit log')
+    .action(async (sum: string, options: SourceOptions & { note?: string }) => {
+      const { addCredits } = await import('./credits.ts');
+      await addCredits(terminal, readConfig(options), sum, options);
+    });
+  command(credits, 'show', 'print what was added, what was spent and what is left', creditsExamples)
+    .option('--json', 'as JSON')
+    .action(async (options: SourceOptions & { json?: boolean }) => {
+      const { showCredits } = await import('./credits.ts');
+      await showCredits(terminal, readConfig(options), options);
+    });
+
   const models = program.command('models').description('list models; fetch a newer list of them');
   models.addHelpText('after', modelsExamples);
   withSources(models.command('list', { isDefault: true }))
@@ -402,8 +417,6 @@ const withSources = (command: Command): Command =>
     .allowExcessArguments(false);
 
 function refuse(name: string, program: Command): string {
-  if (notOffered.includes(name))
-    return `This build does not offer "headgate ${name}". "headgate --help" lists what it does.`;
   const nearest = findNearest(name, [...program.commands.map((command) => command.name()), 'help']);
   return `There is no command "${name}". Did you mean "headgate ${nearest}"?`;
 }
@@ -477,6 +490,13 @@ Examples:
   $ headgate ledger show gen-019a4c
 
 In SQLite "recompute --apply" works while the gateway is stopped, in PostgreSQL also while it runs.`;
+
+const creditsExamples = `
+Examples:
+  $ headgate credits add 100 --note "invoice 7"
+  $ headgate credits show
+
+A running gateway takes them over within a second. What was spent before counts as well.`;
 
 const modelsExamples = `
 Examples:

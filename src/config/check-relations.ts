@@ -10,8 +10,21 @@ export function checkRelations(config: Config): Problem[] {
     ...checkBootstrap(config.bootstrap),
     ...checkStorage(config.storage.url),
     ...checkRouters(config.routers),
+    ...checkBudgets(config.budgets),
     ...checkHosts(config.outbound),
   ];
+}
+
+/** A limit that a narrower one cannot reach says nothing. @see platform.md section 7, "Budget" */
+function checkBudgets(budgets: Config['budgets']): Problem[] {
+  return Object.entries(budgets).flatMap(([whose, own]) => {
+    const windows = (['lifetime', 'monthly', 'weekly', 'daily'] as const).filter((window) => own[window] !== undefined);
+    return windows.slice(1).flatMap((window, at) => {
+      const broader = windows[at]!;
+      if (own[window]! < own[broader]!) return [];
+      return [{ path: ['budgets', whose, window], message: `must be below ${broader}, which is ${own[broader]}` }];
+    });
+  });
 }
 
 /** A model that a router asks must not be the router. */

@@ -13,6 +13,7 @@ const about: Record<string, string> = {
   storage: 'Where keys, workspaces, members and the ledger are kept.',
   counters:
     'Where limits and budgets are counted, and what holds when that does not answer. Guide: [limits](../guides/limits.md).',
+  budgets: 'What may be spent; keys and workspaces have limits of their own. Guide: [limits](../guides/limits.md).',
   secrets: 'What protects the rest.',
   log: 'What is logged.',
   telemetry:

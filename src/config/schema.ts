@@ -472,6 +472,25 @@ const outbound = Type.Object({
   }),
 });
 
+const budgetFields = (whose: string) => {
+  const usd = (window: string) =>
+    Type.Optional(
+      Type.Number({ description: `USD that ${whose} may spend ${window}.`, exclusiveMinimum: 0, maximum: 9_000_000 }),
+    );
+  return Type.Object({
+    daily: usd('a day (UTC)'),
+    weekly: usd('a week, from Monday on'),
+    monthly: usd('a month'),
+    lifetime: usd('in all'),
+    include_byok: Type.Boolean({ description: 'Counts what own keys of workspaces cost as well.', default: false }),
+  });
+};
+
+const budgets = Type.Object({
+  organization: budgetFields('all workspaces together'),
+  member: budgetFields('each member, in all workspaces,'),
+});
+
 /** Least to none. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -625,6 +644,7 @@ export const configSchema = Type.Object({
   }),
   routers,
   limits,
+  budgets,
   outbound,
   routing: Type.Object({
     max_attempts: Type.Integer({

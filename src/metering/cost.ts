@@ -100,6 +100,7 @@ const roundMillionth = (value: bigint): bigint => (value + MILLION / 2n) / MILLI
 
 /** Dollars as the number JSON can carry; exact up to 9 million dollars. */
 export const usdOf = (nanoUsd: bigint): number => Number(nanoUsd) / 1e9;
+export const nanoUsdOf = (dollars: number): bigint => BigInt(Math.round(dollars * 1e9));
 
 /**
  * `usage` of the response object. `cost` is null when no price is known: never a silent zero.

@@ -66,7 +66,8 @@ const HOLD_MARGIN_MS = 60_000;
 export class Spending {
   private readonly parts: SpendingParts;
   private readonly now: () => number;
-  private accounts = new Map<string, Account>();
+  /** By scope: one that counts own keys, one that does not, or both. */
+  private accounts = new Map<string, Account[]>();
   private started = 0;
   private taken = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -86,21 +87,37 @@ export class Spending {
 
   /** Reads limits and sums anew. @throws the store's error; the last ones then stay */
   async refresh(): Promise<void> {
+    await this.take(() => undefined);
+  }
+
+  /** Reads limits anew, and sums where there was no limit before: soon done, however many there are. @throws the same */
+  async refreshLimits(): Promise<void> {
+    const known = new Map([...this.accounts.values()].flat().map((account) => [account.name, account.sums]));
+    await this.take((name) => known.get(name));
+  }
+
+  private async take(findSums: (account: string) => Sums | undefined): Promise<void> {
     const turn = ++this.started;
-    const limits = Map.groupBy(await this.parts.listLimits(), accountOf);
-    if (limits.size > 0) await this.parts.flush();
+    const limits = await this.parts.listLimits();
+    let isFlushed = false;
     // Before the sums: one that was read too high must not be the first of a new count.
-    const reductions = limits.size > 0 ? await this.parts.readReductions() : 0;
-    const accounts = new Map<string, Account>();
-    for (const [name, own] of limits) {
-      const startsMs = startsOf(this.now());
-      const { scope, includesByok } = own[0]!;
-      const booked = await this.parts.read(scope, includesByok, ...startsMs);
-      accounts.set(name, new Account(reductions > 0 ? `${name} ${reductions}` : name, own, startsMs, booked));
+    const reductions = limits.length > 0 ? await this.parts.readReductions() : 0;
+    const accounts: Account[] = [];
+    for (const [scopeName, own] of Map.groupBy(limits, nameOfAccount)) {
+      const name = reductions > 0 ? `${scopeName} ${reductions}` : scopeName;
+      let sums = findSums(name);
+      if (!sums) {
+        if (!isFlushed) await this.parts.flush();
+        isFlushed = true;
+        const startsMs = startsOf(this.now());
+        const { scope, includesByok } = own[0]!;
+        sums = { startsMs, bookedNanoUsd: await this.parts.read(scope, includesByok, ...startsMs) };
+      }
+      accounts.push(new Account(name, own, sums));
     }
     if (turn < this.taken) return; // a later reading was faster: this one is old
     this.taken = turn;
-    this.accounts = accounts;
+    this.accounts = Map.groupBy(accounts, (account) => nameOf(account.limits[0]!.scope));
   }
 
   close(): void {
@@ -157,12 +174,12 @@ export class Spending {
   /** The narrowest first. */
   private accountsOf({ keyHash, memberId, workspaceId }: Caller): Account[] {
     const { accounts } = this;
-    const scopes: SpendingScope[] = [{ keyHash }, { workspaceId }, 'everything'];
-    if (memberId !== null) scopes.splice(1, 0, { memberId });
-    return scopes.flatMap((scope) => {
-      const name = nameOf(scope);
-      return [accounts.get(name), accounts.get(name + BYOK)].filter((account) => account !== undefined);
-    });
+    return [
+      accounts.get(nameOf({ keyHash })),
+      memberId === null ? undefined : accounts.get(nameOf({ memberId })),
+      accounts.get(nameOf({ workspaceId })),
+      accounts.get(nameOf('everything')),
+    ].flatMap((found) => found ?? []);
   }
 
   private schedule(): void {
@@ -180,6 +197,9 @@ export class Spending {
   }
 }
 
+/** What was spent in each window, and when that began, in the order of `spendingWindows`. */
+type Sums = Pick<Claim, 'startsMs' | 'bookedNanoUsd'>;
+
 /** The limits of one scope, and what the ledger said last of what it has spent. */
 class Account {
   readonly includesByok: boolean;
@@ -187,37 +207,31 @@ class Account {
   readonly name: string;
   readonly limits: readonly SpendingLimit[];
   private readonly accountLimits: readonly AccountLimit[];
-  private startsMs: readonly number[];
-  private bookedNanoUsd: readonly bigint[];
+  /** What the ledger said last. */
+  sums: Sums;
 
-  constructor(
-    name: string,
-    limits: readonly SpendingLimit[],
-    startsMs: readonly number[],
-    bookedNanoUsd: readonly bigint[],
-  ) {
+  constructor(name: string, limits: readonly SpendingLimit[], sums: Sums) {
     this.includesByok = limits[0]!.includesByok;
     this.name = name;
     this.limits = limits;
     this.accountLimits = limits.map(({ window, limitNanoUsd: nanoUsd, kind }) => {
       return { window, nanoUsd, isExhaustedWhenReached: kind !== 'credits' };
     });
-    this.startsMs = startsMs;
-    this.bookedNanoUsd = bookedNanoUsd;
+    this.sums = sums;
   }
 
   claim(nanoUsd: bigint, nowMs: number): Claim {
     this.roll(nowMs);
-    const { name: account, startsMs, bookedNanoUsd } = this;
-    return { account, nanoUsd, startsMs, bookedNanoUsd, limits: this.accountLimits };
+    return { account: this.name, nanoUsd, ...this.sums, limits: this.accountLimits };
   }
 
   /** Of a window that has begun since they were read the sums know nothing. */
   private roll(nowMs: number): void {
-    if (nowMs < this.startsMs.at(-1)! + DAY_MS) return;
-    const before = this.startsMs;
-    this.startsMs = startsOf(nowMs);
-    this.bookedNanoUsd = this.bookedNanoUsd.map((sum, window) => (before[window] === this.startsMs[window] ? sum : 0n));
+    const { startsMs: before, bookedNanoUsd } = this.sums;
+    if (nowMs < before.at(-1)! + DAY_MS) return;
+    const startsMs = startsOf(nowMs);
+    const isOpen = (window: number) => before[window] === startsMs[window];
+    this.sums = { startsMs, bookedNanoUsd: bookedNanoUsd.map((sum, window) => (isOpen(window) ? sum : 0n)) };
   }
 }
 
@@ -233,9 +247,9 @@ function nameOf(scope: SpendingScope): string {
   return 'memberId' in scope ? `member ${scope.memberId}` : `workspace ${scope.workspaceId}`;
 }
 
-/** With what own provider keys cost, it is another sum. */
-const BYOK = ' byok';
-const accountOf = ({ scope, includesByok }: SpendingLimit): string => nameOf(scope) + (includesByok ? BYOK : '');
+/** With own keys it is another sum. */
+const nameOfAccount = ({ scope, includesByok }: SpendingLimit): string =>
+  includesByok ? `${nameOf(scope)} byok` : nameOf(scope);
 
 const dollars = (nanoUsd: bigint): string => `${Number(nanoUsd) / 1e9} USD`;
 

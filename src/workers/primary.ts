@@ -9,6 +9,7 @@ import type { Gateway } from '../gateway.ts';
 import { writeUrl } from '../http/write-url.ts';
 import { nameWorkerJournal, openLeftJournals, storeJournal, tellCutOff } from '../metering/left-journals.ts';
 import { openBus } from '../open-bus.ts';
+import { areSharedCounters } from '../open-counters.ts';
 import { isSharedStore, openStorage } from '../open-storage.ts';
 import { relayBus } from '../platform/bus/ipc/ipc-bus.ts';
 import { Crew, type Member } from '../platform/cluster/crew.ts';
@@ -16,6 +17,9 @@ import { createForker, type Forked } from '../platform/cluster/fork.ts';
 import { createFrontDoor } from '../platform/cluster/front-door.ts';
 import { createHub } from '../platform/cluster/hub.ts';
 import { PeerGoneError, type Remote } from '../platform/cluster/peer.ts';
+import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
+import { countersService } from '../platform/counters/remote/open.ts';
+import { serveCounters } from '../platform/counters/remote/serve.ts';
 import { readMasterKey, takeDataFolder } from '../platform/data-folder/data-folder.ts';
 import { storageService } from '../platform/storage/remote/open.ts';
 import { serveStorage } from '../platform/storage/remote/serve.ts';
@@ -126,6 +130,10 @@ async function assemble(
     },
   };
   hub.provide(serviceNames.primary, () => service);
+  if (!areSharedCounters(config)) {
+    const counters = new MemoryCounters();
+    hub.provide(countersService, (worker) => serveCounters(counters, worker));
+  }
 
   const fork = createForker(fileURLToPath(new URL(`worker${extname(import.meta.filename)}`, import.meta.url)));
   const crew = new Crew<ServingWorker>({

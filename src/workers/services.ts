@@ -24,7 +24,7 @@ export interface WorkerService {
   /** First half of a reload: makes everything ready, changes nothing. @throws when the configuration cannot be used */
   prepareReload(config: Config): Promise<void>;
   /** Second half: takes over what was made ready. */
-  commitReload(): void;
+  commitReload(): Promise<void>;
   /** Reads keys and limits anew. */
   refreshAccess(): Promise<void>;
   /** Resolves when all that it booked and kept so far is in the store. */

@@ -11,7 +11,7 @@ import { serviceNames, type WorkerService } from './services.ts';
 
 const primary = openPeer(channelToPrimary());
 let gateway: Gateway | undefined;
-let commit: (() => void) | undefined;
+let commit: (() => Promise<void>) | undefined;
 
 /** @throws when the primary asks before it has opened the gateway: a mistake in the program */
 function getGateway(): Gateway {
@@ -37,9 +37,10 @@ const service: WorkerService = {
   async prepareReload(config) {
     commit = await getGateway().prepareReload(config);
   },
-  commitReload() {
-    commit?.();
+  async commitReload() {
+    const taken = commit?.();
     commit = undefined;
+    await taken;
   },
   refreshAccess: () => getGateway().refreshAccess(),
   flush: () => getGateway().flush(),

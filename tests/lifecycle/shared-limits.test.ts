@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { json } from '../../src/testing/answers.ts';
 import { testKeys } from '../../src/testing/index.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
@@ -12,40 +12,42 @@ import { bootstrap, cleanUp, type GatewayProcess, startGateway } from './gateway
 const server = await startPostgres();
 const redis = await startRedis();
 afterAll(() => Promise.all([server, redis].map((each) => 'stop' in each && each.stop())));
-const missing = [server, redis].flatMap((each) => ('skipped' in each ? [each.skipped] : []));
-if (missing.length > 0) process.stderr.write(`shared limits: skipped. ${missing.join('; ')}\n`);
+for (const each of [server, redis]) if ('skipped' in each) process.stderr.write(`shared limits: ${each.skipped}\n`);
+const isMissing = 'skipped' in server;
 
-const counterUrls = { PostgreSQL: '', Redis: 'url' in redis ? redis.url : '' };
+interface Case {
+  name: string;
+  skip: boolean;
+  /** Parts of the configuration. */
+  counters?: object;
+  args?: string[];
+}
+const cases: Case[] = [
+  { name: 'two processes on PostgreSQL', skip: isMissing },
+  {
+    name: 'two processes on PostgreSQL with Redis',
+    skip: isMissing || 'skipped' in redis,
+    counters: { url: 'url' in redis ? redis.url : '' },
+  },
+  { name: 'four workers on SQLite', skip: false, args: ['--workers', '4'] },
+];
 
-describe.skipIf(missing.length > 0).each(Object.entries(counterUrls))('two processes with %s', (_, countersUrl) => {
-  const { url: adminUrl } = server as TestPostgres;
-  let upstream: ScriptedUpstream;
-  let database: string;
-  let databases = 0;
-  const admin = new pg.Client({ connectionString: adminUrl });
+for (const { name, skip, counters, args } of cases)
+  describe.skipIf(skip)(name, () => {
+    let upstream: ScriptedUpstream;
+    let config: object;
+    let only: GatewayProcess | undefined;
+    let databases = 0;
 
-  beforeAll(() => admin.connect());
-  beforeEach(async () => {
-    const name = `limits_${countersUrl === '' ? 'postgres' : 'redis'}_${++databases}`;
-    await admin.query(`create database ${name}`);
-    database = new URL(`/${name}`, adminUrl).href;
-    upstream = await startUpstream();
-    upstream.always(async () => {
-      await nextTurn();
-      return tenTokens();
-    });
-  });
-  afterEach(async () => {
-    await cleanUp();
-    await upstream.close();
-  });
-  afterAll(() => admin.end());
-
-  const start = (more: object = {}) =>
-    startGateway({
-      config: {
-        storage: { url: database },
-        counters: { url: countersUrl, timeout_ms: 20_000 }, // a machine that does other things, too
+    beforeEach(async () => {
+      upstream = await startUpstream();
+      upstream.always(async () => {
+        await nextTurn();
+        return tenTokens();
+      });
+      only = undefined;
+      config = {
+        counters: { timeout_ms: 20_000, ...counters }, // a machine that does other things, too
         catalog: { builtin: false },
         providers: [
           {
@@ -56,82 +58,110 @@ describe.skipIf(missing.length > 0).each(Object.entries(counterUrls))('two proce
           },
         ],
         bootstrap,
-        ...more,
-      },
+        ...(args ? undefined : { storage: { url: await createDatabase(`limits_${name.length}_${++databases}`) } }),
+      };
     });
-  /** @returns how many got which status */
-  const askAll = async (count: number, gateways: GatewayProcess[], key?: string) => {
-    const answers = Array.from({ length: count }, async (_, at) => {
-      const answer = await ask(gateways[at % gateways.length]!, key);
-      return answer.status;
+    afterEach(async () => {
+      await cleanUp();
+      await upstream.close();
     });
-    return Object.fromEntries(
-      Object.entries(Object.groupBy(await Promise.all(answers), String)).map(([status, all]) => [status, all!.length]),
-    );
-  };
 
-  it('let no more of two hundred requests at once spend from a key than fit', async () => {
-    const one = await start();
-    const key = await makeKey(one, 0.1);
-    const two = await start(); // it reads the limit at its start
-    expect(await askAll(200, [one, two], key)).toEqual({ 200: 10, 402: 190 });
-    expect(upstream.requests).toHaveLength(10);
-    const refused = await ask(two, key);
-    expect(refused.error.message).toMatch(/^The key limited may spend 0\.1 USD in all and has spent 0\.1 USD; /);
-    expect(refused.error.metadata).toMatchObject({ limit_source: 'router_key_limit' });
+    /** Another process, or the one whose workers all are. */
+    const start = async (more: object = {}): Promise<GatewayProcess> => {
+      if (only && args) return only;
+      only = await startGateway({ config: { ...config, ...more }, ...(args ? { args } : undefined) });
+      return only;
+    };
+    /** Processes, or workers, that have read the limit of a key at their start. */
+    const startWithKey = async (limit: number) => {
+      const first = await start();
+      const key = await makeKey(first, limit);
+      if (!args) return { one: first, two: await start(), key };
+      await first.end();
+      const all = await startGateway({ folder: first.folder, config: { ...config }, args });
+      return { one: all, two: all, key };
+    };
+    /** @returns how many got which status */
+    const askAll = async (count: number, gateways: GatewayProcess[], key?: string) => {
+      const answers = Array.from({ length: count }, async (_, at) => {
+        const answer = await ask(gateways[at % gateways.length]!, key);
+        return answer.status;
+      });
+      return Object.fromEntries(
+        Object.entries(Object.groupBy(await Promise.all(answers), String)).map(([status, all]) => [
+          status,
+          all!.length,
+        ]),
+      );
+    };
+
+    it('let no more of two hundred requests at once spend from a key than fit', async () => {
+      const { one, two, key } = await startWithKey(0.1);
+      expect(await askAll(200, [one, two], key)).toEqual({ 200: 10, 402: 190 });
+      expect(upstream.requests).toHaveLength(10);
+      const refused = await ask(two, key);
+      expect(refused.error.message).toMatch(/^The key limited may spend 0\.1 USD in all and has spent 0\.1 USD; /);
+      expect(refused.error.metadata).toMatchObject({ limit_source: 'router_key_limit' });
+    });
+
+    it('know at once what the other has spent', async () => {
+      const { one, two, key } = await startWithKey(0.03);
+      for (const [gateway, status] of [
+        [one, 200],
+        [two, 200],
+        [one, 200],
+        [two, 402],
+        [one, 402],
+      ] as const) {
+        expect((await ask(gateway, key)).status).toBe(status);
+      }
+    });
+
+    it('give back what was held for requests that failed', async () => {
+      upstream.always(json({ error: { message: 'No.' } }, { status: 500 }));
+      const { one, two, key } = await startWithKey(0.01);
+      for (const gateway of [one, two, one, two]) {
+        // What is held is given back behind the answer.
+        await expect.poll(async () => (await ask(gateway, key)).status).toBe(502);
+      }
+    });
+
+    it('let in as many requests a minute as the limit says', async () => {
+      const limits = { limits: { requests_per_minute: 10 } };
+      const one = await start(limits);
+      const two = await start(limits);
+      expect(await askAll(40, [one, two])).toEqual({ 200: 10, 429: 30 });
+    });
+
+    it('keep each other’s open streams in mind', async () => {
+      upstream.always(() => new Promise(() => {}));
+      const limits = { limits: { workspace: { concurrent_streams: 1 } } };
+      const one = await start(limits);
+      const two = await start(limits);
+      const client = new AbortController();
+      const open = fetch(`${one.url}/api/v1/responses`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${testKeys.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'acme/m', input: 'hi', stream: true }),
+        signal: client.signal,
+      }).catch(() => {});
+      await expect.poll(() => upstream.requests.length).toBe(1);
+      expect((await ask(two, undefined, { stream: true })).status).toBe(429);
+      client.abort();
+      await open;
+      upstream.always(tenTokens());
+      await expect.poll(async () => (await ask(two, undefined, { stream: false })).status).toBe(200);
+    });
   });
 
-  it('know at once what the other has spent', async () => {
-    const one = await start();
-    const key = await makeKey(one, 0.03);
-    const two = await start();
-    for (const [gateway, status] of [
-      [one, 200],
-      [two, 200],
-      [one, 200],
-      [two, 402],
-      [one, 402],
-    ] as const) {
-      expect((await ask(gateway, key)).status).toBe(status);
-    }
-  });
-
-  it('give back what was held for requests that failed', async () => {
-    upstream.always(json({ error: { message: 'No.' } }, { status: 500 }));
-    const one = await start();
-    const key = await makeKey(one, 0.01);
-    const two = await start();
-    for (const gateway of [one, two, one, two]) {
-      // What is held is given back behind the answer.
-      await expect.poll(async () => (await ask(gateway, key)).status).toBe(502);
-    }
-  });
-
-  it('let in as many requests a minute as the limit says', async () => {
-    const limits = { limits: { requests_per_minute: 10 } };
-    const [one, two] = await Promise.all([start(limits), start(limits)]);
-    expect(await askAll(40, [one, two])).toEqual({ 200: 10, 429: 30 });
-  });
-
-  it('keep each other’s open streams in mind', async () => {
-    upstream.always(() => new Promise(() => {}));
-    const limits = { limits: { workspace: { concurrent_streams: 1 } } };
-    const [one, two] = await Promise.all([start(limits), start(limits)]);
-    const client = new AbortController();
-    const open = fetch(`${one.url}/api/v1/responses`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${testKeys.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'acme/m', input: 'hi', stream: true }),
-      signal: client.signal,
-    }).catch(() => {});
-    await expect.poll(() => upstream.requests.length).toBe(1);
-    expect((await ask(two, undefined, { stream: true })).status).toBe(429);
-    client.abort();
-    await open;
-    upstream.always(tenTokens());
-    await expect.poll(async () => (await ask(two, undefined, { stream: false })).status).toBe(200);
-  });
-});
+async function createDatabase(name: string): Promise<string> {
+  const { url } = server as TestPostgres;
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  await admin.query(`create database ${name}`);
+  await admin.end();
+  return new URL(`/${name}`, url).href;
+}
 
 const tenTokens = () =>
   json({

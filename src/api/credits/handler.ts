@@ -2,14 +2,17 @@ import { usdOf } from '../../metering/cost.ts';
 import { askStore, type Handler, type ManagementParts } from '../management/store.ts';
 
 /**
- * `GET /credits`: what all workspaces have spent. Nobody buys credits from a gateway of their own, so there are none.
+ * `GET /credits`: what was paid in for the organization (`headgate credits add`), and what all workspaces have spent.
  *
  * @see platform.md section 6
  */
-export function createCreditsHandler({ ledger }: Pick<ManagementParts, 'ledger'>): Handler {
+export function createCreditsHandler({ ledger, management }: Pick<ManagementParts, 'ledger' | 'management'>): Handler {
   return () =>
     askStore(async () => {
-      const [spent = 0n] = await ledger.readSpending('everything', 0);
-      return { data: { total_credits: 0, total_usage: usdOf(spent) } };
+      const [credits, [spent = 0n]] = await Promise.all([
+        management.readCredits(),
+        ledger.readSpending('everything', 0),
+      ]);
+      return { data: { total_credits: usdOf(credits ?? 0n), total_usage: usdOf(spent) } };
     });
 }

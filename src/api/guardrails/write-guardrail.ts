@@ -1,8 +1,7 @@
 import { type GuardrailRules, type ModelGroup, modelGroups } from '../../domain/guardrail.ts';
 import { deriveUuid } from '../../domain/ids.ts';
-import { usdOf } from '../../metering/cost.ts';
+import { nanoUsdOf, usdOf } from '../../metering/cost.ts';
 import type { GuardrailRecord, ListedAssignment } from '../../platform/storage/storage.ts';
-import { nanoUsdOf } from '../management/check-body.ts';
 import { writeNullableTime, writeTime } from '../management/store.ts';
 import type { UpdateGuardrailBody } from './schema.ts';
 

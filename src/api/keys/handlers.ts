@@ -2,13 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
 import { createKeyText, hashKey, labelKey } from '../../access/key-text.ts';
 import { GatewayError, type Issue, invalidRequest } from '../../domain/errors.ts';
+import { nanoUsdOf } from '../../metering/cost.ts';
 import {
   defaultKeySettings,
   type KeyRecord,
   type ManagementTransaction,
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
-import { nanoUsdOf } from '../management/check-body.ts';
 import { readOffset, readQuery } from '../management/read-query.ts';
 import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
 import { createKey, deleteKey, rotateKey, updateKey } from './change-key.ts';

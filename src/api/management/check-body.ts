@@ -36,6 +36,3 @@ export const plainText = (limits: { minLength?: number; maxLength: number }) =>
 
 /** Dollars that nano-dollars can say exactly: up to 9 million. */
 export const usd = (minimum: number) => Type.Number({ minimum, maximum: 9_000_000 });
-
-/** Dollars of a checked body → nano-dollars, rounded to the nearest. */
-export const nanoUsdOf = (dollars: number): bigint => BigInt(Math.round(dollars * 1e9));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayError, type Issue, invalidRequest } from '../../domain/errors.ts';
-import { usdOf } from '../../metering/cost.ts';
+import { nanoUsdOf, usdOf } from '../../metering/cost.ts';
 import {
   type BudgetInterval,
   type BudgetRecord,
@@ -9,7 +9,6 @@ import {
   type ManagementTransaction,
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
-import { nanoUsdOf } from '../management/check-body.ts';
 import { listChanges } from '../management/store.ts';
 import { happeningOf } from './find-workspace.ts';
 import type { PutBudgetBody } from './schema.ts';

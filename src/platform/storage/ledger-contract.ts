@@ -256,6 +256,22 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     expect(await ledger.readTraffic(sinceMs + 900)).toMatchObject([{ model, answers: 1000 }]);
   });
 
+  it('sums what a member has spent, with whatever key and wherever', async () => {
+    const { storage } = pair();
+    const memberId = randomUUID();
+    const make = (day: number, costNanoUsd: bigint, fields: Partial<LedgerEntry> = {}) =>
+      makeEntry({
+        keyHash: randomUUID(),
+        workspaceId: randomUUID(),
+        memberId,
+        createdAtMs: day * 86_400_000,
+        costNanoUsd,
+        ...fields,
+      });
+    await storage.ledger.append([make(20_000, 5n), make(20_001, 7n), make(20_001, 11n, { memberId: null })]);
+    expect(await storage.ledger.readSpending({ memberId }, 0, 20_001 * 86_400_000)).toEqual([12n, 7n]);
+  });
+
   it('sums what a key, a workspace and all have spent, from several days on', async () => {
     const { storage, other } = pair();
     const [workspaceId, keyHash, otherKey] = [randomUUID(), randomUUID(), randomUUID()];

@@ -237,6 +237,21 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
     expect((await access.listMemberships()).some(({ workspaceId }) => workspaceId === workspace.id)).toBe(false);
   });
 
+  it('sums what was paid in, and knows when nothing ever was', async () => {
+    const { storage, other } = pair();
+    const add = (nanoUsd: bigint, note: string | null) =>
+      storage.management.change(change, async (transaction) => {
+        await transaction.addCredit({ id: randomUUID(), atMs: 5, nanoUsd, note });
+        await transaction.record(happening());
+      });
+    expect(await other.management.readCredits()).toBeNull();
+    await add(2n ** 60n, 'paid\0');
+    await add(-5n, null);
+    expect(await other.management.readCredits()).toBe(2n ** 60n - 5n);
+    await add(5n - 2n ** 60n, null);
+    expect(await other.management.readCredits()).toBe(0n);
+  });
+
   it('keeps who belongs to a workspace, since when and as what', async () => {
     const { access, management } = pair().storage;
     const workspace = makeWorkspace();

@@ -2,6 +2,7 @@ import { createTimedId } from '../../domain/ids.ts';
 import type { Change, ManagementStore, ManagementTransaction } from './storage.ts';
 import { appendAudit, listAudit } from './tables/audit.ts';
 import { deleteBudget, listBudgets, putBudget } from './tables/budgets.ts';
+import { addCredit, readCredits } from './tables/credits.ts';
 import type { Database } from './tables/database.ts';
 import {
   assign,
@@ -47,6 +48,7 @@ export function createManagementStore(db: Database): ManagementStore {
     findGuardrail: (id) => findGuardrail(db, id),
     listGuardrails: (query) => listGuardrails(db, query),
     listAssignments: (query) => listAssignments(db, query),
+    readCredits: () => readCredits(db),
     listAudit: (page) => listAudit(db, page),
     async change<Result>(
       { atMs, actorKeyHash }: Change,
@@ -99,6 +101,7 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
     findAssigned: (holder) => findAssigned(trx, holder),
     assign: (assignment) => assign(trx, assignment),
     unassign: (holder) => unassign(trx, holder),
+    addCredit: (credit) => addCredit(trx, credit),
     record,
   };
 }

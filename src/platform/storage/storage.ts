@@ -258,6 +258,8 @@ export interface ManagementStore {
   listGuardrails(query: GuardrailQuery): Promise<Listed<GuardrailRecord>>;
   /** Oldest first. */
   listAssignments(query: AssignmentQuery): Promise<Listed<ListedAssignment>>;
+  /** What was paid in for the organization, in nano-dollars; null when nothing ever was. */
+  readCredits(): Promise<bigint | null>;
   /** The newest first. */
   listAudit(page: Page): Promise<Listed<AuditEntry>>;
   /**
@@ -327,7 +329,16 @@ export interface ManagementTransaction {
   /** In the place of the one that the key or the member had. */
   assign(assignment: AssignmentRecord): Promise<void>;
   unassign(holder: GuardrailHolder): Promise<void>;
+  addCredit(credit: CreditRecord): Promise<void>;
   record(happening: AuditHappening): Promise<void>;
+}
+
+export interface CreditRecord {
+  id: string;
+  atMs: number;
+  /** Below zero where it is taken back. */
+  nanoUsd: bigint;
+  note: string | null;
 }
 
 export interface WorkspaceDetails extends WorkspaceRecord {

@@ -9,6 +9,7 @@ import { counters } from './0006-counters.ts';
 import { guardrails } from './0007-guardrails.ts';
 import { contents } from './0008-contents.ts';
 import { images } from './0009-images.ts';
+import { credits } from './0010-credits.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
@@ -21,6 +22,7 @@ const migrations: Record<string, Migration> = {
   '0007-guardrails': guardrails,
   '0008-contents': contents,
   '0009-images': images,
+  '0010-credits': credits,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { AuditTable } from './audit.ts';
 import type { BudgetTable } from './budgets.ts';
 import type { ContentTable } from './contents.ts';
+import type { CreditTable } from './credits.ts';
 import type { FeedbackTable } from './feedback.ts';
 import type { GuardrailAssignmentTable, GuardrailTable } from './guardrails.ts';
 import type { KeyTable } from './keys.ts';
@@ -25,6 +26,7 @@ export interface Tables {
   ledger_lines: LedgerLineTable;
   spending: SpendingTable;
   revisions: RevisionTable;
+  credits: CreditTable;
   audit: AuditTable;
   contents: ContentTable;
   feedback: FeedbackTable;

@@ -1,0 +1,76 @@
+import { listChanges } from '../api/management/store.ts';
+import type { Config } from '../config/schema.ts';
+import { createTimedId } from '../domain/ids.ts';
+import { usdOf } from '../metering/cost.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import { readDollars } from './change-keys.ts';
+import { withStore } from './open-store.ts';
+import { byOperator } from './operate.ts';
+import { CommandError, type Terminal } from './terminal.ts';
+
+/**
+ * Adds to what the organization may spend in all. The first payment turns credits on.
+ *
+ * @param sum USD; below zero it is taken back
+ * @throws {CommandError} when it is no sum
+ */
+export async function addCredits(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  sum: string,
+  { note = null }: { note?: string | null },
+): Promise<void> {
+  const isTakenBack = sum.startsWith('-');
+  const nanoUsd = readDollars('credits add', isTakenBack ? sum.slice(1) : sum) * (isTakenBack ? -1n : 1n);
+  if (nanoUsd === 0n) throw new CommandError(`credits add ${sum}: that is nothing.`);
+  const after = await withStore({ config, stderr }, async (storage) => {
+    await storage.management.change(byOperator(), async (transaction) => {
+      const credit = { id: createTimedId('credit_'), atMs: Date.now(), nanoUsd, note };
+      await transaction.addCredit(credit);
+      const changes = listChanges(undefined, { amount_usd: usdOf(nanoUsd), note });
+      const [action, objectKind] = ['credits.add', 'credits'];
+      await transaction.record({ action, objectKind, objectId: credit.id, workspaceId: null, changes });
+    });
+    return readBalance(storage);
+  });
+  const what = isTakenBack ? 'Took back' : 'Added';
+  stdout.write(`${what} ${sum.replace('-', '')} USD. ${describe(after)}\n`);
+  if (after.balance <= 0) stderr.write('Nothing is left to spend: requests are answered 402.\n');
+}
+
+/** Prints what was paid in, what was spent of it and what is left. */
+export async function showCredits(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  { json }: { json?: boolean },
+): Promise<void> {
+  const found = await withStore({ config, stderr }, readBalance);
+  if (json) {
+    const { isOn, credits, usage, balance } = found;
+    const data = { total_credits: credits, total_usage: usage, balance: isOn ? balance : null };
+    stdout.write(`${JSON.stringify(data, undefined, 2)}\n`);
+    return;
+  }
+  stdout.write(`${describe(found)}\n`);
+}
+
+interface Balance {
+  /** Was anything ever paid in? */
+  isOn: boolean;
+  /** USD. */
+  credits: number;
+  usage: number;
+  balance: number;
+}
+
+async function readBalance({ management, ledger }: Storage): Promise<Balance> {
+  const credits = await management.readCredits();
+  const [usage = 0n] = await ledger.readSpending('everything', 0);
+  const sum = credits ?? 0n;
+  return { isOn: credits !== null, credits: usdOf(sum), usage: usdOf(usage), balance: usdOf(sum - usage) };
+}
+
+const describe = ({ isOn, credits, usage, balance }: Balance): string =>
+  isOn
+    ? `Credits ${credits} USD, spent ${usage} USD, left ${balance} USD.`
+    : `Credits are off, since none were ever added; spent ${usage} USD.`;

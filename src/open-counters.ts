@@ -1,0 +1,53 @@
+import type { Config } from './config/schema.ts';
+import { isSharedStore } from './open-storage.ts';
+import type { Peer } from './platform/cluster/peer.ts';
+import type { Counters } from './platform/counters/counters.ts';
+import { GuardedCounters, type GuardParts } from './platform/counters/guarded-counters.ts';
+import { MemoryCounters } from './platform/counters/memory/memory-counters.ts';
+
+export interface CountersOptions extends Pick<GuardParts, 'onTrouble' | 'onFailure'> {
+  /** Asked anew for what a reload may change. */
+  config: () => Pick<Config, 'counters' | 'storage'>;
+  /** In a worker: in whose memory all workers of this host count. */
+  primary?: Peer | undefined;
+}
+
+/** A connection may take this long to stand, however short `counters.timeout_ms` is. */
+const SHORTEST_CONNECT_MS = 1000;
+
+/** Does every process reach the counters by itself? Those in memory belong to one. */
+export const areSharedCounters = ({ counters: { url }, storage }: Pick<Config, 'counters' | 'storage'>): boolean =>
+  url === '' ? isSharedStore(storage.url) : url !== 'memory';
+
+/**
+ * The Redis or Valkey of `counters.url`, the PostgreSQL that is the store, or the memory of this host; clients are loaded
+ * only where they are needed. Does not reject when the first two cannot be reached: see `guarded-counters.ts`.
+ */
+export async function openCounters({ config, primary, ...told }: CountersOptions): Promise<Counters> {
+  const { counters, storage } = config();
+  if (!areSharedCounters({ counters, storage })) {
+    if (!primary) return new MemoryCounters();
+    const { openRemoteCounters } = await import('./platform/counters/remote/open.ts');
+    return openRemoteCounters(primary);
+  }
+  const connectMs = Math.max(counters.timeout_ms, SHORTEST_CONNECT_MS);
+  const guarded = new GuardedCounters({
+    store: await openShared(counters.url, storage.url, connectMs),
+    settings() {
+      const { timeout_ms, on_failure, grace_ms } = config().counters;
+      return { timeoutMs: timeout_ms, onFailure: on_failure, graceMs: grace_ms };
+    },
+    ...told,
+  });
+  await guarded.open(connectMs);
+  return guarded;
+}
+
+async function openShared(url: string, storageUrl: string, connectMs: number): Promise<Counters> {
+  if (url === '') {
+    const { openPostgresCounters } = await import('./platform/counters/postgres/open.ts');
+    return openPostgresCounters(storageUrl, connectMs);
+  }
+  const { openRedisCounters } = await import('./platform/counters/redis/open.ts');
+  return openRedisCounters(url, connectMs);
+}

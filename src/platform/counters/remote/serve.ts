@@ -1,0 +1,42 @@
+import type { WorkerLink } from '../../cluster/hub.ts';
+import type { Admission, Counters, Reservation } from '../counters.ts';
+import type { MemoryCounters } from '../memory/memory-counters.ts';
+
+export type CountersService = Omit<Counters, 'close'>;
+
+/**
+ * Offers the counters of this process to a worker. What a worker has open when it ends, ends with it: its streams are
+ * closed, and what it held is free. What it spent is in its journal, and counts once the ledger's sums have it.
+ */
+export function serveCounters(counters: MemoryCounters, { gone }: Pick<WorkerLink, 'gone'>): CountersService {
+  const streams = new Map<string, Admission>();
+  const held = new Map<string, Reservation>();
+  gone.addEventListener('abort', () => {
+    for (const admission of streams.values()) counters.leave(admission, 0);
+    for (const reservation of held.values()) {
+      const costsNanoUsd = reservation.claims.map(() => 0n);
+      counters.settle(reservation, { atMs: 0, costsNanoUsd });
+    }
+  });
+  return {
+    admit(admission) {
+      const refusal = counters.admit(admission);
+      if (!refusal && admission.isStream) streams.set(admission.id, admission);
+      return refusal;
+    },
+    leave(admission, tokens) {
+      streams.delete(admission.id);
+      counters.leave(admission, tokens);
+    },
+    reserve(reservation) {
+      const refusal = counters.reserve(reservation);
+      if (!refusal) held.set(reservation.id, reservation);
+      return refusal;
+    },
+    settle(reservation, settlement) {
+      held.delete(reservation.id);
+      counters.settle(reservation, settlement);
+    },
+    ping: () => counters.ping(),
+  };
+}

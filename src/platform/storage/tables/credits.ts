@@ -1,0 +1,28 @@
+import { sql } from 'kysely';
+import type { CreditRecord } from '../storage.ts';
+import { type Integer, writeNullableText } from './columns.ts';
+import type { Database } from './database.ts';
+
+/** What was paid in for the organization; below zero where it was taken back. */
+export interface CreditTable {
+  id: string;
+  at_ms: Integer;
+  nano_usd: Integer;
+  note: string | null;
+}
+
+/** @returns the sum in nano-dollars; null when nothing was ever paid in */
+export async function readCredits(db: Database): Promise<bigint | null> {
+  const { sum } = await db
+    .selectFrom('credits')
+    .select(sql<bigint | null>`cast(sum(nano_usd) as bigint)`.as('sum'))
+    .executeTakeFirstOrThrow();
+  return sum;
+}
+
+export async function addCredit(trx: Database, { id, atMs, nanoUsd, note }: CreditRecord): Promise<void> {
+  await trx
+    .insertInto('credits')
+    .values({ id, at_ms: atMs, nano_usd: nanoUsd, note: writeNullableText(note) })
+    .execute();
+}

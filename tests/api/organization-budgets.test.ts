@@ -1,0 +1,152 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTimedId } from '../../src/domain/ids.ts';
+import { json } from '../../src/testing/answers.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type TestGateway, testGateway, testKeys } from '../../src/testing/test-gateway.ts';
+import { wholeBody } from './lab.ts';
+import { auditOf, main, manage, other } from './manage.ts';
+
+let gateway: TestGateway;
+let upstream: ScriptedUpstream;
+beforeEach(async () => {
+  upstream = await startUpstream();
+  upstream.always(
+    json({
+      ...wholeBody('openai-chat', 'Hello there.'),
+      usage: { prompt_tokens: 5, completion_tokens: 10, total_tokens: 15 }, // a cent
+    }),
+  );
+});
+afterEach(() => Promise.all([gateway.close(), upstream.close()]));
+
+const parts = (more: object = {}) => ({
+  catalog: { builtin: false },
+  providers: [
+    {
+      id: 'acme',
+      wire: 'openai-chat',
+      base_url: upstream.url,
+      models: [
+        { model: 'acme/m', pricing: { prompt: 0, completion: 0.001 } },
+        { model: 'acme/free', pricing: { prompt: 0, completion: 0 } },
+      ],
+    },
+  ],
+  ...more,
+});
+const start = async (more: object = {}) => {
+  gateway = await testGateway(parts(more));
+};
+const ask = async (key: string = testKeys.key, model = 'acme/m') => {
+  const body = { model, input: 'Hello', max_output_tokens: 10 };
+  const answer = await gateway.post('/responses', body, { key });
+  const { error } = (await answer.json()) as { error?: { message: string; metadata: Record<string, unknown> } };
+  return { status: answer.status, message: error?.message, metadata: error?.metadata };
+};
+const admin = manage(() => gateway);
+const makeKey = async (workspaceId: string, memberId?: string) => {
+  const creator = memberId === undefined ? {} : { creator_user_id: memberId };
+  const made = await admin('POST', '/keys', { name: 'made', workspace_id: workspaceId, ...creator });
+  expect(made.status).toBe(201);
+  return made.body.key as string;
+};
+
+describe('the budget of the organization', () => {
+  it('holds for all keys of all workspaces, with 402 and when it begins anew', async () => {
+    await start({ budgets: { organization: { daily: 0.02 } } });
+    const elsewhere = await makeKey(other);
+    expect((await ask()).status).toBe(200);
+    expect((await ask(elsewhere)).status).toBe(200);
+    for (const key of [testKeys.key, testKeys.organizationKey, elsewhere]) {
+      const refused = await ask(key);
+      expect(refused.status).toBe(402);
+      expect(refused.message).toMatch(
+        /^The organization may spend 0\.02 USD a day and has spent 0\.02 USD; .* It begins anew on \d{4}-\d\d-\d\dT00:00:00\.000Z\.$/,
+      );
+      expect(refused.metadata).toMatchObject({ limit_source: 'router_credits', interval: 'daily' });
+    }
+  });
+
+  it('names the broadest limit that is reached', async () => {
+    await start({ budgets: { organization: { daily: 0.005, monthly: 0.01 } } });
+    expect((await ask()).message).toContain('0.005 USD a day');
+    await gateway.reload(parts({ budgets: { organization: { daily: 0.01, monthly: 0.011 } } }));
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).message).toContain('0.011 USD a month');
+  });
+
+  it('that is taken away at a reload is gone', async () => {
+    await start({ budgets: { organization: { lifetime: 0.01 } } });
+    await ask();
+    expect((await ask()).status).toBe(402);
+    await gateway.reload(parts());
+    expect((await ask()).status).toBe(200);
+  });
+});
+
+describe('the budget of a member', () => {
+  it('holds for all keys of the member in all workspaces, with 403, and for each member alone', async () => {
+    await start({ budgets: { member: { weekly: 0.02 } } });
+    expect((await admin('POST', `/workspaces/${other}/members/add`, { user_ids: ['ada', 'bob'] })).status).toBe(200);
+    const [adas, bobs] = [await makeKey(other, 'ada'), await makeKey(other, 'bob')];
+    expect((await ask()).status).toBe(200);
+    expect((await ask(adas)).status).toBe(200);
+    for (const key of [testKeys.key, adas]) {
+      const refused = await ask(key);
+      expect(refused.status).toBe(403);
+      expect(refused.message).toMatch(/^The member ada may spend 0\.02 USD a week and has spent 0\.02 USD/);
+      expect(refused.metadata).toMatchObject({ limit_source: 'member_budget', interval: 'weekly' });
+    }
+    expect((await ask(bobs)).status).toBe(200);
+    expect((await ask(testKeys.organizationKey)).status).toBe(200); // which is nobody's
+  });
+});
+
+describe('credits', () => {
+  /** As `headgate credits add` does. */
+  const add = async (nanoUsd: bigint) => {
+    const { storage } = gateway.gateway;
+    await storage.management.change({ atMs: Date.now(), actorKeyHash: null }, async (transaction) => {
+      const id = createTimedId('credit_');
+      await transaction.addCredit({ id, atMs: Date.now(), nanoUsd, note: 'paid' });
+      const [action, objectKind] = ['credits.add', 'credits'];
+      await transaction.record({ action, objectKind, objectId: id, workspaceId: null, changes: {} });
+    });
+  };
+  const cent = 10_000_000n;
+
+  it('are off until some are added', async () => {
+    await start();
+    expect((await ask()).status).toBe(200);
+    expect((await admin('GET', '/credits')).body).toMatchObject({ data: { total_credits: 0 } });
+  });
+
+  it('must cover what a request may cost, and be at least 0 for one that costs nothing', async () => {
+    await start();
+    await add(2n * cent);
+    await gateway.reload(parts()); // which reads limits at once
+    const all = await Promise.all([ask(), ask()]);
+    expect(all.map(({ status }) => status)).toEqual([200, 200]);
+    const refused = await ask();
+    expect(refused.message).toMatch(
+      /^The organization has credits of 0\.02 USD and has spent 0\.02 USD; this request may not fit\.$/,
+    );
+    expect(refused.metadata).toMatchObject({ limit_source: 'router_credits', interval: 'lifetime' });
+    expect((await ask(testKeys.key, 'acme/free')).status).toBe(200);
+
+    await add(-cent);
+    await gateway.reload(parts());
+    expect((await ask(testKeys.key, 'acme/free')).status).toBe(402);
+    await add(3n * cent);
+    await expect.poll(async () => (await ask()).status, { timeout: 5000 }).toBe(200);
+    expect((await admin('GET', '/credits')).body.data.total_credits).toBe(0.04);
+    expect(await auditOf(admin, 1)).toMatchObject([{ action: 'credits.add', object_kind: 'credits' }]);
+  });
+});
+
+it('a key of a workspace that is refused by several limits names the narrowest of those who set them', async () => {
+  await start({ budgets: { organization: { daily: 0.005 }, member: { daily: 0.005 } } });
+  expect((await admin('PUT', `/workspaces/${main}/budgets/daily`, { limit_usd: 0.005 })).status).toBe(200);
+  expect((await ask()).message).toMatch(/^The member ada/);
+  expect((await ask(testKeys.organizationKey)).message).toMatch(/^The workspace main/);
+});
