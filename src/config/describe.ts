@@ -93,11 +93,7 @@ function rows(node: SchemaNode, path: string): string[] {
 }
 
 function refusals(): string {
-  const lines = notOffered.map(({ path, values, says }) => {
-    const key = path.join('.').replaceAll('.*', '[]');
-    const which = values ? `: ${values.map((value) => `\`${value}\``).join(', ')}` : '';
-    return `- \`${key}\`${which}${values ? '' : `: ${says}`}`;
-  });
+  const lines = notOffered.map(({ path, says }) => `- \`${path.join('.').replaceAll('.*', '[]')}\`: ${says}`);
   return `## Known, not offered
 
 The configuration of Headgate knows these, this build does not offer them; a file that has one is refused with a message that says so.

@@ -236,15 +236,13 @@ describe('what is wrong with a file', () => {
 interns: {}
 tools: { web: {} }
 guardrails: []
-providers: [{ id: a, wire: openai-images, models: [{ model: m }] }]
 bootstrap: { keys: [{ key: long-enough, name: n, kind: management, credit_usd: 0 }] }
 `;
     expect(problemsOf(text).sort()).toEqual([
       '2: interns: this build does not offer interns; take it out',
       '3: tools: this build does not offer server tools; take it out',
       '4: guardrails: this build does not offer guardrails; take it out',
-      '5: providers[0].wire: "openai-images": this build does not offer this wire; take it out',
-      '6: bootstrap.keys[0].credit_usd: this build does not offer credits; take it out',
+      '5: bootstrap.keys[0].credit_usd: this build does not offer credits; take it out',
     ]);
   });
 });

@@ -2,17 +2,12 @@ import type { Problem } from './interpolate.ts';
 import { isMapping, type Path } from './path.ts';
 
 /** What the configuration of Headgate knows and this build does not offer. `*` in a path is any list item. */
-export const notOffered: readonly { path: Path; values?: readonly string[]; says: string }[] = [
+export const notOffered: readonly { path: Path; says: string }[] = [
   { path: ['guardrails'], says: 'guardrails' },
   { path: ['plugins'], says: 'plugins' },
   { path: ['tools'], says: 'server tools' },
   { path: ['interns'], says: 'interns' },
   { path: ['bootstrap', 'keys', '*', 'credit_usd'], says: 'credits' },
-  {
-    path: ['providers', '*', 'wire'],
-    values: ['openai-images'],
-    says: 'this wire',
-  },
 ];
 
 /**
@@ -23,13 +18,11 @@ export const notOffered: readonly { path: Path; values?: readonly string[]; says
 export function refuseNotOffered(tree: Record<string, unknown>): { problems: Problem[]; refused: Path[] } {
   const problems: Problem[] = [];
   const refused: Path[] = [];
-  for (const { path, values, says } of notOffered) {
+  for (const { path, says } of notOffered) {
     for (const [holder, key, place] of findHolders(tree, path)) {
       const value = holder[key];
       if (value === null || value === undefined) continue;
-      if (values && !values.includes(String(value))) continue;
-      const which = values ? `"${value}": ` : '';
-      problems.push({ path: place, message: `${which}this build does not offer ${says}; take it out` });
+      problems.push({ path: place, message: `this build does not offer ${says}; take it out` });
       refused.push(place);
       delete holder[key];
     }

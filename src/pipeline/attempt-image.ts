@@ -154,6 +154,7 @@ class ImageExchange {
   private async read(answer: UpstreamAnswer, reading: unknown, out: Taker<ImageChunk>): Promise<void> {
     const { wire, provider, options } = this;
     const { limitBytes, stream, memory } = options;
+    let taken: Promise<void> | undefined;
     try {
       if (answer.status < 200 || answer.status > 299) {
         const read = wire.readError ?? provider.wire.readError;
@@ -176,8 +177,14 @@ class ImageExchange {
             if (stream) memory.free();
           },
         },
-        { take: (chunks) => (this.poll ? undefined : out.take(chunks)) },
+        {
+          take: (chunks) => {
+            taken = this.poll ? undefined : out.take(chunks);
+            return taken;
+          },
+        },
       );
+      await taken; // with the finish the answer is let go, and nobody has waited for what came with it
     } finally {
       answer.release();
     }

@@ -84,7 +84,8 @@ export function nothingLeft(slugs: readonly string[], excluded: readonly Fallen[
     const why = [...new Set(excluded.map(({ reason }) => reason))].join('; ');
     return new GatewayError('permission_denied', `${model} may not be used with this key: each endpoint ${why}.`);
   }
-  const refused = codes.length === 1 ? refuseRequest(codes[0]!, model, shown, slugs) : undefined;
+  const beyondChoice = codes.filter((code) => code !== 'allowed_providers'); // what the caller left out could do it, or not
+  const refused = beyondChoice.length === 1 ? refuseRequest(beyondChoice[0]!, model, shown, slugs) : undefined;
   if (refused) return refused;
   if (codes.length === 1 && codes[0] === 'context_length') {
     return new GatewayError(
