@@ -211,7 +211,7 @@ async function assemble(
     primary: seat?.primary,
     onTrouble: (error) => log.warn({ err: error }, 'News between hosts are lost until the database is back.'),
   });
-  if (bus) held.defer(() => bus.close());
+  if (bus) held.defer(() => within(LAST_WORDS_MS, bus.close()).catch(() => {})); // a store that is silent hears no good-bye
   const sticky = new StickyMemory(() => config.routing.sticky_ms);
   const telemetry = await openTelemetry({
     log,
