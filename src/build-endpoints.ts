@@ -158,6 +158,7 @@ class Source {
     const pricing = mergePricing(config, row && readRecordPrices(row));
     const output = config.capabilities?.output ?? row?.output ?? (row && model?.output);
     const upstream = config.upstream_model ?? row?.upstream_model ?? (config.model.includes('*') ? '*' : config.model);
+    const imageOf = (name: string) => describeImages(this.provider, name, output, [row?.image, config.image]);
     return {
       ...bareEndpoint(this.provider, config.model, upstream),
       id: `${config.model}@${entry.id}${part === undefined ? '' : `/${part}`}`,
@@ -178,7 +179,8 @@ class Source {
         output: output ?? (this.provider.wire.makesText === false ? ['image'] : undefined),
       },
       reasoning: row && model?.reasoning,
-      image: describeImages(this.provider, upstream, output, [row?.image, config.image]),
+      image: imageOf(upstream),
+      ...(upstream.includes('*') && { imageOf }),
       makesText: this.provider.wire.makesText !== false && !isPictures(output),
       retainsData: entry.data_policy?.retains ?? row?.retains_data,
       trainsOnData: entry.data_policy?.trains ?? row?.trains_on_data,

@@ -71,7 +71,8 @@ export function createCatalog(
       const matched = slug.slice(before.length, slug.length - after.length);
       const id = endpoint.id.replace(endpoint.model, () => slug);
       const upstreamModel = endpoint.upstreamModel.replace('*', () => matched);
-      found.push({ ...endpoint, id, model: slug, pattern: endpoint.model, upstreamModel });
+      const image = endpoint.imageOf ? endpoint.imageOf(upstreamModel) : endpoint.image;
+      found.push({ ...endpoint, id, model: slug, pattern: endpoint.model, upstreamModel, image });
     }
     return found;
   }

@@ -210,6 +210,7 @@ export const wires = [
   'anthropic-messages',
   'gemini',
   'openai-images',
+  'bfl',
   'ai-sdk',
   'simulator',
 ] as const;

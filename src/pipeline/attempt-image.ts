@@ -6,7 +6,7 @@ import { findMediaType, findPicture } from '../domain/picture.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { ImageUpstreamRequest, ImageWire, Poll } from '../providers/image-wire.ts';
 import type { Endpoint, Provider } from '../providers/provider-entry.ts';
-import type { UpstreamAnswer } from '../providers/transport.ts';
+import type { Upstream, UpstreamAnswer } from '../providers/transport.ts';
 import { writeForm } from '../providers/write-form.ts';
 import { forgetAttempt } from './attempt.ts';
 import type { ByteShare } from './byte-budget.ts';
@@ -87,6 +87,16 @@ interface ExchangeOptions extends ImageAttemptParts {
 /** A wait between two questions is never shorter, whatever a wire says. Milliseconds. */
 const LEAST_WAIT_MS = 50;
 
+/** How often in a row a question may fail by what passes: the picture is being made, and paid for, all the same. */
+const MOST_FAILED_QUESTIONS = 3;
+
+/** Where a provider is asked whether it is done. */
+interface Question {
+  upstream: Upstream;
+  path: string;
+  method: 'GET' | 'POST';
+}
+
 /** The requests of one attempt: one, or as many as a provider that is polled takes. */
 class ImageExchange {
   private readonly owner: ImageRun;
@@ -117,29 +127,48 @@ class ImageExchange {
     written.body = {};
     await this.read(await this.send(written.path, headers, body), written.reading, out);
     const asking = this.headersFor(key, undefined);
+    let question: Question | undefined;
     for (let poll = this.poll; poll; poll = this.poll) {
       this.poll = undefined;
-      await wait(Math.max(LEAST_WAIT_MS, poll.afterMs), owner);
-      await this.read(await this.askAgain(poll, asking), written.reading, out);
+      question = this.aim(poll, question);
+      await this.read(await this.ask(question, poll.afterMs, asking), written.reading, out);
+    }
+  }
+
+  /** @throws {GatewayError} when it leads to a host that is not the provider's */
+  private aim({ method = 'GET', path, url }: Poll, before: Question | undefined): Question {
+    const { provider } = this;
+    if (url === undefined) {
+      if (path === undefined && before) return { ...before, method };
+      return { upstream: provider.upstream!, path: path ?? '', method }; // `run` has looked
+    }
+    const target = URL.canParse(url) ? new URL(url) : undefined;
+    const upstream = target && provider.upstreamOf(target);
+    if (upstream) return { upstream, path: target.pathname + target.search, method };
+    const text = `${provider.name} wants to be asked again at another host; the key does not go there.`;
+    throw new GatewayError('upstream_failed', text, { retryable: true });
+  }
+
+  /** Waits and asks; a provider that is busy for a moment is asked again, later. */
+  private async ask({ upstream, path, method }: Question, afterMs: number, headers: readonly string[]) {
+    let waitMs = Math.max(LEAST_WAIT_MS, afterMs);
+    for (let failures = 0; ; failures++) {
+      await wait(waitMs, this.owner);
+      waitMs *= 2;
+      const isLast = failures === MOST_FAILED_QUESTIONS;
+      try {
+        const answer = await upstream.send(path, headers, Buffer.alloc(0), this.owner.cancellation, { method });
+        if (isLast || (answer.status !== 429 && answer.status < 500)) return answer;
+        answer.release();
+      } catch (error) {
+        if (isLast || !(error instanceof GatewayError) || !error.retryable) throw error;
+      }
     }
   }
 
   private send(path: string, headers: readonly string[], body: Buffer): Promise<UpstreamAnswer> {
     const { upstream, imageFirstByteMs: firstByteMs } = this.provider;
     return upstream!.send(path, headers, body, this.owner.cancellation, { firstByteMs }); // `run` has looked
-  }
-
-  private askAgain({ method = 'GET', path, url }: Poll, headers: readonly string[]): Promise<UpstreamAnswer> {
-    const { provider, owner } = this;
-    const nothing = Buffer.alloc(0);
-    if (url === undefined) return provider.upstream!.send(path ?? '', headers, nothing, owner.cancellation, { method });
-    const target = URL.canParse(url) ? new URL(url) : undefined;
-    const upstream = target && provider.upstreamOf(target);
-    if (!upstream) {
-      const text = `${provider.name} wants to be asked again at another host; the key does not go there.`;
-      throw new GatewayError('upstream_failed', text, { retryable: true });
-    }
-    return upstream.send(target.pathname + target.search, headers, nothing, owner.cancellation, { method });
   }
 
   private headersFor(key: number, contentType: string | undefined): string[] {

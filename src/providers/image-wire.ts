@@ -70,7 +70,7 @@ export interface Poll {
   /** Milliseconds to wait first. */
   afterMs: number;
   method?: 'GET' | 'POST';
-  /** A path under the base URL, or a whole URL that the provider gave. */
+  /** A path under the base URL, or a whole URL that the provider gave. Neither: where it was asked before. */
   path?: string;
   url?: string;
 }

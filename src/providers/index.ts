@@ -1,5 +1,6 @@
 import { aiSdk } from './ai-sdk/index.ts';
 import { anthropicMessages } from './anthropic-messages/index.ts';
+import { bfl } from './bfl/index.ts';
 import { gemini } from './gemini/index.ts';
 import { openaiChat } from './openai-chat/index.ts';
 import { besideText, openaiImages } from './openai-images/index.ts';
@@ -12,7 +13,10 @@ const openaiBoth: Wire = { ...openaiResponses, image: besideText };
 
 /** Every wire of this build, by the name the configuration uses. A new wire is a folder and a line here. */
 export const wires: ReadonlyMap<string, Wire> = new Map(
-  [openaiBoth, openaiChat, anthropicMessages, gemini, openaiImages, aiSdk, simulator].map((wire) => [wire.id, wire]),
+  [openaiBoth, openaiChat, anthropicMessages, gemini, openaiImages, bfl, aiSdk, simulator].map((wire) => [
+    wire.id,
+    wire,
+  ]),
 );
 
 /** Those that a conversation can go through. */

@@ -1,4 +1,5 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
+import type { ImageFacts } from '../domain/images.ts';
 import { KeyRing } from './key-ring.ts';
 import type { Wire } from './provider.ts';
 import { createUpstream, type Upstream, type UpstreamTimeouts } from './transport.ts';
@@ -37,6 +38,8 @@ export interface Endpoint extends EndpointFacts {
   readonly pattern?: string;
   /** Takes no addresses of pictures and files: what is there must be fetched, and sent as data. */
   readonly needsData?: boolean;
+  /** Of a `*`: what is known of pictures once it is clear which model is meant. */
+  readonly imageOf?: (upstreamModel: string) => ImageFacts | undefined;
 }
 
 /** An endpoint of which nothing is known but where it is. */

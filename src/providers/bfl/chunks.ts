@@ -1,0 +1,52 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { ImageChunk, ImageFinishChunk } from '../../domain/images.ts';
+import { usage } from '../../domain/usage.ts';
+import type { Poll } from '../image-wire.ts';
+import { readUpstreamErrorObject } from '../upstream-error.ts';
+import type { Reading } from './request.ts';
+import { readAnswerBody, type WireAnswer } from './wire.ts';
+
+/** The provider counts in credits, of which a dollar has a hundred. */
+const NANO_USD_PER_CREDIT = 10_000_000;
+
+/** Reads the answer to the submission, which says where to ask, and those to the questions that follow. */
+export function readWholeImage(body: unknown, { pollMs }: Reading): ImageChunk[] | Poll {
+  const answer = readAnswerBody(body);
+  const { status, result, polling_url: url } = answer;
+  if (typeof status !== 'string') {
+    if (typeof url === 'string' && url !== '') return { type: 'poll', afterMs: pollMs, url };
+    throw new TypeError('The answer has neither a status nor an address to ask at.');
+  }
+  if (status === 'Ready') {
+    if (typeof result?.sample !== 'string') throw new TypeError('The picture is said to be ready, and is not there.');
+    return [{ type: 'image_link', url: result.sample }, finish(answer)];
+  }
+  if (/moderated/i.test(status)) {
+    const reasons = readReasons(answer);
+    throw new GatewayError('content_policy', `The provider refused the content: ${status}${reasons}.`, {
+      providerCode: status,
+    });
+  }
+  if (/error|fail|not found|expired|cancel/i.test(status)) {
+    throw readUpstreamErrorObject({ message: `${status}${readReasons(answer)}`, code: status }, 502);
+  }
+  return { type: 'poll', afterMs: pollMs }; // `Pending`, and what may yet be invented for it; the deadline is the end
+}
+
+function finish({ cost, result }: WireAnswer): ImageFinishChunk {
+  const chunk: ImageFinishChunk = { type: 'finish' };
+  if (typeof cost === 'number' && cost > 0) {
+    const upstreamCostNanoUsd = Math.round(cost * NANO_USD_PER_CREDIT);
+    chunk.usage = usage({ inputTokens: 0, outputTokens: 0, upstreamCostNanoUsd });
+  }
+  if (typeof result?.seed === 'number') chunk.dropped = ['result.seed'];
+  return chunk;
+}
+
+/** What lies under any key of `details`, as far as it is words. */
+function readReasons({ details }: WireAnswer): string {
+  const words = Object.values(details ?? {})
+    .flat()
+    .filter((each) => typeof each === 'string');
+  return words.length === 0 ? '' : ` (${words.join(', ').slice(0, 200)})`;
+}

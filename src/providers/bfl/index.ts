@@ -1,0 +1,27 @@
+import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
+import { readUpstreamError } from '../upstream-error.ts';
+import { readWholeImage } from './chunks.ts';
+import { readDialect } from './dialect.ts';
+import { findFamily, newest } from './families.ts';
+import { type Reading, writeImageRequest } from './request.ts';
+
+/**
+ * `POST {base_url}/<model>`: the API of Black Forest Labs, makers of FLUX. It answers where to ask for the picture, and
+ * when it is made, the picture lies at an address.
+ *
+ * @see https://docs.bfl.ai
+ */
+export const bfl = defineImageOnlyWire({
+  id: 'bfl',
+  checkDialect: readDialect,
+  authorize: (apiKey) => ({ 'x-key': apiKey }),
+  readError: readUpstreamError,
+  image: defineImageWire<Reading>({
+    facts: newest.facts,
+    factsOf: (upstreamModel) => findFamily(upstreamModel).facts,
+    // Its general address answers with that of the region which makes the picture: `api.us1.bfl.ai`.
+    pollHosts: ['.bfl.ai'],
+    writeImageRequest: (ask, target) => writeImageRequest(ask, target, readDialect(target.dialect)),
+    readWholeImage,
+  }),
+});

@@ -1,0 +1,69 @@
+import { type ImageAsk, type PixelSize, pixelsOf, writeSize } from '../../domain/images.ts';
+import type { ImageUpstreamRequest } from '../image-wire.ts';
+import type { Target } from '../provider.ts';
+import type { Dialect } from './dialect.ts';
+import { findFamily, type Grid } from './families.ts';
+
+/** What the reader must know of the request. */
+export interface Reading {
+  pollMs: number;
+}
+
+/**
+ * Translates a request. References go as base64.
+ *
+ * @see https://docs.bfl.ai/api-reference
+ */
+export function writeImageRequest(ask: ImageAsk, target: Target, dialect: Dialect): ImageUpstreamRequest<Reading> {
+  const { shape, reference } = findFamily(target.upstreamModel);
+  const dropped: string[] = [];
+  const body: Record<string, unknown> = { prompt: ask.prompt };
+  if (shape === 'ratio') {
+    if (ask.aspectRatio !== undefined && ask.aspectRatio !== 'auto') body['aspect_ratio'] = ask.aspectRatio;
+  } else {
+    const wanted = sizeOf(ask);
+    const size = wanted && fitGrid(wanted, shape);
+    if (size) {
+      body['width'] = size.width;
+      body['height'] = size.height;
+      if (ask.size && writeSize(size) !== writeSize(ask.size)) dropped.push(`size (→ ${writeSize(size)})`);
+    }
+  }
+  if (ask.seed !== undefined) body['seed'] = ask.seed;
+  if (ask.format !== undefined) body['output_format'] = ask.format;
+  for (const [index, { bytes }] of ask.references.entries()) {
+    body[index === 0 ? reference : `${reference}_${index + 1}`] = bytes.toString('base64');
+  }
+  for (const [name, value] of Object.entries(ask.passthrough)) body[name] ??= value; // what the interface says counts
+  return {
+    path: `/${encodeURIComponent(target.upstreamModel)}`,
+    body,
+    dropped,
+    reading: { pollMs: dialect.poll_ms },
+  };
+}
+
+/** @returns undefined where the model is to choose, which takes the shape of the reference if there is one */
+function sizeOf({ size, aspectRatio, resolution, references }: ImageAsk): PixelSize | undefined {
+  if (size) return size;
+  if (aspectRatio !== undefined && aspectRatio !== 'auto') return pixelsOf(aspectRatio, resolution);
+  if (resolution === undefined) return undefined;
+  const square = pixelsOf(undefined, resolution);
+  const { width, height } = references[0] ?? {};
+  if (width === undefined || height === undefined) return square;
+  const scale = Math.sqrt((square.width * square.height) / (width * height));
+  return { width: width * scale, height: height * scale };
+}
+
+/** The nearest size on the grid, of the same shape as far as the bounds of edges let it. */
+export function fitGrid({ width, height }: PixelSize, { step, min, max, area }: Grid): PixelSize {
+  const scale = Math.min(1, Math.sqrt(area / (width * height)), max / Math.max(width, height));
+  const edge = (pixels: number, round: (value: number) => number): number =>
+    Math.min(
+      Math.floor(max / step) * step,
+      Math.max(Math.ceil(min / step) * step, round((pixels * scale) / step) * step),
+    );
+  const nearest = { width: edge(width, Math.round), height: edge(height, Math.round) };
+  if (nearest.width * nearest.height <= area) return nearest;
+  return { width: edge(width, Math.floor), height: edge(height, Math.floor) };
+}

@@ -1,0 +1,25 @@
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+
+const maybe = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]));
+
+/** The submission is answered with `id` and `polling_url`, a question with the other fields. */
+const answer = Type.Object({
+  polling_url: maybe(Type.String()),
+  status: maybe(Type.String()),
+  result: maybe(Type.Object({ sample: maybe(Type.String()), seed: Type.Optional(Type.Unknown()) })),
+  /** In credits. */
+  cost: maybe(Type.Number()),
+  details: maybe(Type.Record(Type.String(), Type.Unknown())),
+});
+
+export type WireAnswer = Static<typeof answer>;
+
+const answerCheck = Compile(answer);
+
+/** @throws {TypeError} when a field that is read has another shape */
+export function readAnswerBody(body: unknown): WireAnswer {
+  if (answerCheck.Check(body)) return body;
+  throw new TypeError('The body is no task.');
+}

@@ -1,0 +1,164 @@
+import { type Answer, bytes, json, recording, sse } from '../../src/testing/answers.ts';
+import type { Script, ScriptedRequest, ScriptedUpstream } from '../../src/testing/scripted-upstream.ts';
+import { startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { draw, type ImageOutcome } from './images-lab.ts';
+import { type Mode, providerKey } from './lab.ts';
+
+/** How a server of a wire answers. */
+export interface ImageWireCase {
+  /** Name at the provider of a model that the tests ask for. */
+  model: string;
+  /** Sends partial pictures. */
+  streams: boolean;
+  /** Several at once. */
+  many: boolean;
+  dialect?: object;
+  /** Answers every request of an exchange that makes these pictures. */
+  makes(pictures: readonly Buffer[]): Script;
+  /** The prompt of the request that asked for the picture. */
+  promptOf(request: ScriptedRequest): unknown;
+  /** Name of a recording beside the wire → for what. */
+  errors: Record<'badKey' | 'badRequest' | 'moderated' | 'rateLimited' | 'serverError', string>;
+}
+
+/** The answer with a picture that has been asked for by its address. */
+const picture = (content: Buffer): Answer => bytes(content, { headers: { 'content-type': 'image/png' } });
+const originOf = ({ headers }: ScriptedRequest): string => `http://${headers.host}`;
+const fieldOf = ({ body }: ScriptedRequest, name: string): unknown => (body as Record<string, unknown>)[name];
+
+/** Every wire that makes pictures and has an upstream. */
+export const imageWires = {
+  'openai-images': {
+    model: 'gpt-image-1',
+    streams: true,
+    many: true,
+    makes: (pictures) => (request) => {
+      const usage = { input_tokens: 10, output_tokens: 20, total_tokens: 30 };
+      const images = pictures.map((each) => ({ b64_json: each.toString('base64') }));
+      if (fieldOf(request, 'stream') !== true) return json({ created: 1, data: images, usage });
+      const partial = { type: 'image_generation.partial_image', partial_image_index: 0, ...images[0] };
+      return sse([partial, ...images.map((image) => ({ type: 'image_generation.completed', ...image, usage }))]);
+    },
+    promptOf: (request) => fieldOf(request, 'prompt'),
+    errors: {
+      badKey: 'bad-key.http',
+      badRequest: 'bad-request.http',
+      moderated: 'moderation.http',
+      rateLimited: 'rate-limited.http',
+      serverError: 'server-error.http',
+    },
+  },
+  bfl: {
+    model: 'flux-2-pro',
+    streams: false,
+    many: false,
+    dialect: { poll_ms: 50 },
+    makes: ([made]) => {
+      let asked = 0;
+      return (request) => {
+        if (request.method === 'POST') {
+          return json({ id: 'task-1', polling_url: `${originOf(request)}/v1/get_result?id=task-1`, cost: 3 });
+        }
+        if (request.path.startsWith('/made/')) return picture(made!);
+        if (++asked % 2 === 1) return json({ id: 'task-1', status: 'Pending', result: null });
+        const sample = `${originOf(request)}/made/sample.png?sig=1`;
+        return json({ id: 'task-1', status: 'Ready', result: { sample, seed: 7 }, cost: 3 });
+      };
+    },
+    promptOf: (request) => fieldOf(request, 'prompt'),
+    errors: {
+      badKey: 'bad-key.http',
+      badRequest: 'bad-request.http',
+      moderated: 'request-moderated.whole.http',
+      rateLimited: 'rate-limited.http',
+      serverError: 'server-error.http',
+    },
+  },
+} satisfies Record<string, ImageWireCase>;
+
+export type ImageWireName = keyof typeof imageWires;
+export const imageWireNames = Object.keys(imageWires) as ImageWireName[];
+export const modes: Mode[] = ['buffered', 'streamed'];
+export const imageCases = imageWireNames.flatMap((wire) => modes.map((mode) => ({ wire, mode })));
+
+export const caseOf = (wire: ImageWireName): ImageWireCase => imageWires[wire];
+
+/** A recorded answer of the wire. */
+export const recorded = (wire: ImageWireName, file: string): Answer =>
+  recording(new URL(`../../src/providers/${wire}/recordings/${file}`, import.meta.url));
+
+export interface ImageLab {
+  gateway: TestGateway;
+  /** The server behind the providers. */
+  upstream: ScriptedUpstream;
+  /** The server of the second endpoint of `<wire>/two`, which speaks the images API of OpenAI. */
+  other: ScriptedUpstream;
+  ask(how: { wire: ImageWireName; mode: Mode }, body?: object, signal?: AbortSignal): Promise<ImageOutcome>;
+  close(): Promise<void>;
+}
+
+/** Costs that tests can tell from nothing: a tenth of a dollar a picture. */
+const pricing = [{ billable: 'output_image', unit: 'image', cost_usd: 0.1 }];
+
+/** A gateway with, for each wire, the models `<wire>/one` and `<wire>/two`; the second has another endpoint behind it. */
+export async function openImageLab(parts: Record<string, unknown> = {}): Promise<ImageLab> {
+  const [upstream, other] = await Promise.all([startUpstream(), startUpstream()]);
+  const providers = imageWireNames.map((wire) => {
+    const { model, dialect } = caseOf(wire);
+    return {
+      id: wire,
+      name: `The ${wire}`,
+      wire,
+      base_url: upstream.url,
+      api_key: providerKey,
+      ...(dialect && { dialect }),
+      models: ['one', 'two'].map((name) => ({
+        model: `${wire}/${name}`,
+        upstream_model: model,
+        image: { pricing },
+      })),
+    };
+  });
+  const last = {
+    id: 'last',
+    wire: 'openai-images',
+    base_url: other.url,
+    api_key: 'another-key-12345',
+    models: imageWireNames.map((wire) => ({ model: `${wire}/two`, upstream_model: 'm', image: { pricing } })),
+  };
+  const gateway = await testGateway({ providers: [...providers, last], ...parts });
+  return {
+    gateway,
+    upstream,
+    other,
+    ask: ({ wire, mode }, body = {}, signal) =>
+      draw(
+        gateway,
+        { model: `${wire}/one`, ...body, ...(mode === 'streamed' && { stream: true }) },
+        signal && { signal },
+      ),
+    async close() {
+      await gateway.close();
+      await Promise.all([upstream.close(), other.close()]);
+    },
+  };
+}
+
+/** The finished pictures of an answer, however it came. */
+export const picturesOf = ({ body, events }: ImageOutcome): { b64_json: string; media_type?: string }[] =>
+  body.data ??
+  events
+    .filter(({ type }) => type === 'image_generation.completed')
+    .map(({ b64_json = '', media_type }) => ({ b64_json, ...(media_type !== undefined && { media_type }) }));
+
+/** The usage of an answer, however it came. */
+export const usageOf = ({ body, events }: ImageOutcome): Record<string, unknown> | undefined =>
+  body.usage ?? events.at(-1)?.usage;
+
+/** How a failure was told, however it came. */
+export function failureOf({ status, body, events }: ImageOutcome) {
+  const { error } = events.at(-1) ?? {};
+  if (error) return { status: Number(error.code), type: error.type, message: error.message };
+  return { status, type: body.error?.metadata['error_type'], message: body.error?.message ?? '' };
+}
