@@ -1,7 +1,7 @@
 import { writeGeneration } from '../api/generation/handler.ts';
-import { buildEndpoints } from '../build-endpoints.ts';
 import { createCatalog } from '../catalog/catalog.ts';
 import { loadCatalogRecords } from '../catalog/load-catalog.ts';
+import { buildEndpoints } from '../compose/build-endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type BookedEntry, settledCost } from '../domain/ledger-entry.ts';

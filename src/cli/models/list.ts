@@ -1,9 +1,9 @@
 import { findCheapest, listRows } from '../../api/models/rows.ts';
-import { buildEndpoints } from '../../build-endpoints.ts';
 import { type Catalog, createCatalog } from '../../catalog/catalog.ts';
 import { describeModel, readRecordPrices } from '../../catalog/describe-model.ts';
 import { loadCatalogRecords } from '../../catalog/load-catalog.ts';
 import type { CatalogRecords } from '../../catalog/records.ts';
+import { buildEndpoints } from '../../compose/build-endpoints.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { EndpointFacts, Pricing } from '../../domain/endpoint.ts';
 import { writePerPiece } from '../../metering/price.ts';

@@ -1,12 +1,12 @@
-import { describeModel, readRecordPrices } from './catalog/describe-model.ts';
-import type { CatalogRecords, EndpointRecord, ModelRecord } from './catalog/records.ts';
-import { findKnown } from './config/known-providers.ts';
-import type { Config, ModelConfig, ProviderConfig } from './config/schema.ts';
-import type { Model, Pricing, TokenPrices } from './domain/endpoint.ts';
-import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from './domain/images.ts';
-import { perPiece, perToken } from './metering/price.ts';
-import { wires } from './providers/index.ts';
-import { bareEndpoint, createProvider, type Endpoint, type Provider } from './providers/provider-entry.ts';
+import { describeModel, readRecordPrices } from '../catalog/describe-model.ts';
+import type { CatalogRecords, EndpointRecord, ModelRecord } from '../catalog/records.ts';
+import { findKnown } from '../config/known-providers.ts';
+import type { Config, ModelConfig, ProviderConfig } from '../config/schema.ts';
+import type { Model, Pricing, TokenPrices } from '../domain/endpoint.ts';
+import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from '../domain/images.ts';
+import { perPiece, perToken } from '../metering/price.ts';
+import { wires } from '../providers/index.ts';
+import { bareEndpoint, createProvider, type Endpoint, type Provider } from '../providers/provider-entry.ts';
 
 /** What a configuration and the catalogue make together. */
 export interface Built {

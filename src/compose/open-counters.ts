@@ -1,9 +1,9 @@
-import type { Config } from './config/schema.ts';
+import type { Config } from '../config/schema.ts';
+import type { Peer } from '../platform/cluster/peer.ts';
+import type { Counters } from '../platform/counters/counters.ts';
+import { GuardedCounters, type GuardParts } from '../platform/counters/guarded-counters.ts';
+import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { isSharedStore } from './open-storage.ts';
-import type { Peer } from './platform/cluster/peer.ts';
-import type { Counters } from './platform/counters/counters.ts';
-import { GuardedCounters, type GuardParts } from './platform/counters/guarded-counters.ts';
-import { MemoryCounters } from './platform/counters/memory/memory-counters.ts';
 
 export interface CountersOptions extends Pick<GuardParts, 'onTrouble' | 'onFailure'> {
   /** Asked anew for what a reload may change. */
@@ -27,7 +27,7 @@ export async function openCounters({ config, primary, ...told }: CountersOptions
   const { counters, storage } = config();
   if (!areSharedCounters({ counters, storage })) {
     if (!primary) return new MemoryCounters();
-    const { openRemoteCounters } = await import('./platform/counters/remote/open.ts');
+    const { openRemoteCounters } = await import('../platform/counters/remote/open.ts');
     return openRemoteCounters(primary);
   }
   const connectMs = Math.max(counters.timeout_ms, SHORTEST_CONNECT_MS);
@@ -45,9 +45,9 @@ export async function openCounters({ config, primary, ...told }: CountersOptions
 
 async function openShared(url: string, storageUrl: string, connectMs: number): Promise<Counters> {
   if (url === '') {
-    const { openPostgresCounters } = await import('./platform/counters/postgres/open.ts');
+    const { openPostgresCounters } = await import('../platform/counters/postgres/open.ts');
     return openPostgresCounters(storageUrl, connectMs);
   }
-  const { openRedisCounters } = await import('./platform/counters/redis/open.ts');
+  const { openRedisCounters } = await import('../platform/counters/redis/open.ts');
   return openRedisCounters(url, connectMs);
 }

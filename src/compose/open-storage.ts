@@ -1,5 +1,5 @@
-import type { Peer } from './platform/cluster/peer.ts';
-import type { Storage } from './platform/storage/storage.ts';
+import type { Peer } from '../platform/cluster/peer.ts';
+import type { Storage } from '../platform/storage/storage.ts';
 
 export interface StorageOptions {
   /** `storage.url`. */
@@ -17,13 +17,13 @@ export const isSharedStore = (url: string): boolean => /^postgres(ql)?:/.test(ur
 /** The embedded store, PostgreSQL, or the embedded one of the primary; drivers are loaded only where they are needed. */
 export async function openStorage({ url, dataDir, poolSize, primary }: StorageOptions): Promise<Storage> {
   if (isSharedStore(url)) {
-    const { openPostgresStorage } = await import('./platform/storage/postgres/open.ts');
+    const { openPostgresStorage } = await import('../platform/storage/postgres/open.ts');
     return openPostgresStorage(url, { poolSize });
   }
   if (primary) {
-    const { openRemoteStorage } = await import('./platform/storage/remote/open.ts');
+    const { openRemoteStorage } = await import('../platform/storage/remote/open.ts');
     return openRemoteStorage(primary);
   }
-  const { openSqliteStorage } = await import('./platform/storage/sqlite/open.ts');
+  const { openSqliteStorage } = await import('../platform/storage/sqlite/open.ts');
   return openSqliteStorage(url.replace(/^file:/, '').replace('<data>', dataDir));
 }

@@ -1,6 +1,6 @@
+import type { Bus } from '../platform/bus/bus.ts';
+import type { Peer } from '../platform/cluster/peer.ts';
 import { isSharedStore } from './open-storage.ts';
-import type { Bus } from './platform/bus/bus.ts';
-import type { Peer } from './platform/cluster/peer.ts';
 
 export interface BusOptions {
   /** `storage.url`: who shares a store has news for one another. */
@@ -14,10 +14,10 @@ export interface BusOptions {
 /** @returns undefined for a process that is alone */
 export async function openBus({ url, primary, onTrouble }: BusOptions): Promise<Bus | undefined> {
   if (primary) {
-    const { openIpcBus } = await import('./platform/bus/ipc/ipc-bus.ts');
+    const { openIpcBus } = await import('../platform/bus/ipc/ipc-bus.ts');
     return openIpcBus(primary);
   }
   if (!isSharedStore(url)) return undefined;
-  const { openPostgresBus } = await import('./platform/bus/postgres/postgres-bus.ts');
+  const { openPostgresBus } = await import('../platform/bus/postgres/postgres-bus.ts');
   return openPostgresBus(url, { onTrouble });
 }

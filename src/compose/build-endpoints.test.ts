@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { createCatalog } from '../catalog/catalog.ts';
+import { type CatalogFile, mergeCatalogFiles } from '../catalog/records.ts';
+import { loadConfig } from '../config/load.ts';
+import type { ModelConfig, ProviderConfig } from '../config/schema.ts';
 import { buildEndpoints } from './build-endpoints.ts';
-import { createCatalog } from './catalog/catalog.ts';
-import { type CatalogFile, mergeCatalogFiles } from './catalog/records.ts';
-import { loadConfig } from './config/load.ts';
-import type { ModelConfig, ProviderConfig } from './config/schema.ts';
 
 const { config: bare } = loadConfig({ env: {}, cwd: import.meta.dirname });
 const base = { wire: 'openai-chat', base_url: 'http://localhost:1/v1' } as const;

@@ -1,0 +1,112 @@
+import type { Logger } from 'pino';
+import { checkMeaning } from '../api/responses/check-meaning.ts';
+import { refuseNotOffered } from '../api/responses/not-offered.ts';
+import type { Config } from '../config/schema.ts';
+import { findSetting } from '../domain/request.ts';
+import type { StageRecord } from '../domain/router-metadata.ts';
+import { assembleStages, type PipelineParts } from '../pipeline/assemble-stages.ts';
+import { estimateCost, estimateImagesCost } from '../pipeline/estimate-cost.ts';
+import { assembleImageStages, type ImageStages } from '../pipeline/image-stages.ts';
+import { describeRun } from '../pipeline/router-metadata.ts';
+import type { Stages } from '../pipeline/stages.ts';
+import { fetchMedia } from '../platform/outbound/fetch-media.ts';
+import { imagesFrom } from '../platform/outbound/images-from.ts';
+import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
+import type { Telemetry } from '../platform/telemetry/telemetry.ts';
+import { plugins } from '../plugins/index.ts';
+import { findUnknownNames } from '../routing/unknown-names.ts';
+import type { Models } from './build-models.ts';
+import type { Accounts } from './open-accounts.ts';
+import type { Books } from './open-books.ts';
+
+export interface PipelinesParts extends Pick<PipelineParts, 'world' | 'hashEndUser'> {
+  config: () => Config;
+  models: () => Models;
+  books: Books;
+  accounts: Pick<Accounts, 'spending'>;
+  telemetry: Pick<Telemetry, 'observe'>;
+  log: Logger;
+}
+
+/** The stages of a response, and those of pictures, over the same world and the same books. */
+export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imageStages: ImageStages } {
+  const { config, models, world, hashEndUser, books, accounts, telemetry, log } = parts;
+  const { ledger, contents } = books;
+  const { spending } = accounts;
+  let outboundConfig = config().outbound;
+  let outboundSettings = readOutbound(outboundConfig); // the same until a reload: its rules are compiled once
+  const outbound = createOutbound({
+    settings() {
+      const { outbound: now } = config();
+      if (now !== outboundConfig) outboundSettings = readOutbound(now);
+      outboundConfig = now;
+      return outboundSettings;
+    },
+    report: (failure) => log.warn(failure, 'An address was not fetched.'),
+  });
+  const everyRun = {
+    world,
+    hashEndUser,
+    maxAttempts: () => config().routing.max_attempts,
+    begin: ledger.begin,
+    book: ledger.book,
+  };
+  const stages = assembleStages({
+    ...everyRun,
+    classifier() {
+      const { classifier } = config().routers.auto;
+      return classifier && { model: classifier.model, timeoutMs: classifier.timeout_ms };
+    },
+    inspectors: [checkMeaning, refuseNotOffered],
+    preparers: plugins.map((plugin) => (run) => {
+      const setting = findSetting(run.request, plugin.id);
+      const record = (stage: StageRecord) => void run.stages.push(stage);
+      return setting && plugin.prepare({ request: run.request, record }, setting);
+    }),
+    reserve({ caller, request, generationId }, plan) {
+      if (!spending.limits(caller)) return undefined;
+      return spending.reserve(caller, generationId, estimateCost(request, plan));
+    },
+    findUnknownProviders: ({ request, caller }) =>
+      findUnknownNames(request.provider, models().catalog.endpoints, caller.workspaceId),
+    observe(run, entry) {
+      telemetry.observe(run, entry);
+      if (run.caller.contentSampling !== undefined) contents.take(run);
+    },
+    region: () => config().server.region,
+    upstreamBodyLimit: () => config().server.upstream_body_limit,
+    media() {
+      const { fetch, request_bytes, request_urls } = config().outbound;
+      return {
+        fetch: fetch ? (url, options) => fetchMedia(outbound, url, options) : undefined,
+        maxBytes: request_bytes,
+        maxUrls: request_urls,
+      };
+    },
+  });
+  const imageStages = assembleImageStages({
+    ...everyRun,
+    reserve({ caller, request, generationId }, plan) {
+      if (!spending.limits(caller)) return undefined;
+      return spending.reserve(caller, generationId, estimateImagesCost(request, plan));
+    },
+    observe: telemetry.observe,
+    describeRun: (run) => describeRun(run, config().server.region),
+    ...imagesFrom(outbound, () => config().outbound.fetch),
+    limits() {
+      const { answer_limit, memory, reference_limit } = config().images;
+      return { answer: answer_limit, memory, reference: reference_limit };
+    },
+  });
+  return { stages, imageStages };
+}
+
+const readOutbound = (outbound: Config['outbound']): OutboundSettings => ({
+  allow: outbound.allow,
+  deny: outbound.deny,
+  ports: outbound.ports,
+  maxBytes: outbound.max_bytes,
+  timeoutMs: outbound.timeout_ms,
+  idleMs: outbound.idle_ms,
+  parallel: outbound.parallel,
+});

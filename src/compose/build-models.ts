@@ -1,0 +1,31 @@
+import { type Catalog, createCatalog } from '../catalog/catalog.ts';
+import { loadCatalogRecords } from '../catalog/load-catalog.ts';
+import type { Config } from '../config/schema.ts';
+import type { WorkspaceRecord } from '../platform/storage/storage.ts';
+import type { Provider } from '../providers/provider-entry.ts';
+import { buildEndpoints } from './build-endpoints.ts';
+
+/** What a configuration makes of the catalogue; a reload makes it anew. */
+export interface Models {
+  providers: readonly Provider[];
+  catalog: Catalog;
+}
+
+export interface ModelsOptions {
+  dataDir: string;
+  workspaces: readonly WorkspaceRecord[];
+  /** Told what is odd in the catalogue's files. */
+  warn: (message: string) => void;
+}
+
+/** @throws with a message for people when the configuration contradicts itself or names a workspace that is not there */
+export function buildModels(config: Config, { dataDir, workspaces, warn }: ModelsOptions): Models {
+  const { builtin, overrides } = config.catalog;
+  const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
+  const { providers, endpoints, models } = buildEndpoints(config, records, (named) => {
+    const found = workspaces.find(({ id, name }) => id === named || name === named);
+    if (!found) throw new Error(`There is no workspace ${named}; add it to bootstrap.workspaces.`);
+    return found.id;
+  });
+  return { providers, catalog: createCatalog(endpoints, models, records) };
+}

@@ -1,0 +1,140 @@
+import type { Logger } from 'pino';
+import { createContentHandler } from '../api/generation/content.ts';
+import { createFeedbackHandlers } from '../api/generation/feedback.ts';
+import { createGenerationHandler } from '../api/generation/handler.ts';
+import { createHealthHandler, createReadyHandler } from '../api/health/handler.ts';
+import { createImagesHandler } from '../api/images/handler.ts';
+import { createImageModelsHandlers } from '../api/images/models.ts';
+import { createManagementHandlers } from '../api/management/handlers.ts';
+import { createMetricsHandler } from '../api/metrics/handler.ts';
+import { createModelsHandlers } from '../api/models/handlers.ts';
+import { listRows, mayUse } from '../api/models/rows.ts';
+import { createResponsesHandler } from '../api/responses/handler.ts';
+import type { Config } from '../config/schema.ts';
+import type { GatewayError } from '../domain/errors.ts';
+import type { FailedRequest } from '../http/failed-request.ts';
+import type { OpenRequests } from '../http/open-requests.ts';
+import { listRoutes } from '../http/routes.ts';
+import { createServer } from '../http/server.ts';
+import type { ImageStages } from '../pipeline/image-stages.ts';
+import { describeRun } from '../pipeline/router-metadata.ts';
+import type { Stages } from '../pipeline/stages.ts';
+import type { Bus } from '../platform/bus/bus.ts';
+import type { Remote } from '../platform/cluster/peer.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import { describeFailure } from '../platform/telemetry/describe-failure.ts';
+import { isLoopback } from '../platform/telemetry/is-loopback.ts';
+import type { Telemetry } from '../platform/telemetry/telemetry.ts';
+import type { Health } from '../routing/health.ts';
+import type { RouterSettings } from '../routing/routers/router.ts';
+import type { PrimaryService } from '../workers/services.ts';
+import type { Models } from './build-models.ts';
+import type { Accounts } from './open-accounts.ts';
+import type { Books } from './open-books.ts';
+import { PING_MS, within } from './within.ts';
+
+export interface EdgeParts {
+  config: () => Config;
+  models: () => Models;
+  routers: () => RouterSettings;
+  health: Health;
+  stages: Stages;
+  imageStages: ImageStages;
+  accounts: Accounts;
+  books: Books;
+  storage: Storage;
+  telemetry: Telemetry;
+  open: OpenRequests;
+  isDraining: () => boolean;
+  log: Logger;
+  version: string;
+  /** Undefined for a process that is alone. */
+  bus: Bus | undefined;
+  /** In a worker. */
+  primary: Remote<PrimaryService> | undefined;
+}
+
+/** The server: what each route is handed. Addresses and limits of bodies are those of the first configuration. */
+export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
+  const { config, models, stages, imageStages, books, storage, telemetry, open, isDraining, bus, primary } = parts;
+  const { access, spending, admit } = parts.accounts;
+  const { ledger, contents } = books;
+  const { server, timeouts, images } = config();
+
+  /** What all workers have booked and kept, where there are several, goes to the store. */
+  async function flushAll(): Promise<void> {
+    if (!primary) return books.flush();
+    await primary.flush().catch(() => {}); // the primary is gone: the store will say so
+  }
+  /** What another worker booked or kept may still be on its way. */
+  async function lookTwice<Found>(find: () => Promise<Found | undefined>): Promise<Found | undefined> {
+    const found = await find();
+    if (found || !primary) return found;
+    await flushAll();
+    return find();
+  }
+  const canBook = () => ledger.accepting;
+  const onFailure = (error: GatewayError, request: FailedRequest): void => {
+    const level = error.kind === 'internal' ? 'error' : 'warn';
+    const { fields, message } = describeFailure(error);
+    parts.log[level]({ request, ...fields }, message);
+  };
+  const authenticate = (authorization: string | undefined) => access.authenticate(authorization);
+  const catalog = () => models().catalog;
+  const latest = () => parts.routers().latest;
+  const everyRun = {
+    describeRun: (run: Parameters<typeof describeRun>[0]) => describeRun(run, config().server.region),
+    open,
+    keepAliveMs: () => config().server.keep_alive_comment_ms,
+    admit,
+    canBook,
+    onFailure,
+  };
+
+  return createServer({
+    routes: listRoutes({
+      createResponse: createResponsesHandler({ ...everyRun, stages, requestMs: () => config().timeouts.request_ms }),
+      createImage: createImagesHandler({
+        ...everyRun,
+        stages: imageStages,
+        requestMs: () => config().images.request_ms,
+        streamMs: () => config().images.stream_ms,
+      }),
+      imageBodyLimit: images.body_limit,
+      ...createImageModelsHandlers({
+        catalog,
+        rowsFor: (caller) => listRows(catalog(), latest(), (endpoint) => mayUse(endpoint, caller)),
+      }),
+      findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
+      findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
+      ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
+      ...createModelsHandlers({ catalog, health: parts.health, latest, providers: () => models().providers }),
+      ...createManagementHandlers({
+        management: storage.management,
+        ledger: storage.ledger,
+        async refreshAccess() {
+          await spending.refresh(); // and the sums: nobody is told of corrections
+          await access.refresh();
+          bus?.publish('access', null);
+        },
+      }),
+      health: createHealthHandler(parts.version),
+      showMetrics: createMetricsHandler({
+        collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),
+        access: () => config().server.metrics,
+        isLocal: isLoopback(server.host),
+        authenticate,
+      }),
+      ready: createReadyHandler({ isDraining, canBook, ping: () => within(PING_MS, storage.ping()) }),
+    }),
+    authenticate,
+    isDraining,
+    open,
+    bodyLimit: server.body_limit,
+    receiveMs: timeouts.receive_ms,
+    corsOrigins: server.cors_origins,
+    receivedAt: telemetry.receivedAt,
+    watchRoute: telemetry.watchRoute,
+    onFailure,
+  });
+}

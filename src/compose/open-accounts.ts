@@ -1,0 +1,91 @@
+import type { Logger } from 'pino';
+import { type Access, openAccess } from '../access/access.ts';
+import { RateLimits } from '../access/rate-limits.ts';
+import type { Config } from '../config/schema.ts';
+import { listSpendingLimits } from '../metering/list-limits.ts';
+import { Spending } from '../metering/spending.ts';
+import type { Peer } from '../platform/cluster/peer.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import type { Telemetry } from '../platform/telemetry/telemetry.ts';
+import type { Books } from './open-books.ts';
+import { openCounters } from './open-counters.ts';
+import { LAST_WORDS_MS, within } from './within.ts';
+
+export interface AccountsParts {
+  config: () => Config;
+  storage: Storage;
+  books: Pick<Books, 'ledger'>;
+  telemetry: Pick<Telemetry, 'countCounterFailure' | 'countLimitHit'>;
+  log: Logger;
+  /** In a worker. */
+  primary: Peer | undefined;
+}
+
+/** Who may ask, how often, and for how much: all from memory. */
+export interface Accounts {
+  access: Access;
+  spending: Spending;
+  /** Lets a request in, or refuses it. @see RateLimits.admit */
+  admit: RateLimits['admit'];
+  /** Reads keys, and the limits that are for them. @throws the store's error */
+  refresh(): Promise<void>;
+}
+
+/** @param held takes what must be given back at the end */
+export async function openAccounts(parts: AccountsParts, held: AsyncDisposableStack): Promise<Accounts> {
+  const { config, storage, books, telemetry, log, primary } = parts;
+  const counters = await openCounters({
+    config,
+    primary,
+    onTrouble: (message, error) => log.warn({ err: error }, message),
+    onFailure: telemetry.countCounterFailure,
+  });
+  held.defer(() =>
+    within(LAST_WORDS_MS, counters.close()).catch((error) =>
+      log.warn({ err: error }, 'The shared counters were left without a good-bye.'),
+    ),
+  );
+  const requestMs = () => config().timeouts.request_ms;
+  const spending = new Spending({
+    counters,
+    flush: books.ledger.flush,
+    async read(scope, includesByok, ...since) {
+      const sums = await storage.ledger.readSpending(scope, ...since);
+      if (!includesByok) return sums;
+      const byOwnKeys = await storage.ledger.readByokSpending(scope, ...since);
+      return sums.map((sum, index) => sum + byOwnKeys[index]!);
+    },
+    readReductions: () => storage.ledger.readReductions(),
+    listLimits() {
+      const { access, management } = storage;
+      return listSpendingLimits({ access, management, budgets: config().budgets });
+    },
+    requestMs,
+    onTrouble: (error) => log.warn({ err: error }, 'The store does not tell limits and spending.'),
+  });
+  await spending.open();
+  held.defer(() => spending.close());
+  const limits = new RateLimits({
+    counters,
+    settings: () => config().limits,
+    requestMs,
+    onHit: (scope, limit) => telemetry.countLimitHit(limit, scope),
+  });
+  const access = await openAccess(storage.access, {
+    onTrouble: (error) => log.error({ err: error }, 'The store does not tell the keys.'),
+    onChange: () => spending.refreshLimits(),
+  });
+  held.defer(access.close);
+  return {
+    access,
+    spending,
+    admit(caller, request, id) {
+      access.checkFresh(config().storage.grace_ms);
+      return limits.admit(caller, request, id);
+    },
+    async refresh() {
+      await spending.refreshLimits(); // before the keys that they are for
+      await access.refresh();
+    },
+  };
+}

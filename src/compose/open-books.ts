@@ -1,0 +1,94 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
+import { type ContentLog, openContentLog } from '../contents/content-log.ts';
+import { openRetention } from '../contents/retention.ts';
+import { type Ledger, openLedger } from '../metering/ledger.ts';
+import { openLeftJournals, tellCutOff } from '../metering/left-journals.ts';
+import { createTraffic } from '../metering/traffic.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import { nameError } from '../platform/telemetry/describe-failure.ts';
+import type { Log } from '../platform/telemetry/open-log.ts';
+import { FLUSH_MS, within } from './within.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface BooksParts {
+  config: () => Config;
+  storage: Storage;
+  /** Folder of the journal. */
+  journal: string;
+  log: Logger;
+  /** Hides the secrets of the configuration in a text. */
+  mask: Log['mask'];
+  /** Stores what workers of an earlier run left: done by a process that is alone. */
+  takesLeftJournals: boolean;
+  /** Deletes contents that are too old: one of several workers does it for all. */
+  cleans: boolean;
+}
+
+/** What is written down of every run: the ledger, and contents where a workspace wants them kept. */
+export interface Books {
+  ledger: Ledger;
+  contents: ContentLog;
+  traffic: ReturnType<typeof createTraffic>['traffic'];
+  /** Resolves when all that was booked and kept so far is in the store. @throws the store's error */
+  flush(): Promise<void>;
+}
+
+/** @param held takes what must be given back at the end */
+export async function openBooks(parts: BooksParts, held: AsyncDisposableStack): Promise<Books> {
+  const { config, storage, journal, log, mask } = parts;
+  if (parts.takesLeftJournals) {
+    const left = openLeftJournals({
+      folder: journal,
+      store: storage.ledger,
+      isInUse: () => false,
+      onTrouble: (error) => log.error({ err: error }, 'Entries that workers left stay in their journals.'),
+      onCutOff: tellCutOff(log),
+    });
+    held.defer(left.close);
+    await left.store();
+  }
+  const ledger = await openLedger({
+    folder: journal,
+    store: storage.ledger,
+    onTrouble: (message, error) => log.error({ err: error }, message),
+    onCutOff: tellCutOff(log),
+  });
+  held.defer(() =>
+    within(FLUSH_MS, ledger.close()).catch((error) => log.error({ err: error }, 'Ledger entries stay in the journal.')),
+  );
+  const { traffic, close: closeTraffic } = createTraffic({
+    read: (since) => storage.ledger.readTraffic(since),
+    onTrouble: (error) => log.warn({ err: error }, 'The store does not tell what models were used for.'),
+  });
+  held.defer(closeTraffic);
+  const contents = openContentLog({
+    store: storage.contents,
+    settings: () => config().io_logging,
+    mask,
+    // By name alone: a database may repeat the row that it refuses.
+    onTrouble: (message, error) => log.warn(error instanceof Error ? { cause: nameError(error) } : {}, message),
+  });
+  held.defer(() =>
+    within(FLUSH_MS, contents.close()).catch((error) =>
+      log.warn({ cause: nameError(error) }, 'The last contents were not kept.'),
+    ),
+  );
+  if (parts.cleans) {
+    const retention = openRetention({
+      deleteBefore: storage.contents.deleteBefore,
+      keepMs: () => config().io_logging.retention_days * DAY_MS,
+      onTrouble: (error) => log.warn({ err: error }, 'Old contents were not deleted.'),
+    });
+    held.defer(retention.close);
+  }
+  return {
+    ledger,
+    contents,
+    traffic,
+    async flush() {
+      await Promise.all([ledger.flush(), contents.flush()]);
+    },
+  };
+}
