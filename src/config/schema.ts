@@ -211,6 +211,7 @@ export const wires = [
   'gemini',
   'openai-images',
   'bfl',
+  'recraft',
   'ai-sdk',
   'simulator',
 ] as const;

@@ -6,6 +6,7 @@ import { openaiChat } from './openai-chat/index.ts';
 import { besideText, openaiImages } from './openai-images/index.ts';
 import { openaiResponses } from './openai-responses/index.ts';
 import type { Wire } from './provider.ts';
+import { recraft } from './recraft/index.ts';
 import { simulator } from './simulator/index.ts';
 
 /** Servers that answer `/responses` answer `/images` at the same address. */
@@ -13,7 +14,7 @@ const openaiBoth: Wire = { ...openaiResponses, image: besideText };
 
 /** Every wire of this build, by the name the configuration uses. A new wire is a folder and a line here. */
 export const wires: ReadonlyMap<string, Wire> = new Map(
-  [openaiBoth, openaiChat, anthropicMessages, gemini, openaiImages, bfl, aiSdk, simulator].map((wire) => [
+  [openaiBoth, openaiChat, anthropicMessages, gemini, openaiImages, bfl, recraft, aiSdk, simulator].map((wire) => [
     wire.id,
     wire,
   ]),

@@ -75,6 +75,21 @@ export const imageWires = {
       serverError: 'server-error.http',
     },
   },
+  recraft: {
+    model: 'recraftv3',
+    streams: false,
+    many: true,
+    makes: (pictures) => () =>
+      json({ created: 1, credits: 40, data: pictures.map((each) => ({ b64_json: each.toString('base64') })) }),
+    promptOf: (request) => fieldOf(request, 'prompt'),
+    errors: {
+      badKey: 'bad-key.http',
+      badRequest: 'bad-request.http',
+      moderated: 'moderation.http',
+      rateLimited: 'rate-limited.http',
+      serverError: 'server-error.http',
+    },
+  },
 } satisfies Record<string, ImageWireCase>;
 
 export type ImageWireName = keyof typeof imageWires;

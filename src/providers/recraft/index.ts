@@ -1,0 +1,22 @@
+import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
+import { readWholeImage } from './chunks.ts';
+import { readError } from './errors.ts';
+import { factsOf } from './facts.ts';
+import { writeImageRequest } from './request.ts';
+
+/**
+ * `POST {base_url}/images/generations` and `/images/imageToImage`: the API of Recraft, whose vector models draw SVG.
+ *
+ * @see https://www.recraft.ai/docs/api-reference
+ */
+export const recraft = defineImageOnlyWire({
+  id: 'recraft',
+  authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
+  readError,
+  image: defineImageWire<undefined>({
+    facts: factsOf('recraftv4_1'),
+    factsOf,
+    writeImageRequest,
+    readWholeImage,
+  }),
+});
