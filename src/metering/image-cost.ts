@@ -1,5 +1,7 @@
+import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { ImagePrice, PixelSize } from '../domain/images.ts';
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
+import { costOf } from './cost.ts';
 
 /** What was made, or is about to be. */
 export interface ImageWork {
@@ -11,6 +13,33 @@ export interface ImageWork {
   variant: string | undefined;
   /** As the provider reported it. */
   usage: Usage | undefined;
+}
+
+/** Who makes the pictures, as far as prices go. */
+export type PricedMaker = Pick<EndpointFacts, 'image' | 'pricing'>;
+
+/**
+ * What an endpoint asks for pictures: its own lines, or else its prices of tokens, told as lines.
+ *
+ * @returns undefined when nobody knows a price
+ */
+export function linesOf({ image, pricing }: PricedMaker): readonly ImagePrice[] | undefined {
+  if (image?.pricing || !pricing) return image?.pricing;
+  const { promptNanoUsdPerMillion: prompt, completionNanoUsdPerMillion: completion } = pricing;
+  const { imageTokenNanoUsdPerMillion: read = prompt, imageOutputNanoUsdPerMillion: made = completion } = pricing;
+  const line = (billable: ImagePrice['billable'], nanoUsdPerMillion: number): ImagePrice => ({
+    ...{ billable, unit: 'token', costUsd: nanoUsdPerMillion / 1e15 },
+  });
+  return [line('input_text', prompt), line('input_image', read), line('output_image', made)];
+}
+
+/** Is what an endpoint asks for pictures a matter of its prices of tokens alone? Then thoughts and words count, too. */
+export const isPricedByTokens = ({ image, pricing }: PricedMaker): boolean => !image?.pricing && pricing !== undefined;
+
+/** What a generation costs at the endpoint that made it. */
+export function costOfGeneration(maker: PricedMaker, work: ImageWork): Cost {
+  if (!isPricedByTokens(maker)) return costOfImages(maker.image?.pricing, work);
+  return costOf(work.usage && maker.pricing, work.usage ?? usage({ inputTokens: 0, outputTokens: 0 }));
 }
 
 /**

@@ -3,12 +3,13 @@ import { type BookedEntry, type LedgerEntry, type LedgerLine, settledCost } from
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
 import type { Correction } from '../platform/storage/storage.ts';
 import { costOf, totalOf } from './cost.ts';
+import { isPricedByTokens } from './image-cost.ts';
 import { pricesOfTier } from './price.ts';
 
 /** What pricing again must know of an endpoint. */
 export type PricedEndpoint = Pick<
   EndpointFacts,
-  'id' | 'provider' | 'tier' | 'pricing' | 'tierPricing' | 'workspace' | 'makesText'
+  'id' | 'provider' | 'tier' | 'pricing' | 'tierPricing' | 'workspace' | 'makesText' | 'image'
 >;
 
 /** Answers of these cost nothing, whatever the model asks. @see routers.md section 6 */
@@ -39,7 +40,8 @@ export function priceAgain(entry: LedgerEntry, find: (model: string) => readonly
   for (const part of entry.lines ?? [entry]) {
     const endpoint = part.model === null ? undefined : chooseEndpoint(part, entry.workspaceId, find(part.model));
     const pricing = endpoint && pricesOfTier(endpoint, part.tier);
-    if (!pricing) return undefined;
+    // Of pictures the ledger knows the tokens alone, not how many there were and how large.
+    if (!pricing || (entry.apiType === 'image' && !isPricedByTokens(endpoint))) return undefined;
     const cost = costOf(pricing, readUsage(part));
     sum.inputNanoUsd += cost.inputNanoUsd;
     sum.outputNanoUsd += cost.outputNanoUsd;

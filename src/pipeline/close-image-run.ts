@@ -1,6 +1,6 @@
 import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
 import { type Cost, usage as emptyUsage, isCredible } from '../domain/usage.ts';
-import { costOfImages } from '../metering/image-cost.ts';
+import { costOfGeneration } from '../metering/image-cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { variantOf } from '../routing/image-needs.ts';
 import { describeOrigin, writeEntry } from './close-run.ts';
@@ -15,7 +15,7 @@ function settle(run: ImageRun): void {
   run.usage = (run.isComplete && reported) || emptyUsage({ inputTokens: 0, outputTokens: 0 });
   if (!run.isComplete || !selected || run.plan?.choiceOf(selected)?.isFree) run.cost = free;
   else {
-    run.cost = costOfImages(selected.image?.pricing, {
+    run.cost = costOfGeneration(selected, {
       ...{ made, references },
       variant: variantOf(run.request),
       usage: reported,

@@ -29,7 +29,7 @@ function estimateAt({ pricing, maxOutputTokens }: Endpoint, request: ResponseReq
 /** The same of an image generation: as many pictures as were asked for. */
 export function estimateImagesCost(request: ImageRequest, plan: Plan<Endpoint>): Estimate {
   const needs = new ImageNeeds(request);
-  return estimateDearest(plan, ({ image }) => needs.estimate(image?.pricing) ?? 0n);
+  return estimateDearest(plan, (endpoint) => needs.estimate(endpoint) ?? 0n);
 }
 
 function estimateDearest(plan: Plan<Endpoint>, estimate: (endpoint: Endpoint) => bigint): Estimate {

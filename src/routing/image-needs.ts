@@ -8,7 +8,7 @@ import {
   tierOf,
   writeSize,
 } from '../domain/images.ts';
-import { estimateImageCost } from '../metering/image-cost.ts';
+import { estimateImageCost, linesOf } from '../metering/image-cost.ts';
 import type { Exclusion } from './filters.ts';
 import { Needs } from './needs.ts';
 
@@ -61,15 +61,15 @@ export class ImageNeeds extends Needs {
   }
 
   /** Only for comparisons, on the scale of the prices of text: a generation counts like a million tokens. */
-  override priceOf({ image }: EndpointFacts): number | undefined {
-    const cost = this.estimate(image?.pricing);
+  override priceOf(endpoint: EndpointFacts): number | undefined {
+    const cost = this.estimate(endpoint);
     return cost === undefined ? undefined : Number(cost);
   }
 
   /** @returns nano-dollars; undefined when no price is known */
-  estimate(lines: NonNullable<EndpointFacts['image']>['pricing']): bigint | undefined {
+  estimate(endpoint: EndpointFacts): bigint | undefined {
     const { n = 1, input_references: references = [], prompt } = this.asked;
-    return estimateImageCost(lines, {
+    return estimateImageCost(linesOf(endpoint), {
       count: n,
       references: references.length,
       promptCharacters: prompt.length,

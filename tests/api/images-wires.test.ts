@@ -186,12 +186,12 @@ describe.each(imageWireNames)('%s', (wire) => {
   it('is listed among the image models with what its wire says', async () => {
     const { data } = (await (await lab.gateway.get('/images/models')).json()) as { data: Record<string, unknown>[] };
     expect(data.find(({ id }) => id === `${wire}/one`)).toMatchObject({
-      architecture: { output_modalities: ['image'] },
+      architecture: { output_modalities: caseOf(wire).output ?? ['image'] },
       supports_streaming: caseOf(wire).streams,
     });
   });
 
-  it('makes no text', async () => {
+  it.skipIf(caseOf(wire).output?.includes('text'))('makes no text', async () => {
     const answer = await lab.gateway.post('/responses', { model: `${wire}/one`, input: 'Hello' });
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ error: { availability: { code: 'wrong_endpoint' } } });

@@ -14,11 +14,15 @@ export interface ImageWireCase {
   /** Several at once. */
   many: boolean;
   dialect?: object;
+  /** What the model makes, where its wire speaks, too. */
+  output?: readonly string[];
+  /** Folder of the recordings, below that of the wire. */
+  recordings?: string;
   /** Answers every request of an exchange that makes these pictures. */
   makes(pictures: readonly Buffer[]): Script;
   /** The prompt of the request that asked for the picture. */
   promptOf(request: ScriptedRequest): unknown;
-  /** Name of a recording beside the wire → for what. */
+  /** For what → name of a recording. */
   errors: Record<'badKey' | 'badRequest' | 'moderated' | 'rateLimited' | 'serverError', string>;
 }
 
@@ -90,6 +94,37 @@ export const imageWires = {
       serverError: 'server-error.http',
     },
   },
+  gemini: {
+    model: 'gemini-3-pro-image',
+    streams: true,
+    many: false,
+    output: ['text', 'image'],
+    recordings: 'images/recordings',
+    makes: ([made]) => {
+      const part = { inlineData: { mimeType: 'image/png', data: made!.toString('base64') } };
+      const answer = (parts: object[], more?: object) => ({
+        candidates: [{ content: { parts, role: 'model' }, ...more }],
+      });
+      const usageMetadata = {
+        ...{ promptTokenCount: 9, candidatesTokenCount: 1120, thoughtsTokenCount: 200, totalTokenCount: 1329 },
+        candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1120 }],
+      };
+      const finished = { ...answer([part], { finishReason: 'STOP' }), usageMetadata };
+      return ({ path }) =>
+        path.includes(':streamGenerateContent')
+          ? sse([answer([{ ...part, thought: true }]), finished])
+          : json(finished);
+    },
+    promptOf: (request) =>
+      (fieldOf(request, 'contents') as { parts: { text?: string }[] }[])[0]!.parts.find(({ text }) => text)!.text,
+    errors: {
+      badKey: '../../recordings/bad-key.http',
+      badRequest: 'bad-ratio.http',
+      moderated: 'prompt-blocked.whole.http',
+      rateLimited: 'quota.http',
+      serverError: '../../recordings/internal.http',
+    },
+  },
 } satisfies Record<string, ImageWireCase>;
 
 export type ImageWireName = keyof typeof imageWires;
@@ -101,7 +136,7 @@ export const caseOf = (wire: ImageWireName): ImageWireCase => imageWires[wire];
 
 /** A recorded answer of the wire. */
 export const recorded = (wire: ImageWireName, file: string): Answer =>
-  recording(new URL(`../../src/providers/${wire}/recordings/${file}`, import.meta.url));
+  recording(new URL(`../../src/providers/${wire}/${caseOf(wire).recordings ?? 'recordings'}/${file}`, import.meta.url));
 
 export interface ImageLab {
   gateway: TestGateway;
@@ -120,7 +155,7 @@ const pricing = [{ billable: 'output_image', unit: 'image', cost_usd: 0.1 }];
 export async function openImageLab(parts: Record<string, unknown> = {}): Promise<ImageLab> {
   const [upstream, other] = await Promise.all([startUpstream(), startUpstream()]);
   const providers = imageWireNames.map((wire) => {
-    const { model, dialect } = caseOf(wire);
+    const { model, dialect, output } = caseOf(wire);
     return {
       id: wire,
       name: `The ${wire}`,
@@ -132,6 +167,7 @@ export async function openImageLab(parts: Record<string, unknown> = {}): Promise
         model: `${wire}/${name}`,
         upstream_model: model,
         image: { pricing },
+        ...(output && { capabilities: { output } }),
       })),
     };
   });

@@ -4,6 +4,7 @@ import type { Caller } from '../../domain/caller.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { type Capability, type ImageFacts, type ImageParameter, imageParameters } from '../../domain/images.ts';
+import { linesOf } from '../../metering/image-cost.ts';
 import { type ModelRow, mayUse } from '../models/rows.ts';
 import { writeArchitecture } from '../models/write-model.ts';
 
@@ -65,7 +66,8 @@ function writeImageModel(row: ModelRow, endpoints: readonly ImageEndpoint[]): Re
   };
 }
 
-function writeImageEndpoint({ provider, tag, image }: ImageEndpoint): Record<string, unknown> {
+function writeImageEndpoint(endpoint: ImageEndpoint): Record<string, unknown> {
+  const { provider, tag, image } = endpoint;
   return {
     provider_name: provider.name,
     provider_slug: tag.split('/')[0],
@@ -73,7 +75,7 @@ function writeImageEndpoint({ provider, tag, image }: ImageEndpoint): Record<str
     supported_parameters: image.parameters,
     allowed_passthrough_parameters: image.passthrough,
     supports_streaming: image.streams,
-    pricing: (image.pricing ?? []).map(({ billable, unit, costUsd, variant }) => ({
+    pricing: (linesOf(endpoint) ?? []).map(({ billable, unit, costUsd, variant }) => ({
       ...{ billable, unit, cost_usd: costUsd },
       ...(variant !== undefined && { variant }),
     })),

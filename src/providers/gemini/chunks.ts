@@ -3,6 +3,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
+import { refuseBlocked } from './blocked.ts';
 import { readErrorObject } from './errors.ts';
 import { countQueries, readGrounding } from './grounding.ts';
 import { PartReader } from './part-reader.ts';
@@ -100,12 +101,7 @@ class AnswerReader implements Reader {
       chunks.push(typeof model === 'string' ? { type: 'start', model } : { type: 'start' });
     }
     for (const name in answer) if (!answerFields.has(name) && answer[name]) this.dropped.add(name);
-    const blocked = answer.promptFeedback?.blockReason;
-    if (blocked) {
-      throw new GatewayError('content_policy', `The provider refused the prompt (${String(blocked)}).`, {
-        providerCode: String(blocked),
-      });
-    }
+    refuseBlocked(answer);
     for (const candidate of Array.isArray(answer.candidates) ? (answer.candidates as Candidate[]) : []) {
       if (typeof candidate !== 'object' || candidate === null) throw senseless('The provider sent no candidate.');
       if (Number(candidate.index ?? 0) > 0) this.dropped.add(`candidates[${String(candidate.index)}]`);

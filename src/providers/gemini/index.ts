@@ -1,11 +1,11 @@
 import { defineWire } from '../provider.ts';
-
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
+import { geminiImages } from './images/index.ts';
 import { writeRequest } from './request.ts';
 
-/** Google's `generateContent`. */
+/** Google's `generateContent`, for words and for pictures. */
 export const gemini = defineWire({
   id: 'gemini',
   checkDialect: readDialect,
@@ -15,4 +15,5 @@ export const gemini = defineWire({
   readWhole,
   countWhole,
   readError,
+  image: geminiImages,
 });

@@ -33,6 +33,8 @@ const families: readonly [RegExp, ModelTraits][] = [
   [/^gemini-2\.5-flash-image/, { ...budget(0, 0, true), thinking: 'none' }],
   [/^gemini-2\.5/, budget(1, 24_576, true)],
   [/^gemini-(?:1|2\.0)|^gemma|^learnlm/, { ...budget(0, 0, true), thinking: 'none' }],
+  [/^gemini-3\.\d+-flash(?:-lite)?-image/, level('minimal', 'high')],
+  [/^gemini-nano-banana/, level('minimal', 'medium', 'high')],
   [/^gemini-3-pro/, level('low', 'high')],
   [/^gemini-3\.\d+-pro/, level('low', 'medium', 'high')],
   [/^gemini-/, level(...levels)],

@@ -5,6 +5,7 @@ import { writeContents } from './contents.ts';
 import { readDialect } from './dialect.ts';
 import { readTraits } from './models.ts';
 import type { GeminiDraft } from './parts.ts';
+import { writePath } from './path.ts';
 import { writeThinking } from './reasoning.ts';
 import { writeSubset } from './schema.ts';
 import { writeTools } from './tools.ts';
@@ -62,13 +63,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   dropInclude(draft, request.include);
   dropRest(draft, request, settled);
 
-  const path = `/${pathOf(target.upstreamModel)}:${target.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
-  return { path, body, dropped: draft.dropped, reading };
+  return { path: writePath(target), body, dropped: draft.dropped, reading };
 }
-
-/** A caller may have chosen the name through a wildcard, and must not reach another path by it. */
-const pathOf = (model: string): string =>
-  /^(?:models|tunedModels)\/[\w.-]+$/.test(model) ? model : `models/${encodeURIComponent(model)}`;
 
 /** Without a word the provider takes its standard tier. */
 function writeTier({ dialect, dropped }: GeminiDraft, body: Body, tier: ResponseRequest['service_tier']): void {

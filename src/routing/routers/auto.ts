@@ -6,7 +6,7 @@ import { supports } from '../needs.ts';
 import { matchModels, Patterns } from '../patterns.ts';
 import { nothingToChoose } from '../refusals.ts';
 import { classify } from './classify.ts';
-import type { AutoSettings, Router, RouterAsk, RouterPlan } from './router.ts';
+import { type AutoSettings, makesWhatIsAsked, type Router, type RouterAsk, type RouterPlan } from './router.ts';
 
 /** Bands of the models in order of their cost, in percent. A band leaves out what is cheaper, too. */
 const bands: Readonly<Record<string, readonly [number, number]>> = {
@@ -96,8 +96,9 @@ function listPermitted({ world, needs, allowed: allowedOf }: RouterAsk, { allowe
   const { choices: models } = world.catalog;
   const isAllowed = allowed && allowed.length > 0 ? matchModels(allowed, models) : undefined;
   const isExcluded = excluded && excluded.length > 0 ? matchModels(excluded, models) : undefined;
-  const permitted = models.filter(({ id, output }) => {
-    if (!output.includes('text')) return false;
+  const permitted = models.filter((model) => {
+    const { id } = model;
+    if (!makesWhatIsAsked(model, needs)) return false;
     if (isExcluded?.has(id) || (isAllowed && !isAllowed.has(id))) return false;
     const endpoints = allowedOf(id);
     return endpoints.some((endpoint) => !needs.hasTools || supports(endpoint, 'tools') !== false);

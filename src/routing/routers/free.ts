@@ -2,7 +2,7 @@ import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { isFree } from '../../metering/price.ts';
 import { supports } from '../needs.ts';
 import { nothingToChoose } from '../refusals.ts';
-import type { Router } from './router.ts';
+import { makesWhatIsAsked, type Router } from './router.ts';
 
 /** Tries beyond the first. */
 const FALLBACKS = 2;
@@ -16,9 +16,7 @@ export const free: Router = {
     const canServe = (endpoint: EndpointFacts) =>
       isFree(endpoint.pricing) && hard.every((name) => supports(endpoint, name) !== false);
     const pool = world.catalog.choices
-      .filter(({ id, output }) => {
-        return output.includes('text') && allowed(id).some(canServe);
-      })
+      .filter((model) => makesWhatIsAsked(model, needs) && allowed(model.id).some(canServe))
       .map(({ id }) => id);
     if (pool.length === 0) {
       throw nothingToChoose('router/free', 'No free model of this gateway can serve this request.');

@@ -43,6 +43,10 @@ export interface RouterWorld {
   random: () => number;
 }
 
+/** Does a model speak, and make pictures only where they are asked for? One that makes some costs far more. */
+export const makesWhatIsAsked = ({ output }: Pick<Model, 'output'>, needs: Needs): boolean =>
+  output.includes('text') && output.includes('image') === needs.output.includes('image');
+
 export interface RouterPlan {
   /** Slugs, the first to try in front; at least one. */
   models: readonly string[];

@@ -1,0 +1,11 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { Answer } from './wire.ts';
+
+/** @throws {GatewayError} `content_policy` when the provider did not let the prompt through to the model */
+export function refuseBlocked({ promptFeedback }: Answer): void {
+  const reason = promptFeedback?.blockReason;
+  if (!reason) return;
+  throw new GatewayError('content_policy', `The provider refused the prompt (${String(reason)}).`, {
+    providerCode: String(reason),
+  });
+}

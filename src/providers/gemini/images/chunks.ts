@@ -1,0 +1,121 @@
+import { GatewayError } from '../../../domain/errors.ts';
+import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
+import { special, type Usage } from '../../../domain/usage.ts';
+import { readPicture } from '../../picture-text.ts';
+import type { Frame, Reader } from '../../provider.ts';
+import { refuseBlocked } from '../blocked.ts';
+import { readErrorObject } from '../errors.ts';
+import { readFinishReason, readUsage } from '../usage.ts';
+import type { Answer, Candidate } from '../wire.ts';
+import type { Reading } from './request.ts';
+
+/** Reads a stream of answers, each with the parts that are new. The end of the body is the end of the answer. */
+export const createImageReader = (reading: Reading): Reader<ImageChunk> => new AnswerReader(reading);
+
+/** Reads a whole answer: an event of a stream that has everything. */
+export function readWholeImage(body: unknown, reading: Reading): ImageChunk[] {
+  const reader = new AnswerReader(reading);
+  const chunks: ImageChunk[] = [];
+  for (const answer of Array.isArray(body) ? body : [body]) reader.take(answer, chunks);
+  chunks.push(...reader.end());
+  if (chunks.at(-1)?.type !== 'finish') throw new TypeError('The answer has no finished candidate.');
+  return chunks;
+}
+
+class AnswerReader implements Reader<ImageChunk> {
+  private readonly count: number;
+  private readonly dropped = new Set<string>();
+  private readonly words: string[] = [];
+  private begun = false;
+  private made = 0;
+  private tried = 0;
+  private reason: string | undefined;
+  private usage: Record<string, unknown> | undefined;
+
+  constructor({ count }: Reading) {
+    this.count = count;
+  }
+
+  read({ data }: Frame): ImageChunk[] {
+    if (data === '') return [];
+    const chunks: ImageChunk[] = [];
+    const answer: unknown = JSON.parse(data);
+    for (const each of Array.isArray(answer) ? answer : [answer]) this.take(each, chunks);
+    return chunks;
+  }
+
+  take(value: unknown, chunks: ImageChunk[]): void {
+    if (typeof value !== 'object' || value === null) throw new TypeError('The answer is no object.');
+    const answer = value as Answer;
+    if (answer.usageMetadata) this.usage = answer.usageMetadata;
+    if (answer.error) throw readErrorObject(answer.error);
+    if (!this.begun) {
+      this.begun = true;
+      const { modelVersion: model } = answer;
+      chunks.push(typeof model === 'string' ? { type: 'start', model } : { type: 'start' });
+    }
+    refuseBlocked(answer);
+    for (const candidate of Array.isArray(answer.candidates) ? (answer.candidates as (Candidate | null)[]) : []) {
+      this.readCandidate(candidate ?? {}, chunks);
+    }
+  }
+
+  end(): ImageChunk[] {
+    if (this.reason === undefined) return []; // without a reason the stream was cut
+    if (this.made === 0) throw this.explainNothing(this.reason);
+    const finish: ImageFinishChunk = { type: 'finish' };
+    const counts = readUsage(this.usage);
+    if (counts) finish.usage = countPictures(counts);
+    if (this.dropped.size > 0) finish.dropped = [...this.dropped];
+    return [finish];
+  }
+
+  private readCandidate({ content, finishReason }: Candidate, chunks: ImageChunk[]): void {
+    const parts = content?.parts;
+    for (const part of Array.isArray(parts) ? (parts as (Record<string, unknown> | null)[]) : []) {
+      this.readPart(part ?? {}, chunks);
+    }
+    if (typeof finishReason === 'string') this.reason = finishReason;
+  }
+
+  /** A picture among the thoughts is one that the model tries. */
+  private readPart({ inlineData, thought, text, ...rest }: Record<string, unknown>, chunks: ImageChunk[]): void {
+    const isThought = thought === true;
+    if (typeof text === 'string' && text !== '') {
+      this.dropped.add(isThought ? 'parts[].text (of a thought)' : 'parts[].text');
+      if (!isThought) this.words.push(text);
+    }
+    for (const name in rest) if (rest[name]) this.dropped.add(`parts[].${name}`);
+    const { mimeType, data } = (inlineData ?? {}) as Record<string, unknown>; // looked at below
+    if (!inlineData) return;
+    if (!String(mimeType).startsWith('image/')) this.dropped.add(`parts[].inlineData (${String(mimeType)})`);
+    else if (isThought) chunks.push({ type: 'partial', index: this.tried++, bytes: readPicture(data) });
+    else if (this.made === this.count) this.dropped.add('parts[].inlineData (more than was asked for)');
+    else {
+      this.made++;
+      chunks.push({ type: 'image', bytes: readPicture(data) });
+    }
+  }
+
+  /** @throws {GatewayError} when the reason itself is a failure of the model */
+  private explainNothing(reason: string): GatewayError {
+    const words = this.words.join('').trim().slice(0, 300);
+    const says = words === '' ? '.' : `: ${words}`;
+    if (readFinishReason(reason, undefined, this.dropped) === 'content_filter') {
+      return new GatewayError('content_policy', `The provider refused to make the picture (${reason})${says}`, {
+        providerCode: reason,
+      });
+    }
+    return new GatewayError('upstream_failed', `The model made no picture (${reason})${says}`, {
+      retryable: true,
+      providerCode: reason,
+    });
+  }
+}
+
+/** Where the parts of the output are not told apart, all that was not thought is picture. */
+function countPictures(counts: Usage): Usage {
+  if (counts.special?.outputImageTokens !== undefined) return counts;
+  const pictures = special({ ...counts.special, outputImageTokens: counts.outputTokens - counts.reasoningTokens });
+  return pictures ? { ...counts, special: pictures } : counts;
+}

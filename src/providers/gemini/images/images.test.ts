@@ -1,0 +1,117 @@
+import { expect, it } from 'vitest';
+import type { ImageAsk, ImageChunk, Picture } from '../../../domain/images.ts';
+import { readRecording, replay } from '../../../testing/replay.ts';
+import type { Target } from '../../provider.ts';
+import { createImageReader, readWholeImage } from './chunks.ts';
+import { factsOf } from './models.ts';
+import { writeImageRequest } from './request.ts';
+
+const plain: ImageAsk = {
+  ...{ prompt: 'A red fox', count: 1, references: [], passthrough: {} },
+  ...{ size: undefined, aspectRatio: undefined, resolution: undefined, quality: undefined, format: undefined },
+  ...{ compression: undefined, background: undefined, seed: undefined },
+};
+const target: Target = { endpoint: 'm at P', upstreamModel: 'gemini-3-pro-image', stream: false, dialect: {} };
+const recording = (name: string) => new URL(`recordings/${name}`, import.meta.url);
+const readWhole = (name: string) =>
+  readWholeImage(JSON.parse(readRecording(recording(`${name}.whole.http`)).body.toString()), { count: 1 });
+const kinds = (chunks: ImageChunk[]) => chunks.map(({ type }) => type);
+
+it('asks for a picture and nothing else', () => {
+  expect(writeImageRequest(plain, target)).toEqual({
+    path: '/models/gemini-3-pro-image:generateContent',
+    body: {
+      contents: [{ role: 'user', parts: [{ text: 'A red fox' }] }],
+      generationConfig: { responseModalities: ['IMAGE'] },
+    },
+    dropped: [],
+    reading: { count: 1 },
+  });
+});
+
+it('asks the first models, which make no picture without words, for both', () => {
+  const { body } = writeImageRequest(plain, { ...target, upstreamModel: 'gemini-2.0-flash-preview-image-generation' });
+  expect(body).toMatchObject({ generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } });
+});
+
+it('says shape and size in words, and nothing of the size that is usual', () => {
+  const { body } = writeImageRequest({ ...plain, aspectRatio: '16:9', resolution: '4K', seed: 7 }, target);
+  expect(body).toMatchObject({ generationConfig: { imageConfig: { aspectRatio: '16:9', imageSize: '4K' }, seed: 7 } });
+  const usual = writeImageRequest({ ...plain, aspectRatio: '1:1', resolution: '1K' }, target).body;
+  expect(usual).toMatchObject({ generationConfig: { imageConfig: { aspectRatio: '1:1' } } });
+  expect(JSON.stringify(usual)).not.toContain('imageSize');
+});
+
+it('sends references as bytes behind the prompt, in order', () => {
+  const picture = (text: string, mediaType: Picture['mediaType']): Picture => ({
+    ...{ bytes: Buffer.from(text), mediaType, width: 1, height: 1 },
+  });
+  const references = [picture('one', 'image/png'), picture('two', 'image/webp')];
+  expect(writeImageRequest({ ...plain, references }, target).body).toMatchObject({
+    contents: [
+      {
+        parts: [
+          { text: 'A red fox' },
+          { inlineData: { mimeType: 'image/png', data: 'b25l' } },
+          { inlineData: { mimeType: 'image/webp', data: 'dHdv' } },
+        ],
+      },
+    ],
+  });
+});
+
+it('asks for the thoughts when it streams, since the tries are among them', () => {
+  const passthrough = { thinkingConfig: { thinkingLevel: 'high' }, safetySettings: [{ category: 'x' }], topP: 0.5 };
+  const { path, body } = writeImageRequest({ ...plain, passthrough }, { ...target, stream: true });
+  expect(path).toBe('/models/gemini-3-pro-image:streamGenerateContent?alt=sse');
+  expect(body).toMatchObject({
+    safetySettings: [{ category: 'x' }],
+    generationConfig: { topP: 0.5, thinkingConfig: { thinkingLevel: 'high', includeThoughts: true } },
+  });
+});
+
+it('names what an operator says that it takes, and it does not', () => {
+  const ask: ImageAsk = { ...plain, count: 2, format: 'webp', size: { width: 64, height: 64 } };
+  expect(writeImageRequest(ask, target).dropped).toEqual(['n', 'size', 'output_format']);
+});
+
+it.each([
+  ['gemini-2.5-flash-image', ['1K'], 3, false],
+  ['models/gemini-3-pro-image-preview', ['1K', '2K', '4K'], 14, true],
+  ['gemini-3.1-flash-image', ['512', '1K', '2K', '4K'], 14, true],
+  ['gemini-3.1-flash-lite-image', ['1K'], 14, true],
+  ['gemini-nano-banana-2.1', ['1K', '2K', '4K'], 14, true],
+])('knows of %s what it can', (model, values, max, streams) => {
+  expect(factsOf(model)).toMatchObject({
+    parameters: { resolution: { values }, input_references: { max } },
+    streams,
+  });
+  expect(factsOf(model).parameters).not.toHaveProperty('n'); // one picture at a time
+});
+
+it('takes the pictures among the thoughts for tries, and counts tokens of pictures apart', () => {
+  const chunks = replay(recording('picture.stream.http'), createImageReader({ count: 1 }));
+  expect(kinds(chunks)).toEqual(['start', 'partial', 'partial', 'image', 'finish']);
+  expect(chunks.at(-1)).toEqual({
+    type: 'finish',
+    usage: {
+      ...{ inputTokens: 9, outputTokens: 1332, totalTokens: 1341, cachedTokens: 0, reasoningTokens: 212 },
+      special: { outputImageTokens: 1120 },
+    },
+    dropped: ['parts[].text (of a thought)', 'parts[].thoughtSignature'],
+  });
+});
+
+it('hands on as many pictures as were asked for, and names the rest', () => {
+  const chunks = readWhole('words-too');
+  expect(kinds(chunks)).toEqual(['start', 'image', 'finish']);
+  expect(chunks.at(-1)).toMatchObject({ dropped: ['parts[].text', 'parts[].inlineData (more than was asked for)'] });
+});
+
+it('counts all output as picture where the provider does not tell it apart', () => {
+  expect(readWhole('details-missing').at(-1)).toMatchObject({ usage: { special: { outputImageTokens: 1290 } } });
+});
+
+it('says in the words of the model why there is no picture', () => {
+  expect(() => readWhole('no-image')).toThrow('The model made no picture (NO_IMAGE): Which fox do you mean?');
+});

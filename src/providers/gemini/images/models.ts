@@ -1,0 +1,43 @@
+import type { AspectRatio, ImageFacts, Resolution } from '../../../domain/images.ts';
+
+const usualRatios: readonly AspectRatio[] = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'];
+const allRatios: readonly AspectRatio[] = [...usualRatios, '1:4', '4:1', '1:8', '8:1'];
+
+interface Family {
+  ratios: readonly AspectRatio[];
+  sizes: readonly Resolution[];
+  /** Reference pictures. */
+  references: number;
+  /** Shows the pictures that it tries while it thinks. */
+  thinks: boolean;
+}
+
+/** By the beginning of the model's name; the first that fits counts. From the provider's guide to pictures, 2026-11. */
+const families: readonly [RegExp, Family][] = [
+  [/^gemini-2/, { ratios: usualRatios, sizes: ['1K'], references: 3, thinks: false }],
+  [/^gemini-3\.\d+-flash-lite-image/, { ratios: usualRatios, sizes: ['1K'], references: 14, thinks: true }],
+  [/^gemini-3\.\d+-flash-image/, { ratios: allRatios, sizes: ['512', '1K', '2K', '4K'], references: 14, thinks: true }],
+  [/^gemini-nano-banana/, { ratios: allRatios, sizes: ['1K', '2K', '4K'], references: 14, thinks: true }],
+];
+
+const usual: Family = { ratios: usualRatios, sizes: ['1K', '2K', '4K'], references: 14, thinks: true };
+
+/** What a model can do, by its name. */
+export function factsOf(upstreamModel: string): ImageFacts {
+  const name = upstreamModel.replace(/^.*\//, '');
+  const { ratios, sizes, references, thinks } = families.find(([pattern]) => pattern.test(name))?.[1] ?? usual;
+  return {
+    parameters: {
+      aspect_ratio: { type: 'enum', values: ratios },
+      resolution: { type: 'enum', values: sizes },
+      input_references: { type: 'range', min: 0, max: references },
+      seed: { type: 'boolean' },
+    },
+    passthrough: ['safetySettings', 'thinkingConfig', 'temperature', 'topP'],
+    streams: thinks,
+    pricing: undefined,
+  };
+}
+
+/** The first models that made pictures make none without words. */
+export const needsWords = (upstreamModel: string): boolean => /^(?:.*\/)?gemini-2\.0/.test(upstreamModel);

@@ -1,0 +1,49 @@
+import type { ImageAsk } from '../../../domain/images.ts';
+import type { ImageUpstreamRequest } from '../../image-wire.ts';
+import type { Target } from '../../provider.ts';
+import { writePath } from '../path.ts';
+import type { Content } from '../wire.ts';
+import { needsWords } from './models.ts';
+
+/** What the reader must know of the request. */
+export interface Reading {
+  /** Pictures that were asked for. */
+  count: number;
+}
+
+/** What the models make without being told. */
+const USUAL_SIZE = '1K';
+
+/**
+ * Translates a request into the body of `generateContent`. A stream asks for the thoughts, too: among them are the
+ * pictures that the model tries on the way.
+ */
+export function writeImageRequest(ask: ImageAsk, target: Target): ImageUpstreamRequest<Reading> {
+  const { prompt, aspectRatio, resolution, references, seed, passthrough } = ask;
+  const { safetySettings, thinkingConfig, ...sampling } = passthrough;
+  const imageConfig: Record<string, unknown> = {};
+  if (aspectRatio !== undefined) imageConfig.aspectRatio = aspectRatio;
+  if (resolution !== undefined && resolution !== USUAL_SIZE) imageConfig.imageSize = resolution;
+
+  const config: Record<string, unknown> = { ...sampling };
+  config.responseModalities = needsWords(target.upstreamModel) ? ['TEXT', 'IMAGE'] : ['IMAGE'];
+  if (Object.keys(imageConfig).length > 0) config.imageConfig = imageConfig;
+  if (seed !== undefined) config.seed = seed;
+  if (target.stream) config.thinkingConfig = { ...(thinkingConfig as object | undefined), includeThoughts: true };
+  else if (thinkingConfig !== undefined) config.thinkingConfig = thinkingConfig;
+
+  const turn: Content = { role: 'user', parts: [{ text: prompt }] };
+  for (const { bytes, mediaType } of references) {
+    turn.parts.push({ inlineData: { mimeType: mediaType, data: bytes.toString('base64') } });
+  }
+  const body: Record<string, unknown> = { contents: [turn], generationConfig: config };
+  if (safetySettings !== undefined) body.safetySettings = safetySettings;
+  return { path: writePath(target), body, dropped: listPlaceless(ask), reading: { count: ask.count } };
+}
+
+/** What the protocol has no field for, where an operator says that the endpoint takes it all the same. */
+function listPlaceless({ count, size, quality, format, compression, background }: ImageAsk): string[] {
+  const asked = { size, quality, output_format: format, output_compression: compression, background };
+  const names = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  return count > 1 ? ['n', ...names] : names;
+}

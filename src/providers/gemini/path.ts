@@ -1,0 +1,9 @@
+import type { Target } from '../provider.ts';
+
+/** Where an answer is asked for, whole or as a stream. */
+export const writePath = ({ upstreamModel, stream }: Target): string =>
+  `/${pathOf(upstreamModel)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
+
+/** A caller may have chosen the name through a wildcard, and must not reach another path by it. */
+const pathOf = (model: string): string =>
+  /^(?:models|tunedModels)\/[\w.-]+$/.test(model) ? model : `models/${encodeURIComponent(model)}`;
