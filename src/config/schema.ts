@@ -626,7 +626,7 @@ export const configSchema = Type.Object({
     answer_limit: bytes('Largest answer of a provider of pictures, or single event of its stream.', 134_217_728),
     memory: bytes(
       'Memory for such answers, all together. Beyond it providers are read later; an answer that is larger goes alone.',
-      134_217_728,
+      67_108_864,
     ),
     reference_limit: bytes('Largest reference picture.', 20_971_520),
   }),

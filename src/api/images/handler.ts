@@ -12,6 +12,7 @@ import { ClientWatch } from '../../http/watch-client.ts';
 import { asImageError, createImage } from '../../pipeline/create-image.ts';
 import type { ImageStages } from '../../pipeline/image-stages.ts';
 import type { ImageRun } from '../../pipeline/run.ts';
+import { noteEndpoint } from '../responses/note-endpoint.ts';
 import { findSessionHeader } from '../responses/session-header.ts';
 import { wantsMetadata } from '../responses/wants-metadata.ts';
 import { readImageRequest } from './request.ts';
@@ -81,8 +82,10 @@ export function createImagesHandler(parts: ImagesParts) {
       const failure = asGatewayError(error);
       if (!answer.begun) {
         request.routerMetadata = parts.describeRun(run);
+        noteEndpoint(request, run);
         throw failure;
       }
+      noteEndpoint(request, run);
       if (failure.status >= 500) parts.onFailure(failure, describeRequest(request));
       answer.fail(failure);
     } finally {

@@ -15,6 +15,7 @@ import { EventFold } from '../../pipeline/fold-events.ts';
 import type { Run } from '../../pipeline/run.ts';
 import type { Stages } from '../../pipeline/stages.ts';
 import { tellFailure } from '../../pipeline/tell-failure.ts';
+import { noteEndpoint } from './note-endpoint.ts';
 import { BodySource, readRequest } from './request.ts';
 import { findSessionHeader } from './session-header.ts';
 import { wantsMetadata } from './wants-metadata.ts';
@@ -114,9 +115,4 @@ export function createResponsesHandler(parts: ResponsesParts) {
       ticket?.end(run.usage?.totalTokens ?? 0);
     }
   };
-}
-
-function noteEndpoint(request: FastifyRequest, { attempts }: Run): void {
-  const last = attempts.at(-1)?.endpoint;
-  if (last) request.askedLast = { model: last.model, provider: last.provider.name };
 }

@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import { drawExamples } from '../../scripts/image-guide.ts';
+
+const guide = new URL('../../docs/guides/images.md', import.meta.url);
+const folder = new URL('../../docs/guides/images/', import.meta.url);
+
+it('the pictures of the guide are those that a gateway makes of its requests; `npm run docs` makes them so', async () => {
+  const text = readFileSync(guide, 'utf8');
+  const drawn = await drawExamples(text);
+  const shown = [...text.matchAll(/\(images\/([\w.-]+)\)/g)].map(([, name]) => name);
+  expect([...drawn.keys()].sort()).toEqual(shown.sort());
+  expect(readdirSync(folder).sort()).toEqual(shown);
+  for (const [name, bytes] of drawn) {
+    const kept = readFileSync(new URL(name, folder));
+    // The pixels: another version of an encoder may write other bytes.
+    expect(await look(kept), name).toEqual(await look(bytes));
+  }
+});
+
+async function look(bytes: Buffer): Promise<object> {
+  const { format, width, height, hasAlpha } = await sharp(bytes).metadata();
+  return { format, width, height, hasAlpha };
+}
