@@ -64,6 +64,7 @@ export async function attemptImage(
     stream,
     dialect: provider.dialect,
     ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
+    ...(endpoint.makesText ? undefined : { picturesOnly: true }),
   });
   run.fitted = clamped;
   run.droppedFields = [...dropped, ...written.dropped];

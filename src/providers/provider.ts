@@ -88,6 +88,8 @@ export interface Target {
   dialect: Readonly<Record<string, unknown>>;
   /** Keyed hash of the end user's id; absent when the caller named none. */
   endUser?: string;
+  /** The model makes pictures and says nothing. */
+  picturesOnly?: true;
 }
 
 export interface UpstreamRequest<Reading = unknown> {

@@ -125,6 +125,34 @@ export const imageWires = {
       serverError: '../../recordings/internal.http',
     },
   },
+  'openai-chat': {
+    model: 'google/gemini-3-pro-image',
+    streams: false,
+    many: false,
+    output: ['text', 'image'],
+    recordings: 'images/recordings',
+    makes: ([made]) => {
+      const url = `data:image/png;base64,${made!.toString('base64')}`;
+      const message = {
+        role: 'assistant',
+        content: 'Here you are.',
+        images: [{ type: 'image_url', image_url: { url } }],
+      };
+      const usage = { prompt_tokens: 9, completion_tokens: 1130, total_tokens: 1139 };
+      return json({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage });
+    },
+    promptOf: (request) => {
+      const [{ content }] = fieldOf(request, 'messages') as [{ content: string | { text?: string }[] }];
+      return typeof content === 'string' ? content : content[0]!.text;
+    },
+    errors: {
+      badKey: '../../recordings/bad-key.http',
+      badRequest: '../../recordings/bad-request.http',
+      moderated: 'filtered.whole.http',
+      rateLimited: 'rate-limited.http',
+      serverError: '../../recordings/gateway-page.http',
+    },
+  },
 } satisfies Record<string, ImageWireCase>;
 
 export type ImageWireName = keyof typeof imageWires;

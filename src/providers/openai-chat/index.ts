@@ -2,6 +2,7 @@ import { defineWire } from '../provider.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
+import { chatImages } from './images/index.ts';
 import { writeRequest } from './request.ts';
 
 /** Any server of `/chat/completions`: OpenAI, Groq, DeepSeek, Mistral, Together, vLLM, Ollama, llama.cpp and many more. */
@@ -14,4 +15,5 @@ export const openaiChat = defineWire({
   readWhole,
   countWhole,
   readError,
+  image: chatImages,
 });

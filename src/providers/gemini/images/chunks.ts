@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../domain/errors.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
-import { special, type Usage } from '../../../domain/usage.ts';
+import { countPictures } from '../../count-pictures.ts';
 import { readPicture } from '../../picture-text.ts';
 import type { Frame, Reader } from '../../provider.ts';
 import { refuseBlocked } from '../blocked.ts';
@@ -111,11 +111,4 @@ class AnswerReader implements Reader<ImageChunk> {
       providerCode: reason,
     });
   }
-}
-
-/** Where the parts of the output are not told apart, all that was not thought is picture. */
-function countPictures(counts: Usage): Usage {
-  if (counts.special?.outputImageTokens !== undefined) return counts;
-  const pictures = special({ ...counts.special, outputImageTokens: counts.outputTokens - counts.reasoningTokens });
-  return pictures ? { ...counts, special: pictures } : counts;
 }

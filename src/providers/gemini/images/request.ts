@@ -29,8 +29,12 @@ export function writeImageRequest(ask: ImageAsk, target: Target): ImageUpstreamR
   config.responseModalities = needsWords(target.upstreamModel) ? ['TEXT', 'IMAGE'] : ['IMAGE'];
   if (Object.keys(imageConfig).length > 0) config.imageConfig = imageConfig;
   if (seed !== undefined) config.seed = seed;
-  if (target.stream) config.thinkingConfig = { ...(thinkingConfig as object | undefined), includeThoughts: true };
-  else if (thinkingConfig !== undefined) config.thinkingConfig = thinkingConfig;
+  // The provider says what is wrong with a setting of its own that is no object.
+  const isMap = typeof thinkingConfig === 'object' && thinkingConfig !== null;
+  if (thinkingConfig !== undefined) config.thinkingConfig = thinkingConfig;
+  if (target.stream && (isMap || thinkingConfig === undefined)) {
+    config.thinkingConfig = { ...(thinkingConfig as object | undefined), includeThoughts: true };
+  }
 
   const turn: Content = { role: 'user', parts: [{ text: prompt }] };
   for (const { bytes, mediaType } of references) {

@@ -22,6 +22,13 @@ beforeEach(async () => {
           { model: 'acme/unpriced', upstream_model: 'gemini-3-pro-image', capabilities },
         ],
       },
+      {
+        ...{ id: 'many', ...entry, wire: 'openai-chat' },
+        models: ['painter', 'streaming'].map((name) => ({
+          ...{ model: `many/${name}`, upstream_model: 'google/gemini-3-pro-image', pricing, capabilities },
+          ...(name === 'streaming' && { image: { streaming: true } }),
+        })),
+      },
       { id: 'google', ...entry, models: [{ model: 'google/*' }] },
     ],
   });
@@ -31,8 +38,8 @@ afterEach(async () => {
   await upstream.close();
 });
 
-const recorded = (name: string) =>
-  recording(new URL(`../../src/providers/gemini/images/recordings/${name}.http`, import.meta.url));
+const recorded = (name: string, wire = 'gemini') =>
+  recording(new URL(`../../src/providers/${wire}/images/recordings/${name}.http`, import.meta.url));
 
 describe('a model that speaks and makes pictures', () => {
   it('is priced by its tokens: prompt, thoughts and pictures each at their price', async () => {
@@ -107,5 +114,37 @@ describe('a model that speaks and makes pictures', () => {
     const { body } = await draw(gateway, { model: 'google/gemini-3-pro-image', resolution: '512' });
     expect(body.usage!['cost']).toBeCloseTo((9 * 2 + 212 * 12 + 1120 * 120) / 1e6, 9);
     expect(upstream.requests[0]!.path).toBe('/v1/models/gemini-3-pro-image:generateContent');
+  });
+
+  it('is asked for a picture by chat completions, too, at the same prices', async () => {
+    upstream.always(recorded('picture.whole', 'openai-chat'));
+    const asked = { model: 'many/painter', aspect_ratio: '16:9', resolution: '2K', user: 'ada' };
+    const { status, body } = await draw(gateway, asked);
+    expect(status).toBe(200);
+    expect(body.usage!['cost']).toBeCloseTo(9 * 1e-6 + 212 * 1e-5 + 1120 * 1e-4, 9);
+    expect(upstream.requests[0]!.body).toMatchObject({
+      ...{ modalities: ['image', 'text'], image_config: { aspect_ratio: '16:9', image_size: '2K' } },
+      user: expect.not.stringContaining('ada'),
+    });
+  });
+
+  it('streams by chat completions where the operator says so, without partial pictures', async () => {
+    upstream.always(recorded('picture.stream', 'openai-chat'));
+    const { events, done } = await draw(gateway, { model: 'many/streaming', stream: true });
+    expect(events.map(({ type }) => type)).toEqual(['image_generation.completed']);
+    expect(events[0]).toMatchObject({ media_type: 'image/png', usage: { completion_tokens: 1332 } });
+    expect(done).toBe(true);
+    expect(upstream.requests[0]!.body).toMatchObject({ stream: true });
+  });
+
+  it.each([
+    ['refusal', 400, 'refusal'],
+    ['filtered', 400, 'content_policy_violation'],
+    ['only-words', 502, 'provider_unavailable'],
+  ])('tells of an answer with %s in place of a picture', async (name, status, error_type) => {
+    upstream.always(recorded(`${name}.whole`, 'openai-chat'));
+    const outcome = await draw(gateway, { model: 'many/painter' });
+    expect(outcome.status).toBe(status);
+    expect(outcome.body.error!.metadata).toMatchObject({ error_type });
   });
 });

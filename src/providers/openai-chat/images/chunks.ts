@@ -1,0 +1,142 @@
+import { GatewayError } from '../../../domain/errors.ts';
+import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
+import { countPictures } from '../../count-pictures.ts';
+import { readPicture } from '../../picture-text.ts';
+import type { Frame, Reader } from '../../provider.ts';
+import { readUpstreamErrorObject } from '../../upstream-error.ts';
+import { readFinishReason, readUsage } from '../usage.ts';
+import type { ChatAnswer, ChatChoice, ChatDelta } from '../wire.ts';
+import type { Reading } from './request.ts';
+
+/** Reads a stream of chunks. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
+export const createImageReader = (reading: Reading): Reader<ImageChunk> => new AnswerReader(reading);
+
+/** Reads a whole answer: one big delta under another name. */
+export function readWholeImage(body: unknown, reading: Reading): ImageChunk[] {
+  const reader = new AnswerReader(reading);
+  const chunks = [...reader.take(body), ...reader.end()];
+  if (chunks.at(-1)?.type !== 'finish') throw new TypeError('The answer has no finished choice.');
+  return chunks;
+}
+
+class AnswerReader implements Reader<ImageChunk> {
+  private readonly count: number;
+  private readonly dropped = new Set<string>();
+  private readonly words: string[] = [];
+  private readonly refusal: string[] = [];
+  private begun = false;
+  private isOver = false;
+  private made = 0;
+  private reason: string | undefined;
+  private usage: unknown;
+
+  constructor({ count }: Reading) {
+    this.count = count;
+  }
+
+  read({ event, data }: Frame): ImageChunk[] {
+    if (data === '[DONE]') return this.end();
+    if (data === '' || this.isOver) return [];
+    const chunk: unknown = JSON.parse(data);
+    if (event === 'error') throw readUpstreamErrorObject((chunk as ChatAnswer | null)?.error ?? chunk, 200);
+    const chunks = this.take(chunk);
+    return this.reason !== undefined && this.usage !== undefined ? [...chunks, ...this.end()] : chunks;
+  }
+
+  take(value: unknown): ImageChunk[] {
+    if (typeof value !== 'object' || value === null) throw new TypeError('The answer is no object.');
+    const { usage, error, model, choices, object } = value as ChatAnswer;
+    if (usage) this.usage = usage;
+    if (error || object === 'error') throw readUpstreamErrorObject(error ?? value, 200);
+    const chunks: ImageChunk[] = [];
+    if (!this.begun) {
+      this.begun = true;
+      chunks.push(typeof model === 'string' && model !== '' ? { type: 'start', model } : { type: 'start' });
+    }
+    for (const choice of Array.isArray(choices) ? (choices as (ChatChoice | null)[]) : []) {
+      this.readChoice(choice ?? {}, chunks);
+    }
+    return chunks;
+  }
+
+  end(): ImageChunk[] {
+    if (this.isOver || this.reason === undefined) return []; // without a reason the stream was cut
+    this.isOver = true;
+    if (this.made === 0) throw this.explainNothing(this.reason);
+    const finish: ImageFinishChunk = { type: 'finish' };
+    const counts = readUsage(this.usage, this.dropped);
+    if (counts) finish.usage = countPictures(counts);
+    if (this.dropped.size > 0) finish.dropped = [...this.dropped];
+    return [finish];
+  }
+
+  /** Several pictures may come as several choices, too. */
+  private readChoice(choice: ChatChoice, chunks: ImageChunk[]): void {
+    if (choice.error) throw readUpstreamErrorObject(choice.error, 200);
+    const said = choice.delta ?? choice.message;
+    if (said) this.readMessage(said, chunks);
+    if (choice.finish_reason) this.reason = String(choice.finish_reason);
+  }
+
+  private readMessage(message: ChatDelta, chunks: ImageChunk[]): void {
+    for (const name in message) {
+      const value = message[name];
+      if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) continue;
+      switch (name) {
+        case 'role':
+          break;
+        case 'content':
+          for (const part of Array.isArray(value) ? value : [{ type: 'text', text: value }])
+            this.readPart(part, chunks);
+          break;
+        case 'images':
+          for (const picture of Array.isArray(value) ? value : []) this.addPicture(picture, chunks);
+          break;
+        case 'refusal':
+          this.refusal.push(String(value));
+          break;
+        default:
+          this.dropped.add(`message.${name}`);
+      }
+    }
+  }
+
+  private readPart(part: Record<string, unknown> | null, chunks: ImageChunk[]): void {
+    if (part?.type === 'image_url') this.addPicture(part, chunks);
+    else {
+      if (part?.type === 'text') this.words.push(String(part.text));
+      this.dropped.add(`message.content[] (${String(part?.type)})`);
+    }
+  }
+
+  private addPicture(picture: unknown, chunks: ImageChunk[]): void {
+    const { image_url: place } = (picture ?? {}) as { image_url?: string | { url?: unknown } | null }; // looked at below
+    const url = typeof place === 'string' ? place : place?.url;
+    if (typeof url !== 'string') {
+      this.dropped.add('message.images[] (without a URL)');
+    } else if (this.made === this.count) {
+      this.dropped.add('message.images[] (more than was asked for)');
+    } else {
+      this.made++;
+      chunks.push(url.startsWith('data:') ? { type: 'image', bytes: readPicture(url) } : { type: 'image_link', url });
+    }
+  }
+
+  /** @throws {GatewayError} when the reason itself says that the server gave up */
+  private explainNothing(reason: string): GatewayError {
+    const isFiltered = readFinishReason(reason, this.dropped) === 'content_filter';
+    const refusal = this.refusal.join('').trim();
+    const words = (refusal || this.words.join('').trim()).slice(0, 300);
+    const says = words === '' ? '.' : `: ${words}`;
+    if (isFiltered || refusal !== '') {
+      return new GatewayError('content_policy', `The provider refused to make the picture (${reason})${says}`, {
+        providerCode: reason,
+        ...(!isFiltered && { errorType: 'refusal' }),
+      });
+    }
+    return new GatewayError('upstream_failed', `The model made no picture (${reason})${says}`, {
+      retryable: true,
+      providerCode: reason,
+    });
+  }
+}

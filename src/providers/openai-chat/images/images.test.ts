@@ -1,0 +1,103 @@
+import { expect, it } from 'vitest';
+import { GatewayError } from '../../../domain/errors.ts';
+import type { ImageAsk, Picture } from '../../../domain/images.ts';
+import { readRecording } from '../../../testing/replay.ts';
+import type { Target } from '../../provider.ts';
+import { readWholeImage } from './chunks.ts';
+import { writeImageRequest } from './request.ts';
+
+const plain: ImageAsk = {
+  ...{ prompt: 'A red fox', count: 1, references: [], passthrough: {} },
+  ...{ size: undefined, aspectRatio: undefined, resolution: undefined, quality: undefined, format: undefined },
+  ...{ compression: undefined, background: undefined, seed: undefined },
+};
+const target: Target = { endpoint: 'm at P', upstreamModel: 'google/gemini-3-pro-image', stream: false, dialect: {} };
+const read = (name: string, count = 1) => {
+  const { body } = readRecording(new URL(`recordings/${name}.whole.http`, import.meta.url));
+  return readWholeImage(JSON.parse(body.toString()), { count });
+};
+
+it('asks for a picture of what the user says', () => {
+  expect(writeImageRequest(plain, target)).toEqual({
+    path: '/chat/completions',
+    body: {
+      model: 'google/gemini-3-pro-image',
+      messages: [{ role: 'user', content: 'A red fox' }],
+      modalities: ['image', 'text'],
+    },
+    dropped: [],
+    reading: { count: 1 },
+  });
+});
+
+it('asks a model that says nothing for pictures alone', () => {
+  expect(writeImageRequest(plain, { ...target, picturesOnly: true }).body).toMatchObject({ modalities: ['image'] });
+});
+
+it('says in image_config what the picture shall be, before what the options say there', () => {
+  const passthrough = { image_config: { aspect_ratio: '1:1', font: 'x' }, temperature: 0.5 };
+  const ask: ImageAsk = { ...plain, aspectRatio: '16:9', resolution: '2K', quality: 'high', seed: 7, passthrough };
+  expect(writeImageRequest(ask, target).body).toMatchObject({
+    ...{ temperature: 0.5, seed: 7 },
+    image_config: { aspect_ratio: '16:9', image_size: '2K', quality: 'high', font: 'x' },
+  });
+});
+
+it('sends references as data URLs behind the prompt', () => {
+  const picture: Picture = { bytes: Buffer.from('one'), mediaType: 'image/webp', width: 1, height: 1 };
+  expect(writeImageRequest({ ...plain, references: [picture] }, target).body).toMatchObject({
+    messages: [
+      {
+        content: [
+          { type: 'text', text: 'A red fox' },
+          { type: 'image_url', image_url: { url: 'data:image/webp;base64,b25l' } },
+        ],
+      },
+    ],
+  });
+});
+
+it('asks for usage of a stream, and leaves out what the server refuses', () => {
+  const dialect = { omit: ['user'] };
+  const { body, dropped } = writeImageRequest(plain, { ...target, stream: true, endUser: 'hg_hash', dialect });
+  expect(body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+  expect(body).not.toHaveProperty('user');
+  expect(dropped).toEqual(['user']);
+});
+
+it('finds pictures among the parts of the content', () => {
+  expect(read('content-parts').map(({ type }) => type)).toEqual(['start', 'image', 'finish']);
+});
+
+it('says where a picture lies that came as a link', () => {
+  expect(read('link')[1]).toEqual({ type: 'image_link', url: 'https://cdn.example.com/made/fox.png?sig=1' });
+});
+
+it('hands on as many pictures as were asked for, and names words and the rest', () => {
+  const chunks = read('words-too');
+  expect(chunks.map(({ type }) => type)).toEqual(['start', 'image', 'finish']);
+  expect(chunks.at(-1)).toMatchObject({
+    usage: { outputTokens: 1332, reasoningTokens: 212, special: { outputImageTokens: 1120 } },
+    dropped: ['message.content[] (text)', 'message.images[] (more than was asked for)'],
+  });
+});
+
+it('counts all output as picture where the server does not tell it apart', () => {
+  expect(read('content-parts').at(-1)).toMatchObject({ usage: { special: { outputImageTokens: 1290 } } });
+});
+
+it.each([
+  ['refusal', 'refusal', 'The provider refused to make the picture (stop): I cannot draw this person.'],
+  ['filtered', 'content_policy_violation', 'The provider refused to make the picture (content_filter).'],
+  ['only-words', 'provider_unavailable', 'The model made no picture (stop): Which fox do you mean?'],
+])('tells of %s as %s, in the words of the model', (name, errorType, message) => {
+  const thrown = (() => {
+    try {
+      return read(name);
+    } catch (error) {
+      return error;
+    }
+  })();
+  expect(thrown).toBeInstanceOf(GatewayError);
+  expect(thrown).toMatchObject({ errorType, message });
+});

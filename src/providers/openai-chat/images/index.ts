@@ -1,0 +1,23 @@
+import type { ImageFacts } from '../../../domain/images.ts';
+import { defineImageWire } from '../../image-wire.ts';
+import { createImageReader, readWholeImage } from './chunks.ts';
+import { type Reading, writeImageRequest } from './request.ts';
+
+/** What servers know that have models of several makers behind one protocol. A picture comes when it is finished. */
+const facts: ImageFacts = {
+  parameters: {
+    aspect_ratio: {
+      type: 'enum',
+      values: ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'],
+    },
+    resolution: { type: 'enum', values: ['1K', '2K', '4K'] },
+    input_references: { type: 'range', min: 0, max: 16 },
+    seed: { type: 'boolean' },
+  },
+  passthrough: ['temperature', 'top_p', 'image_config'],
+  streams: false,
+  pricing: undefined,
+};
+
+/** Pictures in the answers of `/chat/completions`, asked for by `modalities` and `image_config`. */
+export const chatImages = defineImageWire<Reading>({ facts, writeImageRequest, createImageReader, readWholeImage });
