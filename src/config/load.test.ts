@@ -161,7 +161,7 @@ describe('what is wrong with a file', () => {
     ['server: []', '1: server: must be a mapping, not a list'],
     [
       'providers: [{ id: a, wire: opnai-chat, base_url: "http://x", models: [{ model: m }] }]',
-      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, openai-images, bfl, recraft, ai-sdk, simulator, not "opnai-chat"; did you mean "openai-chat"?',
+      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, openai-images, bfl, recraft, fal, ai-sdk, simulator, not "opnai-chat"; did you mean "openai-chat"?',
     ],
     [
       'log: { level: wran }',
@@ -174,7 +174,7 @@ describe('what is wrong with a file', () => {
     ['server: {}\nserver: {}', '2: Map keys must be unique'],
     [
       provider().replace('openai-chat', 'smtp'),
-      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, openai-images, bfl, recraft, ai-sdk, simulator, not "smtp"',
+      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, openai-images, bfl, recraft, fal, ai-sdk, simulator, not "smtp"',
     ],
     [
       provider().replace('model: m', 'modle: m'),

@@ -212,6 +212,7 @@ export const wires = [
   'openai-images',
   'bfl',
   'recraft',
+  'fal',
   'ai-sdk',
   'simulator',
 ] as const;

@@ -1,6 +1,7 @@
 import { aiSdk } from './ai-sdk/index.ts';
 import { anthropicMessages } from './anthropic-messages/index.ts';
 import { bfl } from './bfl/index.ts';
+import { fal } from './fal/index.ts';
 import { gemini } from './gemini/index.ts';
 import { openaiChat } from './openai-chat/index.ts';
 import { besideText, openaiImages } from './openai-images/index.ts';
@@ -14,7 +15,7 @@ const openaiBoth: Wire = { ...openaiResponses, image: besideText };
 
 /** Every wire of this build, by the name the configuration uses. A new wire is a folder and a line here. */
 export const wires: ReadonlyMap<string, Wire> = new Map(
-  [openaiBoth, openaiChat, anthropicMessages, gemini, openaiImages, bfl, recraft, aiSdk, simulator].map((wire) => [
+  [openaiBoth, openaiChat, anthropicMessages, gemini, openaiImages, bfl, recraft, fal, aiSdk, simulator].map((wire) => [
     wire.id,
     wire,
   ]),

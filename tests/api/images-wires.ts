@@ -153,6 +153,36 @@ export const imageWires = {
       serverError: '../../recordings/gateway-page.http',
     },
   },
+  fal: {
+    model: 'fal-ai/flux-2/edit',
+    streams: false,
+    many: true,
+    dialect: { poll_ms: 50 },
+    makes: (pictures) => {
+      let asked = 0;
+      return (request) => {
+        const place = `${originOf(request)}/v1/fal-ai/flux-2/requests/r-1`;
+        const urls = { request_id: 'r-1', status_url: `${place}/status`, response_url: place };
+        if (request.method === 'POST') return json({ status: 'IN_QUEUE', queue_position: 0, ...urls });
+        const [, number] = /^\/made\/(\d)/.exec(request.path) ?? [];
+        if (number !== undefined) return picture(pictures[Number(number)]!);
+        if (request.path.endsWith('/status')) {
+          const isDone = ++asked % 2 === 0;
+          return json({ status: isDone ? 'COMPLETED' : 'IN_PROGRESS', ...urls }, { status: isDone ? 200 : 202 });
+        }
+        const images = pictures.map((_, index) => ({ url: `${originOf(request)}/made/${index}.png` }));
+        return json({ images, seed: 1, has_nsfw_concepts: pictures.map(() => false) });
+      };
+    },
+    promptOf: (request) => fieldOf(request, 'prompt'),
+    errors: {
+      badKey: 'bad-key.http',
+      badRequest: 'bad-request.http',
+      moderated: 'content-policy.http',
+      rateLimited: 'rate-limited.http',
+      serverError: 'server-error.http',
+    },
+  },
 } satisfies Record<string, ImageWireCase>;
 
 export type ImageWireName = keyof typeof imageWires;

@@ -1,0 +1,65 @@
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { GatewayError } from '../../domain/errors.ts';
+import type { ImageChunk } from '../../domain/images.ts';
+import type { Poll } from '../image-wire.ts';
+import { readPicture } from '../picture-text.ts';
+import { readErrorObject } from './errors.ts';
+import type { Reading } from './request.ts';
+
+const maybe = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]));
+const file = Type.Object({ url: Type.String() });
+
+/** How far the queue is: `status` and addresses; or the result: `images`, or one `image`. */
+const answer = Type.Object({
+  status: maybe(Type.String()),
+  status_url: maybe(Type.String()),
+  response_url: maybe(Type.String()),
+  error: maybe(Type.Unknown()),
+  error_type: maybe(Type.String()),
+  images: maybe(Type.Array(file)),
+  image: maybe(file),
+  has_nsfw_concepts: maybe(Type.Array(Type.Unknown())),
+  seed: Type.Optional(Type.Unknown()),
+});
+type WireAnswer = Static<typeof answer>;
+
+const answerCheck = Compile(answer);
+
+/** Reads how far the queue is, and in the end the result. */
+export function readWholeImage(body: unknown, { pollMs }: Reading): ImageChunk[] | Poll {
+  if (!answerCheck.Check(body)) throw new TypeError('The body is neither a place in the queue nor a result.');
+  const { status, status_url: statusUrl, response_url: responseUrl, error } = body;
+  const files = body.images ?? (body.image ? [body.image] : undefined);
+  if (files) return readResult(files, body);
+  if (typeof status !== 'string') throw new TypeError('The result has no pictures.');
+  if (error) throw readErrorObject(body);
+  switch (status) {
+    case 'COMPLETED':
+      if (typeof responseUrl !== 'string') throw new TypeError('The result is said to be there, and not where.');
+      return { type: 'poll', afterMs: 0, url: responseUrl };
+    case 'FAILED':
+    case 'CANCELED':
+    case 'CANCELLED':
+      throw readErrorObject({ ...body, detail: `The request has the status ${status}.` });
+    default: // `IN_QUEUE`, `IN_PROGRESS`
+      return { type: 'poll', afterMs: pollMs, ...(typeof statusUrl === 'string' && { url: statusUrl }) };
+  }
+}
+
+/** A picture that the provider's check has found fault with is a black one. */
+function readResult(files: NonNullable<WireAnswer['images']>, body: WireAnswer): ImageChunk[] {
+  const shown = files.filter((_, index) => body.has_nsfw_concepts?.[index] !== true);
+  if (shown.length === 0 && files.length > 0) {
+    throw new GatewayError('content_policy', 'The provider refused the content: its check blackened the picture.');
+  }
+  const pictures = shown.map(({ url }): ImageChunk => {
+    return url.startsWith('data:') ? { type: 'image', bytes: readPicture(url) } : { type: 'image_link', url };
+  });
+  const dropped = [
+    ...(typeof body.seed === 'number' ? ['seed'] : []),
+    ...(shown.length < files.length ? ['images (blackened)'] : []),
+  ];
+  return [...pictures, { type: 'finish', ...(dropped.length > 0 && { dropped }) }];
+}

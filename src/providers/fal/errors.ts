@@ -1,0 +1,45 @@
+import type { GatewayError } from '../../domain/errors.ts';
+import type { UpstreamErrorAnswer } from '../provider.ts';
+import { readUpstreamError, readUpstreamErrorObject } from '../upstream-error.ts';
+
+/**
+ * Errors of a model are a list in `detail` whose items have a `type`; those of the queue are `{detail, error_type}`, with
+ * the type in a header, too.
+ */
+export function readError(answer: UpstreamErrorAnswer): GatewayError {
+  const { body, status } = answer;
+  const detail = findDetail(body);
+  if (isRefusal(detail)) return readUpstreamError({ ...answer, status: 400, body: refusal(detail) });
+  // A lock is told with the words of a refusal, and is about the account.
+  return readUpstreamError(status === 403 ? { ...answer, status: 402 } : answer);
+}
+
+/** The same of an answer of status 200 that says how a request ended. */
+export function readErrorObject(body: object): GatewayError {
+  const { error, error_type: type } = body as { error?: unknown; error_type?: unknown }; // looked at with care
+  const detail = findDetail(body) ?? findDetail(error) ?? (typeof error === 'string' ? error : undefined);
+  if (isRefusal(detail) || type === 'content_policy_violation') return readUpstreamErrorObject(refusal(detail), 400);
+  return readUpstreamErrorObject({ detail, ...(typeof type === 'string' && { type }) }, statusOf(type));
+}
+
+/** The usual status of a type of error. */
+function statusOf(type: unknown): number {
+  if (type === 'request_timeout' || type === 'startup_timeout') return 504;
+  if (type === 'runner_scheduling_failure') return 503;
+  return 502;
+}
+
+type Detail = { type?: unknown; msg?: unknown }[] | string;
+
+function findDetail(body: unknown): Detail | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const { detail } = body as { detail?: unknown }; // looked at with care
+  if (typeof detail === 'string') return detail;
+  if (!Array.isArray(detail)) return undefined;
+  return detail.filter((each) => typeof each === 'object' && each !== null);
+}
+
+const isRefusal = (detail: Detail | undefined): boolean =>
+  Array.isArray(detail) && detail.some(({ type }) => type === 'content_policy_violation');
+
+const refusal = (detail: Detail | undefined) => ({ detail, code: 'content_policy_violation' });

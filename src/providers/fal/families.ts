@@ -1,0 +1,92 @@
+import type { AspectRatio, ImageFacts, ImageParameters } from '../../domain/images.ts';
+
+/** Models that are asked in the same way. Each has an interface of its own; these are the ways that they share. */
+export interface Family {
+  /** How a model is told the shape. */
+  shape: 'image_size' | 'aspect_ratio';
+  /** The field of references; undefined when there is none. */
+  reference?: 'image_url' | 'image_urls';
+  /** What comes behind the name in the path, with references and without. */
+  suffix?: { withReferences?: string; without?: string };
+  facts: ImageFacts;
+}
+
+const ratios: readonly AspectRatio[] = [
+  ...(['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9', '9:21'] as const),
+];
+
+const passthrough = [
+  ...['enable_safety_checker', 'safety_tolerance', 'guidance_scale', 'num_inference_steps'],
+  ...['negative_prompt', 'acceleration', 'enable_prompt_expansion', 'style', 'colors'],
+];
+
+interface Traits {
+  shape: Family['shape'];
+  /** The most pictures of one request. */
+  most: number;
+  /** The most references, and their field. */
+  references?: { most: number; field: NonNullable<Family['reference']> };
+  suffix?: Family['suffix'];
+  more?: ImageParameters;
+}
+
+function family({ shape, most, references, suffix, more }: Traits): Family {
+  const parameters: ImageParameters = {
+    ...(most > 1 && { n: { type: 'range', min: 1, max: most } }),
+    aspect_ratio: { type: 'enum', values: ratios },
+    ...(shape === 'image_size' && {
+      size: { type: 'range', min: 256, max: 2048 },
+      resolution: { type: 'enum', values: ['512', '1K', '2K'] },
+    }),
+    output_format: { type: 'enum', values: ['jpeg', 'png'] },
+    seed: { type: 'boolean' },
+    ...(references && { input_references: { type: 'range', min: 0, max: references.most } }),
+    ...more,
+  };
+  return {
+    shape,
+    ...(references && { reference: references.field }),
+    ...(suffix && { suffix }),
+    facts: { parameters, passthrough, streams: false, pricing: undefined },
+  };
+}
+
+/** What a model is taken for that is none of the others. */
+export const usual = family({ shape: 'image_size', most: 4 });
+
+const edits = { withReferences: '/edit' };
+const flux2 = family({
+  shape: 'image_size',
+  most: 1,
+  references: { most: 8, field: 'image_urls' },
+  suffix: edits,
+});
+
+/** The first that is found in the name of a model. */
+const families: readonly (readonly [RegExp, Family])[] = [
+  [/\/edit$/, family({ shape: 'image_size', most: 4, references: { most: 8, field: 'image_urls' } })],
+  [/\/image-to-image$/, family({ shape: 'image_size', most: 4, references: { most: 1, field: 'image_url' } })],
+  [
+    /\/text-to-vector$/,
+    family({ shape: 'image_size', most: 1, more: { output_format: { type: 'enum', values: ['svg'] } } }),
+  ],
+  [/\/flux-2-(?:pro|max|flex)$/, flux2],
+  [
+    /\/nano-banana(?:-\w+)?$/,
+    family({
+      ...{ shape: 'aspect_ratio', most: 4, references: { most: 10, field: 'image_urls' }, suffix: edits },
+      more: { output_format: { type: 'enum', values: ['png', 'jpeg', 'webp'] } },
+    }),
+  ],
+  [
+    /\/flux-pro\/kontext(?:\/max)?$/,
+    family({
+      ...{ shape: 'aspect_ratio', most: 4, references: { most: 1, field: 'image_url' } },
+      suffix: { without: '/text-to-image' },
+    }),
+  ],
+  [/\/flux-pro\/v1\.1-ultra$/, family({ shape: 'aspect_ratio', most: 4 })],
+  [/\/imagen4(?:\/|$)/, family({ shape: 'aspect_ratio', most: 4 })],
+];
+
+export const findFamily = (model: string): Family => families.find(([name]) => name.test(model))?.[1] ?? usual;

@@ -1,0 +1,26 @@
+import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
+import { readWholeImage } from './chunks.ts';
+import { readDialect } from './dialect.ts';
+import { readError } from './errors.ts';
+import { findFamily, usual } from './families.ts';
+import { type Reading, writeImageRequest } from './request.ts';
+
+/**
+ * `POST {base_url}/<model>`: the queue of fal, which hosts the models of many. It answers where to ask how far it is and
+ * where the result will be, and the pictures of the result lie at addresses.
+ *
+ * @see https://fal.ai/docs/api-reference/inference-api
+ */
+export const fal = defineImageOnlyWire({
+  id: 'fal',
+  checkDialect: readDialect,
+  authorize: (apiKey) => ({ authorization: `Key ${apiKey}` }),
+  readError,
+  image: defineImageWire<Reading>({
+    facts: usual.facts,
+    factsOf: (upstreamModel) => findFamily(upstreamModel).facts,
+    pollHosts: ['.fal.run'],
+    writeImageRequest: (ask, target) => writeImageRequest(ask, target, readDialect(target.dialect)),
+    readWholeImage,
+  }),
+});

@@ -1,0 +1,60 @@
+import { GatewayError } from '../../domain/errors.ts';
+import { type ImageAsk, type Picture, pixelsOf } from '../../domain/images.ts';
+import type { ImageUpstreamRequest } from '../image-wire.ts';
+import type { Target } from '../provider.ts';
+import type { Dialect } from './dialect.ts';
+import { type Family, findFamily } from './families.ts';
+
+/** What the reader must know of the request. */
+export interface Reading {
+  pollMs: number;
+}
+
+/**
+ * Translates a request. References go as data URLs.
+ *
+ * @throws {GatewayError} `invalid_request` when the name of the model would leave its place in the path
+ * @see https://fal.ai/models, the page of each model
+ */
+export function writeImageRequest(ask: ImageAsk, target: Target, dialect: Dialect): ImageUpstreamRequest<Reading> {
+  const family = findFamily(target.upstreamModel);
+  const body: Record<string, unknown> = { prompt: ask.prompt, ...writeShape(ask, family) };
+  if (ask.count > 1) body['num_images'] = ask.count;
+  if (ask.seed !== undefined) body['seed'] = ask.seed;
+  if (ask.format !== undefined && ask.format !== 'svg') body['output_format'] = ask.format;
+  if (ask.references.length > 0) {
+    const urls = ask.references.map(writeDataUrl);
+    if (family.reference === 'image_url') body['image_url'] = urls[0];
+    else body['image_urls'] = urls;
+  }
+  for (const [name, value] of Object.entries(ask.passthrough)) body[name] ??= value; // what the interface says counts
+  const { withReferences = '', without = '' } = family.suffix ?? {};
+  return {
+    path: writePath(target) + (ask.references.length > 0 ? withReferences : without),
+    body,
+    dropped: [],
+    reading: { pollMs: dialect.poll_ms },
+  };
+}
+
+function writeShape({ size, aspectRatio, resolution }: ImageAsk, { shape }: Family): Record<string, unknown> {
+  if (aspectRatio === 'auto') return {};
+  if (shape === 'aspect_ratio') return aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio };
+  if (size) return { image_size: size };
+  if (aspectRatio === undefined && resolution === undefined) return {};
+  const { width, height } = pixelsOf(aspectRatio, resolution);
+  const scale = Math.min(1, 2048 / Math.max(width, height));
+  return { image_size: { width: Math.round(width * scale), height: Math.round(height * scale) } };
+}
+
+const writeDataUrl = ({ bytes, mediaType }: Picture): string => `data:${mediaType};base64,${bytes.toString('base64')}`;
+
+/** Names have several parts: `fal-ai/flux/dev`. */
+function writePath({ upstreamModel, endpoint }: Target): string {
+  const parts = upstreamModel.split('/');
+  if (parts.some((part) => /^\.*$/.test(part))) {
+    const message = `${endpoint}: ${JSON.stringify(upstreamModel)} is no name of a model.`;
+    throw new GatewayError('invalid_request', message, { metadata: { param: 'model' } });
+  }
+  return parts.map((part) => `/${encodeURIComponent(part)}`).join('');
+}
