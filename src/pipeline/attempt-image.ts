@@ -5,6 +5,7 @@ import type { CompletedImageChunk, ImageChunk, ImageLinkChunk, Picture } from '.
 import { findMediaType, findPicture } from '../domain/picture.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { ImageUpstreamRequest, ImageWire, Poll } from '../providers/image-wire.ts';
+import { liftPictures, readLifted } from '../providers/picture-text.ts';
 import type { Endpoint, Provider } from '../providers/provider-entry.ts';
 import type { Upstream, UpstreamAnswer } from '../providers/transport.ts';
 import { writeForm } from '../providers/write-form.ts';
@@ -105,6 +106,8 @@ class ImageExchange {
   private readonly wire: ImageWire;
   private readonly options: ExchangeOptions;
   private poll: Poll | undefined;
+  /** What was taken out of the answer before it was parsed. */
+  private texts: readonly Buffer[] = [];
 
   constructor(owner: ImageRun, provider: Provider, wire: ImageWire, options: ExchangeOptions) {
     this.owner = owner;
@@ -202,6 +205,7 @@ class ImageExchange {
           limitBytes,
           limitName: 'images.answer_limit',
           isHeld: !stream,
+          lift: (body) => this.lift(body),
           hold: (bytes) => memory.hold(bytes),
           passed: () => {
             if (stream) memory.free();
@@ -228,9 +232,22 @@ class ImageExchange {
     });
   }
 
+  private lift(pieces: readonly Buffer[]): Buffer {
+    const body = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0)); // shared with nobody
+    let length = 0;
+    for (const piece of pieces) length += piece.copy(body, length);
+    const { json, texts } = liftPictures(body);
+    this.texts = texts;
+    return json;
+  }
+
   /** An answer that is to be asked for again has ended, too. */
   private readWhole(body: unknown, reading: unknown): ImageChunk[] {
-    const read = this.wire.readWholeImage(body, reading);
+    const texts = this.texts;
+    this.texts = [];
+    const read = readLifted(texts, () => this.wire.readWholeImage(body, reading));
+    // The bytes of the answer are let go now: megabytes that wait for the collector tear holes into the memory of the process.
+    (texts[0]?.buffer as ArrayBuffer | undefined)?.transfer(0); // a body that `lift` made, and of which nothing is left
     if (Array.isArray(read)) return read;
     this.poll = read;
     return [{ type: 'finish' }];

@@ -35,6 +35,8 @@ export interface AnswerReading<C> extends AnswerLimit {
   hold?: (bytes: number) => Promise<void> | undefined;
   /** Told what the provider has counted so far, when the answer breaks off. */
   broken?: (counted: Usage | undefined) => void;
+  /** Makes a whole answer smaller before it is parsed. */
+  lift?: (pieces: readonly Buffer[]) => Buffer;
   /** Told when the frames that were held have been taken. */
   passed?: () => void;
 }
@@ -191,16 +193,17 @@ class BodyReading<C extends { type: string }> implements Taker<Buffer> {
 
   /** The body has ended in order. */
   async end(): Promise<void> {
-    const { wire, reading, name } = this.how;
+    const { wire, reading, name, lift } = this.how;
     if (this.kind === 'unknown') this.begin(this.saysStream);
     if (this.reader && this.cutter) {
       await this.pass.readFrames(this.reader, this.cutter.end());
       await this.pass.readEnd(this.reader);
       return;
     }
-    const body = parseWhole(textOf(this.pieces), name);
-    this.body = body;
+    const pieces = lift ? [lift(this.pieces)] : this.pieces;
     this.pieces = [];
+    const body = parseWhole(textOf(pieces), name);
+    this.body = body;
     await this.pass.give(blamingProvider(name, () => wire.readWhole(body, reading)));
   }
 
