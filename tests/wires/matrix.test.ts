@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { textWires } from '../../src/providers/index.ts';
+import { textWires, wires } from '../../src/providers/index.ts';
+import { findImageFate, imageColumns, imageRows } from './image-matrix.ts';
 import { answers, columns, findFate, hasRecording, pageUrl, rows, writePage } from './matrix.ts';
 
 it('has a column for each wire but the simulator', () => {
@@ -27,6 +28,18 @@ describe.each(Object.keys(columns))('%s', (wire) => {
 
   it.each(answers.filter(({ recordings }) => recordings[wire]))('has a recording of: $name', ({ recordings }) => {
     expect(hasRecording(wire, recordings[wire]!)).toBe(true);
+  });
+});
+
+it('has a column for each wire that makes pictures at an upstream of its own', () => {
+  const shown = new Set(imageColumns.map(({ wire }) => wire));
+  const real = [...wires.values()].filter(({ image, id }) => image && !image.answerImage && id !== 'openai-responses');
+  expect([...shown].sort()).toEqual(real.map(({ id }) => id).sort()); // that one answers as `openai-images` does
+});
+
+describe.each(imageColumns)('pictures of $wire, $model', (column) => {
+  it.each(imageRows)('are told what becomes of: $name', (row) => {
+    expect(['yes', 'nearest', 'left out', '400']).toContain(findImageFate(column, row));
   });
 });
 

@@ -3,6 +3,7 @@ import { GatewayError } from '../../src/domain/errors.ts';
 import type { InputItem } from '../../src/domain/items.ts';
 import type { ResponseRequest } from '../../src/domain/request.ts';
 import { wires } from '../../src/providers/index.ts';
+import { writeImagePart } from './image-matrix.ts';
 
 /** The wires but for the simulator, each with a model that can do what the protocol can. */
 export const columns: Readonly<Record<string, string>> = {
@@ -365,7 +366,8 @@ ${head('Came')}
 ${down.join('\n')}
 
 Audio that a model makes has no place in the interface: it is named in \`dropped_upstream_fields\`.
-`;
+
+${writeImagePart()}`;
 }
 
 export const pageUrl = new URL('../../docs/reference/wires.md', import.meta.url);

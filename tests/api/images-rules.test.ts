@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aspectRatios, qualities, resolutions } from '../../src/domain/images.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { dataUrl, draw, paint, reference } from './images-lab.ts';
+import { caseOf, failureOf, type ImageLab, imageCases, openImageLab, picturesOf } from './images-wires.ts';
+
+/** One lab for all: nothing here breaks it, and what a wire answers is set before it is asked. */
+let lab: ImageLab;
+let made: Buffer;
+beforeAll(async () => {
+  lab = await openImageLab();
+  made = await paint({ width: 64, height: 64 });
+});
+afterAll(() => lab.close());
+
+/** Bodies that images.md refuses, and the field that the refusal names. */
+const refused: [string, object, string][] = [
+  ['an empty prompt', { prompt: '' }, 'prompt'],
+  ['a prompt of null', { prompt: null }, 'prompt'],
+  ['more than 10 pictures', { n: 11 }, 'n'],
+  ['a ratio that is none of the 24', { aspect_ratio: '7:5' }, 'aspect_ratio'],
+  ['a tier in lower case', { resolution: '1k' }, 'resolution'],
+  ['a size that is none', { size: 'large' }, 'size'],
+  ['a size and another tier', { size: '512', resolution: '1K' }, 'size'],
+  ['pixels of another ratio', { size: '1000x1000', aspect_ratio: '16:9' }, 'size'],
+  ['pixels of another tier', { size: '1024x1024', resolution: '4K' }, 'size'],
+  ['a quality that is none', { quality: 'best' }, 'quality'],
+  ['a format that is none', { output_format: 'gif' }, 'output_format'],
+  ['a compression beyond 100', { output_compression: 101 }, 'output_compression'],
+  ['a transparent ground in JPEG', { background: 'transparent', output_format: 'jpeg' }, 'background'],
+  ['a seed that is no integer', { seed: 1.5 }, 'seed'],
+  ['17 references', { input_references: Array(17).fill(reference('data:,')) }, 'input_references'],
+  ['a reference by FTP', { input_references: [reference('ftp://example.com/a')] }, 'input_references[0].image_url.url'],
+  ['a long user', { user: 'x'.repeat(257) }, 'user'],
+  ['a long session', { session_id: 'x'.repeat(257) }, 'session_id'],
+  ['a trace of other than words', { trace: { trace_id: 1 } }, 'trace.trace_id'],
+  ['an order that is unknown', { provider: { sort: 'fame' } }, 'provider.sort'],
+];
+
+describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
+  const how = { wire, mode };
+  const serve = (): void => lab.upstream.always(caseOf(wire).makes([made]));
+  const parameters = async (): Promise<Record<string, { values?: string[]; max?: number }>> => {
+    const answer = await lab.gateway.get(`/images/models/${wire}/one/endpoints`);
+    const { endpoints } = (await answer.json()) as { endpoints: { supported_parameters: never }[] };
+    return endpoints[0]!.supported_parameters;
+  };
+
+  it.each(refused)('refuses %s, and asks nobody', async (_, body, param) => {
+    const before = lab.upstream.requests.length;
+    const outcome = await lab.ask(how, body);
+    expect(outcome.status).toBe(400);
+    expect(outcome.body.error).toMatchObject({ metadata: { error_type: 'invalid_request', param } });
+    expect(lab.upstream.requests).toHaveLength(before);
+  });
+
+  it.each([
+    ['each of the 24 ratios', aspectRatios.map((aspect_ratio) => ({ aspect_ratio }))],
+    ['each tier, as resolution and as size', resolutions.flatMap((tier) => [{ resolution: tier }, { size: tier }])],
+    ['a tier with a ratio', [{ size: '2K', aspect_ratio: '16:9' }]],
+    ['pixels that agree with ratio and tier', [{ size: '1024x1024', aspect_ratio: '1:1', resolution: '1K' }]],
+    ['pixels with the ratio auto', [{ size: '1000x600', aspect_ratio: 'auto' }]],
+    ['each quality', qualities.map((quality) => ({ quality }))],
+    ['each format of pixels', ['png', 'jpeg', 'webp'].map((output_format) => ({ output_format }))],
+    ['each ground', ['auto', 'transparent', 'opaque'].map((background) => ({ background }))],
+    ['a compression, that PNG does without', [{ output_format: 'png', output_compression: 50 }]],
+    ['fields that nobody knows', [{ colour: 'red' }]],
+    [
+      'preferences of null',
+      [{ provider: { only: null, ignore: null, order: null, sort: null, allow_fallbacks: null } }],
+    ],
+  ])('takes %s', async (_, bodies) => {
+    serve();
+    const outcomes = await Promise.all(bodies.map((body) => lab.ask(how, body)));
+    expect(outcomes.map(failureOf).filter(({ status }) => status !== 200)).toEqual([]);
+    for (const outcome of outcomes) expect(picturesOf(outcome)).toHaveLength(1);
+  });
+
+  it('names what it left out or changed of what makes a picture better', async () => {
+    serve();
+    const can = await parameters();
+    const body = { quality: 'max', seed: 7, output_format: 'jpeg', output_compression: 50, colour: 'red' };
+    const headers = { 'x-router-metadata': 'enabled' };
+    const streamed = mode === 'streamed' && { stream: true };
+    const { body: whole, events } = await draw(
+      lab.gateway,
+      { model: `${wire}/one`, ...body, ...streamed },
+      { headers },
+    );
+    const { params } = (whole.router_metadata ?? (events.at(-1) as unknown as typeof whole).router_metadata) as {
+      params: { dropped_fields?: string[]; ignored_fields: string[] };
+    };
+    expect(params.ignored_fields).toEqual(['colour']);
+    for (const name of ['quality', 'seed', 'output_compression']) {
+      if (!can[name]) expect(params.dropped_fields).toContain(name);
+    }
+  });
+
+  it('refuses SVG where it draws none', async () => {
+    const { output_format: can } = await parameters();
+    expect(can?.values ?? []).not.toContain('svg');
+    const before = lab.upstream.requests.length;
+    expect(failureOf(await lab.ask(how, { output_format: 'svg' }))).toMatchObject({ status: 400 });
+    expect(lab.upstream.requests).toHaveLength(before);
+  });
+
+  it('refuses more references than it takes', async () => {
+    const { input_references: can } = await parameters();
+    const most = can?.max ?? 0;
+    if (most >= 16) return; // the interface ends there, too
+    const before = lab.upstream.requests.length;
+    const input_references = Array(most + 1).fill(reference(dataUrl(made)));
+    expect(failureOf(await lab.ask(how, { input_references }))).toMatchObject({ status: 400, type: 'invalid_request' });
+    expect(lab.upstream.requests).toHaveLength(before);
+  });
+
+  it('sends no reference that is no picture', async () => {
+    const before = lab.upstream.requests.length;
+    const outcome = await lab.ask(how, { input_references: [reference(dataUrl(Buffer.from('hello there')))] });
+    expect(outcome.body.error).toMatchObject({ metadata: { error_type: 'invalid_image' } });
+    expect(lab.upstream.requests).toHaveLength(before);
+  });
+
+  it('is asked by nobody who leaves it out', async () => {
+    serve();
+    expect((await lab.ask(how, { provider: { only: [wire] } })).status).toBe(200);
+    const before = lab.upstream.requests.length;
+    expect(failureOf(await lab.ask(how, { provider: { ignore: [wire] } })).status).toBe(404);
+    expect(lab.upstream.requests).toHaveLength(before);
+  });
+});
+
+describe('providers of pictures that come by a key alone', () => {
+  let gateway: TestGateway;
+  afterAll(() => gateway.close());
+
+  it('have the models and prices of the catalogue', async () => {
+    const { url } = lab.upstream;
+    const ids = ['bfl', 'recraft', 'fal'] as const;
+    gateway = await testGateway({
+      providers: ids.map((id) => ({ id, base_url: url, api_key: 'a-key-of-the-provider' })),
+    });
+    const { data } = (await (await gateway.get('/images/models')).json()) as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).toEqual(
+      expect.arrayContaining([
+        'black-forest-labs/flux.2-pro',
+        'black-forest-labs/flux.1-dev',
+        'recraft/recraft-v3-vector',
+      ]),
+    );
+    lab.upstream.always(caseOf('bfl').makes([made]));
+    const provider = { only: ['bfl'] };
+    const drawn = await draw(gateway, { model: 'black-forest-labs/flux.2-pro', provider });
+    expect(drawn.body.usage!['cost']).toBeCloseTo(0.015 + 0.015 * 0.064 * 0.064, 8);
+    expect(lab.upstream.requests.map(({ path }) => path)).toContain('/v1/flux-2-pro');
+  });
+});
