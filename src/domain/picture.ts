@@ -34,7 +34,7 @@ const formats: readonly Format[] = [
     begins: (bytes) => bytes.subarray(0, 8).equals(pngHead),
     /** The first chunk is IHDR, the last IEND. @see https://www.w3.org/TR/png-3/ */
     measure(bytes) {
-      if (bytes.length < 45 || bytes.toString('latin1', 12, 16) !== 'IHDR' || bytes.lastIndexOf('IEND') === -1) {
+      if (bytes.length < 45 || bytes.toString('latin1', 12, 16) !== 'IHDR' || !endsPng(bytes)) {
         return undefined;
       }
       return sizeOf(bytes.readUInt32BE(16), bytes.readUInt32BE(20));
@@ -60,6 +60,12 @@ const formats: readonly Format[] = [
   },
   { mediaType: 'image/svg+xml', begins: beginsSvg, measure: measureSvg },
 ];
+
+/** `IEND` and its checksum. */
+function endsPng(bytes: Buffer): boolean {
+  const end = bytes.lastIndexOf('IEND');
+  return end !== -1 && end + 8 <= bytes.length;
+}
 
 const sizeOf = (width: number, height: number) => (width > 0 && height > 0 ? { width, height } : undefined);
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aspectRatios } from '../../src/domain/images.ts';
+import { json } from '../../src/testing/answers.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
+import { startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { dataUrl, draw, look, paint, reference } from './images-lab.ts';
 
 let gateway: TestGateway;
@@ -330,6 +332,29 @@ describe('references', () => {
     await strict.close();
     expect(status).toBe(400);
     expect(body.error!.metadata).toMatchObject({ error_type: 'image_too_large' });
+  });
+
+  it('fetches those that are addresses, where the network is open to it', async () => {
+    const host = await startUpstream();
+    const picture = await paint({ width: 40, height: 40 }, 'webp');
+    const { port } = new URL(host.url);
+    const open = await testGateway({ outbound: { allow: [`127.0.0.1:${port}`] } });
+    host.respond({
+      ...json({}),
+      headers: { 'content-type': 'text/plain' },
+      contentLength: picture.length,
+      pieces: async function* () {
+        yield picture;
+      },
+    });
+    host.respond(json({ not: 'a picture' }));
+    host.respond(json({}, { status: 404 }));
+    const ask = () => draw(open, { input_references: [reference(`${host.url}/a`)], output_format: 'svg' });
+    const [good, bad, gone] = [await ask(), await ask(), await ask()];
+    await Promise.all([open.close(), host.close()]);
+    expect([good.status, bad.status, gone.status]).toEqual([200, 400, 404]);
+    expect(bad.body.error!.metadata).toMatchObject({ error_type: 'invalid_image' });
+    expect(gone.body.error!.metadata).toMatchObject({ error_type: 'image_not_found' });
   });
 
   it('does not fetch from addresses of this machine', async () => {
