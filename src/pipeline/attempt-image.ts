@@ -92,6 +92,9 @@ const LEAST_WAIT_MS = 50;
 /** How often in a row a question may fail by what passes: the picture is being made, and paid for, all the same. */
 const MOST_FAILED_QUESTIONS = 3;
 
+/** What a picture is expected to take that lies elsewhere. */
+const LINKED_BYTES = 1024 * 1024;
+
 /** Where a provider is asked whether it is done. */
 interface Question {
   upstream: Upstream;
@@ -302,14 +305,33 @@ class PictureCheck implements Taker<ImageChunk> {
     return this.out.take(chunks.map((chunk) => this.check(chunk as Exclude<ImageChunk, ImageLinkChunk>))); // there is none
   }
 
+  /** Pictures that lie elsewhere take their memory as the answers do that hold theirs, and share one limit. */
   private async takeLinks(chunks: ImageChunk[]): Promise<void> {
+    await this.waitForMemory();
+    let left = this.parts.limitBytes;
     const fetched: CheckedChunk[] = [];
     for (const chunk of chunks) {
-      fetched.push(
-        this.check(chunk.type === 'image_link' ? { type: 'image', bytes: await this.fetch(chunk.url) } : chunk),
-      );
+      if (chunk.type === 'image_link') {
+        const bytes = await this.fetch(chunk.url, left);
+        left -= bytes.length;
+        fetched.push(this.check({ type: 'image', bytes }));
+      } else fetched.push(this.check(chunk));
     }
     await this.out.take(fetched);
+  }
+
+  /** @throws the reason of the cancellation, as soon as it comes */
+  private async waitForMemory(): Promise<void> {
+    const { memory } = this.parts;
+    const { cancellation } = this.run;
+    const place = memory.hold(LINKED_BYTES);
+    if (!place) return;
+    const listener = { cancelled: () => memory.free() }; // one who waits no more is let go
+    if (cancellation.reason) memory.free();
+    else cancellation.add(listener);
+    await place;
+    cancellation.remove(listener);
+    if (cancellation.reason) throw cancellation.reason;
   }
 
   private check(chunk: Exclude<ImageChunk, ImageLinkChunk>): CheckedChunk {
@@ -336,10 +358,10 @@ class PictureCheck implements Taker<ImageChunk> {
     }
   }
 
-  private async fetch(text: string): Promise<Buffer> {
+  private async fetch(text: string, limitBytes: number): Promise<Buffer> {
     const { provider } = this;
     const { cancellation } = this.run;
-    const { limitBytes, fetchPicture } = this.parts;
+    const { fetchPicture } = this.parts;
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) throw this.failed('named no address for its picture');
     const own = provider.upstream && provider.upstreamOf(url);

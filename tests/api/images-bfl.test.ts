@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bytes, json } from '../../src/testing/answers.ts';
+import { type Answer, bytes, json } from '../../src/testing/answers.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { dataUrl, draw, paint, reference } from './images-lab.ts';
@@ -149,6 +149,73 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
     expect(rows).toMatchObject([{ outcome: 'cancelled', cost_nano_usd: 0 }]);
     if (question) expect(await question.closed).toBe('aborted');
     expect(upstream.requests).toHaveLength(id === 'flux' ? 2 : 1);
+  });
+});
+
+describe('pictures that lie elsewhere', () => {
+  const serveApart = async (images: object): Promise<void> => {
+    await gateway.close();
+    gateway = await testGateway({
+      images,
+      providers: [
+        {
+          ...{ id: 'flux', wire: 'bfl', base_url: upstream.url, api_key: providerKey, dialect: { poll_ms: 50 } },
+          models: [{ model: 'flux/flux-2-pro', upstream_model: 'flux-2-pro' }],
+        },
+      ],
+    });
+  };
+
+  it('wait for one another where memory is for one of them', async () => {
+    await serveApart({ memory: 8 * 1024 * 1024 });
+    let underway = 0;
+    let most = 0;
+    let ready = 0;
+    const allReady = Promise.withResolvers<void>();
+    upstream.always(async ({ method, path }) => {
+      if (method === 'POST') return submitted();
+      if (!path.startsWith('/v1/sample')) {
+        if (++ready === 5) allReady.resolve();
+        return json({ id: 't', status: 'Ready', result: { sample: `${upstream.url}/sample.png` } });
+      }
+      most = Math.max(most, ++underway);
+      await allReady.promise;
+      await gateway.get('/images/models'); // the others would have come by then
+      underway--;
+      return bytes(made);
+    });
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => ask()));
+    expect(outcomes.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(most).toBe(1);
+  });
+
+  it('let one go that waits and whose client leaves', async () => {
+    await serveApart({ memory: 8 * 1024 * 1024 });
+    const held = Promise.withResolvers<void>();
+    const make = caseOf('bfl').makes([made]) as (request: ScriptedRequest) => Answer;
+    upstream.always(async (request) => {
+      if (request.path.startsWith('/made/')) await held.promise;
+      return make(request);
+    });
+    const first = ask();
+    await expect.poll(() => pathsOf(upstream).filter((path) => path.includes('/made/'))).toHaveLength(1);
+    const client = new AbortController();
+    const session_id = newSession();
+    const second = ask({ session_id }, { signal: client.signal });
+    await expect.poll(() => pathsOf(upstream).filter((path) => path.startsWith('POST'))).toHaveLength(2);
+    client.abort();
+    await expect(second).rejects.toThrow();
+    expect(await rowsOf(gateway.dataDir, session_id)).toMatchObject([{ outcome: 'cancelled', cost_nano_usd: 0 }]);
+    held.resolve();
+    expect((await first).status).toBe(200);
+    expect((await ask()).status).toBe(200); // nothing is held any more
+  });
+
+  it('share the limit of an answer', async () => {
+    await serveApart({ answer_limit: 1024 });
+    made = Buffer.concat([made, Buffer.alloc(2000)]);
+    readyAfter(0);
+    expect(failureOf(await ask())).toMatchObject({ status: 502, message: /images\.answer_limit/ });
   });
 });
 
