@@ -298,6 +298,7 @@ export class EventBuilder {
         this.relay(chunk);
         break;
       case 'item_done':
+        this.closeCurrent();
         this.finishItem(chunk.key, chunk.item);
         break;
       case 'debug':

@@ -186,9 +186,13 @@ export class ItemWriter {
   }
 }
 
+/** Kinds that know no `incomplete`. @see responses-items.md section 3 */
+const allOrNothing = new Set(['web_search_call', 'file_search_call', 'image_generation_call']);
+
 /** An item as far as it came when the run broke. */
 export function cutItem(item: OpenItem): OutputItem {
-  const wire: OutputItem = { ...item.wire, ...callFields(item), status: 'incomplete' };
+  const status = allOrNothing.has(item.wire.type) ? 'failed' : 'incomplete';
+  const wire: OutputItem = { ...item.wire, ...callFields(item), status };
   if (!item.part) return wire;
   return withPart(wire, item.part.type === 'summary_text' ? 'summary' : 'content', wirePart(item.part));
 }

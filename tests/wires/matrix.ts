@@ -70,6 +70,9 @@ export const rows: readonly Row[] = [
     name: 'hosted `file_search`, `code_interpreter`, `mcp`',
     request: { tools: [{ type: 'file_search', vector_store_ids: ['v'] }] },
   },
+  { name: 'hosted `image_generation`', request: { tools: [{ type: 'image_generation', partial_images: 2 }] } },
+  { name: '`modalities` with `image`', request: { modalities: ['text', 'image'] } },
+  { name: '`image_config`', request: { image_config: { aspect_ratio: '16:9', image_size: '2K' } } },
   {
     name: 'structured output (`json_schema`)',
     request: { text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object' } } } },
@@ -296,6 +299,10 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       gemini: 'image',
       'ai-sdk': 'image-out',
     },
+  },
+  {
+    name: 'pictures on the way to one (`partial_image`)',
+    recordings: { 'openai-responses': 'image-generation', gemini: 'image-tries' },
   },
   {
     name: 'log probabilities',

@@ -38,8 +38,6 @@ describe('refuses', () => {
     ['model', { model: '@preset/mine' }],
     ['model', { model: 'acme/mock@preset/mine' }],
     ['preset', { preset: 'mine' }],
-    ['modalities[1]', { modalities: ['text', 'image'] }],
-    ['image_config', { image_config: {} }],
     ['truncation', { truncation: 'auto' }],
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],
   ])('%s in %j', (path, fields) => {
@@ -71,7 +69,7 @@ describe('lets pass', () => {
     ['a tag after the colon', { model: 'llama3:8b' }],
     ['a tag that begins like a variant', { model: 'llama3:free-7b' }],
     ['a variant as a whole name', { model: 'acme/free' }],
-    ['text alone', { modalities: ['text'] }],
+    ['pictures', { modalities: ['text', 'image'], image_config: { aspect_ratio: '16:9' } }],
     ['truncation that is disabled', { truncation: 'disabled' }],
     ['the standard mode', { reasoning: { mode: 'standard', effort: 'high' } }],
   ])('%s', (_, fields) => {

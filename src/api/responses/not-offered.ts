@@ -94,19 +94,6 @@ export const notOffered: readonly NotOffered[] = [
     find: ({ preset }) => (preset === undefined || preset === null ? [] : [{ path: 'preset', value: preset }]),
   },
   {
-    field: 'modalities',
-    refused: '`image`',
-    instead: 'Ask for `text` alone.',
-    find: ({ modalities = [] }) =>
-      modalities.flatMap((value, index) => (value === 'image' ? [{ path: `modalities[${index}]`, value }] : [])),
-  },
-  {
-    field: 'image_config',
-    refused: 'every setting',
-    instead: 'Leave it out.',
-    find: ({ image_config: value }) => (value === undefined ? [] : [{ path: 'image_config', value }]),
-  },
-  {
     field: 'truncation',
     refused: '`auto`',
     instead: 'Leave it out, and send an input that fits into the context.',

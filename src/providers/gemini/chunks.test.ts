@@ -128,15 +128,43 @@ describe('a streamed answer', () => {
     expect(named({})).toMatchObject({ dropped: ['groundingMetadata'] });
   });
 
-  it('keeps pictures in their place, and those of a thought out of the answer', () => {
+  const kindsOf = (chunks: Chunk[]) =>
+    chunks.map((chunk) => {
+      if (chunk.type === 'relay') return chunk.event.type.replace('response.image_generation_call.', '');
+      return chunk.type === 'item_done' ? chunk.item.type : chunk.type;
+    });
+
+  it('keeps pictures in their place, and tells of those of a thought when theirs comes', () => {
     const chunks = read('images-signed');
-    const kinds = chunks.map((chunk) => (chunk.type === 'item_done' ? chunk.item.type : chunk.type));
-    expect(kinds).toEqual([
-      'start',
-      ...['text', 'item', 'image_generation_call', 'reasoning_seal'],
+    expect(kindsOf(chunks)).toEqual([
+      ...['start', 'text', 'item', 'in_progress', 'generating', 'partial_image', 'completed'],
+      ...['image_generation_call', 'reasoning_seal'],
       ...['text', 'item', 'image_generation_call', 'reasoning_seal', 'finish'],
     ]);
-    expect(finishOf(chunks)).toMatchObject({ dropped: ['parts[].inlineData (of a thought)'] });
+    expect(finishOf(chunks)).not.toHaveProperty('dropped');
+  });
+
+  it('tells of pictures of a thought at once where no words can come before theirs', () => {
+    expect(kindsOf(read('image-tries')).slice(0, 4)).toEqual(['start', 'reasoning', 'text', 'item']);
+    const chunks = read('image-tries', { showsOnly: true });
+    expect(kindsOf(chunks).slice(0, 8)).toEqual([
+      ...['start', 'reasoning', 'item', 'in_progress', 'generating', 'partial_image', 'partial_image', 'text'],
+    ]);
+    const indexes = chunks.flatMap((chunk) =>
+      chunk.type === 'relay' ? (chunk.event['partial_image_index'] ?? []) : [],
+    );
+    expect(indexes).toEqual([0, 1]);
+  });
+
+  it('has a failed picture where one was tried and none came', () => {
+    const picture = { thought: true, inlineData: { mimeType: 'image/png', data: 'AA==' } };
+    const chunks = readParts([picture], { finishReason: 'IMAGE_SAFETY' });
+    expect(chunks).toContainEqual({
+      type: 'item_done',
+      key: 'image-0',
+      item: { type: 'image_generation_call', status: 'failed', result: null },
+    });
+    expect(finishOf(chunks)).toMatchObject({ reason: 'content_filter' });
   });
 
   it('gives log probabilities once, and names those without a text', () => {

@@ -113,6 +113,7 @@ class AnswerReader implements Reader {
     if (this.ended || this.reason === undefined) return []; // without a reason the stream was cut
     this.ended = true;
     const chunks: Chunk[] = [];
+    this.parts.end(chunks);
     if (this.grounding) this.cite(this.grounding, chunks);
     const isCall = this.reason === 'stop' && this.parts.hasCalls;
     const finish: Chunk = { type: 'finish', reason: isCall ? 'tool_calls' : this.reason };

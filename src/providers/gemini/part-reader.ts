@@ -21,6 +21,8 @@ export class PartReader {
   private isSealOpen = false; // a seal stands last, and the next call would take it for its own
   private images = 0;
   private calls = 0;
+  private readonly tries: string[] = []; // pictures of thoughts that nobody has been told of
+  private trial: { key: string; told: number } | undefined; // the picture that they became
 
   constructor(reading: Reading, dropped: Set<string>) {
     this.reading = reading;
@@ -52,6 +54,13 @@ export class PartReader {
   readDelta(delta: string): Chunk {
     this.keepText(delta);
     return { type: 'text', delta };
+  }
+
+  /** The answer has ended: a picture that was tried and never finished has failed. */
+  end(chunks: Chunk[]): void {
+    const key = this.tellTries(chunks);
+    if (key !== undefined)
+      chunks.push({ type: 'item_done', key, item: { ...picture, status: 'failed', result: null } });
   }
 
   private readField(name: string, value: unknown, isThought: boolean, chunks: Chunk[]): void {
@@ -121,19 +130,59 @@ export class PartReader {
     return this.answerId === undefined ? createId('call_') : `call_${this.answerId}_${this.calls}`;
   }
 
-  /** Pictures that the model tries while it thinks are none of its answer. */
   private readMedia({ mimeType, data }: Fields, isThought: boolean, chunks: Chunk[]): void {
-    if (isThought || typeof data !== 'string' || !String(mimeType).startsWith('image/')) {
-      this.dropped.add(`parts[].inlineData (${isThought ? 'of a thought' : String(mimeType)})`);
-      return;
+    if (typeof data !== 'string' || !String(mimeType).startsWith('image/')) {
+      this.dropped.add(`parts[].inlineData (${String(mimeType)})`);
+    } else if (isThought) {
+      this.tries.push(data);
+      if (this.reading.showsOnly) this.tellTries(chunks);
+    } else this.finishPicture(data, chunks);
+  }
+
+  private finishPicture(data: string, chunks: Chunk[]): void {
+    this.isTextOpen = false;
+    const tried = this.tellTries(chunks);
+    if (tried !== undefined) chunks.push(progress(tried, 'completed'));
+    const key = tried ?? this.beginPicture(chunks);
+    this.trial = undefined;
+    chunks.push({ type: 'item_done', key, item: { ...picture, status: 'completed', result: data } });
+  }
+
+  /**
+   * Pictures that the model tries while it thinks are partial pictures of the one in its answer. They wait for it where
+   * words may come before it: it has its place behind them, and its seal belongs to it.
+   *
+   * @returns the key of the picture; undefined when nothing has been tried
+   */
+  private tellTries(chunks: Chunk[]): string | undefined {
+    if (this.tries.length === 0) return this.trial?.key;
+    if (!this.trial) {
+      const key = this.beginPicture(chunks);
+      this.trial = { key, told: 0 };
+      chunks.push(progress(key, 'in_progress'), progress(key, 'generating'));
     }
+    for (const data of this.tries.splice(0)) {
+      const place = { partial_image_b64: data, partial_image_index: this.trial.told++ };
+      chunks.push(progress(this.trial.key, 'partial_image', place));
+    }
+    return this.trial.key;
+  }
+
+  private beginPicture(chunks: Chunk[]): string {
     this.isTextOpen = false;
     const key = `image-${this.images++}`;
-    const type = 'image_generation_call';
-    chunks.push({ type: 'item', key, item: { type, status: 'in_progress', result: null } }); // it ends the message before
-    chunks.push({ type: 'item_done', key, item: { type, status: 'completed', result: data } });
+    chunks.push({ type: 'item', key, item: { ...picture, status: 'in_progress', result: null } });
+    return key;
   }
 }
+
+const picture = { type: 'image_generation_call' };
+
+/** The builder of events says which item it is. */
+const progress = (key: string, step: string, fields?: object): Chunk => ({
+  ...{ type: 'relay', key },
+  event: { type: `response.image_generation_call.${step}`, item_id: '', ...fields },
+});
 
 const senseless = (message: string) => new GatewayError('upstream_failed', message, { retryable: true });
 

@@ -16,7 +16,19 @@ import type { Reading } from './wire.ts';
  * Every other field is named in `dropped`.
  */
 const settled = new Set([
-  ...['input', 'model', 'models', 'instructions', 'stream', 'tools', 'tool_choice', 'text', 'reasoning', 'modalities'],
+  ...[
+    'input',
+    'model',
+    'models',
+    'instructions',
+    'stream',
+    'tools',
+    'tool_choice',
+    'text',
+    'reasoning',
+    'modalities',
+    'image_config',
+  ],
   ...['max_output_tokens', 'temperature', 'top_p', 'top_k', 'top_logprobs', 'frequency_penalty', 'presence_penalty'],
   ...['prompt', 'background', 'debug', 'max_tool_calls', 'plugins', 'previous_response_id', 'provider', 'route'],
   ...[
@@ -57,13 +69,33 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   const thinking = writeThinking(draft, request, conversation.effort);
   if (thinking) config.thinkingConfig = thinking;
   writeText(draft, config, request);
-  if (request.modalities?.includes('image')) config.responseModalities = ['TEXT', 'IMAGE'];
+  const { modalities = [] } = request;
+  if (modalities.length > 0) config.responseModalities = modalities.map((each) => each.toUpperCase());
+  if (modalities.length > 0 && !modalities.includes('text')) reading.showsOnly = true;
+  writeImageConfig(draft, config, request.image_config);
   if (Object.keys(config).length > 0) body.generationConfig = config;
   writeTier(draft, body, request.service_tier);
   dropInclude(draft, request.include);
   dropRest(draft, request, settled);
 
   return { path: writePath(target), body, dropped: draft.dropped, reading };
+}
+
+/** The settings of pictures that the protocol has, by their names of the interface. */
+const imageSettings = new Map([
+  ['aspect_ratio', 'aspectRatio'],
+  ['image_size', 'imageSize'],
+]);
+
+function writeImageConfig({ dropped }: GeminiDraft, config: Body, asked: ResponseRequest['image_config']): void {
+  if (!asked) return;
+  const settings: Body = {};
+  for (const [name, value] of Object.entries(asked)) {
+    const field = imageSettings.get(name);
+    if (field === undefined) dropped.push(`image_config.${name}`);
+    else settings[field] = value;
+  }
+  if (Object.keys(settings).length > 0) config.imageConfig = settings;
 }
 
 /** Without a word the provider takes its standard tier. */

@@ -23,6 +23,8 @@ export interface Reading {
   tools?: OfferedTools;
   /** The provider may search: then the whole text is kept, since its sources come by the place in it. */
   searches?: boolean;
+  /** The answer is to hold pictures and no words. */
+  showsOnly?: boolean;
 }
 
 /** A whole answer, or an event of a stream: they have one shape. */

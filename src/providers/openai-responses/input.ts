@@ -8,6 +8,7 @@ import type {
   ReasoningItem,
   Tool,
 } from '../../domain/items.ts';
+import { madeImageHeading, readMadeImage } from '../made-image.ts';
 import type { Dialect } from './dialect.ts';
 import { isServerTool } from './tools.ts';
 
@@ -77,6 +78,8 @@ function writeItem(
       const content = writeParts(item.content, dialect, dropped);
       return content === item.content ? item : { ...item, content };
     }
+    case 'image_generation_call':
+      return writeMadeImage(item, index, dropped);
     case 'compaction':
     case 'context_compaction':
       if (dialect.native_items) return item;
@@ -87,6 +90,25 @@ function writeItem(
       dropped.push(`input[${index}]`);
       return undefined;
   }
+}
+
+/** Of an id that the gateway gave: another provider made the picture, and this one looks for its own ids. */
+const ownPictureId = /^img_[0-9A-Za-z]{24}$/;
+
+/** A picture of another provider is shown by the user. Those of this one go back as they came. */
+function writeMadeImage(item: InputItem, index: number, dropped: string[]): unknown {
+  if (!ownPictureId.test(String(item['id']))) return item;
+  const image = readMadeImage(item);
+  if (!image) {
+    dropped.push(`input[${index}] (${item.type})`);
+    return undefined;
+  }
+  const url = `data:${image.mediaType};base64,${image.data}`;
+  const content = [
+    { type: 'input_text', text: madeImageHeading },
+    { type: 'input_image', image_url: url, detail: 'auto' },
+  ];
+  return { type: 'message', role: 'user', content };
 }
 
 function writeMessage(item: MessageItem, dialect: Dialect, dropped: string[]): unknown {

@@ -17,6 +17,37 @@ const writeItems = (input: InputItem[], dialect: Target['dialect'] = {}) => {
   return { input: body.input, dropped };
 };
 
+describe('pictures made before', () => {
+  const made = (id: string, result: string | null): InputItem => ({ type: 'image_generation_call', id, result });
+  const own = 'img_0123456789abcdefghABCDEF';
+
+  it('go back as they came', () => {
+    const item = made('ig_1', 'iVBORw0KGgo=');
+    expect(writeItems([item])).toEqual({ input: [item], dropped: [] });
+  });
+
+  it('by another provider are shown by the user', () => {
+    const { input, dropped } = writeItems([made(own, '/9j/AAAA')]);
+    expect(input).toMatchObject([
+      {
+        ...{ type: 'message', role: 'user' },
+        content: [
+          { type: 'input_text', text: '[Image made by the assistant]' },
+          { type: 'input_image', image_url: 'data:image/jpeg;base64,/9j/AAAA' },
+        ],
+      },
+    ]);
+    expect(dropped).toEqual([]);
+  });
+
+  it('by another provider are left out, and named, when they failed', () => {
+    expect(writeItems([hello, made(own, null)])).toEqual({
+      input: [hello],
+      dropped: ['input[1] (image_generation_call)'],
+    });
+  });
+});
+
 describe('the body', () => {
   it('names the model of the upstream, never stores, and streams when asked to', () => {
     expect(write({ model: 'acme/one:nitro', stream: false })).toMatchObject({

@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createCatalog } from '../catalog/catalog.ts';
+import type { Caller } from '../domain/caller.ts';
+import { Cancellation } from '../domain/cancellation.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { ImageEvent } from '../domain/image-events.ts';
+import type { ImageRequest } from '../domain/images.ts';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { bareEndpoint, createProvider, type Endpoint } from '../providers/provider-entry.ts';
+import { simulator } from '../providers/simulator/index.ts';
+import { createWorld } from '../routing/world.ts';
+import { createImage } from './create-image.ts';
+import { assembleImageStages, type ImageStages } from './image-stages.ts';
+
+/*
+ * A generation needs no HTTP: whoever has the stages, a caller and a cancellation can have pictures, as `respond.ts` has
+ * answers.
+ */
+
+const caller: Caller = { keyHash: 'h', keyName: 'k', kind: 'member', workspaceId: 'w', memberId: 'ada' };
+const provider = createProvider({
+  ...{ id: 'simulator', name: 'Simulator', wire: simulator, apiKeys: [], headers: {}, dialect: {} },
+  timeouts: { connectMs: 1000, firstByteMs: 1000, idleMs: 1000, totalMs: 1000 },
+});
+const pricing = [{ billable: 'output_image', unit: 'image', costUsd: 0.1 }] as const;
+const endpoint: Endpoint = {
+  ...bareEndpoint(provider, 'simulator/image', 'image'),
+  capabilities: { output: ['text', 'image'] },
+  image: { ...simulator.image!.facts, pricing },
+};
+const unneeded = (): never => {
+  throw new Error('nothing is fetched');
+};
+
+let booked: LedgerEntry[];
+let stages: ImageStages;
+beforeEach(() => {
+  booked = [];
+  const world = createWorld(createCatalog([endpoint]));
+  stages = assembleImageStages({
+    world: () => world,
+    maxAttempts: () => 1,
+    book: (entry) => booked.push(entry),
+    hashEndUser: () => '',
+    describeRun: () => undefined,
+    references: { fetchReference: unneeded, checkReference: unneeded },
+    fetchPicture: unneeded,
+    limits: () => ({ answer: 1e7, memory: 1e7, reference: 1e7 }),
+  });
+});
+
+async function draw(request: Partial<ImageRequest>, cancellation = new Cancellation()): Promise<ImageEvent[]> {
+  const origin = { caller, cancellation, generationId: 'gen-1', metadata: false, ignoredFields: [], clamped: [] };
+  const asked = { model: 'simulator/image', prompt: 'A red fox', size: { width: 64, height: 64 }, ...request };
+  const run = stages.startRun(asked, origin);
+  const events: ImageEvent[] = [];
+  try {
+    await createImage(stages, run, { take: (batch) => void events.push(...batch) });
+  } finally {
+    run.memory.free();
+  }
+  return events;
+}
+
+describe('an image generation of the gateway itself', () => {
+  it('gives the pictures as bytes, the last with what all of it cost', async () => {
+    const events = await draw({ n: 2 });
+    expect(events.map(({ type }) => type)).toEqual(['image_generation.completed', 'image_generation.completed']);
+    expect(events[0]).toMatchObject({ picture: { mediaType: 'image/png', width: 64, height: 64 }, isLast: false });
+    expect(events[1]).toMatchObject({ isLast: true, usage: { cost: 0.2, completion_tokens: 512 } });
+  });
+
+  it('gives partial pictures to whoever asks for a stream', async () => {
+    const events = await draw({ stream: true });
+    expect(events.map(({ type }) => type.split('.')[1])).toEqual([
+      ...['partial_image', 'partial_image', 'partial_image', 'completed'],
+    ]);
+  });
+
+  it('is booked once, on the account of the caller', async () => {
+    await draw({});
+    expect(booked).toMatchObject([
+      { id: 'gen-1', apiType: 'image', workspaceId: 'w', memberId: 'ada', costNanoUsd: 100_000_000n },
+    ]);
+  });
+
+  it('ends with what it is part of, at no cost', async () => {
+    const cancellation = new Cancellation();
+    const drawn = draw({ prompt: '[[stall 1]] x', stream: true }, cancellation);
+    cancellation.cancel(new GatewayError('client_closed', 'The client left.'));
+    await expect(drawn).rejects.toMatchObject({ kind: 'client_closed' });
+    expect(booked).toMatchObject([{ outcome: 'cancelled', costNanoUsd: 0n }]);
+  });
+});
