@@ -1,9 +1,11 @@
 import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
+import { pollDialectReader } from '../poll-dialect.ts';
 import { readUpstreamError } from '../upstream-error.ts';
 import { readWholeImage } from './chunks.ts';
-import { readDialect } from './dialect.ts';
 import { findFamily, newest } from './families.ts';
 import { type Reading, writeImageRequest } from './request.ts';
+
+const readDialect = pollDialectReader('bfl');
 
 /**
  * `POST {base_url}/<model>`: the API of Black Forest Labs, makers of FLUX. It answers where to ask for the picture, and

@@ -1,7 +1,7 @@
 import { type ImageAsk, type PixelSize, pixelsOf, writeSize } from '../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../image-wire.ts';
+import type { PollDialect } from '../poll-dialect.ts';
 import type { Target } from '../provider.ts';
-import type { Dialect } from './dialect.ts';
 import { findFamily, type Grid } from './families.ts';
 
 /** What the reader must know of the request. */
@@ -14,7 +14,7 @@ export interface Reading {
  *
  * @see https://docs.bfl.ai/api-reference
  */
-export function writeImageRequest(ask: ImageAsk, target: Target, dialect: Dialect): ImageUpstreamRequest<Reading> {
+export function writeImageRequest(ask: ImageAsk, target: Target, dialect: PollDialect): ImageUpstreamRequest<Reading> {
   const { shape, reference } = findFamily(target.upstreamModel);
   const dropped: string[] = [];
   const body: Record<string, unknown> = { prompt: ask.prompt };

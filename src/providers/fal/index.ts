@@ -1,9 +1,11 @@
 import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
+import { pollDialectReader } from '../poll-dialect.ts';
 import { readWholeImage } from './chunks.ts';
-import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
 import { findFamily, usual } from './families.ts';
 import { type Reading, writeImageRequest } from './request.ts';
+
+const readDialect = pollDialectReader('fal');
 
 /**
  * `POST {base_url}/<model>`: the queue of fal, which hosts the models of many. It answers where to ask how far it is and

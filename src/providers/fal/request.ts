@@ -1,8 +1,8 @@
 import { GatewayError } from '../../domain/errors.ts';
 import { type ImageAsk, type Picture, pixelsOf } from '../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../image-wire.ts';
+import type { PollDialect } from '../poll-dialect.ts';
 import type { Target } from '../provider.ts';
-import type { Dialect } from './dialect.ts';
 import { type Family, findFamily } from './families.ts';
 
 /** What the reader must know of the request. */
@@ -16,7 +16,7 @@ export interface Reading {
  * @throws {GatewayError} `invalid_request` when the name of the model would leave its place in the path
  * @see https://fal.ai/models, the page of each model
  */
-export function writeImageRequest(ask: ImageAsk, target: Target, dialect: Dialect): ImageUpstreamRequest<Reading> {
+export function writeImageRequest(ask: ImageAsk, target: Target, dialect: PollDialect): ImageUpstreamRequest<Reading> {
   const family = findFamily(target.upstreamModel);
   const body: Record<string, unknown> = { prompt: ask.prompt, ...writeShape(ask, family) };
   if (ask.count > 1) body['num_images'] = ask.count;

@@ -1,0 +1,20 @@
+import { type Static, Type } from 'typebox';
+import { dialectReader } from './read-dialect.ts';
+
+const pollSchema = Type.Object(
+  {
+    poll_ms: Type.Integer({
+      default: 500,
+      minimum: 50,
+      maximum: 60_000,
+      description: 'Milliseconds between two questions whether the picture is made.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** The settings of a wire whose host is polled. */
+export type PollDialect = Static<typeof pollSchema>;
+
+/** @returns a reader that throws an `Error` naming the setting, for the operator */
+export const pollDialectReader = (wireId: string) => dialectReader(wireId, pollSchema);
