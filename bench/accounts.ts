@@ -62,7 +62,7 @@ const limit = (kind: SpendingLimit['kind'], scope: SpendingLimit['scope']): Spen
 const spending = new Spending({
   counters,
   flush: ledger.flush,
-  read: (scope, _includesByok, ...sinceMs) => storage.ledger.readSpending(scope, ...sinceMs),
+  read: storage.ledger.readSpending,
   readReductions: () => Promise.resolve(0),
   listLimits: async () => [
     ...keys.flatMap((text) => limit('key', { keyHash: hashKey(text) })),

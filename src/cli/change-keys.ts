@@ -61,7 +61,8 @@ export function readDollars(option: string, text: string): bigint {
 export async function showKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
   const shown = await withStore({ config, stderr }, async ({ access, ledger }) => {
     const key = findKey(await access.listKeys(), wanted);
-    return writeKey(key, await readKeySpending(ledger, key.hash, Date.now()));
+    const [spending] = await readKeySpending(ledger, [key.hash], Date.now());
+    return writeKey(key, spending!);
   });
   stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
 }

@@ -1,3 +1,4 @@
+import { readUsage } from '../api/credits/handler.ts';
 import { listChanges } from '../api/management/store.ts';
 import type { Config } from '../config/schema.ts';
 import { createTimedId } from '../domain/ids.ts';
@@ -65,7 +66,7 @@ interface Balance {
 
 async function readBalance({ management, ledger }: Storage): Promise<Balance> {
   const credits = await management.readCredits();
-  const [usage = 0n] = await ledger.readSpending('everything', 0);
+  const usage = await readUsage(ledger);
   const sum = credits ?? 0n;
   return { isOn: credits !== null, credits: usdOf(sum), usage: usdOf(usage), balance: usdOf(sum - usage) };
 }

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTimedId } from '../domain/ids.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { takeDataFolder } from '../platform/data-folder/data-folder.ts';
-import { makeEntry } from '../platform/storage/ledger-contract.ts';
+import { makeEntry, readSpent, readSpentByOwnKeys } from '../platform/storage/ledger-contract.ts';
 import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -102,7 +102,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
       ].join('\n'),
     });
     expect(await find(one.id)).toEqual(one);
-    expect(await use(({ ledger }) => ledger.readSpending({ keyHash: 'k' }, 0))).toEqual([8_000_000n]);
+    expect(await use(({ ledger }) => readSpent(ledger, { keyHash: 'k' }, 0))).toEqual([8_000_000n]);
   });
 
   it('books corrections once, whoever asks how often, and corrects what was corrected by its sum', async () => {
@@ -110,8 +110,8 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     await book(entry, entryOf({ isByok: true }));
     const spent = () =>
       use(async ({ ledger }) => [
-        ...(await ledger.readSpending({ keyHash: 'k' }, 0, day('2026-11-10'), day('2026-11-11'))),
-        ...(await ledger.readByokSpending({ workspaceId: 'w' }, 0)),
+        ...(await readSpent(ledger, { keyHash: 'k' }, 0, day('2026-11-10'), day('2026-11-11'))),
+        ...(await readSpentByOwnKeys(ledger, { workspaceId: 'w' }, 0)),
       ]);
     configure(store.url, [model('small', '0.0000015')]);
     expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/\nBooked 2 corrections\.\n$/);
@@ -233,7 +233,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     await book(...Array.from({ length: 1203 }, () => entryOf()));
     configure(store.url, [model('small', '0.000002')]);
     expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/Booked 1203 corrections\.\n$/);
-    expect(await use(({ ledger }) => ledger.readSpending({ keyHash: 'k' }, 0))).toEqual([1203n * 2_000_000n]);
+    expect(await use(({ ledger }) => readSpent(ledger, { keyHash: 'k' }, 0))).toEqual([1203n * 2_000_000n]);
   });
 
   it('shows an entry with its corrections', async () => {

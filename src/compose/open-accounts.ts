@@ -49,12 +49,7 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
   const spending = new Spending({
     counters,
     flush: books.ledger.flush,
-    async read(scope, includesByok, ...since) {
-      const sums = await storage.ledger.readSpending(scope, ...since);
-      if (!includesByok) return sums;
-      const byOwnKeys = await storage.ledger.readByokSpending(scope, ...since);
-      return sums.map((sum, index) => sum + byOwnKeys[index]!);
-    },
+    read: (scopes, sinceMs) => storage.ledger.readSpending(scopes, sinceMs),
     readReductions: () => storage.ledger.readReductions(),
     listLimits() {
       const { access, management } = storage;

@@ -1,4 +1,9 @@
-import { type AccessStore, budgetIntervals, type ManagementStore } from '../platform/storage/storage.ts';
+import {
+  type AccessStore,
+  budgetIntervals,
+  type KeyRecord,
+  type ManagementStore,
+} from '../platform/storage/storage.ts';
 import { nanoUsdOf } from './cost.ts';
 import { listGuardrailLimits } from './guardrail-limits.ts';
 import type { SpendingLimit } from './spending.ts';
@@ -13,18 +18,19 @@ export interface BudgetSettings {
 }
 
 export interface LimitSources {
-  access: Pick<AccessStore, 'listKeys' | 'listWorkspaces' | 'listMembers' | 'listAppliedGuardrails'>;
-  management: Pick<ManagementStore, 'listBudgets' | 'findWorkspace' | 'readCredits'>;
+  access: Pick<AccessStore, 'listKeys' | 'listMembers' | 'listAppliedGuardrails'>;
+  management: Pick<ManagementStore, 'listBudgets' | 'listWorkspaces' | 'readCredits'>;
   /** `budgets` of the configuration. */
   budgets: { organization: BudgetSettings; member: BudgetSettings };
 }
 
-/** What keys, members, workspaces and the organization may spend. @throws the store's error */
+/** What keys, members, workspaces and the organization may spend: a few questions, however many these are. @throws the store's error */
 export async function listSpendingLimits(sources: LimitSources): Promise<SpendingLimit[]> {
   const { organization } = sources.budgets;
+  const keys = sources.access.listKeys();
   const limits = await Promise.all([
-    listKeyLimits(sources),
-    listOfGuardrails(sources),
+    keys.then(listKeyLimits),
+    keys.then(async (all) => listGuardrailLimits(await sources.access.listAppliedGuardrails(), all)),
     listMemberLimits(sources),
     listWorkspaceLimits(sources),
     writeLimits(organization, { kind: 'organization', scope: 'everything', name: 'The organization' }),
@@ -33,19 +39,13 @@ export async function listSpendingLimits(sources: LimitSources): Promise<Spendin
   return limits.flat();
 }
 
-async function listKeyLimits({ access }: LimitSources): Promise<SpendingLimit[]> {
-  const keys = await access.listKeys();
+function listKeyLimits(keys: readonly KeyRecord[]): SpendingLimit[] {
   return keys.flatMap(({ hash: keyHash, name, limitNanoUsd, limitReset, includeByokInLimit }): SpendingLimit[] => {
     if (limitNanoUsd === null) return [];
     const window = limitReset ?? 'lifetime';
     const includesByok = includeByokInLimit;
     return [{ kind: 'key', scope: { keyHash }, window, limitNanoUsd, name: `The key ${name}`, includesByok }];
   });
-}
-
-async function listOfGuardrails({ access }: LimitSources): Promise<SpendingLimit[]> {
-  const [applied, keys] = await Promise.all([access.listAppliedGuardrails(), access.listKeys()]);
-  return listGuardrailLimits(applied, keys);
 }
 
 /** The same for each of them. */
@@ -57,26 +57,23 @@ async function listMemberLimits({ access, budgets: { member } }: LimitSources): 
   );
 }
 
-async function listWorkspaceLimits({ access, management }: LimitSources): Promise<SpendingLimit[]> {
-  const workspaces = await access.listWorkspaces();
-  const limits = await Promise.all(
-    workspaces.map(async ({ id: workspaceId, name }) => {
-      const budgets = await management.listBudgets(workspaceId);
-      if (budgets.length === 0) return [];
-      const includesByok = (await management.findWorkspace(workspaceId))?.settings.includeByokInBudgets ?? false;
-      return budgets.map(
-        ({ interval, limitNanoUsd }): SpendingLimit => ({
-          kind: 'workspace',
-          scope: { workspaceId },
-          window: interval,
-          limitNanoUsd,
-          name: `The workspace ${name}`,
-          includesByok,
-        }),
-      );
-    }),
-  );
-  return limits.flat();
+async function listWorkspaceLimits({ management }: LimitSources): Promise<SpendingLimit[]> {
+  const budgets = await management.listBudgets();
+  if (budgets.length === 0) return [];
+  const { rows } = await management.listWorkspaces({ offset: 0, limit: Number.MAX_SAFE_INTEGER });
+  const workspaces = new Map(rows.map((workspace) => [workspace.id, workspace]));
+  return budgets.flatMap(({ workspaceId, interval, limitNanoUsd }): SpendingLimit[] => {
+    const workspace = workspaces.get(workspaceId);
+    if (!workspace) return []; // made since
+    const { name, settings } = workspace;
+    const includesByok = settings.includeByokInBudgets;
+    return [
+      {
+        ...{ kind: 'workspace', scope: { workspaceId }, window: interval, limitNanoUsd },
+        ...{ name: `The workspace ${name}`, includesByok },
+      },
+    ];
+  });
 }
 
 /** What was paid in is for all time, and own keys are paid elsewhere. */

@@ -3,7 +3,7 @@ import { GatewayError } from '../domain/errors.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { type SpendingWindow, spendingWindows } from '../platform/counters/accounts.ts';
 import type { AccountLimit, BudgetRefusal, Claim, Counters, Reservation, Soon } from '../platform/counters/counters.ts';
-import type { SpendingScope } from '../platform/storage/storage.ts';
+import type { SpendingScope, Spent } from '../platform/storage/storage.ts';
 import { DAY_MS, windowStarts } from './windows.ts';
 
 /** Who may spend how much. */
@@ -23,8 +23,8 @@ export interface SpendingParts {
   counters: Pick<Counters, 'reserve' | 'settle'>;
   /** Puts into the store what was booked so far. */
   flush: () => Promise<void>;
-  /** What the store says was spent since each of the times, in nano-dollars. */
-  read: (scope: SpendingScope, includesByok: boolean, ...sinceMs: number[]) => Promise<bigint[]>;
+  /** What the store says that each of the scopes has spent since each of the times. */
+  read: (scopes: readonly SpendingScope[], sinceMs: readonly number[]) => Promise<Spent[]>;
   /** How often corrections of the ledger made these sums smaller. */
   readReductions: () => Promise<number>;
   /** The limits as they are now. */
@@ -99,25 +99,39 @@ export class Spending {
   private async take(findSums: (account: string) => Sums | undefined): Promise<void> {
     const turn = ++this.started;
     const limits = await this.parts.listLimits();
-    let isFlushed = false;
     // Before the sums: one that was read too high must not be the first of a new count.
     const reductions = limits.length > 0 ? await this.parts.readReductions() : 0;
-    const accounts: Account[] = [];
-    for (const [scopeName, own] of Map.groupBy(limits, nameOfAccount)) {
+    const found = [...Map.groupBy(limits, nameOfAccount)].map(([scopeName, own]): Found => {
       const name = reductions > 0 ? `${scopeName} ${reductions}` : scopeName;
-      let sums = findSums(name);
-      if (!sums) {
-        if (!isFlushed) await this.parts.flush();
-        isFlushed = true;
-        const startsMs = startsOf(this.now());
-        const { scope, includesByok } = own[0]!;
-        sums = { startsMs, bookedNanoUsd: await this.parts.read(scope, includesByok, ...startsMs) };
-      }
-      accounts.push(new Account(name, own, sums));
-    }
+      const isForLife = own.some(({ window }) => window === 'lifetime');
+      const sums = findSums(name);
+      return { name, own, isForLife, sums: isForLife && !sums?.isForLife ? undefined : sums };
+    });
+    const unread = found.filter(({ sums }) => !sums);
+    if (unread.length > 0) await this.parts.flush();
+    // Years of every key are read for those alone that are limited for life.
+    for (const [isForLife, those] of Map.groupBy(unread, (each) => each.isForLife)) await this.read(those, isForLife);
+    const accounts = found.map(({ name, own, sums }) => new Account(name, own, sums!)); // each was read
     if (turn < this.taken) return; // a later reading was faster: this one is old
     this.taken = turn;
     this.accounts = Map.groupBy(accounts, (account) => nameOf(account.limits[0]!.scope));
+  }
+
+  /** Sets the sums of these, all at once. */
+  private async read(those: readonly Found[], isForLife: boolean): Promise<void> {
+    const startsMs = startsOf(this.now());
+    const [, ...windows] = startsMs;
+    const sinceMs = isForLife ? startsMs : [Math.min(...windows), ...windows];
+    const spent = await this.parts.read(
+      those.map(({ own }) => own[0]!.scope),
+      sinceMs,
+    );
+    for (const [at, each] of those.entries()) {
+      const { costNanoUsd, byokNanoUsd } = spent[at]!;
+      const { includesByok } = each.own[0]!;
+      const bookedNanoUsd = includesByok ? costNanoUsd.map((cost, window) => cost + byokNanoUsd[window]!) : costNanoUsd;
+      each.sums = { startsMs, bookedNanoUsd, isForLife };
+    }
   }
 
   close(): void {
@@ -198,7 +212,18 @@ export class Spending {
 }
 
 /** What was spent in each window, and when that began, in the order of `spendingWindows`. */
-type Sums = Pick<Claim, 'startsMs' | 'bookedNanoUsd'>;
+interface Sums extends Pick<Claim, 'startsMs' | 'bookedNanoUsd'> {
+  /** Is the sum for life whole? Else it lacks what was spent before the windows that are open. */
+  isForLife: boolean;
+}
+
+/** An account while its sums are looked for. */
+interface Found {
+  name: string;
+  own: readonly SpendingLimit[];
+  isForLife: boolean;
+  sums: Sums | undefined;
+}
 
 /** The limits of one scope, and what the ledger said last of what it has spent. */
 class Account {
@@ -222,16 +247,17 @@ class Account {
 
   claim(nanoUsd: bigint, nowMs: number): Claim {
     this.roll(nowMs);
-    return { account: this.name, nanoUsd, ...this.sums, limits: this.accountLimits };
+    const { startsMs, bookedNanoUsd } = this.sums;
+    return { account: this.name, nanoUsd, startsMs, bookedNanoUsd, limits: this.accountLimits };
   }
 
   /** Of a window that has begun since they were read the sums know nothing. */
   private roll(nowMs: number): void {
-    const { startsMs: before, bookedNanoUsd } = this.sums;
+    const { startsMs: before, bookedNanoUsd, isForLife } = this.sums;
     if (nowMs < before.at(-1)! + DAY_MS) return;
     const startsMs = startsOf(nowMs);
     const isOpen = (window: number) => before[window] === startsMs[window];
-    this.sums = { startsMs, bookedNanoUsd: bookedNanoUsd.map((sum, window) => (isOpen(window) ? sum : 0n)) };
+    this.sums = { startsMs, bookedNanoUsd: bookedNanoUsd.map((sum, window) => (isOpen(window) ? sum : 0n)), isForLife };
   }
 }
 
@@ -251,7 +277,8 @@ function nameOf(scope: SpendingScope): string {
 const nameOfAccount = ({ scope, includesByok }: SpendingLimit): string =>
   includesByok ? `${nameOf(scope)} byok` : nameOf(scope);
 
-const dollars = (nanoUsd: bigint): string => `${Number(nanoUsd) / 1e9} USD`;
+/** Never as 9.5e-8. */
+const dollars = (nanoUsd: bigint): string => `${(Number(nanoUsd) / 1e9).toFixed(9).replace(/\.?0+$/, '')} USD`;
 
 const spans: Record<SpendingWindow, string> = {
   lifetime: 'in all',

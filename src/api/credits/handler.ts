@@ -1,4 +1,5 @@
 import { usdOf } from '../../metering/cost.ts';
+import type { LedgerStore } from '../../platform/storage/storage.ts';
 import { askStore, type Handler, type ManagementParts } from '../management/store.ts';
 
 /**
@@ -9,10 +10,13 @@ import { askStore, type Handler, type ManagementParts } from '../management/stor
 export function createCreditsHandler({ ledger, management }: Pick<ManagementParts, 'ledger' | 'management'>): Handler {
   return () =>
     askStore(async () => {
-      const [credits, [spent = 0n]] = await Promise.all([
-        management.readCredits(),
-        ledger.readSpending('everything', 0),
-      ]);
-      return { data: { total_credits: usdOf(credits ?? 0n), total_usage: usdOf(spent) } };
+      const [credits, usage] = await Promise.all([management.readCredits(), readUsage(ledger)]);
+      return { data: { total_credits: usdOf(credits ?? 0n), total_usage: usdOf(usage) } };
     });
+}
+
+/** What all have spent, ever, in nano-dollars; own provider keys are paid elsewhere. */
+export async function readUsage(ledger: Pick<LedgerStore, 'readSpending'>): Promise<bigint> {
+  const [spent] = await ledger.readSpending(['everything'], [0]);
+  return spent!.costNanoUsd[0]!; // as many as were asked for
 }

@@ -27,7 +27,12 @@ export function createKeyHandlers(
   parts: ManagementParts,
 ): Record<'listKeys' | 'createKey' | 'findKey' | 'updateKey' | 'deleteKey' | 'rotateKey' | 'findCurrentKey', Handler> {
   const { management, ledger } = parts;
-  const write = async (key: KeyRecord) => writeKey(key, await readKeySpending(ledger, key.hash, Date.now()));
+  const writeAll = async (keys: readonly KeyRecord[]) => {
+    const hashes = keys.map(({ hash }) => hash);
+    const spending = await readKeySpending(ledger, hashes, Date.now());
+    return keys.map((key, at) => writeKey(key, spending[at]!));
+  };
+  const write = async (key: KeyRecord) => (await writeAll([key]))[0]!;
 
   return {
     async listKeys(request) {
@@ -37,11 +42,7 @@ export function createKeyHandlers(
         includeDisabled: reader.word('include_disabled', ['true', 'false']) === 'true',
         workspaceId: reader.text('workspace_id'),
       }));
-      return askStore(async () => {
-        const data: object[] = [];
-        for (const key of await management.listKeys(query)) data.push(await write(key));
-        return { data };
-      });
+      return askStore(async () => ({ data: await writeAll(await management.listKeys(query)) }));
     },
 
     async createKey(request, reply) {
@@ -106,14 +107,14 @@ export function createKeyHandlers(
         const key = await management.findKey(request.caller!.keyHash);
         // Deleted since it was let in.
         if (!key) throw new GatewayError('authentication', 'Invalid or missing API key.');
-        const spending = await readKeySpending(ledger, key.hash, Date.now());
+        const [spending] = await readKeySpending(ledger, [key.hash], Date.now());
         const { limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at } = writeSettings(key);
         const isManagement = key.kind === 'management';
         return {
           data: {
             label: key.label,
             ...{ limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at },
-            ...writeMoney(key, spending),
+            ...writeMoney(key, spending!),
             is_free_tier: false,
             is_management_key: isManagement,
             is_provisioning_key: isManagement,

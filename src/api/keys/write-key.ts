@@ -16,18 +16,18 @@ export interface Spending extends Sums {
   byok: Sums;
 }
 
+/** @returns what each of the keys has spent, in their order */
 export async function readKeySpending(
-  ledger: Pick<LedgerStore, 'readSpending' | 'readByokSpending'>,
-  keyHash: string,
+  ledger: Pick<LedgerStore, 'readSpending'>,
+  keyHashes: readonly string[],
   nowMs: number,
-): Promise<Spending> {
+): Promise<Spending[]> {
   const starts = windowStarts(nowMs);
-  const since = [0, starts.daily, starts.weekly, starts.monthly];
-  const [sums, byok] = await Promise.all([
-    ledger.readSpending({ keyHash }, ...since),
-    ledger.readByokSpending({ keyHash }, ...since),
-  ]);
-  return { ...nameSums(sums), byok: nameSums(byok) };
+  const spent = await ledger.readSpending(
+    keyHashes.map((keyHash) => ({ keyHash })),
+    [0, starts.daily, starts.weekly, starts.monthly],
+  );
+  return spent.map(({ costNanoUsd, byokNanoUsd }) => ({ ...nameSums(costNanoUsd), byok: nameSums(byokNanoUsd) }));
 }
 
 function nameSums([ever = 0n, daily = 0n, weekly = 0n, monthly = 0n]: readonly bigint[]): Sums {

@@ -10,7 +10,7 @@ import type {
 /** What the management API stands on. */
 export interface ManagementParts {
   management: ManagementStore;
-  ledger: Pick<LedgerStore, 'readSpending' | 'readByokSpending' | 'readActivity'>;
+  ledger: Pick<LedgerStore, 'readSpending' | 'readActivity'>;
   /** Takes keys over that changed; other processes do so within a second by themselves. */
   refreshAccess: () => Promise<void>;
 }

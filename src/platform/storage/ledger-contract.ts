@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createId } from '../../domain/ids.ts';
 import type { BookedEntry, LedgerEntry, LedgerLine } from '../../domain/ledger-entry.ts';
-import type { Storage } from './storage.ts';
+import type { LedgerStore, SpendingScope, Storage } from './storage.ts';
 
 /** An entry that no other test has; `fields` replace. */
 export const makeEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
@@ -64,6 +64,24 @@ export const makeLine = (fields: Partial<LedgerLine> = {}): LedgerLine => ({
   ...fields,
 });
 
+/** What one scope has spent since each of the times, without own provider keys. */
+export async function readSpent(
+  { readSpending }: LedgerStore,
+  scope: SpendingScope,
+  ...sinceMs: number[]
+): Promise<bigint[]> {
+  return (await readSpending([scope], sinceMs))[0]!.costNanoUsd;
+}
+
+/** The same of what own provider keys have cost. */
+export async function readSpentByOwnKeys(
+  { readSpending }: LedgerStore,
+  scope: SpendingScope,
+  ...sinceMs: number[]
+): Promise<bigint[]> {
+  return (await readSpending([scope], sinceMs))[0]!.byokNanoUsd;
+}
+
 /** The half of `contract.ts` about the ledger. */
 export function testLedgerStore(pair: () => { storage: Storage; other: Storage }): void {
   it('keeps an entry with all its fields', async () => {
@@ -117,8 +135,8 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
     expect(await storage.ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
     expect(await other.ledger.find(plain.workspaceId, plain.id)).toEqual(plain);
-    expect(await storage.ledger.readSpending({ workspaceId: entry.workspaceId }, 0)).toEqual([12_345n + 134n]);
-    expect(await storage.ledger.readByokSpending({ workspaceId: entry.workspaceId }, 0)).toEqual([5n]);
+    expect(await readSpent(storage.ledger, { workspaceId: entry.workspaceId }, 0)).toEqual([12_345n + 134n]);
+    expect(await readSpentByOwnKeys(storage.ledger, { workspaceId: entry.workspaceId }, 0)).toEqual([5n]);
   });
 
   it('appends the lines of many entries', async () => {
@@ -269,7 +287,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
         ...fields,
       });
     await storage.ledger.append([make(20_000, 5n), make(20_001, 7n), make(20_001, 11n, { memberId: null })]);
-    expect(await storage.ledger.readSpending({ memberId }, 0, 20_001 * 86_400_000)).toEqual([12n, 7n]);
+    expect(await readSpent(storage.ledger, { memberId }, 0, 20_001 * 86_400_000)).toEqual([12n, 7n]);
   });
 
   it('sums what a key, a workspace and all have spent, from several days on', async () => {
@@ -278,7 +296,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const [a, b, c] = [20_000, 20_001, 20_005].map((day) => day * 86_400_000) as [number, number, number];
     const make = (createdAtMs: number, costNanoUsd: bigint, fields: Partial<LedgerEntry> = {}) =>
       makeEntry({ workspaceId, keyHash, createdAtMs, costNanoUsd, ...fields });
-    const [before] = await storage.ledger.readSpending('everything', 0);
+    const [before] = await readSpent(storage.ledger, 'everything', 0);
     await storage.ledger.append([
       make(b - 1, 2n ** 60n),
       make(b, 30n, { outcome: 'failed' }),
@@ -287,16 +305,46 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     ]);
     await other.ledger.append([make(c + 0.6, 100n, { workspaceId: randomUUID() }), make(c, 0n)]);
 
-    const { readSpending } = storage.ledger;
-    expect(await readSpending({ keyHash }, 0, a, b, c, c + 86_400_000)).toEqual([
+    expect(await readSpent(storage.ledger, { keyHash }, 0, a, b, c, c + 86_400_000)).toEqual([
       ...[2n ** 60n + 125n, 2n ** 60n + 125n, 125n, 95n, 0n],
     ]);
-    expect(await readSpending({ keyHash }, c, b)).toEqual([95n, 125n]);
-    expect(await readSpending({ workspaceId }, 0, c)).toEqual([2n ** 60n + 32n, 2n]);
-    expect(await readSpending({ keyHash: 'nobody\0' }, 0, 1)).toEqual([0n, 0n]);
-    expect(await readSpending('everything', 0)).toEqual([before! + 2n ** 60n + 132n]);
+    expect(await readSpent(storage.ledger, { keyHash }, c, b)).toEqual([95n, 125n]);
+    expect(await readSpent(storage.ledger, { workspaceId }, 0, c)).toEqual([2n ** 60n + 32n, 2n]);
+    expect(await readSpent(storage.ledger, { keyHash: 'nobody\0' }, 0, 1)).toEqual([0n, 0n]);
+    expect(await readSpent(storage.ledger, 'everything', 0)).toEqual([before! + 2n ** 60n + 132n]);
     await storage.ledger.append([make(a, -(2n ** 60n))]); // so that the sum over all stays small
-    expect(await readSpending({ keyHash }, a, b)).toEqual([125n, 125n]);
+    expect(await readSpent(storage.ledger, { keyHash }, a, b)).toEqual([125n, 125n]);
+  });
+
+  it('sums what many have spent at once, in the order in which they were asked for', async () => {
+    const { ledger } = pair().storage;
+    const workspaceId = randomUUID();
+    const keys = Array.from({ length: 1203 }, () => randomUUID());
+    const members = [randomUUID(), randomUUID()];
+    const day = 20_000 * 86_400_000;
+    await ledger.append(
+      keys.map((keyHash, at) =>
+        makeEntry({ workspaceId, keyHash, memberId: members[at % 2]!, createdAtMs: day, costNanoUsd: BigInt(at) }),
+      ),
+    );
+    await ledger.append([
+      makeEntry({ workspaceId, keyHash: keys[7]!, createdAtMs: day + 86_400_000, costNanoUsd: 9n, isByok: true }),
+    ]);
+    const scopes: SpendingScope[] = [
+      ...keys.toReversed().map((keyHash) => ({ keyHash })),
+      ...[{ workspaceId }, { keyHash: 'nobody' }, { keyHash: keys[7]! }, { memberId: members[1]! }],
+    ];
+    const spent = await ledger.readSpending(scopes, [0, day + 1 + 86_400_000]);
+    expect(spent.slice(0, 1203).map(({ costNanoUsd }) => costNanoUsd)).toEqual(
+      keys.map((_, at) => [BigInt(1202 - at), 0n]),
+    );
+    expect(spent.slice(1203)).toEqual([
+      { costNanoUsd: [723_003n, 0n], byokNanoUsd: [9n, 9n] },
+      { costNanoUsd: [0n, 0n], byokNanoUsd: [0n, 0n] },
+      { costNanoUsd: [7n, 0n], byokNanoUsd: [9n, 9n] },
+      { costNanoUsd: [361_201n, 0n], byokNanoUsd: [0n, 0n] },
+    ]);
+    expect(await ledger.readSpending([], [0])).toEqual([]);
   });
 
   it('sums requests by day, model and provider, of a workspace, a key, a member or all', async () => {
@@ -352,9 +400,9 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     await ledger.append([make(3n, false, 1), make(50n, true, 2), make(700n, true, 3)]);
 
     const today = Math.floor(1_790_000_000_123 / 86_400_000) * 86_400_000;
-    expect(await ledger.readSpending({ keyHash }, 0, today + 86_400_000)).toEqual([3n, 0n]);
-    expect(await ledger.readByokSpending({ keyHash }, 0, today + 86_400_000)).toEqual([750n, 0n]);
-    expect(await ledger.readByokSpending({ workspaceId }, today)).toEqual([750n]);
+    expect(await readSpent(ledger, { keyHash }, 0, today + 86_400_000)).toEqual([3n, 0n]);
+    expect(await readSpentByOwnKeys(ledger, { keyHash }, 0, today + 86_400_000)).toEqual([750n, 0n]);
+    expect(await readSpentByOwnKeys(ledger, { workspaceId }, today)).toEqual([750n]);
     expect(await ledger.readActivity({ fromMs: 0, toMs: 9e15, keyHash })).toMatchObject([
       { requests: 3, costNanoUsd: 3n, byokNanoUsd: 750n },
     ]);
@@ -397,8 +445,8 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     expect(await ledger.readTotals(workspaceId)).toEqual({
       ...{ entries: 3, inputTokens: 36n, outputTokens: 27n, costNanoUsd: 12_345n - 340n + 15n + 1n },
     });
-    expect(await ledger.readSpending({ keyHash }, 0)).toEqual([12_345n - 340n + 1n]);
-    expect(await ledger.readByokSpending({ keyHash }, 0)).toEqual([15n]);
+    expect(await readSpent(ledger, { keyHash }, 0)).toEqual([12_345n - 340n + 1n]);
+    expect(await readSpentByOwnKeys(ledger, { keyHash }, 0)).toEqual([15n]);
     expect(await ledger.readActivity({ fromMs: sinceMs, toMs: sinceMs + 1, keyHash })).toMatchObject([
       { requests: 3, inputTokens: 36n, costNanoUsd: 12_345n - 340n + 1n, byokNanoUsd: 15n },
     ]);
@@ -421,7 +469,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     expect(booked.reduce((sum, count) => sum + count)).toBe(20);
     for (const { workspaceId, id } of entries) {
       expect(await other.ledger.find(workspaceId, id)).toMatchObject({ correction: { costNanoUsd: 1n, count: 1 } });
-      expect(await other.ledger.readSpending({ workspaceId }, 0)).toEqual([101n]);
+      expect(await readSpent(other.ledger, { workspaceId }, 0)).toEqual([101n]);
     }
   });
 
@@ -478,7 +526,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
     expect(await ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
     expect(await ledger.readTotals(entry.workspaceId)).toMatchObject({ entries: 2, costNanoUsd: 24_690n });
-    expect(await ledger.readSpending({ workspaceId: entry.workspaceId }, 0)).toEqual([24_690n]);
+    expect(await readSpent(ledger, { workspaceId: entry.workspaceId }, 0)).toEqual([24_690n]);
   });
 
   it('books each entry once when two processes append overlapping ones at once, in any order', async () => {
@@ -492,7 +540,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     await Promise.all(appends);
 
     expect(await storage.ledger.readTotals(workspaceId)).toMatchObject({ entries: 300, costNanoUsd: 300n * 12_345n });
-    expect(await other.ledger.readSpending({ workspaceId }, 0)).toEqual([300n * 12_345n]);
+    expect(await readSpent(other.ledger, { workspaceId }, 0)).toEqual([300n * 12_345n]);
   });
 
   it.each([0, 1, 999, 1000, 1001, 5000])('appends %i entries', async (count) => {
@@ -501,7 +549,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     await ledger.append(Array.from({ length: count }, () => makeEntry({ workspaceId })));
 
     expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: count });
-    expect(await ledger.readSpending({ workspaceId }, 0)).toEqual([BigInt(count) * 12_345n]);
+    expect(await readSpent(ledger, { workspaceId }, 0)).toEqual([BigInt(count) * 12_345n]);
   });
 
   it('appends none when one cannot be booked, however many there are', async () => {
@@ -512,7 +560,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
     await expect(ledger.append([...entries, wrong])).rejects.toThrow();
     expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: 0 });
-    expect(await ledger.readSpending({ workspaceId }, 0)).toEqual([0n]);
+    expect(await readSpent(ledger, { workspaceId }, 0)).toEqual([0n]);
     await ledger.append(entries);
     expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: 2500 });
   });

@@ -131,14 +131,13 @@ export interface LedgerStore {
    */
   readTraffic(sinceMs: number): Promise<TrafficRow[]>;
   /**
-   * What was spent from each of these days on, in their order, without own provider keys: sums that grow with the
-   * ledger, in its transactions.
+   * What each of these has spent from each of the days on: sums that grow with the ledger, in its transactions. Asked for
+   * many at once, it takes no more than a statement for every 500 of a kind.
    *
    * @param sinceMs at least one; Unix milliseconds of the midnights (UTC) at which days began. 0: ever
+   * @returns in the order of the scopes
    */
-  readSpending(scope: SpendingScope, ...sinceMs: number[]): Promise<bigint[]>;
-  /** The same of what own provider keys have cost. */
-  readByokSpending(scope: SpendingScope, ...sinceMs: number[]): Promise<bigint[]>;
+  readSpending(scopes: readonly SpendingScope[], sinceMs: readonly number[]): Promise<Spent[]>;
   /** What was asked of whom, day by day (UTC): the entries that an endpoint answered. In no order. */
   readActivity(query: ActivityQuery): Promise<ActivityRow[]>;
 }
@@ -163,6 +162,12 @@ export interface Correction {
 }
 /** `everything`: all workspaces. */
 export type SpendingScope = { keyHash: string } | { memberId: string } | { workspaceId: string } | 'everything';
+/** Sums since several days, in their order. */
+export interface Spent {
+  /** Without what own provider keys have cost. */
+  costNanoUsd: bigint[];
+  byokNanoUsd: bigint[];
+}
 export interface ActivityQuery {
   /** Unix milliseconds, this one included. */
   fromMs: number;
@@ -249,8 +254,8 @@ export interface ManagementStore {
   findWorkspace(id: string): Promise<WorkspaceDetails | undefined>;
   /** Oldest first. */
   listWorkspaces(page: Page): Promise<Listed<WorkspaceDetails>>;
-  /** The broadest first. */
-  listBudgets(workspaceId: string): Promise<BudgetRecord[]>;
+  /** The broadest first. @param workspaceId undefined: of all workspaces */
+  listBudgets(workspaceId?: string): Promise<BudgetRecord[]>;
   /** Oldest first. */
   listWorkspaceMembers(workspaceId: string, page: Page): Promise<Listed<WorkspaceMemberRecord>>;
   findGuardrail(id: string): Promise<GuardrailRecord | undefined>;

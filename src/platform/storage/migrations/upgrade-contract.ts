@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { expect } from 'vitest';
+import { readSpent, readSpentByOwnKeys } from '../ledger-contract.ts';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Tables } from '../tables/database.ts';
 import { migrate } from './migrate.ts';
@@ -63,17 +64,20 @@ export async function expectUpgrade(db: Kysely<Tables>): Promise<void> {
     rows: [{ workspaceId: 'w1', memberId: 'ada', role: 'member', createdAtMs: 8 }],
     total: 1,
   });
-  const { readSpending } = storage.ledger;
-  expect(await readSpending({ keyHash: 'k1' }, 0, 3 * day, 4 * day)).toEqual([2n ** 60n + 12n, 2n ** 60n + 12n, 7n]);
-  expect(await readSpending({ workspaceId: 'w1' }, 4 * day)).toEqual([18n]);
-  const { list, correct, readByokSpending } = storage.ledger;
+  expect(await readSpent(storage.ledger, { keyHash: 'k1' }, 0, 3 * day, 4 * day)).toEqual([
+    2n ** 60n + 12n,
+    2n ** 60n + 12n,
+    7n,
+  ]);
+  expect(await readSpent(storage.ledger, { workspaceId: 'w1' }, 4 * day)).toEqual([18n]);
+  const { list, correct } = storage.ledger;
   const [first, ...others] = await list({ limit: 9 });
   const unknown = { providerId: null, endpointId: null, tier: null, isByok: false, upstreamCostNanoUsd: null };
   expect(first).toMatchObject({ id: 'a', costNanoUsd: 2n ** 60n, ...unknown });
   expect(first).not.toHaveProperty('special');
   expect(others.map(({ id }) => id)).toEqual(['b', 'c', 'd', 'e']);
   await correct([{ entry: first!, costNanoUsd: 1n - 2n ** 60n, inputCostNanoUsd: 0n }], 5 * day);
-  expect(await readSpending({ keyHash: 'k1' }, 0, 5 * day)).toEqual([13n, 0n]);
-  expect(await readByokSpending('everything', 0)).toEqual([0n]);
+  expect(await readSpent(storage.ledger, { keyHash: 'k1' }, 0, 5 * day)).toEqual([13n, 0n]);
+  expect(await readSpentByOwnKeys(storage.ledger, 'everything', 0)).toEqual([0n]);
   await storage.close();
 }

@@ -12,9 +12,11 @@ export interface BudgetTable {
   updated_at_ms: Integer;
 }
 
-/** The broadest first. */
-export async function listBudgets(db: Database, workspaceId: string): Promise<BudgetRecord[]> {
-  const rows = await db.selectFrom('budgets').selectAll().where('workspace_id', '=', workspaceId).execute();
+/** The broadest first. @param workspaceId undefined: of all workspaces */
+export async function listBudgets(db: Database, workspaceId?: string): Promise<BudgetRecord[]> {
+  let query = db.selectFrom('budgets').selectAll();
+  if (workspaceId !== undefined) query = query.where('workspace_id', '=', workspaceId);
+  const rows = await query.execute();
   return rows
     .map((row) => ({
       id: row.id,

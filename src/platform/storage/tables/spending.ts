@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { LedgerLine } from '../../../domain/ledger-entry.ts';
-import type { SpendingScope } from '../storage.ts';
+import type { SpendingScope, Spent } from '../storage.ts';
 import { type Integer, writeFlag, writeText } from './columns.ts';
 import type { Database } from './database.ts';
 
@@ -82,37 +83,68 @@ export async function addSpending(trx: Database, rows: ReturnType<ReturnType<typ
   }
 }
 
+/** Ids to a statement: the embedded store works on our thread, and each may have a row for every day of years. */
+const idsPerQuery = 500;
+
 /**
- * @param part what was spent without own provider keys, or with these alone
  * @param sinceMs at least one; of each the day counts in which it lies, from its midnight (UTC) on
- * @returns nano-dollars, in the order of `sinceMs`
+ * @returns what each of the scopes has spent, in their order
  */
 export async function readSpending(
   db: Database,
-  scope: SpendingScope,
-  part: 'cost_nano_usd' | 'byok_nano_usd',
+  scopes: readonly SpendingScope[],
   sinceMs: readonly number[],
-): Promise<bigint[]> {
-  const days = sinceMs.map(dayOf);
-  const columns = days.map((day, index) =>
-    // PostgreSQL adds bigints up to a numeric; both dialects cast back to 64 bits, and fail above.
-    sql<bigint>`cast(coalesce(sum(case when day >= ${BigInt(day)} then ${sql.ref(part)} else 0 end), 0) as bigint)`.as(
-      `since${index}`,
-    ),
-  );
-  let query = db
-    .selectFrom('spending')
-    .select(columns)
-    .where('day', '>=', BigInt(Math.min(...days)));
-  if (scope !== 'everything') {
-    const [column, value] = columnOf(scope);
-    query = query.where(column, '=', writeText(value));
+): Promise<Spent[]> {
+  const days = sinceMs.map((ms) => BigInt(dayOf(ms)));
+  const sums = days.flatMap((day, index) => [
+    sumSince(day, 'cost_nano_usd').as(`cost${index}`),
+    sumSince(day, 'byok_nano_usd').as(`byok${index}`),
+  ]);
+  const earliest = days.reduce((least, day) => (day < least ? day : least));
+  const found = new Map<string, Spent>();
+  const note = (kind: Kind, id: string, row: object): void => {
+    const read = (part: 'cost' | 'byok') => days.map((_, index) => (row as Record<string, bigint>)[`${part}${index}`]!);
+    found.set(`${kind} ${id}`, { costNanoUsd: read('cost'), byokNanoUsd: read('byok') });
+  };
+  for (const [kind, ids] of groupByKind(scopes)) {
+    const those = db.selectFrom('spending').where('day', '>=', earliest);
+    if (kind === 'everything') {
+      note(kind, '', await those.select(sums).executeTakeFirstOrThrow());
+      continue;
+    }
+    for (let start = 0; start < ids.length; start += idsPerQuery) {
+      if (start > 0) await nextTurn();
+      const wanted = ids.slice(start, start + idsPerQuery).map(writeText);
+      const query = those.select(`${kind} as id`).select(sums).where(kind, 'in', wanted).groupBy(kind);
+      for (const row of await query.execute()) note(kind, row.id, row);
+    }
   }
-  const sums: Record<string, bigint> = await query.executeTakeFirstOrThrow();
-  return days.map((_, index) => sums[`since${index}`]!);
+  const nothing: Spent = { costNanoUsd: days.map(() => 0n), byokNanoUsd: days.map(() => 0n) };
+  return scopes.map((scope) => {
+    const [kind, id] = columnOf(scope);
+    return found.get(`${kind} ${writeText(id)}`) ?? nothing;
+  });
 }
 
-function columnOf(scope: Exclude<SpendingScope, 'everything'>): ['key_hash' | 'member_id' | 'workspace_id', string] {
+// PostgreSQL adds bigints up to a numeric; both dialects cast back to 64 bits, and fail above.
+const sumSince = (day: bigint, part: 'cost_nano_usd' | 'byok_nano_usd') =>
+  sql<bigint>`cast(coalesce(sum(case when day >= ${day} then ${sql.ref(part)} else 0 end), 0) as bigint)`;
+
+type Kind = 'key_hash' | 'member_id' | 'workspace_id' | 'everything';
+
+function groupByKind(scopes: readonly SpendingScope[]): [Kind, string[]][] {
+  const ids = new Map<Kind, Set<string>>();
+  for (const [kind, id] of scopes.map(columnOf)) {
+    const known = ids.get(kind);
+    if (known) known.add(id);
+    else ids.set(kind, new Set([id]));
+  }
+  return [...ids].map(([kind, known]) => [kind, [...known]]);
+}
+
+/** The column that names a scope, and what stands there. */
+function columnOf(scope: SpendingScope): [Kind, string] {
+  if (scope === 'everything') return ['everything', ''];
   if ('keyHash' in scope) return ['key_hash', scope.keyHash];
   return 'memberId' in scope ? ['member_id', scope.memberId] : ['workspace_id', scope.workspaceId];
 }

@@ -1,0 +1,63 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { Caller } from '../domain/caller.ts';
+import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
+import type { SpendingScope, Spent } from '../platform/storage/storage.ts';
+import { Spending, type SpendingLimit } from './spending.ts';
+
+const limit = (scope: SpendingScope, fields: Partial<SpendingLimit> = {}): SpendingLimit => ({
+  ...{ kind: 'key', scope, window: 'daily', limitNanoUsd: 100n, name: 'The key k', includesByok: false },
+  ...fields,
+});
+const caller = (keyHash: string): Caller => ({ keyHash, memberId: null, workspaceId: 'w' }) as Caller; // all that is asked of it
+
+function open(
+  limits: () => SpendingLimit[],
+  read: (scopes: readonly SpendingScope[], sinceMs: readonly number[]) => Spent[],
+) {
+  const asked = vi.fn(async (scopes: readonly SpendingScope[], sinceMs: readonly number[]) => read(scopes, sinceMs));
+  const spending = new Spending({
+    counters: new MemoryCounters(),
+    flush: async () => {},
+    read: asked,
+    readReductions: async () => 0,
+    listLimits: async () => limits(),
+    requestMs: () => 1000,
+    onTrouble: (error) => expect.unreachable(String(error)),
+  });
+  return { spending, asked };
+}
+const nothing = (scopes: readonly SpendingScope[], sinceMs: readonly number[]) =>
+  scopes.map(() => ({ costNanoUsd: sinceMs.map(() => 0n), byokNanoUsd: sinceMs.map(() => 0n) }));
+
+describe('spending', () => {
+  it('asks the store no more often for a thousand limited keys than for one, and for years of those alone that are limited for life', async () => {
+    const limits = Array.from({ length: 1000 }, (_, at) =>
+      limit({ keyHash: `k${at}` }, at < 3 ? { window: 'lifetime' } : {}),
+    );
+    const { spending, asked } = open(() => limits, nothing);
+    await spending.refresh();
+    const questions = asked.mock.calls.map(([scopes, sinceMs]) => [scopes.length, Math.min(...sinceMs) === 0]);
+    expect(questions).toEqual([
+      [3, true],
+      [997, false],
+    ]);
+  });
+
+  it('holds a key to all that it ever spent once it is limited for life, also where limits alone are read anew', async () => {
+    let window: SpendingLimit['window'] = 'daily';
+    const { spending } = open(
+      () => [limit({ keyHash: 'k' }, { window })],
+      (scopes, sinceMs) =>
+        scopes.map(() => ({
+          costNanoUsd: sinceMs.map((since) => (since === 0 ? 95n : 0n)), // before the windows that are open
+          byokNanoUsd: sinceMs.map(() => 0n),
+        })),
+    );
+    await spending.refresh();
+    const ask = (id: string) => spending.reserve(caller('k'), id, { nanoUsd: 10n, sharedNanoUsd: 10n });
+    expect(ask('gen-1')).toBeDefined();
+    window = 'lifetime';
+    await spending.refreshLimits();
+    expect(() => ask('gen-2')).toThrow(/has spent 0\.000000095 USD/);
+  });
+});
