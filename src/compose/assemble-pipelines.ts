@@ -92,7 +92,7 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
     },
     observe: telemetry.observe,
     describeRun: (run) => describeRun(run, config().server.region),
-    ...imagesFrom(outbound, () => config().outbound.fetch),
+    ...imagesFrom(outbound, () => ({ fetch: config().outbound.fetch, check: config().images.check })),
     limits() {
       const { answer_limit, memory, reference_limit } = config().images;
       return { answer: answer_limit, memory, reference: reference_limit };

@@ -630,6 +630,11 @@ export const configSchema = Type.Object({
       67_108_864,
     ),
     reference_limit: bytes('Largest reference picture.', 20_971_520),
+    check: Type.Enum(['decode', 'head'], {
+      description:
+        'How a picture that a provider made is looked at before it is passed on. `decode`: all of it; `head`: its beginning and its end.',
+      default: 'decode',
+    }),
   }),
   catalog: Type.Object({
     builtin: Type.Boolean({

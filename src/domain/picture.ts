@@ -116,10 +116,20 @@ function beginsSvg(bytes: Buffer): boolean {
   return /^\uFEFF?\s*</.test(head) && /^<svg[\s>/]/.test(head.replace(beforeRoot, ''));
 }
 
+/** The end of the root, and nothing behind it but space and comments. By hand: a pattern would take for ever on some. */
+function endsSvg(text: string): boolean {
+  let end = text.slice(-HEAD_BYTES).trimEnd();
+  while (end.endsWith('-->')) {
+    const at = end.lastIndexOf('<!--');
+    if (at === -1) return false;
+    end = end.slice(0, at).trimEnd();
+  }
+  return /(?:<\/svg\s*|\/)>$/.test(end);
+}
+
 function measureSvg(bytes: Buffer) {
   const text = bytes.toString('utf8');
-  if (text.includes('\uFFFD') || !/(?:<\/svg\s*>|\/>)\s*(?:<!--[\s\S]*?-->\s*)*$/.test(text.slice(-HEAD_BYTES)))
-    return undefined;
+  if (text.includes('\uFFFD') || !endsSvg(text)) return undefined;
   const root = /<svg[^>]*>/.exec(text.slice(0, HEAD_BYTES * 4))?.[0] ?? '';
   const lengthOf = (name: string): number | undefined => {
     const found = new RegExp(`\\s${name}\\s*=\\s*["']\\s*([\\d.]+)(?:px)?\\s*["']`).exec(root)?.[1];

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
-import type { CompletedImageChunk, ImageChunk, ImageLinkChunk, Picture } from '../domain/images.ts';
-import { findMediaType, findPicture } from '../domain/picture.ts';
+import type { CompletedImageChunk, ImageChunk, ImageLinkChunk, PartialImageChunk, Picture } from '../domain/images.ts';
+import { findMediaType } from '../domain/picture.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { ImageUpstreamRequest, ImageWire, Poll } from '../providers/image-wire.ts';
 import { liftPictures, readLifted } from '../providers/picture-text.ts';
@@ -28,12 +28,17 @@ export interface ImageAttemptParts {
    * @throws {GatewayError} `upstream_failed`
    */
   fetchPicture: (url: URL, cancellation: Cancellation, limitBytes: number) => Promise<Buffer>;
+  /**
+   * Looks at bytes that a provider says are a picture.
+   *
+   * @param name of the provider, for messages
+   * @throws {GatewayError} `upstream_failed`
+   */
+  checkPicture: (bytes: Buffer, name: string, cancellation: Cancellation) => Picture | Promise<Picture>;
 }
 
 /** The chunks of a picture whose bytes have been looked at. */
-export type CheckedChunk =
-  | Exclude<ImageChunk, CompletedImageChunk | ImageLinkChunk>
-  | { type: 'image'; picture: Picture };
+export type CheckedChunk = Unfinished | { type: 'image'; picture: Picture };
 
 /**
  * One try on an endpoint: fits and writes the request, sends it, asks again where the provider wants to be polled, and
@@ -72,11 +77,13 @@ export async function attemptImage(
   parts.begin?.(run, endpoint);
   run.dispatchedAt = performance.now();
   const exchange = new ImageExchange(run, provider, wire, { ...parts, limitBytes, stream });
+  const check = new PictureCheck(run, provider, { ...parts, limitBytes }, out);
   try {
-    await exchange.run(written, new PictureCheck(run, provider, { ...parts, limitBytes }, out));
+    await exchange.run(written, check);
   } catch (error) {
     throw hideKeys(error, provider);
   } finally {
+    check.stop();
     run.upstreamEndedAt = performance.now();
   }
 }
@@ -280,6 +287,15 @@ function wait(ms: number, { cancellation }: ImageRun): Promise<void> {
   });
 }
 
+type Unfinished = Exclude<ImageChunk, CompletedImageChunk | ImageLinkChunk>;
+
+const isPicture = (chunk: ImageChunk): chunk is CompletedImageChunk | ImageLinkChunk =>
+  chunk.type === 'image' || chunk.type === 'image_link';
+
+/** A partial picture that may hold code; of others the head tells enough. */
+const isDrawing = (chunk: ImageChunk): chunk is PartialImageChunk =>
+  chunk.type === 'partial' && findMediaType(chunk.bytes) === 'image/svg+xml';
+
 /** Looks at every picture before anybody sees it, and fetches those that lie elsewhere. */
 class PictureCheck implements Taker<ImageChunk> {
   private readonly run: ImageRun;
@@ -287,6 +303,7 @@ class PictureCheck implements Taker<ImageChunk> {
   private readonly parts: ImageAttemptParts & { limitBytes: number };
   private readonly out: Taker<CheckedChunk>;
   private pictures = 0;
+  private isStopped = false;
 
   constructor(
     run: ImageRun,
@@ -301,23 +318,32 @@ class PictureCheck implements Taker<ImageChunk> {
   }
 
   take(chunks: ImageChunk[]): Promise<void> | undefined {
-    if (chunks.some(({ type }) => type === 'image_link')) return this.takeLinks(chunks);
-    return this.out.take(chunks.map((chunk) => this.check(chunk as Exclude<ImageChunk, ImageLinkChunk>))); // there is none
+    if (chunks.some((chunk) => isPicture(chunk) || isDrawing(chunk))) return this.takePictures(chunks);
+    return this.out.take(chunks.map((chunk) => this.check(chunk as Unfinished))); // none is a picture
+  }
+
+  /** The attempt has ended: what is still being looked at is let go, since another attempt may have begun. */
+  stop(): void {
+    this.isStopped = true;
   }
 
   /** Pictures that lie elsewhere take their memory as the answers do that hold theirs, and share one limit. */
-  private async takeLinks(chunks: ImageChunk[]): Promise<void> {
-    await this.waitForMemory();
+  private async takePictures(chunks: ImageChunk[]): Promise<void> {
+    if (chunks.some(({ type }) => type === 'image_link')) await this.waitForMemory();
     let left = this.parts.limitBytes;
-    const fetched: CheckedChunk[] = [];
+    const checked: CheckedChunk[] = [];
     for (const chunk of chunks) {
-      if (chunk.type === 'image_link') {
-        const bytes = await this.fetch(chunk.url, left);
-        left -= bytes.length;
-        fetched.push(this.check({ type: 'image', bytes }));
-      } else fetched.push(this.check(chunk));
+      if (!isPicture(chunk)) {
+        checked.push(this.check(chunk));
+        if (isDrawing(chunk)) await this.look(chunk.bytes);
+        continue;
+      }
+      const bytes = chunk.type === 'image' ? chunk.bytes : await this.fetch(chunk.url, left);
+      if (chunk.type === 'image_link') left -= bytes.length;
+      checked.push({ type: 'image', picture: await this.look(bytes) });
+      this.pictures++;
     }
-    await this.out.take(fetched);
+    if (!this.isStopped) await this.out.take(checked);
   }
 
   /** @throws the reason of the cancellation, as soon as it comes */
@@ -334,14 +360,12 @@ class PictureCheck implements Taker<ImageChunk> {
     if (cancellation.reason) throw cancellation.reason;
   }
 
-  private check(chunk: Exclude<ImageChunk, ImageLinkChunk>): CheckedChunk {
+  private look(bytes: Buffer): Picture | Promise<Picture> {
+    return this.parts.checkPicture(bytes, this.provider.name, this.run.cancellation);
+  }
+
+  private check(chunk: Unfinished): CheckedChunk {
     switch (chunk.type) {
-      case 'image': {
-        const picture = findPicture(chunk.bytes);
-        if (!picture) throw this.failed('sent a picture that is none: it is cut, broken or of an unknown format');
-        this.pictures++;
-        return { type: 'image', picture };
-      }
       case 'partial':
         if (!findMediaType(chunk.bytes)) throw this.failed('sent a partial picture that is none');
         return chunk;

@@ -6,6 +6,7 @@ import { GatewayError } from '../domain/errors.ts';
 import type { ImageEvent } from '../domain/image-events.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { findPicture } from '../domain/picture.ts';
 import { bareEndpoint, createProvider, type Endpoint } from '../providers/provider-entry.ts';
 import { simulator } from '../providers/simulator/index.ts';
 import { createWorld } from '../routing/world.ts';
@@ -44,6 +45,7 @@ beforeEach(() => {
     hashEndUser: () => '',
     describeRun: () => undefined,
     references: { fetchReference: unneeded, checkReference: unneeded },
+    checkPicture: (bytes) => findPicture(bytes) ?? expect.unreachable(),
     fetchPicture: unneeded,
     limits: () => ({ answer: 1e7, memory: 1e7, reference: 1e7 }),
   });

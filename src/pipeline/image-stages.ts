@@ -55,6 +55,7 @@ export interface ImageParts {
   describeRun: (run: ImageRun) => RouterMetadata | undefined;
   references: Pick<ReferenceParts, 'fetchReference' | 'checkReference'>;
   fetchPicture: ImageAttemptParts['fetchPicture'];
+  checkPicture: ImageAttemptParts['checkPicture'];
   limits: () => {
     /** Bytes of one whole answer, or of one stream event. */
     answer: number;
@@ -70,6 +71,7 @@ export function assembleImageStages(parts: ImageParts): ImageStages {
   const { begin } = parts;
   const work = imageWork({
     fetchPicture: parts.fetchPicture,
+    checkPicture: parts.checkPicture,
     begin: begin && ((run, endpoint) => begin(writeUnderwayImage(run, endpoint))),
   });
   function closeRun(run: ImageRun): void {

@@ -137,9 +137,13 @@ class ChunkPass<C extends { type: string }> {
         for (const chunk of reader.read(frame)) chunks.push(chunk);
       }
     } catch (error) {
-      this.give(chunks);
-      if (this.isFinished) return undefined;
-      throw blameProvider(this.name, error);
+      const given = this.give(chunks);
+      if (this.isFinished) return given;
+      const failure = blameProvider(this.name, error);
+      if (!given) throw failure;
+      return given.then(() => {
+        throw failure; // once what came before has been taken: another attempt begins with it
+      });
     }
     return this.give(chunks);
   }
@@ -235,8 +239,13 @@ class BodyReading<C extends { type: string }> implements Taker<Buffer> {
     const frames = this.cutter!.push(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)); // made by `begin`
     if (frames.length === 0) return this.how.hold?.(this.cutter!.heldBytes);
     const held = this.pass.readFrames(this.reader!, frames);
-    if (this.pass.isFinished) this.answer.release();
     const { passed } = this.how;
+    if (this.pass.isFinished) {
+      this.answer.release(); // and nobody waits here: whoever takes slowly keeps the promise that it gave
+      if (!held) passed?.();
+      else void held.then(passed, () => undefined);
+      return undefined;
+    }
     if (passed && held) return held.then(passed);
     passed?.();
     return held;

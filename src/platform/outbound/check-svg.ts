@@ -9,13 +9,13 @@ export function findDanger(bytes: Uint8Array): string | undefined {
   if (text === undefined) return 'text that is not UTF-8';
   const declared = /^\ufeff?\s*<\?xml[^>]*\bencoding\s*=\s*["']([^"']*)/i.exec(text)?.[1];
   if (declared !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(declared)) return 'an encoding other than UTF-8';
-  if (/<!(?!--|\[CDATA\[)/.test(text)) return 'a document type or entities';
+  if (markup.test(text)) return 'a document type or entities';
   if (/<\?(?!xml\s)/i.test(text)) return 'a processing instruction';
-  const plain = decodeReferences(text);
-  const element = elements.exec(plain)?.[1];
+  const element = elements.exec(text)?.[1]; // names of elements and attributes cannot be written as references
   if (element !== undefined) return `the element ${element}`;
-  if (/[\s"'/]on[a-z]+\s*=/i.test(plain)) return 'an event handler';
-  if (/attributeName\s*=\s*["']?\s*(?:[\w.-]+:)?(?:href|on)/i.test(plain)) return 'an animated link';
+  if (/[\s"'/]on[a-z]+\s*=/i.test(text)) return 'an event handler';
+  const plain = decodeReferences(text);
+  if (/attributeName\s*=\s*(?:["']\s*)?(?:[\w.-]+:)?(?:href|on)/i.test(plain)) return 'an animated link';
   for (const [, quoted] of plain.matchAll(/[\s"'/](?:[\w.-]+:)?(?:href|src|base)\s*=\s*("[^"]*"?|'[^']*'?)/gi)) {
     if (!isInside(quoted!.replace(/^["']|["']$/g, ''))) return 'a link to something outside';
   }
@@ -27,6 +27,10 @@ export function findDanger(bytes: Uint8Array): string | undefined {
   if (/(?:<(?:[\w.-]+:)?style\b|\bstyle\s*=)/i.test(plain) && plain.includes('\\')) return 'a style with escapes';
   return undefined;
 }
+
+/** Declarations, but for the one that drawing programs write, which names a document type and brings nothing of its own. */
+const markup =
+  /<!(?!--|\[CDATA\[|DOCTYPE svg PUBLIC "-\/\/W3C\/\/DTD SVG [\w. ]{1,40}\/\/EN"\s{1,40}"http:\/\/www\.w3\.org\/[\w./-]{1,100}"\s{0,40}>)/;
 
 const elements =
   /<(?:[\w.-]+:)?(script|foreignObject|iframe|object|embed|applet|audio|video|handler|listener|link|meta|base|html|body|include)[\s>/]/i;

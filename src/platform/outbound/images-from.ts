@@ -1,25 +1,32 @@
 import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ImageMediaType, Picture } from '../../domain/images.ts';
+import { findPicture } from '../../domain/picture.ts';
 import type { Outbound } from './outbound.ts';
 import { OutboundError } from './outbound-error.ts';
-import { checkPicture } from './picture.ts';
+import { checkPicture, PictureError, type PictureLimits } from './picture.ts';
 import { tellFailure } from './tell-failure.ts';
 
 /** Pixels of the shorter side of a picture that others are made from. */
 const LEAST_EDGE = 16;
 
+/** How many bytes it may have, whoever read them has seen to. */
+const madeLimits: Partial<PictureLimits> = {
+  formats: ['png', 'jpeg', 'webp', 'gif', 'svg'],
+  maxBytes: Number.POSITIVE_INFINITY,
+};
+
 /**
  * What image generations need of the open web: the pictures that callers name, and those that providers put elsewhere.
  *
- * @param mayFetch `outbound.fetch`
+ * @param settings `outbound.fetch` and `images.check`
  */
-export function imagesFrom(outbound: Outbound, mayFetch: () => boolean) {
+export function imagesFrom(outbound: Outbound, settings: () => { fetch: boolean; check: 'decode' | 'head' }) {
   return {
     references: {
       /** @throws {GatewayError} `image_download_failed`, `image_not_found`, `image_too_large` */
       async fetchReference(url: string, path: string, limitBytes: number, cancellation: Cancellation): Promise<Buffer> {
-        if (!mayFetch()) {
+        if (!settings().fetch) {
           const message = 'This gateway fetches no addresses (outbound.fetch); send the picture as a data URL.';
           throw new GatewayError('invalid_request', `${path}: ${message}`, { errorType: 'image_download_failed' });
         }
@@ -47,6 +54,19 @@ export function imagesFrom(outbound: Outbound, mayFetch: () => boolean) {
       },
     },
 
+    /**
+     * Looks at the bytes that a provider says are a picture, by the same rules as at those of a caller.
+     *
+     * @param name of the provider, for messages
+     * @throws {GatewayError} `upstream_failed`, and the reason of the cancellation
+     */
+    checkPicture(bytes: Buffer, name: string, cancellation: Cancellation): Picture | Promise<Picture> {
+      if (settings().check === 'decode') return decodeMade(bytes, name, cancellation);
+      const picture = findPicture(bytes);
+      if (picture) return picture;
+      throw refuseMade(name, new PictureError('invalid_image', 'It is cut, broken or of an unknown format.'));
+    },
+
     /** What a provider says is its picture: if it cannot be had, that is the provider's failure. @throws {GatewayError} */
     async fetchPicture(url: URL, cancellation: Cancellation, limitBytes: number): Promise<Buffer> {
       try {
@@ -59,3 +79,19 @@ export function imagesFrom(outbound: Outbound, mayFetch: () => boolean) {
     },
   };
 }
+
+async function decodeMade(bytes: Buffer, name: string, cancellation: Cancellation): Promise<Picture> {
+  try {
+    const { mediaType, width, height } = await checkPicture(bytes, madeLimits, cancellation.signal);
+    // Of the formats above; a vector picture may have no size.
+    return { bytes, mediaType: mediaType as ImageMediaType, width: width || undefined, height: height || undefined };
+  } catch (error) {
+    throw error instanceof PictureError ? refuseMade(name, error) : error;
+  }
+}
+
+const refuseMade = (name: string, cause: PictureError): GatewayError =>
+  new GatewayError('upstream_failed', `The picture that ${name} made is not passed on. ${cause.message}`, {
+    retryable: true,
+    cause,
+  });

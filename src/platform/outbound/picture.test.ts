@@ -1,5 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { findPicture } from '../../domain/picture.ts';
+import { findDanger } from './check-svg.ts';
 import { checkPicture, type PictureError, type PictureLimits } from './picture.ts';
 import type { PictureFormat } from './picture-format.ts';
 
@@ -62,6 +64,20 @@ describe('a picture is what its bytes say:', () => {
       height: 10,
       frames: 1,
     });
+  });
+
+  it.each([
+    ['the words of somebody who writes markup', svg('<title>a &lt;script&gt; and &lt;body&gt;</title>')],
+    [
+      'the document type that drawing programs write',
+      Buffer.concat([
+        Buffer.from('<?xml version="1.0" standalone="no"?>\n<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 20010904//EN"\n'),
+        Buffer.from(' "http://www.w3.org/TR/2001/REC-SVG-20010904/DTD/svg10.dtd">\n'),
+        svg('<path d="M0 0h9v9z"/>'),
+      ]),
+    ],
+  ])('an svg with %s', async (_what, bytes) => {
+    expect(await checkPicture(bytes, all)).toMatchObject({ format: 'svg', width: 20 });
   });
 
   it('a view of a larger buffer', async () => {
@@ -151,6 +167,16 @@ describe('is no valid image:', () => {
           .join('')}]><svg xmlns="http://www.w3.org/2000/svg"><text>&h;</text></svg>`,
       ),
     ],
+    [
+      'entities behind a known document type',
+      Buffer.from(
+        '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/a.dtd" [<!ENTITY x "y">]><svg xmlns="http://www.w3.org/2000/svg">&x;</svg>',
+      ),
+    ],
+    [
+      'a document type from elsewhere',
+      Buffer.from('<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "//a.example/"><svg/>'),
+    ],
     ['a parameter entity', Buffer.from('<!DOCTYPE svg SYSTEM "http://example.org/a.dtd"><svg/>')],
     [
       'another encoding',
@@ -163,6 +189,22 @@ describe('is no valid image:', () => {
     ['no end', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><g>')],
   ])('an SVG with %s', async (_what, bytes) => {
     expect(await faultOf(checkPicture(bytes, all))).toMatchObject({ fault: 'invalid_image' });
+  });
+});
+
+describe('no drawing takes long to look at:', () => {
+  it.each([
+    ['<svg attributeName=', ' '],
+    ['<svg ', ' href="'],
+    ['<svg ', 'url('],
+    ['<svg style=\\', 'a.'],
+    ['<svg expression', ' '],
+    ['<!DOCTYPE svg', ' PUBLIC '],
+    ['<svg><g/></svg>', '<!---->'],
+  ])('%j and then many of %j', (start, again) => {
+    const bytes = Buffer.from(`${start}${again.repeat(200_000)}x`);
+    findDanger(bytes); // milliseconds; a pattern that goes back over what it has read takes minutes, or for ever
+    expect(findPicture(bytes)).toBeUndefined();
   });
 });
 

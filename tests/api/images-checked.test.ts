@@ -1,0 +1,134 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sse } from '../../src/testing/answers.ts';
+import { paint } from './images-lab.ts';
+import { caseOf, failureOf, type ImageLab, imageCases, openImageLab, picturesOf, usageOf } from './images-wires.ts';
+import { newSession, rowsOf } from './ledger-rows.ts';
+
+/*
+ * What a provider calls a picture is looked at before anybody sees it: all of it is decoded, and a drawing may hold
+ * neither code nor links.
+ */
+
+let lab: ImageLab;
+let headsOnly: ImageLab;
+let good: Buffer;
+let broken: Buffer;
+beforeAll(async () => {
+  [lab, headsOnly, good, broken] = await Promise.all([
+    openImageLab(),
+    openImageLab({ images: { check: 'head' } }),
+    paint({ width: 64, height: 64 }),
+    breakMiddle(),
+  ]);
+});
+afterAll(() => Promise.all([lab.close(), headsOnly.close()]));
+
+/** Its head and end are those of a picture. */
+async function breakMiddle(): Promise<Buffer> {
+  const noise = { type: 'gaussian', mean: 120, sigma: 40 } as const;
+  const bytes = await sharp({ create: { width: 64, height: 64, channels: 3, background: '#c22', noise } })
+    .png()
+    .toBuffer();
+  return bytes.fill(7, bytes.length >> 1, (bytes.length >> 1) + 40);
+}
+
+const svg = (inside: string): Buffer =>
+  Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10">${inside}</svg>`);
+
+describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
+  const how = { wire, mode };
+  const { makes } = caseOf(wire);
+
+  it.each<[string, () => Buffer, RegExp]>([
+    ['cannot be decoded', () => broken, /It cannot be decoded/],
+    ['is cut', () => good.subarray(0, good.length >> 1), /It cannot be decoded/],
+    [
+      'is text',
+      () => Buffer.from('a picture of a red fox, honestly'),
+      /It is no picture|a partial picture that is none/,
+    ],
+    ['is a TIFF', () => Buffer.from('II*\0and so on', 'latin1'), /It is tiff|a partial picture that is none/],
+    ['is a drawing with a script', () => svg('<script>alert(1)</script>'), /It holds the element script/],
+    ['is a drawing that runs code', () => svg('<rect onclick="alert(1)"/>'), /It holds an event handler/],
+    ['is a drawing that fetches', () => svg('<image href="http://169.254.169.254/"/>'), /a link to something outside/],
+    [
+      'is a drawing with entities',
+      () => Buffer.from('<!DOCTYPE svg [<!ENTITY a "b">]><svg>&a;</svg>'),
+      /a document type or entities/,
+    ],
+    ['is a drawing without an end', () => svg('<g>'), /It cannot be decoded/],
+  ])('that %s is a failed attempt, and costs nothing', async (_, bytes, message) => {
+    lab.upstream.always(makes([bytes()]));
+    const session_id = newSession();
+    const failure = failureOf(await lab.ask(how, { session_id }));
+    expect(failure).toMatchObject({
+      status: 502,
+      type: 'provider_unavailable',
+      message: expect.stringMatching(message),
+    });
+    expect(await rowsOf(lab.gateway.dataDir, session_id)).toMatchObject([{ outcome: 'failed', cost_nano_usd: 0 }]);
+  });
+
+  it('that cannot be decoded leaves the way open for the next endpoint', async () => {
+    const partless = caseOf(wire).streams ? streamsOf(wire, broken) : makes([broken]);
+    lab.upstream.always(mode === 'streamed' ? partless : makes([broken]));
+    lab.other.always(caseOf('openai-images').makes([good]));
+    const outcome = await lab.ask(how, { model: `${wire}/two`, provider: { order: [wire, 'last'] } });
+    expect(failureOf(outcome).message).toBe('');
+    expect(picturesOf(outcome).map(({ b64_json }) => b64_json)).toEqual([good.toString('base64')]);
+    expect(usageOf(outcome)).toMatchObject({ cost: 0.1 });
+  });
+
+  it('that is a harmless drawing is passed on to the letter', async () => {
+    const drawing = svg('<title>a &lt;script&gt;</title><path d="M0 0h9v9z" fill="url(#a)"/>');
+    lab.upstream.always(makes([drawing]));
+    const [picture] = picturesOf(await lab.ask(how));
+    expect(picture).toEqual({ b64_json: drawing.toString('base64'), media_type: 'image/svg+xml' });
+  });
+
+  it('is read by its head and end alone where the operator says so', async () => {
+    headsOnly.upstream.always(makes([broken]));
+    expect(picturesOf(await headsOnly.ask(how))).toHaveLength(1);
+    headsOnly.upstream.always(makes([good.subarray(0, good.length >> 1)]));
+    expect(failureOf(await headsOnly.ask(how))).toMatchObject({ status: 502, message: /It is cut, broken/ });
+  });
+});
+
+/** A stream of nothing but the finished picture, in one piece with its end. */
+function streamsOf(wire: string, made: Buffer) {
+  const b64_json = made.toString('base64');
+  if (wire === 'openai-images') return sse([{ type: 'image_generation.completed', b64_json }]);
+  const part = { inlineData: { mimeType: 'image/png', data: b64_json } };
+  return sse([{ candidates: [{ content: { parts: [part], role: 'model' }, finishReason: 'STOP' }] }]);
+}
+
+describe('a stream that breaks while a picture is being looked at', () => {
+  const completed = (bytes: Buffer) => ({ type: 'image_generation.completed', b64_json: bytes.toString('base64') });
+  const broke = { type: 'error', error: { message: 'Out of paint', code: 'server_error' } };
+  const how = { wire: 'openai-images', mode: 'streamed' } as const;
+
+  it('ends with the error, behind the pictures that came before it', async () => {
+    lab.upstream.always(sse([completed(good), completed(good), broke]));
+    const { events, done } = await lab.ask(how, { n: 3 });
+    expect(events.map(({ type }) => type)).toEqual(['image_generation.completed', 'error']); // the last one waits for its usage
+    expect(done).toBe(true);
+  });
+
+  it('never mixes what two endpoints made', async () => {
+    const other = await paint({ width: 32, height: 32 });
+    lab.upstream.always(sse([broke]));
+    lab.other.always(sse([completed(other)]));
+    const outcome = await lab.ask(how, { model: 'openai-images/two', provider: { order: ['openai-images', 'last'] } });
+    expect(picturesOf(outcome).map(({ b64_json }) => b64_json)).toEqual([other.toString('base64')]);
+  });
+});
+
+it('is refused beyond 64 million pixels, however few bytes it has', async () => {
+  const huge = await sharp({ create: { width: 9000, height: 9000, channels: 3, background: 'white' } })
+    .png({ compressionLevel: 9 })
+    .toBuffer();
+  lab.upstream.always(caseOf('openai-images').makes([huge]));
+  const failure = failureOf(await lab.ask({ wire: 'openai-images', mode: 'buffered' }));
+  expect(failure).toMatchObject({ status: 502, message: /9000 × 9000 pixels; 64000000 pixels in all may be/ });
+});
