@@ -6,6 +6,7 @@ import { type Answer, json, recording, sse } from '../../src/testing/answers.ts'
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { around, order, text, whole } from './event-order.ts';
+import { look } from './images-lab.ts';
 import { ask, type Mode, providerKey } from './lab.ts';
 
 /** Wires whose providers make pictures in the course of an answer, and a recording of one. */
@@ -124,6 +125,18 @@ describe('the events of a picture', () => {
     const partials = (outcome.events as OtherEvent[]).filter(({ type }) => type.endsWith('.partial_image'));
     expect(partials.map(({ partial_image_index: index }) => index)).toEqual([0, 1]);
     for (const partial of partials) expect(partial['partial_image_b64']).toMatch(/^\/9j\//);
+  });
+
+  it('of the simulator have partial pictures, too, so that clients can be tried without a key', async () => {
+    const simulated = await testGateway();
+    const outcome = await ask(simulated, 'streamed', { model: 'simulator/image', modalities: ['text', 'image'] });
+    await simulated.close();
+    expect(order(outcome)).toEqual(whole(around(0, ...steps('partial_image', 'partial_image'))));
+    const told = outcome.events as OtherEvent[];
+    const partials = told.flatMap(({ partial_image_b64: picture }) => picture ?? []);
+    const pictures = [...partials, picturesOf(outcome.response!)[0]!['result']];
+    expect(new Set(pictures).size).toBe(3);
+    for (const picture of pictures) expect(await look(picture as string)).toMatchObject({ format: 'png', width: 256 });
   });
 
   it('of a chat model tell of its progress all the same, and close the message before', async () => {

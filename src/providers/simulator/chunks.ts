@@ -65,9 +65,20 @@ function readMessage(data: unknown): Chunk[] {
     case 'arguments':
       return [{ type: 'tool_call_arguments', callId: message.id, delta: message.text }];
     case 'drawing':
-      return [{ type: 'item', key: message.id, item: imageItem(message, 'in_progress', null) }];
+      return [
+        { type: 'item', key: message.id, item: imageItem(message, 'in_progress', null) },
+        progress(message.id, 'in_progress'),
+        progress(message.id, 'generating'),
+      ];
+    case 'sketch': {
+      const { id, index, png } = message;
+      return [progress(id, 'partial_image', { partial_image_b64: png, partial_image_index: index })];
+    }
     case 'image':
-      return [{ type: 'item_done', key: message.id, item: imageItem(message, 'completed', message.png) }];
+      return [
+        progress(message.id, 'completed'),
+        { type: 'item_done', key: message.id, item: imageItem(message, 'completed', message.png) },
+      ];
     case 'error':
       throw readError(writeError(message.status, message.message));
     case 'end':
@@ -75,6 +86,10 @@ function readMessage(data: unknown): Chunk[] {
     default:
       return [];
   }
+}
+
+function progress(id: string, step: string, fields?: object): Chunk {
+  return { type: 'relay', key: id, event: { type: `response.image_generation_call.${step}`, item_id: id, ...fields } };
 }
 
 function imageItem({ id, prompt }: { id: string; prompt: string }, status: string, result: string | null) {

@@ -8,6 +8,8 @@ import { createMeter, cutTokens, guessLogprob, type Meter } from './tokens.ts';
 import type { Counts, Message, SimulatorRequest } from './wire.ts';
 
 const TOKENS_OF_IMAGE = 256;
+/** Partial pictures of a stream. */
+const SKETCHES = 2;
 
 /** The whole answer, message by message, as far as `max_output_tokens` allows. */
 export function* compose(
@@ -20,7 +22,10 @@ export function* compose(
   let hasCalled = false;
   yield { type: 'begin', model: request.model };
   for (const [index, output] of planOutputs(model, request, conversation).entries()) {
-    yield* tell(output, `${seed}|${index}`, meter, turn.logprobs ?? request.logprobs);
+    yield* tell(output, `${seed}|${index}`, meter, {
+      logprobs: turn.logprobs ?? request.logprobs,
+      sketches: request.sketches ? SKETCHES : 0,
+    });
     if (meter.isFull) break;
     hasCalled ||= output.kind === 'call';
   }
@@ -33,7 +38,14 @@ function countUsage(meter: Meter, input: number, told: Turn['usage']): Counts | 
   return told === null ? null : { input, output, reasoning, cached: 0, ...told };
 }
 
-function* tell(output: Output, seed: string, meter: Meter, logprobs: number | undefined): Generator<Message> {
+/** What is told besides the output itself. */
+interface Extras {
+  logprobs: number | undefined;
+  /** Pictures that show how one comes about. */
+  sketches: number;
+}
+
+function* tell(output: Output, seed: string, meter: Meter, { logprobs, sketches }: Extras): Generator<Message> {
   switch (output.kind) {
     case 'reasoning':
       for (const text of cutTokens(output.summary ?? '')) yield { type: 'summary', text };
@@ -68,6 +80,9 @@ function* tell(output: Output, seed: string, meter: Meter, logprobs: number | un
       const { prompt } = output;
       const id = seededId('ig_', seed);
       yield { type: 'drawing', id, prompt };
+      for (let index = 0; index < sketches; index++) {
+        yield { type: 'sketch', id, index, png: drawPicture(prompt, (index + 1) / (sketches + 1)).toString('base64') };
+      }
       yield { type: 'image', id, prompt, png: drawPicture(prompt).toString('base64') };
       meter.add(TOKENS_OF_IMAGE);
     }

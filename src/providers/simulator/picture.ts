@@ -7,21 +7,26 @@ type Colour = readonly [red: number, green: number, blue: number];
 /** Does the shape cover the pixel? */
 type Shape = (x: number, y: number) => boolean;
 
-/** Draws a picture of 256 × 256 pixels: a gradient with shapes on it. The same prompt gives the same pixels. */
-export function drawPicture(prompt: string): Buffer {
+/**
+ * Draws a picture of 256 × 256 pixels: a gradient with shapes on it. The same prompt gives the same pixels.
+ *
+ * @param share of the shapes that are there already, 0 to 1
+ */
+export function drawPicture(prompt: string, share = 1): Buffer {
   const next = createNumbers(`picture ${prompt}`);
   const upTo = (count: number) => next() % count;
   const colour = (): Colour => [upTo(256), upTo(256), upTo(256)];
   const [from, to] = [colour(), colour()];
   const slant = upTo(SIZE) / SIZE; // 0: the gradient runs down, nearly 1: it runs to the right
-  const shapes = Array.from({ length: 3 + upTo(5) }, () => ({ covers: makeShape(upTo), fill: colour() }));
+  const all = Array.from({ length: 3 + upTo(5) }, () => ({ covers: makeShape(upTo), fill: colour() }));
+  const shapes = all.slice(0, Math.ceil(all.length * share));
   const pixels = new Uint8Array(SIZE * SIZE * 3);
   for (let y = 0; y < SIZE; y++) {
     for (let x = 0; x < SIZE; x++) {
       const top = shapes.findLast((shape) => shape.covers(x, y));
-      const share = (x * slant + y * (1 - slant)) / SIZE;
+      const way = (x * slant + y * (1 - slant)) / SIZE;
       for (let part = 0; part < 3; part++) {
-        const ground = from[part]! + (to[part]! - from[part]!) * share;
+        const ground = from[part]! + (to[part]! - from[part]!) * way;
         // Shapes let a third of the ground through, so that they show even where a colour is near the ground's.
         pixels[(y * SIZE + x) * 3 + part] = top ? (ground + top.fill[part]! * 2) / 3 : ground;
       }

@@ -5,6 +5,8 @@ import type { ReasoningSetting, TextSetting } from '../../domain/request.ts';
 /** What the simulator is asked: the fields of a request that it heeds, under their names in the interface. */
 export interface SimulatorRequest {
   model: string;
+  /** Pictures are shown while they are drawn. */
+  sketches?: true;
   instructions?: string;
   input: InputItem[];
   tools?: Tool[];
@@ -31,6 +33,7 @@ export type Message =
   | { type: 'call'; id: string; name: string; kind: 'function' | 'custom'; namespace?: string }
   | { type: 'arguments'; id: string; text: string }
   | { type: 'drawing'; id: string; prompt: string }
+  | { type: 'sketch'; id: string; index: number; png: string }
   | { type: 'image'; id: string; prompt: string; png: string }
   | { type: 'error'; status: number; message: string }
   | { type: 'end'; reason: FinishReason; usage: Counts | null };
