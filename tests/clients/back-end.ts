@@ -92,7 +92,9 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
       return fresh.map(({ body }) => body as Record<string, unknown>); // the gateway writes objects
     },
     async nextUpstreamRequest() {
-      const request = await vi.waitFor(() => upstream?.requests[taken] ?? Promise.reject(new Error('None yet.')));
+      const request = await vi.waitFor(() => upstream?.requests[taken] ?? Promise.reject(new Error('None yet.')), {
+        timeout: 15_000,
+      });
       taken++;
       return request;
     },

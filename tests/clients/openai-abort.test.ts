@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { type BackEnd, startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
 
@@ -123,8 +123,7 @@ describe.each(chatty.all)('comments that keep a stream open, at the openai clien
 
 /** The gateway books a run that its client left as cancelled. */
 async function expectCancelled({ gateway }: BackEnd, generationId: string | null): Promise<void> {
-  await vi.waitFor(async () => {
-    const response = await gateway.get(`/generation?id=${generationId}`);
-    expect(await response.json()).toMatchObject({ data: { cancelled: true } });
-  });
+  await expect
+    .poll(async () => (await gateway.get(`/generation?id=${generationId}`)).json())
+    .toMatchObject({ data: { cancelled: true } });
 }

@@ -42,7 +42,7 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
     let other: Counters;
     beforeAll(async () => {
       [counters, other] = await Promise.all([open(), open()]);
-      await vi.waitFor(() => Promise.all([counters.ping(), other.ping()])); // a client connects by itself
+      await vi.waitFor(() => Promise.all([counters.ping(), other.ping()]), { timeout: 15_000 }); // a client connects by itself
     });
     afterAll(() => Promise.all([counters.close(), other.close()]));
 
