@@ -19,6 +19,8 @@ const limitNames = ['requests_per_minute', 'tokens_per_minute', 'concurrent_stre
 /** The braces keep all keys in one slot of a cluster, as a script wants them. */
 const prefix = '{headgate}:';
 const LONGEST_PAUSE_MS = 1000;
+/** A network that falls silent breaks no connection by itself: after so long a new one is made. */
+const LONGEST_SILENCE_MS = 5000;
 
 /** The scripts as methods: sent by their hash, and once more as a text where the server does not know them. */
 interface Scripts {
@@ -38,6 +40,7 @@ interface Scripts {
 export function openRedisCounters(url: string, connectMs: number): Counters {
   const client = new Redis(url, {
     connectTimeout: connectMs,
+    socketTimeout: LONGEST_SILENCE_MS,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false, // what became of them nobody knows

@@ -1,23 +1,35 @@
 import { Kysely, PostgresDialect } from 'kysely';
+import type { Pool, PoolConfig } from 'pg';
+import { migrate } from '../migrations/migrate.ts';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
 
 const int8 = 20; // the type's oid, fixed in PostgreSQL's catalogue
 const oldestVersion = 15;
+/** Reports that read all of a large ledger take some seconds. */
+const LONGEST_QUESTION_MS = 30_000;
+/** What a host holds that fell silent in a transaction is free after this time, and not when TCP gives up. */
+const LONGEST_PAUSE_MS = 20_000;
 
 /**
  * Connects to the store that several hosts share. Its schema comes with `migrate()`.
  *
  * @param url `postgres://user:password@host:port/database`
  * @param options.poolSize connections of this process at most, 1 or more; 10 by default
+ * @param options.limitMs how long the server may take to answer anything but a migration
  * @throws when the server cannot be reached or is older than PostgreSQL 15, with what to do; never with the password
  */
-export async function openPostgresStorage(url: string, options: { poolSize?: number } = {}): Promise<Storage> {
-  const { default: pg } = await import('pg');
-  const pool = new pg.Pool({
+export async function openPostgresStorage(
+  url: string,
+  options: { poolSize?: number; limitMs?: number } = {},
+): Promise<Storage> {
+  const [{ default: pg }, { createImpatientClient }] = await Promise.all([
+    import('pg'),
+    import('./impatient-client.ts'),
+  ]);
+  const settings = {
     connectionString: url,
-    max: options.poolSize ?? 10,
     application_name: 'headgate',
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
@@ -25,11 +37,18 @@ export async function openPostgresStorage(url: string, options: { poolSize?: num
       getTypeParser: (oid, format) =>
         oid === int8 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format),
     },
-  });
-  // A connection that the server ended leaves the pool by itself, and the next query opens another; a query that it cut
-  // rejects. Without listeners the event would end the process, while the connection is idle or between two queries.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
+  } satisfies PoolConfig;
+  const pool = listenForErrors(
+    new pg.Pool({
+      ...settings,
+      max: options.poolSize ?? 10,
+      Client: createImpatientClient(options.limitMs ?? LONGEST_QUESTION_MS),
+      // Said once it stands, not while it is made: a pooler in between may take no such parameter there.
+      onConnect: async (client) => {
+        await client.query(`set idle_in_transaction_session_timeout = ${LONGEST_PAUSE_MS}`);
+      },
+    }),
+  );
 
   try {
     const { rows } = await pool.query<{ version: string }>(`select current_setting('server_version_num') as version`);
@@ -44,7 +63,30 @@ export async function openPostgresStorage(url: string, options: { poolSize?: num
       { cause: error },
     );
   }
-  return createSqlStorage(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }));
+  const storage = await createSqlStorage(openDatabase(pool));
+  return {
+    ...storage,
+    /** One takes as long as it takes. */
+    async migrate() {
+      const db = openDatabase(listenForErrors(new pg.Pool({ ...settings, max: 1 })));
+      try {
+        await migrate(db);
+      } finally {
+        await db.destroy();
+      }
+    },
+  };
+}
+
+const openDatabase = (pool: Pool) => new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+
+/**
+ * A connection that the server ended leaves the pool by itself, and the next query opens another; a query that it cut
+ * rejects. Without listeners the event would end the process, while the connection is idle or between two queries.
+ */
+function listenForErrors(pool: Pool): Pool {
+  pool.on('error', () => {});
+  return pool.on('connect', (client) => client.on('error', () => {}));
 }
 
 /** Host and database, without user and password. */

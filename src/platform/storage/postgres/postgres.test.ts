@@ -55,6 +55,23 @@ function testPostgres(): void {
     await storage.close();
   });
 
+  it('does not wait for a server that falls silent, and asks over another connection afterwards', async () => {
+    const url = await createDatabase('silent');
+    const storage = await openPostgresStorage(url, { poolSize: 1, limitMs: 1000 });
+    await storage.migrate();
+    const blocker = new pg.Client({ connectionString: url });
+    await blocker.connect();
+    await blocker.query('begin; lock table keys in access exclusive mode');
+
+    const asked = [storage.access.listKeys(), storage.ping()];
+    await expect(asked[0]).rejects.toThrow('PostgreSQL said nothing for 1000 ms.');
+    await asked[1];
+    await blocker.query('rollback');
+    await blocker.end();
+    await expect.poll(() => storage.access.listKeys().catch(String)).toEqual([]);
+    await storage.close();
+  });
+
   it('rejects an append whose connection is cut, books nothing of it, and books it the next time', async () => {
     const url = await createDatabase('cut');
     const storage = await openPostgresStorage(url, { poolSize: 1 });
