@@ -66,6 +66,23 @@ describe('bootstrap', () => {
     expect(keys.find(({ hash }) => hash === hashKey('key-of-ada'))).toMatchObject({ disabled: true, name: 'renamed' });
   });
 
+  it('sets the limit of a key that has credit_usd, and leaves that of any other to whoever set it', async () => {
+    const [app] = plan().keys;
+    const apply = async (fields: object) => {
+      await applyBootstrap(storage.access, plan({ keys: [{ ...app!, ...fields }] }));
+      return (await storage.access.listKeys()).find(({ hash }) => hash === hashKey(app!.key))!;
+    };
+    expect(await apply({ credit_usd: 0 })).toMatchObject({ limitNanoUsd: 0n, limitReset: null });
+    const raised = await apply({ credit_usd: 2.5 });
+    expect(raised).toMatchObject({ limitNanoUsd: 2_500_000_000n });
+    const revision = await storage.access.readRevision();
+    expect(await apply({ credit_usd: 2.5 })).toEqual(raised);
+    expect(await storage.access.readRevision()).toBe(revision);
+    await storage.access.putKey({ ...raised, limitNanoUsd: 7n, limitReset: 'daily' });
+    expect(await apply({})).toMatchObject({ limitNanoUsd: 7n, limitReset: 'daily' });
+    expect(await apply({ credit_usd: 1 })).toMatchObject({ limitNanoUsd: 1_000_000_000n, limitReset: null });
+  });
+
   it('gives a workspace without id the same one wherever it is made, in the form of a UUID', async () => {
     const ids: string[] = [];
     for (const store of [storage, await open()]) {

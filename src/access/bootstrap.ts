@@ -1,4 +1,5 @@
 import { deriveUuid } from '../domain/ids.ts';
+import { nanoUsdOf } from '../metering/cost.ts';
 import {
   defaultKeySettings,
   type KeyRecord,
@@ -29,6 +30,7 @@ export interface BootstrapPlan {
     acts_as?: 'organization';
     kind?: 'inference' | 'management';
     disabled?: boolean;
+    credit_usd?: number;
   }[];
 }
 
@@ -62,7 +64,7 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
     const record = readKey(key, idOf, now);
     const before = known.get(record.hash);
     if (before === undefined) await store.putKey(record);
-    else if (!isSame(before, record)) await store.putKey({ ...before, ...named(record), updatedAtMs: now });
+    else if (!isSame(before, named(record))) await store.putKey({ ...before, ...named(record), updatedAtMs: now });
   }
 }
 
@@ -82,23 +84,18 @@ function readKey(key: BootstrapPlan['keys'][number], idOf: (workspace: string) =
     disabled: key.disabled ?? false,
     createdAtMs: now,
     creatorUserId: key.member ?? null,
+    limitNanoUsd: key.credit_usd === undefined ? null : nanoUsdOf(key.credit_usd),
   };
 }
 
-/** What the file says of a key. Its limits are the management API's. */
-const named = ({ name, kind, workspaceId, memberId, disabled }: KeyRecord) => {
-  return { name, kind, workspaceId, memberId, disabled };
-};
-
-function isSame(known: KeyRecord, wanted: KeyRecord): boolean {
-  return (
-    known.name === wanted.name &&
-    known.kind === wanted.kind &&
-    known.workspaceId === wanted.workspaceId &&
-    known.memberId === wanted.memberId &&
-    known.disabled === wanted.disabled
-  );
+/** What the file says of a key: of its limit only where it names one, else that is the management API's. */
+function named({ name, kind, workspaceId, memberId, disabled, limitNanoUsd }: KeyRecord): Partial<KeyRecord> {
+  const settings = { name, kind, workspaceId, memberId, disabled };
+  return limitNanoUsd === null ? settings : { ...settings, limitNanoUsd, limitReset: null };
 }
+
+const isSame = (known: KeyRecord, wanted: Partial<KeyRecord>): boolean =>
+  Object.entries(wanted).every(([field, value]) => known[field as keyof KeyRecord] === value);
 
 /**
  * On the very first start, when there is no key at all: makes a workspace, its member, an inference key and a

@@ -12,6 +12,7 @@ export function checkRelations(config: Config): Problem[] {
     ...checkRouters(config.routers),
     ...checkBudgets(config.budgets),
     ...checkHosts(config.outbound),
+    ...checkContents(config.io_logging),
   ];
 }
 
@@ -25,6 +26,12 @@ function checkBudgets(budgets: Config['budgets']): Problem[] {
       return [{ path: ['budgets', whose, window], message: `must be below ${broader}, which is ${own[broader]}` }];
     });
   });
+}
+
+/** A content that is as long as it may be must have room to wait. */
+function checkContents({ max_bytes, max_pending_bytes }: Config['io_logging']): Problem[] {
+  if (max_pending_bytes >= max_bytes) return [];
+  return [{ path: ['io_logging', 'max_pending_bytes'], message: `must not be below max_bytes, which is ${max_bytes}` }];
 }
 
 /** A model that a router asks must not be the router. */
@@ -160,7 +167,7 @@ function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): Problem
     const path = ['bootstrap', 'keys', index];
     if (key.workspace !== undefined) checkWorkspace(key.workspace, [...path, 'workspace']);
     if (key.kind === 'management') {
-      for (const field of ['member', 'acts_as'] as const) {
+      for (const field of ['member', 'acts_as', 'credit_usd'] as const) {
         if (key[field] !== undefined)
           problems.push({ path: [...path, field], message: 'does not go with kind: management' });
       }

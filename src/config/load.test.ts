@@ -199,6 +199,10 @@ describe('what is wrong with a file', () => {
       '1: providers[0].models[1].model: is the same as in entry 0',
     ],
     [provider().replace('{ model: m }', ''), '1: providers[0].models: must not be empty'],
+    [
+      'io_logging: { max_pending_bytes: 256KB }',
+      '1: io_logging.max_pending_bytes: must not be below max_bytes, which is 262144',
+    ],
     [provider(', api_key: 5'), '1: providers[0].api_key: must be a string or list of string'],
     [
       provider().replace('model: m', 'model: m, pricing: { prompt: "-1" }'),
@@ -220,6 +224,8 @@ describe('what is wrong with a file', () => {
       'needs either member, or acts_as: organization, or kind: management',
     ],
     ['{ key: long-enough, name: n, kind: management, member: ada }', 'does not go with kind: management'],
+    ['{ key: long-enough, name: n, kind: management, credit_usd: 1 }', 'does not go with kind: management'],
+    ['{ key: long-enough, name: n, workspace: main, member: ada, credit_usd: -1 }', 'must be'],
     [
       '{ key: long-enough, name: a, kind: management }, { key: long-enough, name: b, kind: management }',
       'is the same as in entry 0',
@@ -236,13 +242,11 @@ describe('what is wrong with a file', () => {
 interns: {}
 tools: { web: {} }
 guardrails: []
-bootstrap: { keys: [{ key: long-enough, name: n, kind: management, credit_usd: 0 }] }
 `;
     expect(problemsOf(text).sort()).toEqual([
       '2: interns: this build does not offer interns; take it out',
       '3: tools: this build does not offer server tools; take it out',
       '4: guardrails: this build does not offer guardrails; take it out',
-      '5: bootstrap.keys[0].credit_usd: this build does not offer credits; take it out',
     ]);
   });
 });

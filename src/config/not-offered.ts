@@ -7,7 +7,6 @@ export const notOffered: readonly { path: Path; says: string }[] = [
   { path: ['plugins'], says: 'plugins' },
   { path: ['tools'], says: 'server tools' },
   { path: ['interns'], says: 'interns' },
-  { path: ['bootstrap', 'keys', '*', 'credit_usd'], says: 'credits' },
 ];
 
 /**

@@ -316,6 +316,13 @@ const bootstrapKey = Type.Object({
     }),
   ),
   disabled: Type.Optional(Type.Boolean({ description: 'Known, but refused.' })),
+  credit_usd: Type.Optional(
+    Type.Number({
+      description: 'USD that it may spend in all. Absent: as the management API says.',
+      minimum: 0,
+      maximum: 9_000_000,
+    }),
+  ),
 });
 
 const bootstrap = Type.Object({

@@ -238,7 +238,7 @@ describe('what is kept', () => {
 
 describe('while the store is gone', () => {
   it('requests go on, what is too much is dropped and counted, and the rest is kept when it is back', async () => {
-    const own = await testGateway({ io_logging: { max_pending_bytes: '64KiB' } });
+    const own = await testGateway({ io_logging: { max_bytes: '64KiB', max_pending_bytes: '64KiB' } });
     await manage(() => own)('PATCH', '/workspaces/main', { is_observability_io_logging_enabled: true });
     const { contents } = own.gateway.storage;
     const gone = vi.spyOn(contents, 'append').mockRejectedValue(new Error('gone'));
