@@ -10,7 +10,7 @@ import { openAccounts } from './compose/open-accounts.ts';
 import { openBooks } from './compose/open-books.ts';
 import { openBus } from './compose/open-bus.ts';
 import { openStorage } from './compose/open-storage.ts';
-import { FLUSH_MS, LAST_WORDS_MS, within } from './compose/within.ts';
+import { FLUSH_MS, LAST_WORDS_MS, longestRequestMs, within } from './compose/within.ts';
 import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
 import { again } from './domain/again.ts';
@@ -189,7 +189,7 @@ async function assemble(
     const after = await build(next);
     return () => {
       const before = models.providers;
-      const underWay = open.settled(live.timeouts.request_ms);
+      const underWay = open.settled(longestRequestMs(live));
       models = after;
       live = next;
       world = makeWorld();

@@ -8,6 +8,7 @@ import { assembleStages, type PipelineParts } from '../pipeline/assemble-stages.
 import { estimateCost, estimateImagesCost } from '../pipeline/estimate-cost.ts';
 import { assembleImageStages, type ImageStages } from '../pipeline/image-stages.ts';
 import { describeRun } from '../pipeline/router-metadata.ts';
+import type { ImageRun, Run } from '../pipeline/run.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
 import { imagesFrom } from '../platform/outbound/images-from.ts';
@@ -50,6 +51,8 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
     maxAttempts: () => config().routing.max_attempts,
     begin: ledger.begin,
     book: ledger.book,
+    findUnknownProviders: ({ request, caller }: Run | ImageRun) =>
+      findUnknownNames(request.provider, models().catalog.endpoints, caller.workspaceId),
   };
   const stages = assembleStages({
     ...everyRun,
@@ -67,8 +70,6 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
       if (!spending.limits(caller)) return undefined;
       return spending.reserve(caller, generationId, estimateCost(request, plan));
     },
-    findUnknownProviders: ({ request, caller }) =>
-      findUnknownNames(request.provider, models().catalog.endpoints, caller.workspaceId),
     observe(run, entry) {
       telemetry.observe(run, entry);
       if (run.caller.contentSampling !== undefined) contents.take(run);

@@ -9,7 +9,7 @@ import type { Storage } from '../platform/storage/storage.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import type { Books } from './open-books.ts';
 import { openCounters } from './open-counters.ts';
-import { LAST_WORDS_MS, within } from './within.ts';
+import { LAST_WORDS_MS, longestRequestMs, within } from './within.ts';
 
 export interface AccountsParts {
   config: () => Config;
@@ -45,7 +45,7 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
       log.warn({ err: error }, 'The shared counters were left without a good-bye.'),
     ),
   );
-  const requestMs = () => config().timeouts.request_ms;
+  const requestMs = () => longestRequestMs(config());
   const spending = new Spending({
     counters,
     flush: books.ledger.flush,

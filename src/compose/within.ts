@@ -1,3 +1,9 @@
+import type { Config } from '../config/schema.ts';
+
+/** The longest that a request of any kind may take. */
+export const longestRequestMs = ({ timeouts, images }: Pick<Config, 'timeouts' | 'images'>): number =>
+  Math.max(timeouts.request_ms, images.request_ms, images.stream_ms);
+
 /** Waits no longer than that. @throws what `work` throws, or that the store did not answer */
 export async function within(limitMs: number, work: Promise<void>): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();

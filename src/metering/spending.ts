@@ -308,16 +308,19 @@ function explain(limit: SpendingLimit, { spentNanoUsd, heldNanoUsd }: BudgetRefu
       : `${name} may spend ${dollars(limitNanoUsd)} ${spans[window]}`;
   const message = `${what} and has spent ${dollars(spentNanoUsd)}${held}; this request may not fit.${until}`;
   const isExhausted = spentNanoUsd >= limitNanoUsd;
-  return new GatewayError(error, message, {
-    metadata: {
-      limit_source: isExhausted ? source : 'router_in_flight_budget',
-      interval: window,
-      ...(isExhausted ? undefined : { reason: 'in_flight_budget_exhausted' }),
-      remedy_hint: isExhausted
-        ? `${remedy}${window === 'lifetime' ? '.' : ', or wait until it begins anew.'}`
-        : `Lower max_output_tokens, wait for requests that are under way, or ${remedy[0]!.toLowerCase()}${remedy.slice(1)}.`,
-    },
-  });
+  const raise = `${remedy[0]!.toLowerCase()}${remedy.slice(1)}`;
+  const metadata = isExhausted
+    ? {
+        limit_source: source,
+        remedy_hint: `${remedy}${window === 'lifetime' ? '.' : ', or wait until it begins anew.'}`,
+      }
+    : {
+        limit_source: 'router_in_flight_budget',
+        // It alone is too much, or it is too much beside others.
+        reason: heldNanoUsd === 0n ? 'weight_exceeds_budget' : 'in_flight_budget_exhausted',
+        remedy_hint: `Ask for less (max_output_tokens, n)${heldNanoUsd === 0n ? '' : ', wait for requests that are under way'}, or ${raise}.`,
+      };
+  return new GatewayError(error, message, { metadata: { ...metadata, interval: window } });
 }
 
 /** When the window that is open now ends. */

@@ -49,6 +49,8 @@ export interface ImageParts {
   book: (entry: LedgerEntry) => void;
   /** Holds back what a run may cost. @throws {GatewayError} when it may not be spent */
   reserve?: Reserve<ImageRun>;
+  /** The provider names of a request that mean nobody; undefined: there is none. Asked only where somebody is told. */
+  findUnknownProviders?: (run: ImageRun) => readonly string[] | undefined;
   /** Told of every run when it is booked. */
   observe?: (run: ImageRun, entry: LedgerEntry) => void;
   hashEndUser: (workspaceId: string, id: string) => string;
@@ -86,6 +88,7 @@ export function assembleImageStages(parts: ImageParts): ImageStages {
   return {
     startRun: (request, origin) => startImageRun(request, origin, budget.share(), parts.hashEndUser),
     planRoute(run) {
+      if (run.metadata) run.unknownProviders = parts.findUnknownProviders?.(run);
       const plan = planImageRoute(run.request, run.caller, parts.world(), (refused) => {
         run.plan = refused;
       });

@@ -8,12 +8,13 @@ import { isMeant } from './preferences.ts';
  * @returns them as they were written, each once; undefined when every one means something
  */
 export function findUnknownNames(
-  preferences: Readonly<Record<string, unknown>> | null | undefined,
+  preferences: { order?: unknown; only?: unknown; ignore?: unknown } | null | undefined,
   endpoints: readonly EndpointFacts[],
   workspaceId: string,
 ): string[] | undefined {
   if (!preferences) return undefined;
-  const names = ['order', 'only', 'ignore'].flatMap((list) => (preferences[list] ?? []) as string[]); // as the schema has checked
+  const { order, only, ignore } = preferences;
+  const names = [order, only, ignore].flatMap((list) => (list ?? []) as string[]); // as the schema has checked
   const isKnown = (name: string): boolean =>
     endpoints.some(
       (endpoint) =>

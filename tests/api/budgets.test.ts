@@ -106,6 +106,20 @@ describe('the limit of a key', () => {
     expect(await generation.json()).toMatchObject({ data: { total_cost: 0.005, usage: 0.005 } });
   });
 
+  it('may stand in the configuration', async () => {
+    const own = await testGateway({
+      bootstrap: {
+        keys: [{ key: 'sk-rt-poor-key', name: 'poor', workspace: 'main', acts_as: 'organization', credit_usd: 0 }],
+      },
+    });
+    const answer = await own.post('/responses', { model: 'simulator/echo', input: 'Hi' }, { key: 'sk-rt-poor-key' });
+    expect(answer.status).toBe(402);
+    expect(((await answer.json()) as { error: { message: string } }).error.message).toContain('may spend 0 USD in all');
+    const told = (await (await own.get('/key', { key: 'sk-rt-poor-key' })).json()) as object;
+    expect(told).toMatchObject({ data: { limit: 0, limit_remaining: 0, limit_reset: null } });
+    await own.close();
+  });
+
   it('gives back what was held for a request that failed', async () => {
     const { key } = await makeKey(0.01);
     upstream.respond(json({ error: { message: 'No.' } }, { status: 500 }));
@@ -120,7 +134,7 @@ describe('the limit of a key', () => {
     const { error } = (await refused.json()) as { error: { metadata: object } };
     expect(error.metadata).toMatchObject({
       limit_source: 'router_in_flight_budget',
-      reason: 'in_flight_budget_exhausted',
+      reason: 'weight_exceeds_budget',
     });
     expect((await ask(key)).status).toBe(200);
   });

@@ -116,7 +116,8 @@ export interface GatewayProcess {
   readonly running: Running;
   readonly folder: string;
   readonly url: string;
-  post(body: object, key?: string): Promise<Response>;
+  /** @param path under `/api/v1`, `/responses` by default */
+  post(body: object, key?: string, path?: string): Promise<Response>;
   get(path: string, key?: string): Promise<Response>;
   /** Sends a signal and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<number | string>;
@@ -136,8 +137,8 @@ export async function startGateway(options: StartOptions = {}): Promise<GatewayP
     running,
     folder,
     url,
-    post: (body, key = testKeys.key) =>
-      fetch(`${url}/api/v1/responses`, {
+    post: (body, key = testKeys.key, path = '/responses') =>
+      fetch(`${url}/api/v1${path}`, {
         method: 'POST',
         headers: { ...authorize(key), 'content-type': 'application/json' },
         body: JSON.stringify({ model: 'simulator/echo', ...body }),
