@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { applyBootstrap, createFirstKeys } from './access/bootstrap.ts';
 import { createEndUserHash } from './access/hash-end-user.ts';
+import type { LeftRequest } from './access/rate-limits.ts';
 import { assemblePipelines } from './compose/assemble-pipelines.ts';
 import { buildModels, type Models } from './compose/build-models.ts';
 import { createEdge } from './compose/create-edge.ts';
@@ -15,6 +16,7 @@ import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
 import { again } from './domain/again.ts';
 import { GatewayError } from './domain/errors.ts';
+import type { LedgerEntry } from './domain/ledger-entry.ts';
 import { createOpenRequests } from './http/open-requests.ts';
 import { writeUrl } from './http/write-url.ts';
 import { readMasterKey, takeDataFolder, takeFolder } from './platform/data-folder/data-folder.ts';
@@ -53,6 +55,8 @@ export interface Gateway {
   prepareReload(config: Config): Promise<() => Promise<void>>;
   /** Reads keys and limits anew. @throws the store's error */
   refreshAccess(): Promise<void>;
+  /** Frees what requests had open whose process has ended, where that outlives it. */
+  release(ended: readonly LeftRequest[]): Promise<void>;
   /** Resolves when all that was booked and kept so far is in the store. @throws the store's error */
   flush(): Promise<void>;
   /** What it has counted. */
@@ -108,8 +112,12 @@ async function assemble(
     await storage.migrate();
     await applyBootstrap(storage.access, live.bootstrap);
   }
+  const left: LedgerEntry[] = [];
   const books = await openBooks(
-    { config, storage, journal, log, mask, takesLeftJournals: !seat, cleans: !seat?.slot },
+    {
+      ...{ config, storage, journal, log, mask, takesLeftJournals: !seat, cleans: !seat?.slot },
+      onLeft: (entries) => void left.push(...entries),
+    },
     held,
   );
 
@@ -136,6 +144,7 @@ async function assemble(
 
   const accounts = await openAccounts({ config, storage, books, telemetry, log, primary: seat?.primary }, held);
   const { access } = accounts;
+  void accounts.release(left.splice(0));
   const bus = await openBus({
     url: live.storage.url,
     primary: seat?.primary,
@@ -223,6 +232,7 @@ async function assemble(
     },
     prepareReload,
     refreshAccess: accounts.refresh,
+    release: accounts.release,
     flush: books.flush,
     collectMetrics: telemetry.collect,
     async close() {

@@ -1,5 +1,6 @@
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type {
   Admission,
@@ -33,6 +34,14 @@ export interface RateLimitParts {
   now?: () => number;
 }
 export type ScopeKind = 'key' | 'workspace' | 'model';
+
+/** What its process left behind of a request. */
+export type LeftRequest = Pick<
+  LedgerEntry,
+  'id' | 'keyHash' | 'workspaceId' | 'memberId' | 'requestedModel' | 'streamed'
+>;
+
+type ScopedCaller = Pick<Caller, 'keyHash' | 'keyName' | 'workspaceId'>;
 
 interface Scope extends RateScope {
   kind: ScopeKind;
@@ -81,6 +90,17 @@ export class RateLimits {
       : this.issue(admission, answer);
   }
 
+  /** Ends the streams of a process that has ended itself. */
+  async release(ended: readonly LeftRequest[]): Promise<void> {
+    const { counters } = this.parts;
+    await Promise.all(
+      ended.map(async ({ id, streamed, requestedModel, ...caller }) => {
+        const scopes = streamed ? this.listScopes({ ...caller, keyName: '' }, requestedModel) : [];
+        if (scopes.length > 0) await counters.leave({ id, scopes, isStream: true, leaseMs: 0 }, 0);
+      }),
+    );
+  }
+
   private issue(admission: Admission & { scopes: readonly Scope[] }, refusal: RateRefusal | undefined): Ticket {
     const { counters, onHit } = this.parts;
     if (refusal) {
@@ -91,7 +111,7 @@ export class RateLimits {
     return { end: (tokens) => void counters.leave(admission, tokens) };
   }
 
-  private listScopes({ keyHash, keyName, workspaceId }: Caller, model: string): Scope[] {
+  private listScopes({ keyHash, keyName, workspaceId }: ScopedCaller, model: string): Scope[] {
     const settings = this.parts.settings();
     const scopes: Scope[] = [];
     if (isLimited(settings)) {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type Access, openAccess } from '../access/access.ts';
-import { RateLimits } from '../access/rate-limits.ts';
+import { type LeftRequest, RateLimits } from '../access/rate-limits.ts';
 import type { Config } from '../config/schema.ts';
 import { listSpendingLimits } from '../metering/list-limits.ts';
 import { Spending } from '../metering/spending.ts';
@@ -27,6 +27,8 @@ export interface Accounts {
   spending: Spending;
   /** Lets a request in, or refuses it. @see RateLimits.admit */
   admit: RateLimits['admit'];
+  /** Frees what requests had open whose process has ended, where that outlives it. Never rejects. */
+  release(ended: readonly LeftRequest[]): Promise<void>;
   /** Reads keys, and the limits that are for them. @throws the store's error */
   refresh(): Promise<void>;
 }
@@ -77,6 +79,14 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
     admit(caller, request, id) {
       access.checkFresh(config().storage.grace_ms);
       return limits.admit(caller, request, id);
+    },
+    async release(ended) {
+      if (!counters.release || ended.length === 0) return;
+      try {
+        await Promise.all([spending.release(ended), limits.release(ended)]);
+      } catch (error) {
+        log.warn({ err: error }, 'What requests held whose process has ended is free when its time is over.');
+      }
     },
     async refresh() {
       await spending.refreshLimits(); // before the keys that they are for

@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import { type ContentLog, openContentLog } from '../contents/content-log.ts';
 import { openRetention } from '../contents/retention.ts';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import type { Leftover } from '../metering/journal.ts';
 import { type Ledger, openLedger } from '../metering/ledger.ts';
 import { openLeftJournals, tellCutOff } from '../metering/left-journals.ts';
 import { createTraffic } from '../metering/traffic.ts';
@@ -22,6 +24,8 @@ export interface BooksParts {
   mask: Log['mask'];
   /** Stores what workers of an earlier run left: done by a process that is alone. */
   takesLeftJournals: boolean;
+  /** Told what processes left that have ended: it is stored by then. */
+  onLeft: (entries: readonly LedgerEntry[]) => void;
   /** Deletes contents that are too old: one of several workers does it for all. */
   cleans: boolean;
 }
@@ -38,13 +42,17 @@ export interface Books {
 /** @param held takes what must be given back at the end */
 export async function openBooks(parts: BooksParts, held: AsyncDisposableStack): Promise<Books> {
   const { config, storage, journal, log, mask } = parts;
+  const onLeft = (left: Leftover): void => {
+    tellCutOff(log, left);
+    parts.onLeft(left.entries);
+  };
   if (parts.takesLeftJournals) {
     const left = openLeftJournals({
       folder: journal,
       store: storage.ledger,
       isInUse: () => false,
       onTrouble: (error) => log.error({ err: error }, 'Entries that workers left stay in their journals.'),
-      onCutOff: tellCutOff(log),
+      onLeft,
     });
     held.defer(left.close);
     await left.store();
@@ -53,7 +61,7 @@ export async function openBooks(parts: BooksParts, held: AsyncDisposableStack): 
     folder: journal,
     store: storage.ledger,
     onTrouble: (message, error) => log.error({ err: error }, message),
-    onCutOff: tellCutOff(log),
+    onLeft,
   });
   held.defer(() =>
     within(FLUSH_MS, ledger.close()).catch((error) => log.error({ err: error }, 'Ledger entries stay in the journal.')),

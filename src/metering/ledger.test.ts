@@ -143,7 +143,12 @@ describe('a request that goes out', () => {
     await ledger.flush();
     const cutOff: number[] = [];
     for (let start = 0; start < 2; start++) {
-      const next = await openLedger({ folder, store, onTrouble: () => {}, onCutOff: (count) => cutOff.push(count) });
+      const next = await openLedger({
+        folder,
+        store,
+        onTrouble: () => {},
+        onLeft: ({ cutOff: count }) => cutOff.push(count),
+      });
       ledgers.push(next);
       expect(store.entries.get(answered.id)).toEqual(answered);
       expect(await next.find(cut.workspaceId, cut.id)).toMatchObject({

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../domain/errors.ts';
 import type { BookedEntry, LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
-import { openJournal, writeEntry } from './journal.ts';
+import { type Leftover, openJournal, writeEntry } from './journal.ts';
 
 /** What the ledger needs of the store. @see platform/storage/storage.ts */
 export interface EntryStore {
@@ -41,8 +41,8 @@ export interface LedgerOptions {
   store: EntryStore;
   /** Called when a write fails, once per streak. */
   onTrouble: (message: string, error: unknown) => void;
-  /** Called at the start with the number of requests that an earlier process had under way when it died, if any. */
-  onCutOff?: (count: number) => void;
+  /** Told at the start what an earlier process left, once it is stored. */
+  onLeft?: (left: Leftover) => void;
 }
 
 /** How long entries gather before they go to the store in one transaction. */
@@ -69,12 +69,12 @@ export function booksAreClosed(cause?: unknown): GatewayError {
  *
  * @throws the store's or the file system's error, when the journal of an earlier process cannot be stored
  */
-export async function openLedger({ folder, store, onTrouble, onCutOff }: LedgerOptions): Promise<Ledger> {
+export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOptions): Promise<Ledger> {
   const { journal, left, forgetLeft } = openJournal(folder);
   try {
     if (left.entries.length > 0) await store.append(left.entries);
     forgetLeft();
-    if (left.cutOff > 0) onCutOff?.(left.cutOff);
+    if (left.entries.length > 0) onLeft?.(left);
   } catch (error) {
     journal.close();
     throw error;

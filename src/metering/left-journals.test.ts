@@ -40,7 +40,7 @@ function open(isInUse: (name: string) => boolean = () => false) {
     },
     isInUse,
     onTrouble: (error) => troubles.push(error),
-    onCutOff: (count) => cutOff.push(count),
+    onLeft: ({ cutOff: count }) => cutOff.push(count),
   });
   return {
     left: opened,

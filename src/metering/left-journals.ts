@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeFolder } from '../platform/data-folder/data-folder.ts';
-import { openJournal } from './journal.ts';
+import { type Leftover, openJournal } from './journal.ts';
 import type { EntryStore } from './ledger.ts';
 
 export interface LeftJournalsParts {
@@ -12,8 +12,8 @@ export interface LeftJournalsParts {
   isInUse: (name: string) => boolean;
   /** Called when a try fails, once per streak. */
   onTrouble: (error: unknown) => void;
-  /** Called with the number of requests that a worker had under way when it died, if any. */
-  onCutOff?: (count: number) => void;
+  /** Told what a worker left, once it is stored. */
+  onLeft?: (left: Leftover) => void;
 }
 
 /** What workers left in their journals when they ended, on its way to the store. */
@@ -36,7 +36,7 @@ const isWorkerJournal = (name: string): boolean => name.startsWith('worker-');
  * folder is taken, and its turn comes when it has ended.
  */
 export function openLeftJournals(parts: LeftJournalsParts): LeftJournals {
-  const { folder, store, isInUse, onTrouble, onCutOff } = parts;
+  const { folder, store, isInUse, onTrouble, onLeft } = parts;
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve(true);
   let closed = false;
@@ -54,7 +54,7 @@ export function openLeftJournals(parts: LeftJournalsParts): LeftJournals {
         continue;
       }
       try {
-        await storeJournal(path, store, onCutOff);
+        await storeJournal(path, store, onLeft);
       } finally {
         giveBack();
       }
@@ -99,19 +99,19 @@ export function openLeftJournals(parts: LeftJournalsParts): LeftJournals {
 /**
  * Stores what a process that ended left in the journal of this folder.
  *
- * @param onCutOff called with the number of requests that it had under way, if any
+ * @param onLeft told of it then, if it is anything
  * @throws the store's or the file system's error
  */
 export async function storeJournal(
   folder: string,
   store: Pick<EntryStore, 'append'>,
-  onCutOff?: (count: number) => void,
+  onLeft?: (left: Leftover) => void,
 ): Promise<void> {
   const { journal, left, forgetLeft } = openJournal(folder);
   try {
     if (left.entries.length > 0) await store.append(left.entries);
     forgetLeft();
-    if (left.cutOff > 0) onCutOff?.(left.cutOff);
+    if (left.entries.length > 0) onLeft?.(left);
   } finally {
     journal.close();
   }
@@ -127,8 +127,8 @@ function listWorkerJournals(folder: string): string[] {
   }
 }
 
-/** For the log of a process that finds such requests. */
-export const tellCutOff =
-  (log: { warn(fields: object, message: string): void }) =>
-  (requests: number): void =>
-    log.warn({ requests }, 'A gateway was stopped while requests were under way; the ledger has estimates of them.');
+/** Tells the log of requests that were under way when their process ended. */
+export function tellCutOff(log: { warn(fields: object, message: string): void }, { cutOff: requests }: Leftover): void {
+  if (requests === 0) return;
+  log.warn({ requests }, 'A gateway was stopped while requests were under way; the ledger has estimates of them.');
+}

@@ -20,7 +20,7 @@ export interface SpendingLimit {
 }
 
 export interface SpendingParts {
-  counters: Pick<Counters, 'reserve' | 'settle'>;
+  counters: Pick<Counters, 'reserve' | 'settle' | 'release'>;
   /** Puts into the store what was booked so far. */
   flush: () => Promise<void>;
   /** What the store says that each of the scopes has spent since each of the times. */
@@ -185,8 +185,27 @@ export class Spending {
     };
   }
 
+  /**
+   * Frees what was held for requests whose process has ended, and reads the sums that have them.
+   *
+   * @param ended are in the store
+   * @throws the store's error; what was held is then free when its time is over
+   */
+  async release(ended: readonly Pick<LedgerEntry, 'id' | keyof Payers>[]): Promise<void> {
+    const { counters } = this.parts;
+    if (!counters.release) return;
+    await this.refresh();
+    const accounts = new Set(ended.flatMap((entry) => this.accountsOf(entry)));
+    if (accounts.size === 0) return;
+    const nowMs = this.now();
+    await counters.release(
+      ended.map(({ id }) => id),
+      [...accounts].map((account) => ({ ...account.claim(0n, nowMs), limits: [] })),
+    );
+  }
+
   /** The narrowest first. */
-  private accountsOf({ keyHash, memberId, workspaceId }: Caller): Account[] {
+  private accountsOf({ keyHash, memberId, workspaceId }: Payers): Account[] {
     const { accounts } = this;
     return [
       accounts.get(nameOf({ keyHash })),
@@ -210,6 +229,9 @@ export class Spending {
     this.timer.unref();
   }
 }
+
+/** Whose limits hold for a request, besides those for all. */
+type Payers = Pick<Caller, 'keyHash' | 'memberId' | 'workspaceId'>;
 
 /** What was spent in each window, and when that began, in the order of `spendingWindows`. */
 interface Sums extends Pick<Claim, 'startsMs' | 'bookedNanoUsd'> {

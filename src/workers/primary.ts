@@ -2,6 +2,7 @@ import { extname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { applyBootstrap, createFirstKeys } from '../access/bootstrap.ts';
+import type { LeftRequest } from '../access/rate-limits.ts';
 import { openBus } from '../compose/open-bus.ts';
 import { areSharedCounters } from '../compose/open-counters.ts';
 import { isSharedStore, openStorage } from '../compose/open-storage.ts';
@@ -10,6 +11,7 @@ import type { Config } from '../config/schema.ts';
 import { createId } from '../domain/ids.ts';
 import type { Gateway } from '../gateway.ts';
 import { writeUrl } from '../http/write-url.ts';
+import type { Leftover } from '../metering/journal.ts';
 import { nameWorkerJournal, openLeftJournals, storeJournal, tellCutOff } from '../metering/left-journals.ts';
 import { relayBus } from '../platform/bus/ipc/ipc-bus.ts';
 import { Crew, type Member } from '../platform/cluster/crew.ts';
@@ -84,15 +86,36 @@ async function assemble(
   await storage.migrate();
   await applyBootstrap(storage.access, config.bootstrap);
 
+  const serving = new Set<ServingWorker>();
+  /** Of requests whose worker has ended: until a worker frees what they held. */
+  let ended: LeftRequest[] = [];
+  function takeLeft(found: Leftover): void {
+    tellCutOff(log, found);
+    if (!areSharedCounters(config)) return; // what a worker held in our memory ended with it
+    for (const { id, keyHash, workspaceId, memberId, requestedModel, streamed } of found.entries) {
+      ended.push({ id, keyHash, workspaceId, memberId, requestedModel, streamed });
+    }
+    releaseEnded();
+  }
+  function releaseEnded(): void {
+    const [worker] = serving;
+    if (!worker || ended.length === 0) return;
+    const asked = ended;
+    ended = [];
+    worker.gateway.release(asked).catch(() => {
+      ended.push(...asked); // it ended, too: the one in its place does it
+    });
+  }
+
   const journals = new Set<string>();
   const folder = join(dataDir, 'journal');
-  await storeJournal(folder, storage.ledger, tellCutOff(log));
+  await storeJournal(folder, storage.ledger, takeLeft);
   const left = openLeftJournals({
     folder,
     store: storage.ledger,
     isInUse: (name) => journals.has(name),
     onTrouble: (error) => log.error({ err: error }, 'Entries of a worker that ended stay in its journal.'),
-    onCutOff: tellCutOff(log),
+    onLeft: takeLeft,
   });
   held.defer(left.close);
   await left.store();
@@ -141,8 +164,6 @@ async function assemble(
     start: startWorker,
     onTrouble: (worker, message, error) => log.error({ worker, ...(error ? { err: error } : undefined) }, message),
   });
-  const serving = new Set<ServingWorker>();
-
   async function startWorker(slot: number): Promise<ServingWorker> {
     const journal = nameWorkerJournal(slot, createId(''));
     journals.add(journal);
@@ -162,6 +183,7 @@ async function assemble(
         serving.delete(worker);
         numbers.end(slot);
       });
+      releaseEnded();
       await bringUpToDate(worker);
       peer.provide(serviceNames.door, door.open(peer, forked.sendConnection));
       return worker;

@@ -1,3 +1,4 @@
+import type { LeftRequest } from '../access/rate-limits.ts';
 import type { Config } from '../config/schema.ts';
 import type { Peer } from '../platform/cluster/peer.ts';
 import type { Family } from '../platform/telemetry/exposition.ts';
@@ -27,6 +28,8 @@ export interface WorkerService {
   commitReload(): Promise<void>;
   /** Reads keys and limits anew. */
   refreshAccess(): Promise<void>;
+  /** Frees what requests had open whose worker has ended. */
+  release(ended: readonly LeftRequest[]): Promise<void>;
   /** Resolves when all that it booked and kept so far is in the store. */
   flush(): Promise<void>;
   /** What it has counted. */

@@ -43,6 +43,7 @@ const service: WorkerService = {
     await taken;
   },
   refreshAccess: () => getGateway().refreshAccess(),
+  release: (ended) => getGateway().release(ended),
   flush: () => getGateway().flush(),
   collectMetrics: () => getGateway().collectMetrics(),
   close,

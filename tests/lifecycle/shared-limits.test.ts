@@ -137,6 +137,25 @@ for (const { name, skip, counters, args } of cases)
       expect(await askAll(40, [one, two])).toEqual({ 200: 10, 429: 30 });
     });
 
+    it.skipIf(args)('free what a killed process held as soon as it is back', async () => {
+      upstream.always(() => new Promise(() => {}));
+      const limits = { limits: { workspace: { concurrent_streams: 1 } } };
+      const two = await start(limits);
+      const one = await start({ ...limits, server: { port: 0 } });
+      const key = await makeKey(one, 0.01);
+      void ask(one, key, { stream: true }).catch(() => {});
+      await expect.poll(() => upstream.requests.length).toBe(1);
+      upstream.always(tenTokens());
+      await expect.poll(async () => (await ask(two, key)).error?.metadata?.reason).toBe('in_flight_budget_exhausted');
+      expect((await ask(two, undefined, { stream: true })).status).toBe(429);
+      await one.end('SIGKILL');
+      expect((await ask(two, key)).status).toBe(402);
+
+      await startGateway({ folder: one.folder, config: { ...config, ...limits } });
+      await expect.poll(async () => (await ask(two, key)).status).toBe(200);
+      await expect.poll(async () => (await ask(two, undefined, { stream: true })).status).not.toBe(429);
+    });
+
     it('keep each other’s open streams in mind', async () => {
       upstream.always(() => new Promise(() => {}));
       const limits = { limits: { workspace: { concurrent_streams: 1 } } };

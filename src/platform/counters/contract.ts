@@ -241,6 +241,22 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
         });
       });
 
+      it('free what a process held that has ended, if they outlive it, and take over what the ledger says of it', async () => {
+        if (!counters.release) return; // in memory it ends with the process
+        const account = randomUUID();
+        const lost = [makeReservation(makeClaim(account, 40n, 100n)), makeReservation(makeClaim(account, 30n, 100n))];
+        const going = makeReservation(makeClaim(account, 20n, 100n));
+        expect(await count([...lost, going].map((each) => counters.reserve(each)))).toBe(3);
+        const booked = makeClaim(account, 0n, undefined, { bookedNanoUsd: [50n, 50n, 50n, 50n] });
+        for (let time = 0; time < 2; time++) {
+          await other.release!([...lost.map(({ id }) => id), randomUUID()], [booked, makeClaim(randomUUID(), 0n)]);
+        }
+        const told = { spentNanoUsd: 50n, heldNanoUsd: 20n };
+        expect(await counters.reserve(makeReservation(makeClaim(account, 31n, 100n)))).toMatchObject(told);
+        await counters.settle(lost[0]!, settlement(40n)); // it was not dead: the ledger tells
+        expect(await counters.reserve(makeReservation(makeClaim(account, 30n, 100n)))).toBeUndefined();
+      });
+
       it('keep sums of millions of dollars to the nano-dollar', async () => {
         const account = randomUUID();
         const most = 9_000_000_000_000_000n;

@@ -19,6 +19,14 @@ export interface Counters {
    * the hold has expired, it changes nothing, and the ledger's sums tell what was spent.
    */
   settle(reservation: Reservation, settlement: Settlement): Soon<void>;
+  /**
+   * Frees what processes held that have ended, and takes over what the ledger says by now, in one step. Only where counts
+   * outlive processes: the memory of a primary forgets by itself what a worker had.
+   *
+   * @param ids of reservations
+   * @param claims one of each account that may hold for them
+   */
+  release?(ids: readonly string[], claims: readonly Claim[]): Soon<void>;
   /** Resolves when the counts can be reached. */
   ping(): Soon<void>;
   close(): Promise<void>;

@@ -1,5 +1,14 @@
 import { GatewayError } from '../../domain/errors.ts';
-import type { Admission, BudgetRefusal, Counters, RateRefusal, Reservation, Settlement, Soon } from './counters.ts';
+import type {
+  Admission,
+  BudgetRefusal,
+  Claim,
+  Counters,
+  RateRefusal,
+  Reservation,
+  Settlement,
+  Soon,
+} from './counters.ts';
 import { MemoryCounters } from './memory/memory-counters.ts';
 
 export interface GuardSettings {
@@ -37,8 +46,10 @@ export class GuardedCounters implements Counters {
   private readonly parts: GuardParts;
   private readonly now: () => number;
   private readonly memory = new MemoryCounters();
-  /** What the store has let in and held; the rest is known to memory alone. */
-  private readonly stored = new WeakSet<Admission | Reservation>();
+  /** What memory alone has let in. */
+  private readonly alone = new WeakSet<Admission>();
+  /** What the store holds; the rest is known to memory alone. */
+  private readonly stored = new WeakSet<Reservation>();
   /** Held, and not settled yet. */
   private readonly underWay = new Set<Reservation>();
   private late: (() => Soon<void>)[] = [];
@@ -75,16 +86,14 @@ export class GuardedCounters implements Counters {
         if (!refusal) this.makeUp(() => store.leave(admission, 0));
       },
     );
-    if (answer) {
-      if (!answer.value) this.stored.add(admission);
-      return answer.value;
-    }
+    if (answer) return answer.value;
     if (this.parts.settings().onFailure === 'closed') throw refuse('The counters of rate limits do not answer');
+    this.alone.add(admission);
     return this.memory.admit(admission);
   }
 
   async leave(admission: Admission, tokens: number): Promise<void> {
-    if (!this.stored.has(admission)) return this.memory.leave(admission, tokens);
+    if (this.alone.has(admission)) return this.memory.leave(admission, tokens);
     await this.deliver(() => this.parts.store.leave(admission, tokens));
   }
 
@@ -117,6 +126,10 @@ export class GuardedCounters implements Counters {
     this.underWay.delete(reservation);
     this.memory.settle(reservation, settlement);
     if (this.stored.has(reservation)) await this.deliver(() => this.parts.store.settle(reservation, settlement));
+  }
+
+  async release(ids: readonly string[], claims: readonly Claim[]): Promise<void> {
+    await this.deliver(() => this.parts.store.release?.(ids, claims));
   }
 
   ping(): Soon<void> {

@@ -12,7 +12,8 @@ const CONNECTIONS = 3;
 const FORGET_EVERY_MS = 600_000;
 
 type RateJob = { admission: Admission; tokens?: number };
-type BudgetJob = { reservation: Reservation; settlement?: Settlement };
+/** `released`: holds of those that have ended, in the accounts of the reservation, which itself holds nothing. */
+type BudgetJob = { reservation: Reservation; settlement?: Settlement; released?: readonly string[] };
 
 /**
  * Counts in the PostgreSQL that several hosts share, by the rules of `rates.ts` and `accounts.ts`: a transaction locks the
@@ -64,6 +65,9 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
     leave: async (admission, tokens) => void (await runRates({ admission, tokens })),
     reserve: (reservation) => runBudgets({ reservation }),
     settle: async (reservation, settlement) => void (await runBudgets({ reservation, settlement })),
+    async release(ids, claims) {
+      await runBudgets({ reservation: { id: '', claims, holdMs: 0 }, released: ids });
+    },
     ping: async () => void (await pool.query('select 1 from budget_accounts limit 1')),
     close() {
       clearInterval(forgetting);
@@ -75,7 +79,9 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
 async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promise<(BudgetRefusal | undefined)[]> {
   const names = new Set(jobs.flatMap(({ reservation }) => reservation.claims.map(({ account }) => account)));
   const { accounts, nowMs } = await lockAccounts(client, names);
-  const settled = jobs.flatMap(({ reservation, settlement }) => (settlement ? [reservation.id] : []));
+  const settled = jobs.flatMap(
+    ({ reservation, settlement, released }) => released ?? (settlement ? [reservation.id] : []),
+  );
   const taken = new Map<string, HoldRow>();
   for (const hold of await takeHolds(client, { settled, accounts: [...names], nowMs })) {
     accounts.get(hold.account)!.heldNanoUsd -= hold.nanoUsd;
@@ -91,10 +97,11 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promis
     }
   }
   const held: (HoldRow & { expiresAtMs: number })[] = [];
-  const answers = jobs.map(({ reservation: { id, claims, holdMs }, settlement }) => {
+  const answers = jobs.map(({ reservation: { id, claims, holdMs }, settlement, released }) => {
     if (settlement) return undefined;
     const states = claims.map(({ account }) => accounts.get(account)!);
     for (const [index, claim] of claims.entries()) updateAccount(states[index]!, claim);
+    if (released) return undefined;
     const refusal = findBudgetRefusal(states, claims);
     if (refusal) return refusal;
     for (const [index, { account, nanoUsd }] of claims.entries()) {

@@ -11,7 +11,7 @@ import type {
   Reservation,
   Settlement,
 } from '../counters.ts';
-import { admitScript, leaveScript, reserveScript, settleScript } from './scripts.ts';
+import { admitScript, leaveScript, releaseScript, reserveScript, settleScript } from './scripts.ts';
 
 const limitNames = ['requests_per_minute', 'tokens_per_minute', 'concurrent_streams'] as const satisfies Array<
   keyof RateLimits
@@ -28,6 +28,7 @@ interface Scripts {
   headgateLeave(keys: number, ...values: (string | number)[]): Promise<unknown>;
   headgateReserve(keys: number, ...values: (string | number)[]): Promise<(string | number)[]>;
   headgateSettle(keys: number, ...values: (string | number)[]): Promise<unknown>;
+  headgateRelease(keys: number, ...values: (string | number)[]): Promise<unknown>;
 }
 
 /**
@@ -51,6 +52,7 @@ export function openRedisCounters(url: string, connectMs: number): Counters {
   client.defineCommand('headgateLeave', { lua: leaveScript });
   client.defineCommand('headgateReserve', { lua: reserveScript });
   client.defineCommand('headgateSettle', { lua: settleScript });
+  client.defineCommand('headgateRelease', { lua: releaseScript });
   const scripts = client as unknown as Scripts; // as just defined
 
   return {
@@ -84,6 +86,10 @@ export function openRedisCounters(url: string, connectMs: number): Counters {
       const costs = claims.flatMap(({ nanoUsd }, at) => [String(nanoUsd), String(costsNanoUsd[at]!)]);
       await scripts.headgateSettle(keys.length, ...keys, id, Math.round(atMs), ...costs);
     },
+    async release(ids, claims) {
+      const keys = keysOfClaims(claims);
+      await scripts.headgateRelease(keys.length, ...keys, ...claims.flatMap(writeWindows), ...ids);
+    },
     async ping() {
       if (client.status !== 'ready') await once(client, 'ready'); // rejects at the first error
       await client.ping();
@@ -100,11 +106,14 @@ const keysOfScopes = ({ scopes }: Admission): string[] =>
 const keysOfClaims = (claims: readonly Claim[]): string[] =>
   claims.flatMap(({ account }) => [`${prefix}account:${account}`, `${prefix}holds:${account}`]);
 
-const writeClaim = ({ nanoUsd, startsMs, bookedNanoUsd, limits }: Claim): (string | number)[] => [
-  String(nanoUsd),
-  ...startsMs.flatMap((start, window) => [start, String(bookedNanoUsd[window]!)]),
-  limits.length,
-  ...limits.flatMap((limit) => [
+const writeWindows = ({ startsMs, bookedNanoUsd }: Claim): (string | number)[] =>
+  startsMs.flatMap((start, window) => [start, String(bookedNanoUsd[window]!)]);
+
+const writeClaim = (claim: Claim): (string | number)[] => [
+  String(claim.nanoUsd),
+  ...writeWindows(claim),
+  claim.limits.length,
+  ...claim.limits.flatMap((limit) => [
     spendingWindows.indexOf(limit.window) + 1,
     String(limit.nanoUsd),
     limit.isExhaustedWhenReached ? 1 : 0,

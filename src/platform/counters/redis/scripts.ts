@@ -17,6 +17,17 @@ const write = `
 local function write(number) return number == 0 and '0' or string.format('%.0f', number) end
 `;
 
+/** Begins a window anew that has ended, and takes over what the ledger knows. Answers what was spent in it. */
+const update = `
+local function update(account, window, start, booked)
+  local known = redis.call('HMGET', account, 's' .. window, 'n' .. window)
+  local knownStart, spent = tonumber(known[1] or -1), tonumber(known[2] or 0)
+  if start < knownStart or (start == knownStart and booked <= spent) then return spent end
+  redis.call('HSET', account, 's' .. window, write(start), 'n' .. window, write(booked))
+  return booked
+end
+`;
+
 /**
  * KEYS: counts and streams of each scope. ARGV: id, is it a stream (1, 0), lease (ms), then of each scope its limits of
  * requests, tokens and streams. Answers nothing, or the scope (from 0), the limit (0: requests, 1: tokens, 2: streams)
@@ -95,7 +106,7 @@ end
  * nano-dollars and whether it is exhausted when reached (1, 0). Answers nothing, or the claim and its limit (from 0), what
  * was spent and what is held.
  */
-export const reserveScript = `${now}${write}
+export const reserveScript = `${now}${write}${update}
 local claims = {}
 local at = 3
 for claim = 1, #KEYS / 2 do
@@ -107,14 +118,7 @@ for claim = 1, #KEYS / 2 do
   end
   local spent = {}
   for window = 1, 4 do
-    local start, booked = tonumber(ARGV[at + window * 2 - 1]), tonumber(ARGV[at + window * 2])
-    local known = redis.call('HMGET', account, 's' .. window, 'n' .. window)
-    local knownStart = tonumber(known[1] or -1)
-    spent[window] = tonumber(known[2] or 0)
-    if start > knownStart or (start == knownStart and booked > spent[window]) then
-      redis.call('HSET', account, 's' .. window, write(start), 'n' .. window, write(booked))
-      spent[window] = booked
-    end
+    spent[window] = update(account, window, tonumber(ARGV[at + window * 2 - 1]), tonumber(ARGV[at + window * 2]))
   end
   local held = tonumber(redis.call('HGET', account, 'held') or 0)
   redis.call('PEXPIRE', account, math.max(86400000, 2 * tonumber(ARGV[2])))
@@ -155,5 +159,26 @@ for claim = 1, #KEYS / 2 do
       if tonumber(ARGV[2]) >= start then redis.call('HINCRBY', account, 'n' .. window, spent) end
     end
   end
+end
+`;
+
+/** KEYS: as above. ARGV: of each claim start and booked sum of each of the four windows, then the ids that hold no longer. */
+export const releaseScript = `${write}${update}
+local ended = {}
+for at = #KEYS * 4 + 1, #ARGV do ended[ARGV[at]] = true end
+for claim = 1, #KEYS / 2 do
+  local account, holds = KEYS[claim * 2 - 1], KEYS[claim * 2]
+  for window = 1, 4 do
+    local at = (claim - 1) * 8 + window * 2 - 1
+    update(account, window, tonumber(ARGV[at]), tonumber(ARGV[at + 1]))
+  end
+  for _, member in ipairs(redis.call('ZRANGE', holds, 0, -1)) do
+    local nano, id = string.match(member, '^(%d+) (.*)$')
+    if ended[id] then
+      redis.call('ZREM', holds, member)
+      redis.call('HINCRBY', account, 'held', write(-tonumber(nano)))
+    end
+  end
+  if redis.call('PTTL', account) == -1 then redis.call('PEXPIRE', account, 86400000) end
 end
 `;
