@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { checkMeaning } from '../api/responses/check-meaning.ts';
 import { refuseNotOffered } from '../api/responses/not-offered.ts';
 import type { Config } from '../config/schema.ts';
+import { describeGeneration } from '../contents/image-content.ts';
 import { findSetting } from '../domain/request.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import { assembleStages, type PipelineParts } from '../pipeline/assemble-stages.ts';
@@ -91,7 +92,10 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
       if (!spending.limits(caller)) return undefined;
       return spending.reserve(caller, generationId, estimateImagesCost(request, plan));
     },
-    observe: telemetry.observe,
+    observe(run, entry) {
+      telemetry.observe(run, entry);
+      if (run.caller.contentSampling !== undefined) contents.take(describeGeneration(run));
+    },
     describeRun: (run) => describeRun(run, config().server.region),
     ...imagesFrom(outbound, () => ({ fetch: config().outbound.fetch, check: config().images.check })),
     limits() {

@@ -1,4 +1,5 @@
 import type { Keepable } from '../domain/content-record.ts';
+import { PictureDigest } from '../domain/picture-digest.ts';
 import type { Allowance } from './allowance.ts';
 import { describeBinary } from './describe-binary.ts';
 import { weightOf } from './weight.ts';
@@ -42,7 +43,7 @@ export function keepItem(item: Open, keep: ReadonlySet<Keepable>, allowance: All
     case 'additional_tools':
       return { type, tools: keepNames(item['tools'], allowance) };
     case 'image_generation_call':
-      return { type, ...(typeof item['result'] === 'string' && describeBinary(item['result'])) };
+      return { type, ...keepDigest(item), ...(typeof item['result'] === 'string' && describeBinary(item['result'])) };
     default:
       return { type, ...keepTexts(texts[type], item, keep, allowance) };
   }
@@ -119,8 +120,11 @@ function keepPart(part: Open, allowance: Allowance): Open {
       return { type, text: allowance.take(String(part['text'] ?? '')) };
     case 'refusal':
       return { type, refusal: allowance.take(String(part['refusal'] ?? '')) };
-    case 'input_image':
-      return { type, ...describeSource(part, ['image_url']) };
+    case 'input_image': {
+      const digest = keepDigest(part);
+      const isTold = digest !== undefined && part['image_url'] === undefined;
+      return { type, ...digest, ...(!isTold && describeSource(part, ['image_url'])) };
+    }
     case 'input_file':
       return { type, ...describeSource(part, ['file_data', 'file_url']) };
     case 'input_video':
@@ -134,6 +138,9 @@ function keepPart(part: Open, allowance: Allowance): Open {
 
 /** What stands around the text of a part. */
 const PART_BYTES = 24;
+
+const keepDigest = ({ digest }: Open): object | undefined =>
+  digest instanceof PictureDigest ? { ...digest } : undefined;
 
 function describeSource(part: Open, fields: readonly string[]): object {
   const source = fields.map((field) => part[field]).find((value) => typeof value === 'string');

@@ -1,11 +1,12 @@
 import type { ImageEvent, WireImageUsage } from '../domain/image-events.ts';
 import type { Picture } from '../domain/images.ts';
+import { PictureDigest } from '../domain/picture-digest.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
 import { usdOf } from '../metering/cost.ts';
 import type { CheckedChunk } from './attempt-image.ts';
-import type { ImageRun } from './run.ts';
+import { type ImageRun, isLogged } from './run.ts';
 
 /** How a generation ends. */
 export interface ImageEventParts {
@@ -47,12 +48,17 @@ export class ImageEventStage implements Taker<CheckedChunk> {
         const { picture } = chunk;
         const before = this.last;
         this.last = picture;
-        this.run.made.push({ width: picture.width, height: picture.height });
+        this.note(picture);
         return before ? [completed(before)] : [];
       }
       case 'finish':
         return this.finish();
     }
+  }
+
+  private note(picture: Picture): void {
+    const { width, height } = picture;
+    this.run.made.push({ width, height, ...(isLogged(this.run) && { digest: new PictureDigest(picture) }) });
   }
 
   private finish(): ImageEvent[] {

@@ -1,6 +1,7 @@
 import type { ImageEvent } from '../domain/image-events.ts';
 import { type ImageRequest, isImageOutput } from '../domain/images.ts';
 import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
+import { PictureDigest } from '../domain/picture-digest.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
@@ -12,7 +13,7 @@ import { ByteBudget } from './byte-budget.ts';
 import { writeImageEntry, writeUnderwayImage } from './close-image-run.ts';
 import { holdCost, type Reserve } from './hold-cost.ts';
 import { loadReferences, type ReferenceParts } from './load-references.ts';
-import type { ImageRun, RunOrigin } from './run.ts';
+import { type ImageRun, isLogged, type RunOrigin } from './run.ts';
 import { startImageRun } from './start-run.ts';
 import { type Work, walkPlan } from './walk-plan.ts';
 
@@ -98,7 +99,10 @@ export function assembleImageStages(parts: ImageParts): ImageStages {
       const { input_references: urls = [] } = run.request;
       if (urls.length === 0) return;
       const limitBytes = parts.limits().reference;
-      run.references = await loadReferences(urls, { ...parts.references, limitBytes }, run.cancellation);
+      const pictures = await loadReferences(urls, { ...parts.references, limitBytes }, run.cancellation);
+      run.references = isLogged(run)
+        ? pictures.map((picture) => ({ ...picture, digest: new PictureDigest(picture) }))
+        : pictures;
     },
     askEndpoints(run, plan, out) {
       const { health } = parts.world();

@@ -5,6 +5,7 @@ import type { GatewayError } from '../domain/errors.ts';
 import type { ImageFinishChunk, ImageRequest, Picture } from '../domain/images.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { Origin } from '../domain/origin.ts';
+import type { PictureDigest } from '../domain/picture-digest.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
@@ -116,16 +117,26 @@ export interface Run extends RunBase, RunInput {
   counted: Usage | undefined;
 }
 
+/** A picture of which the log of contents is to tell. */
+interface Digested {
+  /** Only where the caller's workspace wants contents kept. */
+  digest?: PictureDigest;
+}
+
+/** Does anybody want to know what this run was asked and what it answered? */
+export const isLogged = ({ caller, origin }: RunBase): boolean =>
+  caller.contentSampling !== undefined && origin !== undefined;
+
 /** The run of an image generation. */
 export interface ImageRun extends RunBase {
   readonly request: ImageRequest;
   /** In the order of `input_references`, once they are loaded. */
-  references: readonly Picture[];
+  references: readonly (Picture & Digested)[];
   finish: ImageFinishChunk | undefined;
   /** What its answer takes of the memory for answers; whoever has passed the last picture on frees it. */
   readonly memory: ByteShare;
   /** The sizes of the pictures that were made; undefined where a picture has none. */
-  made: Pick<Picture, 'width' | 'height'>[];
+  made: (Pick<Picture, 'width' | 'height'> & Digested)[];
   /** All of the answer was there. */
   isComplete: boolean;
 }

@@ -1,0 +1,38 @@
+import type { GatewayError } from '../domain/errors.ts';
+import type { ImageRequest } from '../domain/images.ts';
+import type { PictureDigest } from '../domain/picture-digest.ts';
+import type { EndedRun } from './content-log.ts';
+
+/** What is needed of a generation of pictures that has ended. `ImageRun` of the pipeline has all of it. */
+export interface EndedImageRun extends Pick<EndedRun, 'caller' | 'origin' | 'generationId' | 'startedAtMs'> {
+  readonly request: ImageRequest;
+  /** Those that were loaded, in the order of the request. */
+  readonly references: readonly { digest?: PictureDigest }[];
+  readonly made: readonly { digest?: PictureDigest }[];
+  readonly isComplete: boolean;
+  readonly error: GatewayError | undefined;
+}
+
+/**
+ * A generation of pictures in the words of a response: a message with the prompt and the references, and the pictures
+ * that the client got as items. Of pictures only what their digests tell goes in.
+ */
+export function describeGeneration(run: EndedImageRun): EndedRun {
+  const { request, references, made, isComplete } = run;
+  const { prompt, session_id, input_references: urls = [] } = request;
+  const shown = urls.map((url, index) => {
+    const digest = references[index]?.digest;
+    const isTold = digest !== undefined && url.startsWith('data:');
+    return { type: 'input_image' as const, ...(digest && { digest }), ...(!isTold && { image_url: url }) };
+  });
+  const content = [{ type: 'input_text' as const, text: prompt }, ...shown];
+  return {
+    ...run,
+    request: {
+      input: [{ type: 'message', role: 'user', content }],
+      ...(session_id !== undefined && { session_id }),
+    },
+    source: undefined,
+    builder: { output: isComplete ? made.map(({ digest }) => ({ type: 'image_generation_call', digest })) : [] },
+  };
+}
