@@ -101,7 +101,10 @@ function serve(headers: readonly string[], index: number, last: Step): void {
   if (last !== 'limits') {
     held = spending.reserve(caller, id, { nanoUsd: 8_300_000n, sharedNanoUsd: 8_300_000n }) as Held;
     const entry = makeEntry(caller, id);
-    if (last === 'ledger') ledger.book(entry);
+    if (last === 'ledger') {
+      ledger.begin(entry); // before it goes out: a kill -9 loses nothing
+      ledger.book(entry);
+    }
     held.settle(entry);
   }
   if (ticket instanceof Promise) throw new Error('Counters in memory answer at once.');

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { Tables } from '../tables/database.ts';
-import { writeLedgerRow } from '../tables/ledger.ts';
+import { isUsual, writeLedgerRow, writeUsualColumns } from '../tables/ledger.ts';
 import { writeLineRows } from '../tables/ledger-lines.ts';
 import { createSpendingSum } from '../tables/spending.ts';
 import { waitWhileBusy } from './wait-while-busy.ts';
@@ -10,25 +10,30 @@ import { waitWhileBusy } from './wait-while-busy.ts';
 /**
  * Books entries by one prepared statement, row by row in one transaction. Entries come by the thousand a second, and
  * for them Kysely's statement of many rows costs twice as much (5.9 against 3.3 µs a row, a hundred at a time): its text
- * differs with every number of rows.
+ * differs with every number of rows. Nearly all entries leave the rare columns at their default: 0.5 µs a row less.
  *
  * @param db over the same database; its one connection is held meanwhile, so that no transaction of its is open
  */
 export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) {
-  let insert: StatementSync | undefined;
+  const inserts = new Map<boolean, StatementSync>(); // of usual entries, and of others
   let insertLine: StatementSync | undefined;
   let raise: StatementSync | undefined;
 
-  const append = (entries: readonly LedgerEntry[], rows: readonly ReturnType<typeof writeLedgerRow>[]): void => {
-    insert ??= prepareInsert(database, 'ledger', rows[0]!);
+  const insert = (entry: LedgerEntry, row: object): boolean => {
+    const usual = isUsual(entry);
+    const statement = inserts.get(usual) ?? prepareInsert(database, 'ledger', row);
+    inserts.set(usual, statement);
+    return statement.run(...(Object.values(row) as SQLInputValue[])).changes !== 0n;
+  };
+
+  const append = (entries: readonly LedgerEntry[], rows: readonly ReturnType<typeof writeUsualColumns>[]): void => {
     raise ??= prepareRaise(database);
     const spent = createSpendingSum();
     database.exec('begin immediate');
     try {
       for (const [index, row] of rows.entries()) {
-        const { changes } = insert.run(...(Object.values(row) as SQLInputValue[]));
-        if (changes === 0n) continue; // booked before
         const entry = entries[index]!; // a row was made of each
+        if (!insert(entry, row)) continue; // booked before
         spent.add(row, entry.lines);
         for (const line of writeLineRows(entry)) {
           insertLine ??= prepareInsert(database, 'ledger_lines', line);
@@ -45,7 +50,7 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) 
 
   return async (entries: readonly LedgerEntry[]): Promise<void> => {
     if (entries.length === 0) return;
-    const rows = entries.map(writeLedgerRow);
+    const rows = entries.map((entry) => (isUsual(entry) ? writeUsualColumns(entry) : writeLedgerRow(entry)));
     await db.connection().execute(() => waitWhileBusy(() => append(entries, rows)));
   };
 }

@@ -266,7 +266,19 @@ const add = (a: TrafficRow, b: TrafficRow): TrafficRow => ({
 });
 
 /** An entry as the table has it: the same columns in the same order for every entry. */
-export function writeLedgerRow(entry: LedgerEntry) {
+export const writeLedgerRow = (entry: LedgerEntry) => ({ ...writeUsualColumns(entry), ...writeRareColumns(entry) });
+
+/** Do the rare columns of an entry stand at what the table has by default? Those of nearly all do. */
+export const isUsual = ({ special, upstreamCostNanoUsd, apiType }: LedgerEntry): boolean =>
+  special === undefined && upstreamCostNanoUsd === null && (apiType ?? null) === null;
+
+const writeRareColumns = ({ special, upstreamCostNanoUsd, apiType }: LedgerEntry) => ({
+  ...writeSpecialCounts(special),
+  upstream_cost_nano_usd: upstreamCostNanoUsd,
+  api_type: apiType ?? null,
+});
+
+export function writeUsualColumns(entry: LedgerEntry) {
   return {
     id: entry.id,
     created_at_ms: Math.round(entry.createdAtMs),
@@ -299,9 +311,6 @@ export function writeLedgerRow(entry: LedgerEntry) {
     endpoint_id: writeNullableText(entry.endpointId),
     tier: writeNullableText(entry.tier),
     is_byok: writeFlag(entry.isByok),
-    ...writeSpecialCounts(entry.special),
-    upstream_cost_nano_usd: entry.upstreamCostNanoUsd,
-    api_type: entry.apiType ?? null,
   };
 }
 
