@@ -112,6 +112,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       ...createManagementHandlers({
         management: storage.management,
         ledger: storage.ledger,
+        catalog,
         async refreshAccess() {
           await spending.refresh(); // and the sums: nobody is told of corrections
           await access.refresh();

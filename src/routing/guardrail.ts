@@ -49,6 +49,28 @@ export function excludeByGuardrails(
   return undefined;
 }
 
+/** Which models and providers there are. */
+export interface KnownNames extends Pick<RoutingCatalog<EndpointFacts>, 'find' | 'models'> {
+  /** Wildcards included. */
+  readonly endpoints: readonly EndpointFacts[];
+}
+
+/** Does an entry of a guardrail's providers mean any endpoint? */
+export const namesProvider = (entry: string, endpoints: readonly EndpointFacts[]): boolean =>
+  endpoints.some((endpoint) => isOf(entry.toLowerCase(), endpoint));
+
+/** Does an entry of a guardrail's models mean any model? Of an endpoint with a wildcard it may, where the two can meet. */
+export function namesModel(entry: string, catalog: KnownNames): boolean {
+  const pattern = new Patterns([entry]);
+  if (catalog.find(entry).length > 0 || catalog.models.some((model) => pattern.matches(model))) return true;
+  if (!entry.includes('*')) return false;
+  const start = entry.toLowerCase().split('*', 1)[0]!;
+  return catalog.endpoints.some(({ model }) => {
+    const before = model.includes('*') ? model.toLowerCase().split('*', 1)[0]! : undefined;
+    return before !== undefined && (before.startsWith(start) || start.startsWith(before));
+  });
+}
+
 /** What a guardrail says of a model, every endpoint of it shares. */
 function listModelRules(name: string, { allowedModels, ignoredModels }: GuardrailRules): Rule[] {
   const allowed = allowedModels && new Patterns(allowedModels);

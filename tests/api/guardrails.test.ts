@@ -616,6 +616,32 @@ describe('POST /responses', () => {
   });
 });
 
+describe('names that mean nothing', () => {
+  it('are told when they are written, and kept, since a model or a provider may come later', async () => {
+    const lists = {
+      ...{
+        allowed_models: ['acme/*', 'acme/won', 'wild/*', 'wild/x', 'wi*', 'opnai/*', 'other/free', 'acme/one-mini'],
+      },
+      ...{ ignored_models: ['OpenAI/GPT', 'openai/gpt-7'], allowed_providers: ['alpha', 'beta cloud', 'alhpa'] },
+    };
+    const made = await ask('POST', '/guardrails', { name: 'odd', workspace_id: main, ...lists });
+    expect(made.status).toBe(201);
+    expect(made.body.data).toMatchObject(lists);
+    expect(made.body.warnings).toEqual([
+      'allowed_models: "acme/won" means no model of this gateway, as it is now.',
+      'allowed_models: "opnai/*" means no model of this gateway, as it is now.',
+      'ignored_models: "openai/gpt-7" means no model of this gateway, as it is now.',
+      'allowed_providers: "alhpa" means no provider of this gateway, as it is now.',
+    ]);
+    const path = `/guardrails/${made.body.data.id}`;
+    const changed = await ask('PATCH', path, { ignored_providers: ['nobody', 'gamma', 'nobody'] });
+    expect(changed.body.warnings).toEqual([
+      'ignored_providers: "nobody" means no provider of this gateway, as it is now.',
+    ]);
+    expect((await ask('PATCH', path, { description: 'fine' })).body).not.toHaveProperty('warnings');
+  });
+});
+
 describe('GET /models/user', () => {
   const ids = async (path: string, key: string): Promise<string[]> => {
     const { data, total_count } = (await ask('GET', path, undefined, key)).body;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { GuardrailHolder, ListedAssignment } from '../../platform/storage/storage.ts';
+import type { GuardrailHolder, GuardrailRecord, ListedAssignment } from '../../platform/storage/storage.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
 import {
@@ -10,8 +10,15 @@ import {
   updateGuardrail,
 } from './change-guardrail.ts';
 import { getGuardrail } from './find-guardrail.ts';
+import { findUnknown } from './find-unknown.ts';
 import { refuseNotOffered } from './not-offered.ts';
-import { checkCreateGuardrail, checkKeyHashes, checkMemberIds, checkUpdateGuardrail } from './schema.ts';
+import {
+  checkCreateGuardrail,
+  checkKeyHashes,
+  checkMemberIds,
+  checkUpdateGuardrail,
+  type UpdateGuardrailBody,
+} from './schema.ts';
 import { writeGuardrail, writeKeyAssignment, writeMemberAssignment } from './write-guardrail.ts';
 
 /** What keys and members may use. @see platform.md section 7, "Guardrails", guardrails.md section 9 */
@@ -19,6 +26,10 @@ export function createGuardrailHandlers(
   parts: ManagementParts,
 ): Record<'listGuardrails' | 'createGuardrail' | 'findGuardrail' | 'updateGuardrail' | 'deleteGuardrail', Handler> {
   const { management } = parts;
+  const write = (guardrail: GuardrailRecord, body: UpdateGuardrailBody) => {
+    const warnings = findUnknown(body, parts.catalog());
+    return { data: writeGuardrail(guardrail), ...(warnings.length > 0 && { warnings }) };
+  };
   return {
     async listGuardrails(request) {
       const query = readQuery(request, (reader) => ({
@@ -36,7 +47,7 @@ export function createGuardrailHandlers(
         createGuardrail(transaction, body, nowMs),
       );
       reply.code(201);
-      return { data: writeGuardrail(guardrail) };
+      return write(guardrail, body);
     },
 
     findGuardrail: (request) =>
@@ -48,7 +59,7 @@ export function createGuardrailHandlers(
       const guardrail = await makeChange(parts, request, async (transaction, nowMs) =>
         updateGuardrail(transaction, await getGuardrail(transaction, param(request, 'id')), body, nowMs),
       );
-      return { data: writeGuardrail(guardrail) };
+      return write(guardrail, body);
     },
 
     async deleteGuardrail(request) {

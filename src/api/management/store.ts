@@ -6,11 +6,14 @@ import type {
   ManagementStore,
   ManagementTransaction,
 } from '../../platform/storage/storage.ts';
+import type { KnownNames } from '../../routing/guardrail.ts';
 
 /** What the management API stands on. */
 export interface ManagementParts {
   management: ManagementStore;
   ledger: Pick<LedgerStore, 'readSpending' | 'readActivity'>;
+  /** The models and providers that there are now. */
+  catalog: () => KnownNames;
   /** Takes keys over that changed; other processes do so within a second by themselves. */
   refreshAccess: () => Promise<void>;
 }
