@@ -1,3 +1,4 @@
+import { parseSlug } from '../catalog/slug.ts';
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
@@ -122,7 +123,7 @@ export class RateLimits {
       const id = `workspace ${workspaceId}`;
       scopes.push({ kind: 'workspace', id, name: 'This workspace', path, limits: settings.workspace });
     }
-    const index = settings.models.findIndex((each) => matches(each.model, model));
+    const index = settings.models.length === 0 ? -1 : findLimit(settings.models, model);
     const limits = settings.models[index];
     if (limits && isLimited(limits)) {
       const name = `The model ${limits.model}`;
@@ -144,6 +145,12 @@ function explain({ name, path, limits }: Scope, { limit: field, freeInMs }: Rate
 
 const isLimited = (limits: Limits): boolean =>
   limits.requests_per_minute > 0 || limits.tokens_per_minute > 0 || limits.concurrent_streams > 0;
+
+/** With a suffix that only sorts it is the same model: `:nitro` must lead past no limit. */
+function findLimit(models: LimitSettings['models'], slug: string): number {
+  const model = slug.includes(':') ? parseSlug(slug).model : slug;
+  return models.findIndex((each) => matches(each.model, model) || (model !== slug && matches(each.model, slug)));
+}
 
 /** One `*`, any text; case does not matter. */
 function matches(pattern: string, model: string): boolean {

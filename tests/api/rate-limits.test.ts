@@ -47,6 +47,14 @@ it('tokens are counted by what was used', async () => {
   expect((await gateway.post('/responses', body)).status).toBe(429);
 });
 
+it('a model is limited with the suffixes that sort its endpoints as without', async () => {
+  gateway = await testGateway({ limits: { models: [{ model: 'simulator/echo', requests_per_minute: 2 }] } });
+  expect((await gateway.post('/responses', body)).status).toBe(200);
+  expect((await gateway.post('/responses', { ...body, model: 'Simulator/Echo:nitro' })).status).toBe(200);
+  expect((await gateway.post('/responses', { ...body, model: 'simulator/echo:floor' })).status).toBe(429);
+  expect((await gateway.post('/responses', { ...body, model: 'simulator/writer' })).status).toBe(200);
+});
+
 it('open streams are counted, and are free again when the client leaves', async () => {
   gateway = await testGateway({ limits: { workspace: { concurrent_streams: 1 } } });
   const client = new AbortController();

@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 import type { AccountState } from '../accounts.ts';
 
 /** The table `budget_accounts`: what was spent in each window, and the sum of what `budget_holds` holds. */
@@ -6,6 +6,24 @@ export interface LockedAccounts {
   accounts: Map<string, AccountState>;
   /** The server's clock: those of the hosts may differ. */
   nowMs: number;
+}
+
+/** An account whose day began before that was asked for by nobody since: the ledger's sums would say the same. */
+const FORGOTTEN_MS = 2 * 86_400_000;
+
+/** Removes rows of keys that are gone, and of counts that a correction began anew, with what hosts that were killed held. */
+export async function forgetAccounts(pool: Pool): Promise<void> {
+  await pool.query(`
+    with gone as (
+      delete from budget_accounts where id in (
+        select id from budget_accounts as old
+        where starts_ms[4] < extract(epoch from clock_timestamp()) * 1000 - ${FORGOTTEN_MS}
+          and not exists (
+            select from budget_holds
+            where account = old.id and expires_at_ms > extract(epoch from clock_timestamp()) * 1000)
+        for update skip locked)
+      returning id)
+    delete from budget_holds using gone where account = gone.id`);
 }
 
 /** Locks the rows of these accounts until the end of the transaction, and makes those that are missing. */

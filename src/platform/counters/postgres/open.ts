@@ -3,7 +3,7 @@ import { addSpent, findBudgetRefusal, updateAccount } from '../accounts.ts';
 import type { Admission, BudgetRefusal, Counters, RateRefusal, Reservation, Settlement } from '../counters.ts';
 import { gather } from '../gather.ts';
 import { admitTo, leaveFrom } from '../rates.ts';
-import { lockAccounts, writeAccounts } from './budget-accounts.ts';
+import { forgetAccounts, lockAccounts, writeAccounts } from './budget-accounts.ts';
 import { addHolds, type HoldRow, takeHolds } from './budget-holds.ts';
 import { forgetWindows, lockWindows, writeWindows } from './rate-windows.ts';
 
@@ -58,7 +58,8 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
     }),
   );
   const runBudgets = gather((jobs: BudgetJob[]) => transact(pool, (client) => keepBooks(client, jobs)));
-  const forgetting = setInterval(() => void forgetWindows(pool).catch(() => {}), FORGET_EVERY_MS).unref();
+  const forget = () => Promise.all([forgetWindows(pool), forgetAccounts(pool)]).catch(() => {}); // at the next time
+  const forgetting = setInterval(() => void forget(), FORGET_EVERY_MS).unref();
 
   return {
     admit: (admission) => runRates({ admission }),

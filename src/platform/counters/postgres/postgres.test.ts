@@ -1,7 +1,9 @@
-import { afterAll, describe, it } from 'vitest';
+import pg from 'pg';
+import { afterAll, describe, expect, it } from 'vitest';
 import { startPostgres } from '../../../testing/postgres.ts';
 import { openPostgresStorage } from '../../storage/postgres/open.ts';
 import { testCounters } from '../contract.ts';
+import { forgetAccounts } from './budget-accounts.ts';
 import { openPostgresCounters } from './open.ts';
 
 const server = await startPostgres();
@@ -15,4 +17,28 @@ if ('skipped' in server) {
   await storage.migrate();
   await storage.close();
   testCounters('postgres', () => openPostgresCounters(server.url, 5000));
+
+  it('counters: postgres: forget accounts that nobody asks for, and no others', async () => {
+    const pool = new pg.Pool({ connectionString: server.url, max: 1 });
+    const [day, now] = [86_400_000, Date.now()];
+    const addAccount = async (id: string, startedMs: number, holdEndsMs: number) => {
+      const starts = [0, 0, 0, startedMs].map(Math.round);
+      await pool.query(`insert into budget_accounts values ($1, 5, $2, '{1,1,1,1}')`, [id, starts]);
+      await pool.query(`insert into budget_holds values ('gen-' || $1, $1, 5, $2)`, [id, holdEndsMs]);
+    };
+    await addAccount('gone', now - 3 * day, now - day);
+    await addAccount('asked today', now - day, now - day);
+    await addAccount('under way', now - 3 * day, now + day);
+    await forgetAccounts(pool);
+    for (const [table, column] of [
+      ['budget_accounts', 'id'],
+      ['budget_holds', 'account'],
+    ]) {
+      const { rows } = await pool.query(`select ${column} as id from ${table} where ${column} = any ($1) order by 1`, [
+        ['gone', 'asked today', 'under way'],
+      ]);
+      expect(rows.map(({ id }) => id)).toEqual(['asked today', 'under way']);
+    }
+    await pool.end();
+  });
 }
