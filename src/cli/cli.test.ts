@@ -174,10 +174,12 @@ bootstrap:
 describe('headgate credits', () => {
   it('are off until some are added, bound a running gateway within a second, and stand in the audit log', async () => {
     const { url } = await startUp();
-    expect((await finish(['credits', 'show'])).stdout).toBe(
-      'Credits are off, since none were ever added; spent 0 USD.\n',
-    );
+    expect((await finish(['credits', 'show'])).stdout).toBe('Credits are off; spent 0 USD.\n');
+    const early = await call(['credits', 'add', '--', '-5']);
+    expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('nothing to take back')]);
+    expect((await finish(['credits', 'off'])).stdout).toBe('Credits are off already.\n');
     const added = await finish(['credits', 'add', '2.50', '--note', 'invoice 7']);
+    expect(added.stderr).toContain('Credits are on now');
     expect(added).toMatchObject({ code: 0, stdout: 'Added 2.50 USD. Credits 2.5 USD, spent 0 USD, left 2.5 USD.\n' });
     const taken = await finish(['credits', 'add', '--', '-3']);
     expect(taken.stdout).toBe('Took back 3 USD. Credits -0.5 USD, spent 0 USD, left -0.5 USD.\n');
@@ -193,6 +195,10 @@ describe('headgate credits', () => {
         body: JSON.stringify({ model: 'simulator/echo', input: 'hi' }),
       });
     await expect.poll(async () => (await ask()).status).toBe(402);
+    expect((await finish(['credits', 'off'])).stdout).toBe(
+      'Credits are off; they were -0.5 USD, of which -0.5 USD were left.\n',
+    );
+    await expect.poll(async () => (await ask()).status).toBe(200);
     const storage = await openSqliteStorage(join(cwd, 'data', 'headgate.db'));
     const { rows } = await storage.management.listAudit({ offset: 0, limit: 9 });
     await storage.close();
@@ -200,6 +206,7 @@ describe('headgate credits', () => {
       objectKind: 'credits',
       changes: { amount_usd: { after: 2.5 }, note: { after: 'invoice 7' } },
     });
+    expect(rows[0]).toMatchObject({ action: 'credits.off', changes: { total_usd: { before: -0.5 } } });
   });
 
   it.each([

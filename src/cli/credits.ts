@@ -13,7 +13,7 @@ import { CommandError, type Terminal } from './terminal.ts';
  * Adds to what the organization may spend in all. The first payment turns credits on.
  *
  * @param sum USD; below zero it is taken back
- * @throws {CommandError} when it is no sum
+ * @throws {CommandError} when it is no sum, or there is nothing to take back from
  */
 export async function addCredits(
   { stdout, stderr }: Terminal,
@@ -24,7 +24,11 @@ export async function addCredits(
   const isTakenBack = sum.startsWith('-');
   const nanoUsd = readDollars('credits add', isTakenBack ? sum.slice(1) : sum) * (isTakenBack ? -1n : 1n);
   if (nanoUsd === 0n) throw new CommandError(`credits add ${sum}: that is nothing.`);
-  const after = await withStore({ config, stderr }, async (storage) => {
+  const { wasOn, ...after } = await withStore({ config, stderr }, async (storage) => {
+    const wasOn = (await storage.management.readCredits()) !== null;
+    if (isTakenBack && !wasOn) {
+      throw new CommandError(`credits add ${sum}: credits are off, so there is nothing to take back.`);
+    }
     await storage.management.change(byOperator(), async (transaction) => {
       const credit = { id: createTimedId('credit_'), atMs: Date.now(), nanoUsd, note };
       await transaction.addCredit(credit);
@@ -32,11 +36,33 @@ export async function addCredits(
       const [action, objectKind] = ['credits.add', 'credits'];
       await transaction.record({ action, objectKind, objectId: credit.id, workspaceId: null, changes });
     });
-    return readBalance(storage);
+    return { wasOn, ...(await readBalance(storage)) };
   });
   const what = isTakenBack ? 'Took back' : 'Added';
   stdout.write(`${what} ${sum.replace('-', '')} USD. ${describe(after)}\n`);
+  if (!wasOn) stderr.write('Credits are on now: every request must fit into what is left ("headgate credits off").\n');
   if (after.balance <= 0) stderr.write('Nothing is left to spend: requests are answered 402.\n');
+}
+
+/** Takes the bound away: requests are no longer held to what was paid in. The audit log keeps the sum. */
+export async function endCredits({ stdout, stderr }: Terminal, config: Config): Promise<void> {
+  const before = await withStore({ config, stderr }, async (storage) => {
+    const found = await readBalance(storage);
+    if (!found.isOn) return found;
+    await storage.management.change(byOperator(), async (transaction) => {
+      await transaction.deleteCredits();
+      const changes = listChanges({ total_usd: found.credits }, undefined);
+      await transaction.record({
+        ...{ action: 'credits.off', objectKind: 'credits', objectId: 'credits', workspaceId: null, changes },
+      });
+    });
+    return found;
+  });
+  stdout.write(
+    before.isOn
+      ? `Credits are off; they were ${before.credits} USD, of which ${before.balance} USD were left.\n`
+      : 'Credits are off already.\n',
+  );
 }
 
 /** Prints what was paid in, what was spent of it and what is left. */
@@ -72,6 +98,4 @@ async function readBalance({ management, ledger }: Storage): Promise<Balance> {
 }
 
 const describe = ({ isOn, credits, usage, balance }: Balance): string =>
-  isOn
-    ? `Credits ${credits} USD, spent ${usage} USD, left ${balance} USD.`
-    : `Credits are off, since none were ever added; spent ${usage} USD.`;
+  isOn ? `Credits ${credits} USD, spent ${usage} USD, left ${balance} USD.` : `Credits are off; spent ${usage} USD.`;

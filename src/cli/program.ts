@@ -244,6 +244,12 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       const { addCredits } = await import('./credits.ts');
       await addCredits(terminal, readConfig(options), sum, options);
     });
+  command(credits, 'off', 'turn credits off: nothing is held to them any more', creditsExamples).action(
+    async (options: SourceOptions) => {
+      const { endCredits } = await import('./credits.ts');
+      await endCredits(terminal, readConfig(options));
+    },
+  );
   command(credits, 'show', 'print what was added, what was spent and what is left', creditsExamples)
     .option('--json', 'as JSON')
     .action(async (options: SourceOptions & { json?: boolean }) => {
@@ -495,6 +501,7 @@ const creditsExamples = `
 Examples:
   $ headgate credits add 100 --note "invoice 7"
   $ headgate credits show
+  $ headgate credits off
 
 A running gateway takes them over within a second. What was spent before counts as well.`;
 

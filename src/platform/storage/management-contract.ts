@@ -250,6 +250,11 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
     expect(await other.management.readCredits()).toBe(2n ** 60n - 5n);
     await add(5n - 2n ** 60n, null);
     expect(await other.management.readCredits()).toBe(0n);
+    await storage.management.change(change, async (transaction) => {
+      await transaction.deleteCredits();
+      await transaction.record(happening());
+    });
+    expect(await other.management.readCredits()).toBeNull();
   });
 
   it('keeps who belongs to a workspace, since when and as what', async () => {

@@ -2,7 +2,7 @@ import { createTimedId } from '../../domain/ids.ts';
 import type { Change, ManagementStore, ManagementTransaction } from './storage.ts';
 import { appendAudit, listAudit } from './tables/audit.ts';
 import { deleteBudget, listBudgets, putBudget } from './tables/budgets.ts';
-import { addCredit, readCredits } from './tables/credits.ts';
+import { addCredit, deleteCredits, readCredits } from './tables/credits.ts';
 import type { Database } from './tables/database.ts';
 import {
   assign,
@@ -102,6 +102,7 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
     assign: (assignment) => assign(trx, assignment),
     unassign: (holder) => unassign(trx, holder),
     addCredit: (credit) => addCredit(trx, credit),
+    deleteCredits: () => deleteCredits(trx),
     record,
   };
 }

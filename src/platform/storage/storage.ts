@@ -335,6 +335,8 @@ export interface ManagementTransaction {
   assign(assignment: AssignmentRecord): Promise<void>;
   unassign(holder: GuardrailHolder): Promise<void>;
   addCredit(credit: CreditRecord): Promise<void>;
+  /** Credits are off from then on, as if none had ever been added. */
+  deleteCredits(): Promise<void>;
   record(happening: AuditHappening): Promise<void>;
 }
 

@@ -20,6 +20,11 @@ export async function readCredits(db: Database): Promise<bigint | null> {
   return sum;
 }
 
+/** Nothing was ever paid in, then. */
+export async function deleteCredits(trx: Database): Promise<void> {
+  await trx.deleteFrom('credits').execute();
+}
+
 export async function addCredit(trx: Database, { id, atMs, nanoUsd, note }: CreditRecord): Promise<void> {
   await trx
     .insertInto('credits')
