@@ -126,7 +126,12 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         isLocal: isLoopback(server.host),
         authenticate,
       }),
-      ready: createReadyHandler({ isDraining, canBook, ping: () => within(PING_MS, storage.ping()) }),
+      ready: createReadyHandler({
+        isDraining,
+        canBook,
+        ping: () => within(PING_MS, storage.ping()),
+        checkFresh: () => access.checkFresh(config().storage.grace_ms),
+      }),
     }),
     authenticate,
     isDraining,

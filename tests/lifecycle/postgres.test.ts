@@ -150,7 +150,12 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     const streamed = await running;
     expect(streamed.done).toBe(true);
     ids.push(streamed.headers.get('x-generation-id')!);
-    expect((await gateway.get('/ready')).status).toBe(503);
+    const ready = await gateway.get('/ready');
+    expect(ready.status).toBe(200); // as long as requests are served
+    expect(await ready.json()).toEqual({
+      status: 'ready',
+      store: expect.stringMatching(/^unreachable since 2\d{3}-/),
+    });
     expect((await gateway.get('/health')).status).toBe(200);
     expect((await gateway.get(`/generation?id=${ids.at(-1)}`)).status).toBe(200); // still on its way
     const gone = await gateway.get('/generation?id=gen-unknown');
@@ -158,7 +163,9 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(gone.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
 
     await relay.up();
-    await expect.poll(async () => (await gateway.get('/ready')).status, { timeout: 10_000 }).toBe(200);
+    await expect
+      .poll(async () => (await gateway.get('/ready')).json(), { timeout: 10_000 })
+      .toEqual({ status: 'ready' });
     await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(ids.length);
     for (const id of ids) expect((await gateway.get(`/generation?id=${id}`)).status).toBe(200);
     expect((await ask(gateway)).status).toBe(200);
@@ -181,6 +188,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     }
     expect(refused.status).toBe(503);
     expect(refused.retryAfter).toBe('5');
+    expect((await gateway.get('/ready')).status).toBe(503);
     expect(refused.message).toMatch(/^The store has said nothing for more than 0\.3 s \(storage\.grace_ms\)/);
     const { done, headers } = await running;
     expect(done).toBe(true);
@@ -205,15 +213,17 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(await countEntries(again)).toBe(1);
   });
 
-  it('one whose store falls silent serves on, and is not ready', async () => {
+  it('one whose store falls silent serves on, and says so', async () => {
     const { relay, gateway } = await openWithRelay();
     expect((await ask(gateway)).status).toBe(200);
     relay.freeze();
     for (let at = 0; at < 3; at++) expect((await ask(gateway)).status).toBe(200);
-    expect((await gateway.get('/ready')).status).toBe(503);
+    expect(await (await gateway.get('/ready')).text()).toContain('unreachable since');
     expect((await ask(gateway)).status).toBe(200);
     relay.thaw();
-    await expect.poll(async () => (await gateway.get('/ready')).status, { timeout: 10_000 }).toBe(200);
+    await expect
+      .poll(async () => (await gateway.get('/ready')).json(), { timeout: 10_000 })
+      .toEqual({ status: 'ready' });
     await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(5);
   });
 
