@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openSqliteStorage } from '../../src/platform/storage/sqlite/open.ts';
 import { json } from '../../src/testing/answers.ts';
+import { findFreePort } from '../../src/testing/free-port.ts';
 import { type TestGateway, testGateway, testKeys } from '../../src/testing/index.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { cleanUp, startGateway } from '../lifecycle/gateway-process.ts';
@@ -51,6 +52,15 @@ describe('an image generation', () => {
     expect(refused.headers.get('x-ratelimit-limit')).toBe('2');
     expect(refused.body).not.toHaveProperty('router_metadata');
     expect((await gateway.post('/responses', { model: 'simulator/echo', input: 'Hi' })).status).toBe(429);
+  });
+
+  it('is answered with a status of its path when it cannot be counted', async () => {
+    const url = `redis://127.0.0.1:${await findFreePort()}`;
+    const gateway = await open({ counters: { url, on_failure: 'closed' }, limits: { requests_per_minute: 9 } });
+    expect((await gateway.post('/responses', { model: 'simulator/echo', input: 'Hi' })).status).toBe(503);
+    const refused = await draw(gateway, small);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([529, '5']);
+    expect(refused.body.error!.message).toContain('counters of rate limits');
   });
 
   it('obeys the guardrail of its workspace', async () => {

@@ -2,13 +2,14 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ticket } from '../../access/rate-limits.ts';
 import type { Caller } from '../../domain/caller.ts';
-import { asGatewayError, GatewayError } from '../../domain/errors.ts';
+import { asGatewayError, type GatewayError } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
 import { describeRequest, type FailedRequest } from '../../http/failed-request.ts';
 import { ImageAnswer } from '../../http/image-answer.ts';
 import type { OpenRequests } from '../../http/open-requests.ts';
 import { ClientWatch } from '../../http/watch-client.ts';
+import { booksAreClosed } from '../../metering/ledger.ts';
 import { asImageError, createImage } from '../../pipeline/create-image.ts';
 import type { ImageStages } from '../../pipeline/image-stages.ts';
 import type { ImageRun } from '../../pipeline/run.ts';
@@ -42,12 +43,8 @@ export function createImagesHandler(parts: ImagesParts) {
     const { request: asked, ignoredFields } = readImageRequest(request.body, findSessionHeader(headers));
     request.body = undefined; // references are large, and `asked` has them
     request.rawBody = undefined;
-    if (!parts.canBook()) {
-      const text = 'The gateway cannot keep its books now (is the disk full?); try again later.';
-      throw new GatewayError('upstream_overloaded', text, { retryAfterSeconds: 5 });
-    }
     const stream = asked.stream === true;
-    const ticket = await parts.admit(request.caller!, { input: [], model: asked.model, stream }, request.generationId);
+    const ticket = await letIn(parts, request, { input: [], model: asked.model, stream });
     const client = stream
       ? new ClientWatch(reply.raw, parts.streamMs(), 'images.stream_ms')
       : new ClientWatch(reply.raw, parts.requestMs(), 'images.request_ms');
@@ -97,4 +94,18 @@ export function createImagesHandler(parts: ImagesParts) {
     }
     return reply.hijack();
   };
+}
+
+/** @throws {GatewayError} with statuses of this path alone */
+async function letIn(
+  { canBook, admit }: Pick<ImagesParts, 'canBook' | 'admit'>,
+  { caller, generationId }: FastifyRequest,
+  asked: ResponseRequest,
+): Promise<Ticket | undefined> {
+  try {
+    if (!canBook()) throw booksAreClosed();
+    return await admit(caller!, asked, generationId);
+  } catch (error) {
+    throw asImageError(asGatewayError(error));
+  }
 }
