@@ -108,7 +108,7 @@ function serve(headers: readonly string[], index: number, last: Step): void {
     held.settle(entry);
   }
   if (ticket instanceof Promise) throw new Error('Counters in memory answer at once.');
-  ticket?.end(600);
+  ticket?.end(600, false);
 }
 
 const headers = keys.map((text) => `Bearer ${text}`);

@@ -90,10 +90,10 @@ describe('requests per minute', () => {
 describe('tokens per minute', () => {
   it('refuse the request after the one that went beyond', () => {
     const { admit, pass, refusal } = limit({ tokens_per_minute: 100 });
-    admit()!.end(99);
+    admit()!.end(99, false);
     const ticket = admit()!;
     pass(10_000);
-    ticket.end(50);
+    ticket.end(50, false);
     expect(refusal()).toMatchObject({ retryAfterSeconds: 50, rateLimit: { limit: 100 } });
     pass(50_000);
     admit();
@@ -106,7 +106,7 @@ describe('concurrent streams', () => {
     const first = admit({ stream: true })!;
     expect(refusal({ stream: true }).message).toContain('1 streams at a time');
     admit(); // one that is no stream
-    first.end(0);
+    first.end(0, false);
     admit({ stream: true });
   });
 });

@@ -21,8 +21,13 @@ export interface LimitSettings extends Limits {
 
 /** A request that was let in. */
 export interface Ticket {
-  /** Call it once, when the request is over. @param tokens that it used, as far as anybody knows */
-  end(tokens: number): void;
+  /**
+   * Call it once, when the request is over.
+   *
+   * @param tokens that it used, as far as anybody knows
+   * @param isTakenBack it was refused before it went out, and does not count
+   */
+  end(tokens: number, isTakenBack: boolean): void;
 }
 
 export interface RateLimitParts {
@@ -109,7 +114,7 @@ export class RateLimits {
       onHit?.(scope.kind, refusal.limit);
       throw explain(scope, refusal, this.parts.now?.() ?? Date.now());
     }
-    return { end: (tokens) => void counters.leave(admission, tokens) };
+    return { end: (tokens, isTakenBack) => void counters.leave(admission, tokens, isTakenBack) };
   }
 
   private listScopes({ keyHash, keyName, workspaceId }: ScopedCaller, model: string): Scope[] {

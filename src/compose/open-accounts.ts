@@ -59,6 +59,7 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
     },
     requestMs,
     onTrouble: (error) => log.warn({ err: error }, 'The store does not tell limits and spending.'),
+    onHit: (kind, window) => telemetry.countLimitHit(window, kind),
   });
   await spending.open();
   held.defer(() => spending.close());

@@ -17,6 +17,17 @@ export class RollingCounts {
     this.counts[this.placeOf(this.roll(nowMs)) + kind]! += amount;
   }
 
+  /** Takes back one that was added last. */
+  takeBack(kind: number, nowMs: number): void {
+    const newest = this.roll(nowMs);
+    for (let slice = newest; slice > newest - this.counts.length / this.kinds && slice >= 0; slice--) {
+      const place = this.placeOf(slice) + kind;
+      if (this.counts[place] === 0) continue;
+      this.counts[place]!--;
+      return;
+    }
+  }
+
   /** @returns how many of each kind there were within the span */
   sums(nowMs: number): number[] {
     this.roll(nowMs);

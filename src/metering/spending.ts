@@ -32,6 +32,8 @@ export interface SpendingParts {
   /** The longest that a request may take. */
   requestMs: () => number;
   onTrouble: (error: unknown) => void;
+  /** Told of every refusal, for metrics: whose limit it was, and of which window. */
+  onHit?: (kind: SpendingLimit['kind'], window: SpendingWindow) => void;
   now?: () => number;
   refreshMs?: number;
 }
@@ -172,8 +174,12 @@ export class Spending {
   }
 
   private hold(accounts: readonly Account[], reservation: Reservation, refusal: BudgetRefusal | undefined): Held {
-    if (refusal) throw explain(accounts[refusal.claim]!.limits[refusal.limit]!, refusal, this.now());
-    const { counters } = this.parts;
+    const { counters, onHit } = this.parts;
+    if (refusal) {
+      const limit = accounts[refusal.claim]!.limits[refusal.limit]!;
+      onHit?.(limit.kind, limit.window);
+      throw explain(limit, reservation.claims[refusal.claim]!.nanoUsd, refusal, this.now());
+    }
     return {
       settle(entry) {
         const { createdAtMs, lines = [entry] } = entry;
@@ -319,17 +325,24 @@ const refusals = {
   credits: { error: 'payment_required', source: 'router_credits', remedy: 'Add credits (headgate credits add)' },
 } as const;
 
-function explain(limit: SpendingLimit, { spentNanoUsd, heldNanoUsd }: BudgetRefusal, nowMs: number): GatewayError {
+function explain(
+  limit: SpendingLimit,
+  nanoUsd: bigint,
+  { spentNanoUsd, heldNanoUsd }: BudgetRefusal,
+  nowMs: number,
+): GatewayError {
   const { kind, name, window, limitNanoUsd } = limit;
   const { error, source, remedy } = refusals[kind];
-  const held = heldNanoUsd > 0n ? `, and ${dollars(heldNanoUsd)} is held for requests that are under way` : '';
   const until = window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOf(window, nowMs)).toISOString()}.`;
-  const what =
-    kind === 'credits'
-      ? `${name} has credits of ${dollars(limitNanoUsd)}`
-      : `${name} may spend ${dollars(limitNanoUsd)} ${spans[window]}`;
-  const message = `${what} and has spent ${dollars(spentNanoUsd)}${held}; this request may not fit.${until}`;
   const isExhausted = spentNanoUsd >= limitNanoUsd;
+  const held = heldNanoUsd > 0n ? `, and ${dollars(heldNanoUsd)} is held for requests that are under way` : '';
+  const mayCost = isExhausted ? '' : `; this request may cost up to ${dollars(nanoUsd)}`;
+  // What the organization has and spends is not for every caller to read.
+  const what =
+    kind === 'credits' || kind === 'organization'
+      ? `${name} has ${isExhausted ? 'spent' : 'too little left of'} ${kind === 'credits' ? 'its credits' : `what it may spend ${spans[window]}`}`
+      : `${name} may spend ${dollars(limitNanoUsd)} ${spans[window]} and has spent ${dollars(spentNanoUsd)}${isExhausted ? '' : held}`;
+  const message = `${what}${mayCost}.${until}`;
   const raise = `${remedy[0]!.toLowerCase()}${remedy.slice(1)}`;
   const metadata = isExhausted
     ? {

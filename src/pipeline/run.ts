@@ -140,3 +140,7 @@ export interface ImageRun extends RunBase {
   /** All of the answer was there. */
   isComplete: boolean;
 }
+
+/** Was it refused since it may cost too much, before anything went out? */
+export const isOverBudget = ({ dispatchedAt, error }: Pick<RunBase, 'dispatchedAt' | 'error'>): boolean =>
+  dispatchedAt === undefined && error?.metadata['limit_source'] !== undefined;

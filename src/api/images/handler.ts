@@ -12,7 +12,7 @@ import { ClientWatch } from '../../http/watch-client.ts';
 import { booksAreClosed } from '../../metering/ledger.ts';
 import { asImageError, createImage } from '../../pipeline/create-image.ts';
 import type { ImageStages } from '../../pipeline/image-stages.ts';
-import type { ImageRun } from '../../pipeline/run.ts';
+import { type ImageRun, isOverBudget } from '../../pipeline/run.ts';
 import { noteEndpoint } from '../responses/note-endpoint.ts';
 import { findSessionHeader } from '../responses/session-header.ts';
 import { wantsMetadata } from '../responses/wants-metadata.ts';
@@ -90,7 +90,7 @@ export function createImagesHandler(parts: ImagesParts) {
       client.stop();
       run.memory.free();
       end();
-      ticket?.end(run.usage?.totalTokens ?? 0);
+      ticket?.end(run.usage?.totalTokens ?? 0, isOverBudget(run));
     }
     return reply.hijack();
   };

@@ -12,7 +12,7 @@ import { ClientWatch } from '../../http/watch-client.ts';
 import { booksAreClosed } from '../../metering/ledger.ts';
 import { createResponse } from '../../pipeline/create-response.ts';
 import { EventFold } from '../../pipeline/fold-events.ts';
-import type { Run } from '../../pipeline/run.ts';
+import { isOverBudget, type Run } from '../../pipeline/run.ts';
 import type { Stages } from '../../pipeline/stages.ts';
 import { tellFailure } from '../../pipeline/tell-failure.ts';
 import { noteEndpoint } from './note-endpoint.ts';
@@ -112,7 +112,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
     } finally {
       client.stop();
       end();
-      ticket?.end(run.usage?.totalTokens ?? 0);
+      ticket?.end(run.usage?.totalTokens ?? 0, isOverBudget(run));
     }
   };
 }

@@ -89,6 +89,17 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
         expect(await counters.admit(admission())).toMatchObject({ scope: 0, limit: 'tokens_per_minute' });
       });
 
+      it('take back a request that was refused otherwise', async () => {
+        const scope = randomUUID();
+        const admission = () => makeAdmission({ requests_per_minute: 1 }, { scope });
+        const first = admission();
+        expect(await counters.admit(first)).toBeUndefined();
+        await other.leave(first, 0, true);
+        await other.leave(makeAdmission({ requests_per_minute: 1 }), 0, true); // of nothing there is nothing to take
+        expect(await other.admit(admission())).toBeUndefined();
+        expect(await counters.admit(admission())).toMatchObject({ limit: 'requests_per_minute' });
+      });
+
       it('count open streams until they end, and not those that are no streams', async () => {
         const scope = randomUUID();
         const admission = (isStream = true) => makeAdmission({ concurrent_streams: 2 }, { scope, isStream });

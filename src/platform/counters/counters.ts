@@ -10,8 +10,13 @@ import type { SpendingWindow } from './accounts.ts';
 export interface Counters {
   /** Counts a request in all of its scopes, or in none. @returns undefined when it was let in */
   admit(admission: Admission): Soon<RateRefusal | undefined>;
-  /** Ends what `admit` let in. @param tokens that it used, as far as anybody knows */
-  leave(admission: Admission, tokens: number): Soon<void>;
+  /**
+   * Ends what `admit` let in.
+   *
+   * @param tokens that it used, as far as anybody knows
+   * @param isTakenBack it was refused for another reason, and does not count as a request either
+   */
+  leave(admission: Admission, tokens: number, isTakenBack?: boolean): Soon<void>;
   /** Holds money in all of the accounts, or in none. @returns undefined when it is held */
   reserve(reservation: Reservation): Soon<BudgetRefusal | undefined>;
   /**

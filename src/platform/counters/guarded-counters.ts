@@ -92,9 +92,9 @@ export class GuardedCounters implements Counters {
     return this.memory.admit(admission);
   }
 
-  async leave(admission: Admission, tokens: number): Promise<void> {
-    if (this.alone.has(admission)) return this.memory.leave(admission, tokens);
-    await this.deliver(() => this.parts.store.leave(admission, tokens));
+  async leave(admission: Admission, tokens: number, isTakenBack = false): Promise<void> {
+    if (this.alone.has(admission)) return this.memory.leave(admission, tokens, isTakenBack);
+    await this.deliver(() => this.parts.store.leave(admission, tokens, isTakenBack));
   }
 
   async reserve(reservation: Reservation): Promise<BudgetRefusal | undefined> {

@@ -32,8 +32,15 @@ export function admitTo(
   return undefined;
 }
 
-export function leaveFrom(windows: readonly RateWindow[], { id }: Admission, tokens: number, nowMs: number): void {
+/** @param windows of the scopes, in their order */
+export function leaveFrom(
+  windows: readonly RateWindow[],
+  { id }: Admission,
+  { tokens, isTakenBack }: { tokens: number; isTakenBack: boolean },
+  nowMs: number,
+): void {
   for (const window of windows) {
+    if (isTakenBack) window.counts.takeBack(REQUESTS, nowMs);
     if (tokens > 0) window.counts.add(TOKENS, nowMs, tokens);
     window.streams.delete(id);
   }

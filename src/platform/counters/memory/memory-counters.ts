@@ -25,8 +25,8 @@ export class MemoryCounters implements Counters {
     return admitTo(this.windowsOf(admission), admission, this.now());
   }
 
-  leave(admission: Admission, tokens: number): void {
-    leaveFrom(this.windowsOf(admission), admission, tokens, this.now());
+  leave(admission: Admission, tokens: number, isTakenBack = false): void {
+    leaveFrom(this.windowsOf(admission), admission, { tokens, isTakenBack }, this.now());
   }
 
   reserve(reservation: Reservation): BudgetRefusal | undefined {

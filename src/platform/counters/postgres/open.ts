@@ -11,7 +11,7 @@ import { forgetWindows, lockWindows, writeWindows } from './rate-windows.ts';
 const CONNECTIONS = 3;
 const FORGET_EVERY_MS = 600_000;
 
-type RateJob = { admission: Admission; tokens?: number };
+type RateJob = { admission: Admission; left?: { tokens: number; isTakenBack: boolean } };
 /** `released`: holds of those that have ended, in the accounts of the reservation, which itself holds nothing. */
 type BudgetJob = { reservation: Reservation; settlement?: Settlement; released?: readonly string[] };
 
@@ -47,10 +47,10 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
         client,
         new Set(jobs.flatMap(({ admission }) => admission.scopes.map(({ id }) => id))),
       );
-      const answers = jobs.map(({ admission, tokens }): RateRefusal | undefined => {
+      const answers = jobs.map(({ admission, left }): RateRefusal | undefined => {
         const windows = admission.scopes.map(({ id }) => locked.windows.get(id)!);
-        if (tokens === undefined) return admitTo(windows, admission, locked.nowMs);
-        leaveFrom(windows, admission, tokens, locked.nowMs);
+        if (left === undefined) return admitTo(windows, admission, locked.nowMs);
+        leaveFrom(windows, admission, left, locked.nowMs);
         return undefined;
       });
       await writeWindows(client, locked);
@@ -63,7 +63,9 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
 
   return {
     admit: (admission) => runRates({ admission }),
-    leave: async (admission, tokens) => void (await runRates({ admission, tokens })),
+    async leave(admission, tokens, isTakenBack = false) {
+      await runRates({ admission, left: { tokens, isTakenBack } });
+    },
     reserve: (reservation) => runBudgets({ reservation }),
     settle: async (reservation, settlement) => void (await runBudgets({ reservation, settlement })),
     async release(ids, claims) {

@@ -64,9 +64,9 @@ export function openRedisCounters(url: string, connectMs: number): Counters {
       const [scope, limit, freeInMs] = await scripts.headgateAdmit(keys.length, ...keys, ...values);
       return scope === undefined ? undefined : { scope, limit: limitNames[limit!]!, freeInMs: freeInMs! };
     },
-    async leave(admission, tokens) {
+    async leave(admission, tokens, isTakenBack = false) {
       const keys = keysOfScopes(admission);
-      await scripts.headgateLeave(keys.length, ...keys, admission.id, Math.round(tokens));
+      await scripts.headgateLeave(keys.length, ...keys, admission.id, Math.round(tokens), isTakenBack ? 1 : 0);
     },
     async reserve({ id, claims, holdMs }: Reservation): Promise<BudgetRefusal | undefined> {
       const keys = keysOfClaims(claims);

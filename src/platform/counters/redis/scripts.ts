@@ -89,9 +89,19 @@ end
 return {}
 `;
 
-/** KEYS: as above. ARGV: id, tokens. */
+/** KEYS: as above. ARGV: id, tokens, and whether it does not count as a request either (1, 0): the newest is taken back. */
 export const leaveScript = `${now}
 for at = 1, #KEYS, 2 do
+  if ARGV[3] == '1' then
+    local slice = math.floor(now / 1000)
+    for second = slice, slice - 59, -1 do
+      local field = string.format('r%d', second)
+      if tonumber(redis.call('HGET', KEYS[at], field) or 0) > 0 then
+        redis.call('HINCRBY', KEYS[at], field, -1)
+        break
+      end
+    end
+  end
   if tonumber(ARGV[2]) > 0 then
     redis.call('HINCRBY', KEYS[at], string.format('t%d', math.floor(now / 1000)), ARGV[2])
     redis.call('PEXPIRE', KEYS[at], 61000)

@@ -11,7 +11,7 @@ export function openRemoteCounters(primary: Peer): Counters {
   const service = primary.use<CountersService>(countersService);
   return {
     admit: (admission) => service.admit(trim(admission)).catch(explain),
-    leave: (admission, tokens) => service.leave(trim(admission), tokens).catch(() => {}),
+    leave: (admission, tokens, isTakenBack) => service.leave(trim(admission), tokens, isTakenBack).catch(() => {}),
     reserve: (reservation) => service.reserve(reservation).catch(explain),
     settle: (reservation, settlement) => service.settle(reservation, settlement).catch(() => {}),
     ping: () => service.ping(),

@@ -24,9 +24,9 @@ export function serveCounters(counters: MemoryCounters, { gone }: Pick<WorkerLin
       if (!refusal && admission.isStream) streams.set(admission.id, admission);
       return refusal;
     },
-    leave(admission, tokens) {
+    leave(admission, tokens, isTakenBack) {
       streams.delete(admission.id);
-      counters.leave(admission, tokens);
+      counters.leave(admission, tokens, isTakenBack);
     },
     reserve(reservation) {
       const refusal = counters.reserve(reservation);
