@@ -270,6 +270,10 @@ describe('headgate keys', () => {
     expect(rows).toMatchObject([
       { action: 'key.update', actorKeyHash: null, changes: { disabled: { before: false, after: true } } },
       { action: 'key.create', actorKeyHash: null, objectId: hashKey(text) },
+      // What the first key needs, and nobody had made.
+      { action: 'member.add', objectId: 'owner' },
+      { action: 'member.create', objectId: 'owner' },
+      { action: 'workspace.create' },
     ]);
     expect(JSON.stringify(rows)).not.toContain(text);
   });

@@ -1,12 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { DEFAULT_MEMBER, DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { createKeyText, hashKey, labelKey } from '../access/key-text.ts';
 import { createKey as saveNewKey } from '../api/keys/change-key.ts';
+import { addMembers } from '../api/workspaces/change-members.ts';
+import { createWorkspace } from '../api/workspaces/change-workspace.ts';
 import type { Config } from '../config/schema.ts';
-import { type AccessStore, defaultKeySettings, type KeyRecord } from '../platform/storage/storage.ts';
+import { defaultKeySettings, type KeyRecord, type ManagementTransaction } from '../platform/storage/storage.ts';
 import { type LimitOptions, readLimits } from './change-keys.ts';
 import { withStore } from './open-store.ts';
-import { byOperator } from './operate.ts';
+import { operate } from './operate.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
 
 export interface CreateKeyOptions extends LimitOptions {
@@ -40,28 +41,30 @@ export async function createKey(
   }
   const text = createKeyText(kind === 'management' ? 'management' : 'inference');
 
-  const key = await withStore({ config, stderr }, async ({ access, management }): Promise<KeyRecord> => {
-    const workspaceId = await settleWorkspace(access, options.workspace);
-    const memberId = kind === 'member' ? (options.member ?? DEFAULT_MEMBER) : null;
-    if (memberId !== null) await admitMember(access, memberId, workspaceId);
-    const record: KeyRecord = {
-      ...defaultKeySettings,
-      hash: hashKey(text),
-      name: options.name ?? `${nameKind(kind)} key`,
-      label: labelKey(text),
-      kind,
-      workspaceId,
-      memberId,
-      disabled: false,
-      createdAtMs: Date.now(),
-      expiresAtMs,
-      ...limits,
-      creatorUserId: memberId,
-      externalUser: options.external ?? null,
-    };
-    await management.change(byOperator(), (transaction) => saveNewKey(transaction, record));
-    return record;
-  });
+  const key = await operate({ config, stderr }, (_, change) =>
+    change(async (transaction, nowMs): Promise<KeyRecord> => {
+      const workspaceId = await settleWorkspace(transaction, options.workspace, nowMs);
+      const memberId = kind === 'member' ? (options.member ?? DEFAULT_MEMBER) : null;
+      if (memberId !== null) await addMembers(transaction, workspaceId, [memberId], nowMs);
+      const record: KeyRecord = {
+        ...defaultKeySettings,
+        hash: hashKey(text),
+        name: options.name ?? `${nameKind(kind)} key`,
+        label: labelKey(text),
+        kind,
+        workspaceId,
+        memberId,
+        disabled: false,
+        createdAtMs: nowMs,
+        expiresAtMs,
+        ...limits,
+        creatorUserId: memberId,
+        externalUser: options.external ?? null,
+      };
+      await saveNewKey(transaction, record);
+      return record;
+    }),
+  );
 
   stdout.write(`${text}\n`);
   const owner = { member: `of member ${key.memberId}`, organization: 'that acts as the organization', management: '' }[
@@ -95,12 +98,15 @@ export function readExpiry(text: string, nowMs: number): number {
 }
 
 /** The workspace that was named, or the only one, or the default one; in an empty store it is made. */
-async function settleWorkspace(access: AccessStore, named: string | undefined): Promise<string> {
-  const workspaces = await access.listWorkspaces();
+async function settleWorkspace(
+  transaction: ManagementTransaction,
+  named: string | undefined,
+  nowMs: number,
+): Promise<string> {
+  const { rows: workspaces } = await transaction.listWorkspaces({ offset: 0, limit: Number.MAX_SAFE_INTEGER });
   if (workspaces.length === 0 && (named === undefined || named === DEFAULT_WORKSPACE)) {
-    const id = randomUUID();
-    await access.putWorkspace({ id, name: DEFAULT_WORKSPACE, createdAtMs: Date.now() });
-    return id;
+    const body = { name: DEFAULT_WORKSPACE, slug: DEFAULT_WORKSPACE };
+    return (await createWorkspace(transaction, body, nowMs)).id;
   }
   const wanted = named ?? (workspaces.length === 1 ? workspaces[0]!.id : DEFAULT_WORKSPACE);
   const found = workspaces.find(({ id, name }) => id === wanted || name === wanted);
@@ -111,14 +117,6 @@ async function settleWorkspace(access: AccessStore, named: string | undefined): 
       ? `Say in which workspace: --workspace with one of ${known}.`
       : `There is no workspace "${named}" (there is: ${known}). Make it with "headgate workspaces create".`,
   );
-}
-
-/** A member is a name: one that is not there is made, and put into the workspace beside those it has. */
-async function admitMember(access: AccessStore, memberId: string, workspaceId: string): Promise<void> {
-  await access.putMember({ id: memberId, createdAtMs: Date.now() });
-  const memberships = await access.listMemberships();
-  const before = memberships.flatMap((one) => (one.memberId === memberId ? [one.workspaceId] : []));
-  if (!before.includes(workspaceId)) await access.setMemberships(memberId, [...before, workspaceId]);
 }
 
 /** Prints all keys, the newest first: as a table, or as a JSON list. */
