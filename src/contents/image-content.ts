@@ -22,7 +22,7 @@ export function describeGeneration(run: EndedImageRun): EndedRun {
   const { prompt, session_id, input_references: urls = [] } = request;
   const shown = urls.map((url, index) => {
     const digest = references[index]?.digest;
-    const isTold = digest !== undefined && url.startsWith('data:');
+    const isTold = digest !== undefined && /^data:/i.test(url);
     return { type: 'input_image' as const, ...(digest && { digest }), ...(!isTold && { image_url: url }) };
   });
   const content = [{ type: 'input_text' as const, text: prompt }, ...shown];

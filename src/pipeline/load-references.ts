@@ -25,7 +25,7 @@ export async function loadReferences(
   const pictures: Picture[] = [];
   for (const [index, url] of urls.entries()) {
     const path = `input_references[${index}].image_url.url`;
-    const isInline = url.startsWith('data:');
+    const isInline = /^data:/i.test(url);
     const bytes = isInline ? decode(url, path) : await fetchReference(url, path, limitBytes, cancellation);
     pictures.push(await checkReference(bytes, path, limitBytes, cancellation));
     if (cancellation.reason) throw cancellation.reason;

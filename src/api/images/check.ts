@@ -47,7 +47,7 @@ function checkTogether(body: ImageBody, report: Report): void {
     );
   }
   for (const [index, { image_url: image }] of references.entries()) {
-    if (/^data:/.test(image.url)) continue;
+    if (/^data:/i.test(image.url)) continue;
     if (/^https?:\/\//i.test(image.url) && URL.canParse(image.url)) continue;
     const path = `input_references[${index}].image_url.url`;
     report.add(path, `must be a data URL of base64 or an http or https URL, got ${show(image.url)}`);

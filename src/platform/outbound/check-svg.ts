@@ -11,10 +11,11 @@ export function findDanger(bytes: Uint8Array): string | undefined {
   if (declared !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(declared)) return 'an encoding other than UTF-8';
   if (markup.test(text)) return 'a document type or entities';
   if (/<\?(?!xml\s)/i.test(text)) return 'a processing instruction';
-  const element = elements.exec(text)?.[1]; // names of elements and attributes cannot be written as references
+  const tags = findTags(text);
+  const element = elements.exec(tags)?.[1]; // names of elements and attributes cannot be written as references
   if (element !== undefined) return `the element ${element}`;
-  if (/[\s"'/]on[a-z]+\s*=/i.test(text)) return 'an event handler';
-  const plain = decodeReferences(text);
+  if (/[\s"'/]on[a-z]+\s*=/i.test(tags)) return 'an event handler';
+  const plain = decodeReferences(tags);
   if (/attributeName\s*=\s*(?:["']\s*)?(?:[\w.-]+:)?(?:href|on)/i.test(plain)) return 'an animated link';
   for (const [, quoted] of plain.matchAll(/[\s"'/](?:[\w.-]+:)?(?:href|src|base)\s*=\s*("[^"]*"?|'[^']*'?)/gi)) {
     if (!isInside(quoted!.replace(/^["']|["']$/g, ''))) return 'a link to something outside';
@@ -27,6 +28,15 @@ export function findDanger(bytes: Uint8Array): string | undefined {
   if (/(?:<(?:[\w.-]+:)?style\b|\bstyle\s*=)/i.test(plain) && plain.includes('\\')) return 'a style with escapes';
   return undefined;
 }
+
+/** Words that are drawn are words, whatever they say. Where it is not plain what are words and what tags, all of it counts. */
+function findTags(text: string): string {
+  if (/<!|<(?:[\w.-]+:)?style\b/i.test(text)) return text;
+  const words = text.replaceAll(tag, '');
+  return /[<>]/.test(words) ? text : (text.match(tag) ?? []).join('');
+}
+
+const tag = /<(?:[^<>"']|"[^"<]*"|'[^'<]*')*>/g;
 
 /** Declarations, but for the one that drawing programs write, which names a document type and brings nothing of its own. */
 const markup =

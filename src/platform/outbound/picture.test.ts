@@ -67,7 +67,8 @@ describe('a picture is what its bytes say:', () => {
   });
 
   it.each([
-    ['the words of somebody who writes markup', svg('<title>a &lt;script&gt; and &lt;body&gt;</title>')],
+    ['words about markup', svg('<title>a &lt;script&gt; and &lt;body onload="a"&gt;</title>')],
+    ['words about code', svg('<text>once = 1; @import url(http://a.example) javascript:</text>')],
     [
       'the document type that drawing programs write',
       Buffer.concat([
@@ -135,6 +136,8 @@ describe('is no valid image:', () => {
     ['a script', svg('<script>alert(1)</script>')],
     ['a script under another prefix', svg('<s:script xmlns:s="http://www.w3.org/2000/svg">alert(1)</s:script>')],
     ['an event handler', svg('', 'onload="alert(1)"')],
+    ['an event handler behind a tag that seems to end', svg('<rect x="1>0" onclick="alert(1)"/>')],
+    ['an event handler behind a quote that does not end', svg(`<text x='">' onclick="alert(1)"/>`)],
     ['an event handler on a new line', svg('<rect\nonclick = "alert(1)"/>')],
     ['foreign elements', svg('<foreignObject><p/></foreignObject>')],
     ['a picture from elsewhere', svg('<image href="http://169.254.169.254/"/>')],
@@ -198,6 +201,9 @@ describe('no drawing takes long to look at:', () => {
     ['<svg ', ' href="'],
     ['<svg ', 'url('],
     ['<svg style=\\', 'a.'],
+    ['<svg ', '<a "'],
+    ['<svg "', ' '],
+    ['<svg ', '""'],
     ['<svg expression', ' '],
     ['<!DOCTYPE svg', ' PUBLIC '],
     ['<svg><g/></svg>', '<!---->'],
