@@ -77,7 +77,7 @@ describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
     const outcome = await lab.ask(how, { model: `${wire}/two`, provider: { order: [wire, 'last'] } });
     expect(failureOf(outcome).message).toBe('');
     expect(picturesOf(outcome).map(({ b64_json }) => b64_json)).toEqual([good.toString('base64')]);
-    expect(usageOf(outcome)).toMatchObject({ cost: 0.1 });
+    expect(usageOf(outcome)).toMatchObject({ cost: 0.05 });
   });
 
   it('that is a harmless drawing is passed on to the letter', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aspectRatios, qualities, resolutions } from '../../src/domain/images.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { dataUrl, draw, paint, reference } from './images-lab.ts';
-import { caseOf, failureOf, type ImageLab, imageCases, openImageLab, picturesOf } from './images-wires.ts';
+import { caseOf, failureOf, type ImageLab, imageCases, modes, openImageLab, picturesOf } from './images-wires.ts';
 
 /** One lab for all: nothing here breaks it, and what a wire answers is set before it is asked. */
 let lab: ImageLab;
@@ -13,44 +13,70 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** Bodies that images.md refuses, and the field that the refusal names. */
-const refused: [string, object, string][] = [
+/** Bodies that images.md refuses, the field that the refusal names, and the other one where two do not go together. */
+const refused: [string, object, string, ...string[]][] = [
   ['an empty prompt', { prompt: '' }, 'prompt'],
   ['a prompt of null', { prompt: null }, 'prompt'],
   ['more than 10 pictures', { n: 11 }, 'n'],
   ['a ratio that is none of the 24', { aspect_ratio: '7:5' }, 'aspect_ratio'],
   ['a tier in lower case', { resolution: '1k' }, 'resolution'],
   ['a size that is none', { size: 'large' }, 'size'],
-  ['a size and another tier', { size: '512', resolution: '1K' }, 'size'],
-  ['pixels of another ratio', { size: '1000x1000', aspect_ratio: '16:9' }, 'size'],
-  ['pixels of another tier', { size: '1024x1024', resolution: '4K' }, 'size'],
+  ['a size of one digit', { size: '9x9' }, 'size'],
+  ['a size that is not whole', { size: '64.5x64' }, 'size'],
+  ['a size and another tier', { size: '512', resolution: '1K' }, 'size', '`resolution` is "1K"'],
+  ['pixels of another ratio', { size: '1000x1000', aspect_ratio: '16:9' }, 'size', '`aspect_ratio` "16:9"'],
+  ['pixels a little off the ratio', { size: '1000x979', aspect_ratio: '1:1' }, 'size', '`aspect_ratio` "1:1"'],
+  ['pixels of another tier', { size: '1024x1024', resolution: '4K' }, 'size', '`resolution` is "4K"'],
+  ['pixels just above the tier', { size: '725x725', resolution: '512' }, 'size', '`resolution` is "512"'],
   ['a quality that is none', { quality: 'best' }, 'quality'],
   ['a format that is none', { output_format: 'gif' }, 'output_format'],
   ['a compression beyond 100', { output_compression: 101 }, 'output_compression'],
-  ['a transparent ground in JPEG', { background: 'transparent', output_format: 'jpeg' }, 'background'],
+  ['a transparent ground in JPEG', { background: 'transparent', output_format: 'jpeg' }, 'background', 'output_format'],
+  ['a transparent ground in SVG', { background: 'transparent', output_format: 'svg' }, 'background', 'output_format'],
   ['a seed that is no integer', { seed: 1.5 }, 'seed'],
   ['17 references', { input_references: Array(17).fill(reference('data:,')) }, 'input_references'],
   ['a reference by FTP', { input_references: [reference('ftp://example.com/a')] }, 'input_references[0].image_url.url'],
   ['a long user', { user: 'x'.repeat(257) }, 'user'],
   ['a long session', { session_id: 'x'.repeat(257) }, 'session_id'],
+  ...['model', 'n', 'aspect_ratio', 'resolution', 'size', 'quality', 'output_format', 'output_compression'].map(nulled),
+  ...['background', 'input_references', 'seed', 'stream', 'provider', 'session_id', 'user', 'trace'].map(nulled),
+  ['no picture', { n: 0 }, 'n'],
+  ['half a picture', { n: 1.5 }, 'n'],
+  ['a compression below 0', { output_compression: -1 }, 'output_compression'],
+  ['a seed beyond the safe integers', { seed: 2 ** 53 }, 'seed'],
+  ['a stream that is a word', { stream: 'yes' }, 'stream'],
+  [
+    'a reference of another kind',
+    { input_references: [{ ...reference('data:,'), type: 'file' }] },
+    'input_references[0].type',
+  ],
+  ['a reference without an address', { input_references: [reference('')] }, 'input_references[0].image_url.url'],
+  ['options that are none', { provider: { options: { openai: 1 } } }, 'provider.options.openai'],
+  ['fallbacks that are a word', { provider: { allow_fallbacks: 'no' } }, 'provider.allow_fallbacks'],
+  ['a list of providers that is a word', { provider: { only: 'bfl' } }, 'provider.only'],
   ['a trace of other than words', { trace: { trace_id: 1 } }, 'trace.trace_id'],
   ['an order that is unknown', { provider: { sort: 'fame' } }, 'provider.sort'],
 ];
 
-describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
-  const how = { wire, mode };
-  const serve = (): void => lab.upstream.always(caseOf(wire).makes([made]));
-  const parameters = async (): Promise<Record<string, { values?: string[]; max?: number }>> => {
-    const answer = await lab.gateway.get(`/images/models/${wire}/one/endpoints`);
-    const { endpoints } = (await answer.json()) as { endpoints: { supported_parameters: never }[] };
-    return endpoints[0]!.supported_parameters;
-  };
+/** None of these fields may be null. */
+function nulled(field: string): [string, object, string] {
+  return [`a ${field} of null`, { [field]: null }, field];
+}
 
-  it.each(refused)('refuses %s, and asks nobody', async (_, body, param) => {
+const everywhere = [...imageCases, ...modes.map((mode) => ({ wire: 'simulator' as const, mode }))];
+
+describe.each(everywhere)('$wire, $mode', ({ wire, mode }) => {
+  const ask = (body: object) =>
+    lab.ask({ wire, mode }, wire === 'simulator' ? { model: 'simulator/image', ...body } : body);
+
+  it.each(refused)('refuses %s, and asks nobody', async (_, body, param, other) => {
     const before = lab.upstream.requests.length;
-    const outcome = await lab.ask(how, body);
+    const outcome = await ask(body);
     expect(outcome.status).toBe(400);
-    expect(outcome.body.error).toMatchObject({ metadata: { error_type: 'invalid_request', param } });
+    const { error } = outcome.body;
+    expect(error).toMatchObject({ code: 400, metadata: { error_type: 'invalid_request', param } });
+    expect(error!.message).toContain(param);
+    expect(error!.message).toContain(other ?? '');
     expect(lab.upstream.requests).toHaveLength(before);
   });
 
@@ -59,6 +85,13 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     ['each tier, as resolution and as size', resolutions.flatMap((tier) => [{ resolution: tier }, { size: tier }])],
     ['a tier with a ratio', [{ size: '2K', aspect_ratio: '16:9' }]],
     ['pixels that agree with ratio and tier', [{ size: '1024x1024', aspect_ratio: '1:1', resolution: '1K' }]],
+    [
+      'pixels that nearly agree',
+      [
+        { size: '1000x981', aspect_ratio: '1:1' },
+        { size: '724x724', resolution: '512' },
+      ],
+    ],
     ['pixels with the ratio auto', [{ size: '1000x600', aspect_ratio: 'auto' }]],
     ['each quality', qualities.map((quality) => ({ quality }))],
     ['each format of pixels', ['png', 'jpeg', 'webp'].map((output_format) => ({ output_format }))],
@@ -70,11 +103,21 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
       [{ provider: { only: null, ignore: null, order: null, sort: null, allow_fallbacks: null } }],
     ],
   ])('takes %s', async (_, bodies) => {
-    serve();
-    const outcomes = await Promise.all(bodies.map((body) => lab.ask(how, body)));
+    if (wire !== 'simulator') lab.upstream.always(caseOf(wire).makes([made]));
+    const outcomes = await Promise.all(bodies.map((body) => ask(body)));
     expect(outcomes.map(failureOf).filter(({ status }) => status !== 200)).toEqual([]);
     for (const outcome of outcomes) expect(picturesOf(outcome)).toHaveLength(1);
   });
+});
+
+describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
+  const how = { wire, mode };
+  const serve = (): void => lab.upstream.always(caseOf(wire).makes([made]));
+  const parameters = async (): Promise<Record<string, { values?: string[]; max?: number }>> => {
+    const answer = await lab.gateway.get(`/images/models/${wire}/one/endpoints`);
+    const { endpoints } = (await answer.json()) as { endpoints: { supported_parameters: never }[] };
+    return endpoints[0]!.supported_parameters;
+  };
 
   it('names what it left out or changed of what makes a picture better', async () => {
     serve();

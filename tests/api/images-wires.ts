@@ -2,6 +2,7 @@ import { type Answer, bytes, json, recording, sse } from '../../src/testing/answ
 import type { Script, ScriptedRequest, ScriptedUpstream } from '../../src/testing/scripted-upstream.ts';
 import { startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { expectImageShape } from './image-shapes.ts';
 import { draw, type ImageOutcome } from './images-lab.ts';
 import { type Mode, providerKey } from './lab.ts';
 
@@ -202,12 +203,20 @@ export interface ImageLab {
   upstream: ScriptedUpstream;
   /** The server of the second endpoint of `<wire>/two`, which speaks the images API of OpenAI. */
   other: ScriptedUpstream;
-  ask(how: { wire: ImageWireName; mode: Mode }, body?: object, signal?: AbortSignal): Promise<ImageOutcome>;
+  /** Holds each answer against the interface's own schema, too. */
+  ask(
+    how: { wire: ImageWireName | 'simulator'; mode: Mode },
+    body?: object,
+    signal?: AbortSignal,
+  ): Promise<ImageOutcome>;
   close(): Promise<void>;
 }
 
 /** Costs that tests can tell from nothing: a tenth of a dollar a picture. */
 const pricing = [{ billable: 'output_image', unit: 'image', cost_usd: 0.1 }];
+
+/** Of the other endpoint: less. */
+const cheaper = [{ billable: 'output_image', unit: 'image', cost_usd: 0.05 }];
 
 /** A gateway with, for each wire, the models `<wire>/one` and `<wire>/two`; the second has another endpoint behind it. */
 export async function openImageLab(parts: Record<string, unknown> = {}): Promise<ImageLab> {
@@ -234,19 +243,22 @@ export async function openImageLab(parts: Record<string, unknown> = {}): Promise
     wire: 'openai-images',
     base_url: other.url,
     api_key: 'another-key-12345',
-    models: imageWireNames.map((wire) => ({ model: `${wire}/two`, upstream_model: 'm', image: { pricing } })),
+    models: imageWireNames.map((wire) => ({ model: `${wire}/two`, upstream_model: 'm', image: { pricing: cheaper } })),
   };
-  const gateway = await testGateway({ providers: [...providers, last], ...parts });
+  const simulator = { id: 'simulator', wire: 'simulator', models: [{ model: 'simulator/image' }] };
+  const gateway = await testGateway({ providers: [...providers, last, simulator], ...parts });
   return {
     gateway,
     upstream,
     other,
-    ask: ({ wire, mode }, body = {}, signal) =>
-      draw(
-        gateway,
-        { model: `${wire}/one`, ...body, ...(mode === 'streamed' && { stream: true }) },
-        signal && { signal },
-      ),
+    async ask({ wire, mode }, body = {}, signal) {
+      const stream = mode === 'streamed' && { stream: true };
+      const outcome = await draw(gateway, { model: `${wire}/one`, ...stream, ...body }, signal && { signal });
+      if (outcome.status === 200 && outcome.events.length === 0)
+        expectImageShape('ImageGenerationResponse', outcome.body);
+      for (const event of outcome.events) expectImageShape('ImageStreamEvent', event);
+      return outcome;
+    },
     async close() {
       await gateway.close();
       await Promise.all([upstream.close(), other.close()]);
