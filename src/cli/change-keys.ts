@@ -48,10 +48,14 @@ export function readLimits({
   return settings;
 }
 
+/** Above it JSON has no numbers for nano-dollars. */
+const MOST_DOLLARS = 9_000_000;
+
 /** @throws {CommandError} when it is no sum of dollars, to the nano-dollar */
 export function readDollars(option: string, text: string): bigint {
   const dollars = Number(text);
-  if (!/^\d+(\.\d{1,9})?$/.test(text) || dollars > 9_000_000) {
+  if (dollars > MOST_DOLLARS) throw new CommandError(`${option} ${text}: the most is ${MOST_DOLLARS} USD.`);
+  if (!/^\d+(\.\d{1,9})?$/.test(text)) {
     throw new CommandError(`${option} ${text}: give a sum in USD, like 25 or 0.50, with at most nine decimals.`);
   }
   return nanoUsdOf(dollars);
@@ -85,7 +89,7 @@ export async function changeKey(
   }));
   const isSame = before === after;
   stdout.write(`${isSame ? 'Nothing to change for' : 'Changed'} "${after.name}" (${after.label}).\n`);
-  warnOfBootstrap({ stderr }, config, after);
+  warnOfBootstrap({ stderr }, config, after, Object.keys(asked));
 }
 
 /** Disables the one key that is meant: by hash, by the first 4 or more digits of it, or by name. */
@@ -94,7 +98,7 @@ export async function disableKey({ stdout, stderr }: Terminal, config: Config, w
     updateKey(transaction, found, { ...found, disabled: true }, nowMs),
   );
   stdout.write(`Disabled "${key.name}" (${key.label}). A running gateway refuses it within a second.\n`);
-  warnOfBootstrap({ stderr }, config, key);
+  warnOfBootstrap({ stderr }, config, key, ['disabled']);
 }
 
 /**
@@ -119,7 +123,7 @@ export async function replaceKey(
   stderr.write(
     `"${before.name}": the old key (${before.label}) ${end}. This is the only time the new text is shown.\n`,
   );
-  warnOfBootstrap({ stderr }, config, before);
+  warnOfBootstrap({ stderr }, config, before, ['disabled']);
 }
 
 /** Its ledger entries stay. */
@@ -129,7 +133,7 @@ export async function removeKey({ stdout, stderr }: Terminal, config: Config, wa
     return found;
   });
   stdout.write(`Deleted "${key.name}" (${key.label}). What it has spent stays in the ledger.\n`);
-  warnOfBootstrap({ stderr }, config, key);
+  warnOfBootstrap({ stderr }, config, key, ['name']);
 }
 
 /** Finds the key and changes it in one transaction. */
@@ -155,10 +159,16 @@ function readGrace(text: string): number {
   return seconds;
 }
 
-/** The configuration is applied at every start: what it says of a key comes back. */
-function warnOfBootstrap({ stderr }: Pick<Terminal, 'stderr'>, config: Config, key: KeyRecord): void {
+/** The configuration is applied at every start: what it says of a key comes back. @param changed fields of a `KeyRecord` */
+function warnOfBootstrap(
+  { stderr }: Pick<Terminal, 'stderr'>,
+  config: Config,
+  key: KeyRecord,
+  changed: readonly string[],
+): void {
   const entry = config.bootstrap.keys.find((one) => hashKey(one.key) === key.hash);
-  if (!entry || (key.disabled && entry.disabled === true)) return;
+  const said = ['name', 'disabled', ...(entry?.credit_usd === undefined ? [] : ['limitNanoUsd', 'limitReset'])];
+  if (!entry || !changed.some((field) => said.includes(field)) || (key.disabled && entry.disabled === true)) return;
   const what = key.disabled ? 'write "disabled: true" there, too' : 'change it there, too';
   stderr.write(`It stands in bootstrap.keys: ${what}, or the next start or reload brings it back as it was.\n`);
 }
@@ -166,10 +176,16 @@ function warnOfBootstrap({ stderr }: Pick<Terminal, 'stderr'>, config: Config, k
 /** @throws {CommandError} when none or several are meant */
 export function findKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
   const byHash = keys.filter(({ hash }) => /^[0-9a-f]{4,64}$/.test(wanted) && hash.startsWith(wanted));
-  const found = [...new Set([...byHash, ...keys.filter(({ name, label }) => name === wanted || label === wanted)])];
+  const named = keys.filter(({ name, label }) => name === wanted || label === wanted);
+  // Who rotates a key has two of its name: the one that lives is meant.
+  const alive = byHash.length > 0 ? [] : named.filter((key) => isAlive(key, Date.now()));
+  const found = alive.length === 1 ? alive : [...new Set([...byHash, ...named])];
   if (found.length === 1) return found[0]!;
   if (found.length === 0)
     throw new CommandError(`No key has the hash, prefix or name "${wanted}"; see "headgate keys list".`);
   const which = found.map(({ hash, name }) => `${hash.slice(0, 12)} (${name})`).join(', ');
   throw new CommandError(`"${wanted}" could be one of several keys; give the hash: ${which}.`);
 }
+
+const isAlive = ({ disabled, expiresAtMs }: KeyRecord, nowMs: number): boolean =>
+  !disabled && (expiresAtMs === null || expiresAtMs > nowMs);

@@ -168,6 +168,12 @@ bootstrap:
     expect((await ask(url, 'second-key', { model: 'simulator/echo', input: 'hi' })).status).toBe(200);
     running.child.kill('SIGHUP');
     await expect.poll(() => running.stderr).toContain('Reloaded: nothing changed.');
+
+    await finish(['keys', 'disable', hashKey('second-key')]);
+    const status = async () => (await ask(url, 'second-key', { model: 'simulator/echo', input: 'hi' })).status;
+    await expect.poll(status).toBe(401);
+    running.child.kill('SIGHUP'); // which makes true what bootstrap says, though the file is the same
+    await expect.poll(status).toBe(200);
   });
 });
 
@@ -212,11 +218,56 @@ describe('headgate credits', () => {
   it.each([
     ['0', 'that is nothing'],
     ['ten', 'give a sum in USD'],
-    ['9000001', 'give a sum in USD'],
+    ['9000001', 'the most is 9000000 USD'],
   ])('cannot be %s', async (sum, message) => {
     const { code, stderr } = await call(['credits', 'add', sum]);
     expect(code).toBe(1);
     expect(stderr).toContain(message);
+  });
+});
+
+describe('headgate keys and their names', () => {
+  it('mean the key that lives, also after a rotation, and workspaces by their slug', async () => {
+    await finish(['workspaces', 'create', '--name', 'Team One', '--slug', 'team-one']);
+    const made = await finish(['keys', 'create', '--name', 'app', '--workspace', 'team-one']);
+    expect(made.code).toBe(0);
+    expect((await finish(['keys', 'rotate', 'app'])).code).toBe(0);
+    const shown = JSON.parse((await finish(['keys', 'show', 'app'])).stdout);
+    expect(shown.disabled).toBe(false);
+    expect(shown.hash).not.toBe(hashKey(made.stdout.trim()));
+    expect((await call(['keys', 'rotate', hashKey(made.stdout.trim())])).stderr).toContain(
+      'The key is disabled: enable it first, or make a new one.',
+    );
+  });
+
+  it('of management keys have neither limit nor workspace', async () => {
+    expect((await call(['keys', 'create', '--management', '--workspace', 'default'])).stderr).toContain('it has none');
+    await finish(['keys', 'create', '--management', '--name', 'admin']);
+    expect((await call(['keys', 'update', 'admin', '--limit', '5'])).stderr).toContain('it has no limit');
+    expect((await finish(['keys', 'list'])).stdout).toMatch(/^admin +management +\S+ +- +-/m);
+  });
+
+  it('in bootstrap are warned of when bootstrap says what was changed, and not else', async () => {
+    write(
+      'headgate.yaml',
+      `
+bootstrap:
+  workspaces: [{ name: main }]
+  keys:
+    - { key: first-key, name: app, workspace: main, acts_as: organization }
+    - { key: other-key, name: paid, workspace: main, acts_as: organization, credit_usd: 3 }
+`,
+    );
+    const { running } = await startUp();
+    running.child.kill('SIGTERM');
+    await running.exit;
+    expect((await finish(['keys', 'update', 'app', '--limit', '5'])).stderr).not.toContain('bootstrap');
+    expect((await finish(['keys', 'update', 'paid', '--limit', '5'])).stderr).toContain('bootstrap.keys');
+    expect((await finish(['keys', 'update', 'app', '--name', 'new'])).stderr).toContain('bootstrap.keys');
+    expect((await call(['keys', 'update', 'new', '--limit', '9000001'])).stderr).toContain('the most is 9000000 USD');
+    expect((await call(['guardrails', 'create', '--name', 'g', '--forbid', 'all'])).stderr).toContain(
+      'none; none stands',
+    );
   });
 });
 
@@ -392,6 +443,12 @@ describe('headgate init', () => {
 });
 
 describe('headgate doctor', () => {
+  it('says of counters in PostgreSQL that they are gone where it is', async () => {
+    const { code, stdout } = await call(['doctor'], { HEADGATE_STORAGE_URL: 'postgres://127.0.0.1:1/none' });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^fail +counters +limits and budgets are counted in PostgreSQL, which does not answer$/m);
+  });
+
   it('says where the key of a provider comes from that came by itself, and not what it is', async () => {
     const { code, stdout } = await call(['doctor'], {
       GROQ_API_KEY: 'gsk_secret_1234567890',

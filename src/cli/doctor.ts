@@ -25,8 +25,9 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
   if (loaded) {
     const { config, dataDir } = loaded;
     findings.push(...checkWorkers(config));
-    findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir), await checkStorage(config));
-    findings.push(await checkCounters(config), await checkPort(config.server));
+    findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir));
+    const store = await checkStorage(config);
+    findings.push(store, await checkCounters(config, store), await checkPort(config.server));
     const byProvider = await Promise.all(
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );

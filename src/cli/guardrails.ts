@@ -286,5 +286,7 @@ function readForbidden(wanted: readonly string[]): Record<string, boolean | null
 function refuseUnknown(option: string, words: readonly string[], known: readonly string[]): void {
   const wrong = words.find((word) => !known.includes(word) || word === 'all' || word === 'none');
   if (wrong !== undefined)
-    throw new CommandError(`${option} ${wrong}: give ${known.join(', ')}; all and none stand alone.`);
+    throw new CommandError(
+      `${option} ${wrong}: give ${known.join(', ')}; ${known.includes('all') ? 'all and none stand' : 'none stands'} alone.`,
+    );
 }

@@ -39,6 +39,9 @@ export async function createKey(
   if (kind === 'management' && Object.keys(limits).length > 0) {
     throw new CommandError('A management key asks no models, so that it has no limit.');
   }
+  if (kind === 'management' && options.workspace !== undefined) {
+    throw new CommandError('A management key administers all workspaces, so that it has none.');
+  }
   const text = createKeyText(kind === 'management' ? 'management' : 'inference');
 
   const key = await operate({ config, stderr }, (_, change) =>
@@ -109,7 +112,9 @@ async function settleWorkspace(
     return (await createWorkspace(transaction, body, nowMs)).id;
   }
   const wanted = named ?? (workspaces.length === 1 ? workspaces[0]!.id : DEFAULT_WORKSPACE);
-  const found = workspaces.find(({ id, name }) => id === wanted || name === wanted);
+  const found =
+    workspaces.find(({ id, slug }) => id === wanted || slug === wanted) ??
+    workspaces.find(({ name }) => name === wanted);
   if (found) return found.id;
   const known = workspaces.map(({ name }) => name).join(', ') || 'none';
   throw new CommandError(
@@ -148,7 +153,7 @@ export async function listKeys(
     key.name,
     key.kind === 'organization' ? 'inference (organization)' : nameKind(key.kind),
     key.label,
-    names.get(key.workspaceId) ?? '-',
+    (key.kind !== 'management' && names.get(key.workspaceId)) || '-',
     key.memberId ?? '-',
     readState(key, Date.now()),
     new Date(key.createdAtMs).toISOString().slice(0, 10),
@@ -172,8 +177,8 @@ function writeKey(key: KeyRecord, workspaceNames: ReadonlyMap<string, string>) {
     label: key.label,
     kind: nameKind(key.kind),
     acts_as: key.kind === 'management' ? null : key.kind,
-    workspace_id: key.workspaceId || null,
-    workspace: workspaceNames.get(key.workspaceId) ?? null,
+    workspace_id: key.kind === 'management' ? null : key.workspaceId,
+    workspace: (key.kind !== 'management' && workspaceNames.get(key.workspaceId)) || null,
     member: key.memberId,
     disabled: key.disabled,
     created_at: writeTime(key.createdAtMs),

@@ -40,6 +40,11 @@ export async function recompute(
   options: RecomputeOptions,
 ): Promise<void> {
   const query = readQuery(options, config);
+  const { provider } = options;
+  if (provider !== undefined && !config.providers.some(({ id }) => id === provider)) {
+    const known = config.providers.map(({ id }) => id).join(', ') || 'none';
+    stderr.write(`headgate: the configuration has no provider "${provider}" (it has: ${known}).\n`);
+  }
   const giveBack = options.apply ? takeStore(config, dataDir) : () => {};
   try {
     await withStore({ config, stderr }, async (storage) => {
@@ -51,7 +56,7 @@ export async function recompute(
         if (options.apply) booked += await storage.ledger.correct(corrections, Date.now());
       }
       stdout.write(sums.write());
-      stdout.write(tellEnd(sums.corrections, options.apply ? booked : undefined));
+      if (!sums.isEmpty) stdout.write(tellEnd(sums.corrections, options.apply ? booked : undefined));
     });
   } finally {
     giveBack();
@@ -170,8 +175,12 @@ class Sums {
     return correction;
   }
 
+  get isEmpty(): boolean {
+    return this.models.size === 0;
+  }
+
   write(): string {
-    if (this.models.size === 0) return 'There are no entries of that time, model and provider.\n';
+    if (this.isEmpty) return 'There are no entries of that time, model and provider.\n';
     const rows = [...this.models].sort(([a], [b]) => (a < b ? -1 : 1));
     const total = rows.reduce(
       (all, [, sum]) => ({

@@ -493,7 +493,7 @@ const ledgerExamples = `
 Examples:
   $ headgate ledger recompute --since 2026-11-01
   $ headgate ledger recompute --since 2026-11-01 --until 2026-11-14 --model openai/gpt-5-mini --apply
-  $ headgate ledger show gen-019a4c
+  $ headgate ledger show gen-06ZV7Q0D3RPGK4M2T9XWYB1CEH
 
 In SQLite "recompute --apply" works while the gateway is stopped, in PostgreSQL also while it runs.`;
 

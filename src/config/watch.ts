@@ -50,7 +50,7 @@ export function watchConfig({ running, load, apply, report, world = realWorld }:
         const loaded = load();
         for (const warning of loaded.warnings) report('warn', warning);
         const changes = findChanges(config, loaded.config);
-        if (changes.live.length > 0) await apply(changes.config);
+        await apply(changes.config); // also when nothing is new: what bootstrap says may be otherwise in the store by now
         config = changes.config;
         if (changes.live.length > 0) report('info', `Reloaded: ${changes.live.join(', ')}.`);
         if (changes.restart.length > 0) report('warn', `Changed, but needs a restart: ${changes.restart.join(', ')}.`);

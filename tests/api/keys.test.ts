@@ -389,7 +389,7 @@ describe('POST /keys/{hash}/rotate', () => {
     expectIssues(await ask('POST', `/keys/${data.hash}/rotate`), { '': 'The key is disabled' });
     const soon = await create({ expires_at: new Date(Date.now() + 200).toISOString() });
     await expect.poll(() => infer(soon.key)).toBe(401);
-    expectIssues(await ask('POST', `/keys/${soon.data.hash}/rotate`), { '': 'The key is expired since' });
+    expectIssues(await ask('POST', `/keys/${soon.data.hash}/rotate`), { '': 'The key expired on' });
     expect((await ask('POST', `/keys/${'0'.repeat(64)}/rotate`)).status).toBe(404);
   });
 });

@@ -13,13 +13,22 @@ export async function createKey(transaction: ManagementTransaction, key: KeyReco
   await transaction.record(happeningOf('key.create', key, listChanges(undefined, writeSettings(key))));
 }
 
-/** Saves what differs; when nothing does, the key stays as it is. */
-export const updateKey = (
+/**
+ * Saves what differs; when nothing does, the key stays as it is.
+ *
+ * @throws {GatewayError} `invalid_request` when a management key is given a limit
+ */
+export async function updateKey(
   transaction: ManagementTransaction,
   before: KeyRecord,
   after: KeyRecord,
   nowMs: number,
-): Promise<KeyRecord> => saveKey(transaction, 'key.update', { before, after, nowMs });
+): Promise<KeyRecord> {
+  if (before.kind === 'management' && after.limitNanoUsd !== null) {
+    throw invalidRequest([{ path: 'limit', message: 'A management key asks no models, so that it has no limit.' }]);
+  }
+  return saveKey(transaction, 'key.update', { before, after, nowMs });
+}
 
 /**
  * Puts a new key with the same settings in the place of one.
@@ -82,8 +91,8 @@ async function saveKey(
 function refuseDead(key: KeyRecord, nowMs: number): void {
   const isOver = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
   if (!key.disabled && !isOver) return;
-  const state = key.disabled
-    ? 'disabled: enable it first'
-    : `expired since ${new Date(key.expiresAtMs!).toISOString()}`;
-  throw invalidRequest([{ path: '', message: `The key is ${state}, or make a new one.` }]);
+  const message = key.disabled
+    ? 'The key is disabled: enable it first, or make a new one.'
+    : `The key expired on ${new Date(key.expiresAtMs!).toISOString()}: make a new one.`;
+  throw invalidRequest([{ path: '', message }]);
 }

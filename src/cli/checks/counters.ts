@@ -1,3 +1,4 @@
+import { isSharedStore } from '../../compose/open-storage.ts';
 import type { Config } from '../../config/schema.ts';
 import { openRedisCounters } from '../../platform/counters/redis/open.ts';
 import { readMessage } from '../terminal.ts';
@@ -5,19 +6,19 @@ import type { Finding } from './finding.ts';
 
 const CONNECT_MS = 2000;
 
-/** Do the counters answer that several hosts share? In PostgreSQL they stand or fall with the store. */
-export async function checkCounters({
-  counters: { url },
-  storage,
-}: Pick<Config, 'counters' | 'storage'>): Promise<Finding> {
+/** Do the counters answer that several hosts share? @param store what was found of it: in PostgreSQL they stand or fall with it */
+export async function checkCounters(
+  { counters: { url }, storage }: Pick<Config, 'counters' | 'storage'>,
+  store: Finding,
+): Promise<Finding> {
   const subject = 'counters';
+  if (url === '' && isSharedStore(storage.url)) {
+    return store.status === 'fail'
+      ? { status: 'fail', subject, says: 'limits and budgets are counted in PostgreSQL, which does not answer' }
+      : { status: 'ok', subject, says: 'limits and budgets are counted in PostgreSQL' };
+  }
   if (url === '' || url === 'memory') {
-    const isShared = url === '' && !storage.url.startsWith('file:');
-    return {
-      status: 'ok',
-      subject,
-      says: isShared ? 'limits and budgets are counted in PostgreSQL' : 'limits and budgets are counted in the process',
-    };
+    return { status: 'ok', subject, says: 'limits and budgets are counted in the process' };
   }
   const place = URL.parse(url)?.host ?? 'of counters.url';
   const counters = openRedisCounters(url, CONNECT_MS);
