@@ -193,6 +193,14 @@ describe('GET /keys', () => {
       workspace_id: 'it stands more than once',
     });
   });
+
+  it('refuses parameters that nobody knows: a filter that is misspelt would filter nothing', async () => {
+    expectIssues(await ask('GET', '/keys?limit=3&workspac_id=a'), {
+      limit: 'There is no such parameter; this route takes offset, include_disabled, workspace_id',
+      workspac_id: 'did you mean `workspace_id`?',
+    });
+    expectIssues(await ask('GET', '/activity?workspac_id=foo'), { workspac_id: 'did you mean `workspace_id`?' });
+  });
 });
 
 describe('a key by its hash', () => {

@@ -1,8 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import type { Page } from '../../platform/storage/storage.ts';
+import { findNearestName } from '../responses/nearest-name.ts';
 
-/** Reads the parameters of a query one by one; one that is not there, or empty, says nothing. */
+/**
+ * Reads the parameters of a query one by one; one that is not there, or empty, says nothing. What is not asked for does not
+ * exist: ask for all of them, whatever the others say.
+ */
 export interface QueryReader {
   text(name: string): string | undefined;
   /** @param rule what a text must be, as the end of a sentence */
@@ -19,7 +23,9 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
   const refuse = (path: string, value: string, rule: string): void => {
     issues.push({ path, message: `"${value.slice(0, 100)}" is not ${rule}.` });
   };
+  const known = new Set<string>();
   const text = (name: string): string | undefined => {
+    known.add(name);
     const value = query[name];
     if (Array.isArray(value)) refuse(name, value.join(', '), 'one value: it stands more than once');
     const one = typeof value === 'string' ? value.trim() : '';
@@ -48,6 +54,12 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
       return byDefault;
     },
   });
+  for (const name of Object.keys(query)) {
+    if (known.has(name)) continue; // a filter that is misspelt would give more than was asked for
+    const meant = findNearestName(name, known);
+    const hint = meant === undefined ? `this route takes ${[...known].join(', ')}` : `did you mean \`${meant}\`?`;
+    issues.push({ path: name.slice(0, 100), message: `There is no such parameter; ${hint}` });
+  }
   if (issues.length > 0) throw invalidRequest(issues);
   return result;
 }
