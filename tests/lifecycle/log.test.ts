@@ -11,6 +11,7 @@ import {
   stallBeforeHeaders,
   startUpstream,
 } from '../../src/testing/index.ts';
+import { caseOf, imageWireNames } from '../api/images-wires.ts';
 import { bootstrap, cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
 
 const secrets = {
@@ -55,6 +56,14 @@ const start = async (log: object, more: object = {}): Promise<void> => {
         { id: 'responses', ...provider, wire: 'openai-responses', models: [{ model: 'responses/m' }] },
         { id: 'anthropic', ...provider, wire: 'anthropic-messages', models: [{ model: 'anthropic/m' }] },
         { id: 'gemini', ...provider, wire: 'gemini', models: [{ model: 'gemini/m' }] },
+        ...imageWireNames.map((wire) => {
+          const { model: upstream_model, dialect, output } = caseOf(wire);
+          const model = {
+            ...{ model: `pictures/${wire}`, upstream_model },
+            ...(output && { capabilities: { output } }),
+          };
+          return { id: `pictures-${wire}`, ...provider, wire, ...(dialect && { dialect }), models: [model] };
+        }),
       ],
       bootstrap: {
         ...bootstrap,
@@ -121,6 +130,48 @@ it('the log never holds a key, a prompt, an answer or an end user, whatever fail
   for (const [name, secret] of Object.entries(secrets)) {
     const at = text.indexOf(secret.replace('Bearer ', ''));
     expect(at === -1 ? '' : text.slice(Math.max(0, at - 300), at + 100), name).toBe('');
+  }
+}, 120_000);
+
+it('nor does it of pictures, nor the address of one', async () => {
+  await start({ level: 'trace', requests: true }, { images: { request_ms: 1000, stream_ms: 1000 } }); // some are asked on and on
+  const url = `${upstream.url}/${secrets.answer}?signature=${secrets.answer}`;
+  const body = {
+    ...{ prompt: secrets.prompt, user: secrets.user, session_id: secrets.user },
+    trace: { trace_name: secrets.user },
+    provider: { options: { 'pictures-fal': { prompt: secrets.prompt } } },
+  };
+  const more: Script[] = [
+    json({ data: [{ url }], images: [{ url }], polling_url: url, status_url: url, response_url: url }),
+    json({ data: [{ url: `http://127.0.0.1:9/${secrets.answer}` }], images: [{ url: 'http://169.254.169.254/' }] }),
+    json({ data: [{ b64_json: Buffer.from(secrets.answer).toString('base64') }] }),
+  ];
+  let asked = 0;
+  const ask = async (fields: object) => {
+    asked++;
+    const answer = await gateway.post({ ...body, ...fields }, undefined, '/images');
+    const text = await answer.text();
+    expect(answer.status, text).toBeGreaterThan(399);
+    for (const secret of [secrets.providerKey, secrets.otherKey, secrets.masterKey]) {
+      expect(text.split(everything).join('')).not.toContain(secret); // what a provider says of itself is its own
+    }
+  };
+  for (const wire of imageWireNames) {
+    for (const trouble of [...more, echo(400, (message) => ({ error: { message } })), resetBeforeHeaders()]) {
+      upstream.always(trouble);
+      await Promise.all([false, true].map((stream) => ask({ model: `pictures/${wire}`, stream })));
+    }
+  }
+  const image_url = { url: `http://127.0.0.1/${secrets.answer}?${secrets.answer}` };
+  await ask({ model: 'pictures/fal', input_references: [{ type: 'image_url', image_url }] });
+  await ask({ model: 'nobody/knows', nonsense: secrets.user });
+  await gateway.end();
+
+  const { stderr, stdout } = gateway.running;
+  expect(read().length).toBeGreaterThanOrEqual(asked);
+  for (const [name, secret] of Object.entries(secrets)) {
+    const at = (stderr + stdout).indexOf(secret.replace('Bearer ', ''));
+    expect(at === -1 ? '' : (stderr + stdout).slice(Math.max(0, at - 300), at + 100), name).toBe('');
   }
 }, 120_000);
 

@@ -219,6 +219,13 @@ describe('limits:', () => {
     expect(await faultOf(checkPicture(Buffer.alloc(11), { maxBytes: 10 }))).toMatchObject({ fault: 'image_too_large' });
   });
 
+  it('a drawing has a limit of its own', async () => {
+    const bytes = svg('<g/>'.repeat(100));
+    expect(await faultOf(checkPicture(bytes, { ...all, maxSvgBytes: 400 }))).toMatchObject({
+      fault: 'image_too_large',
+    });
+  });
+
   it.each<[Partial<PictureLimits>, string]>([
     [{ maxEdge: 39 }, 'image_too_large'],
     [{ maxPixels: 1199 }, 'image_too_large'],

@@ -7,6 +7,8 @@ import { Places } from './places.ts';
 export interface PictureLimits {
   formats: readonly PictureFormat[];
   maxBytes: number;
+  /** Of a vector picture, which is text that is searched on our own thread. */
+  maxSvgBytes: number;
   /** Pixels of the shorter and of the longer side; vector pictures have none. */
   minEdge: number;
   maxEdge: number;
@@ -17,6 +19,7 @@ export interface PictureLimits {
 export const pictureLimits: PictureLimits = {
   formats: ['png', 'jpeg', 'webp', 'gif'],
   maxBytes: 20 * 1024 * 1024,
+  maxSvgBytes: 8 * 1024 * 1024,
   minEdge: 1,
   maxEdge: 16_384,
   maxPixels: 64_000_000,
@@ -62,9 +65,9 @@ export async function checkPicture(
   signal?: AbortSignal,
 ): Promise<CheckedPicture> {
   const all = { ...pictureLimits, ...limits };
-  if (bytes.length > all.maxBytes)
-    throw new PictureError('image_too_large', `It is larger than ${all.maxBytes} bytes.`);
   const format = findFormat(bytes);
+  const maxBytes = format === 'svg' ? Math.min(all.maxSvgBytes, all.maxBytes) : all.maxBytes;
+  if (bytes.length > maxBytes) throw new PictureError('image_too_large', `It is larger than ${maxBytes} bytes.`);
   if (format === undefined) throw new PictureError('invalid_image', 'It is no picture.');
   if (!all.formats.includes(format)) {
     throw new PictureError('unsupported_image_format', `It is ${format}; what is taken is ${all.formats.join(', ')}.`);
