@@ -49,6 +49,8 @@ export interface Access {
 export interface AccessTold {
   /** The store does not answer; once per streak. */
   onTrouble: (error: unknown) => void;
+  /** It answers again. */
+  onRecovery?: () => void;
   /** Keys, workspaces, members or their limits were changed by somebody. Awaited: no key is known before its limit. */
   onChange?: () => Promise<void>;
 }
@@ -57,7 +59,7 @@ export interface AccessTold {
 const POLL_MS = 500;
 
 /** Reads all keys and keeps them in step with the store. @throws the store's error at the first reading */
-export async function openAccess(source: KeySource, { onTrouble, onChange }: AccessTold): Promise<Access> {
+export async function openAccess(source: KeySource, { onTrouble, onRecovery, onChange }: AccessTold): Promise<Access> {
   let callers = new Map<string, { caller: Caller; disabled: boolean; expiresAtMs: number | null }>();
   let revision = Number.NaN;
   let troubled = false;
@@ -109,6 +111,7 @@ export async function openAccess(source: KeySource, { onTrouble, onChange }: Acc
         revision = changed; // what was changed since is looked at once more
       }
       seenAt = askedAt;
+      if (troubled) onRecovery?.();
       troubled = false;
     } catch (error) {
       if (!troubled && !closed) onTrouble(error);

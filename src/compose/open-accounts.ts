@@ -40,6 +40,7 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
     config,
     primary,
     onTrouble: (message, error) => log.warn({ err: error }, message),
+    onRecovery: () => log.info('The shared counters answer again.'),
     onFailure: telemetry.countCounterFailure,
   });
   held.defer(() =>
@@ -71,6 +72,7 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
   });
   const access = await openAccess(storage.access, {
     onTrouble: (error) => log.error({ err: error }, 'The store does not tell the keys.'),
+    onRecovery: () => log.info('The store answers again.'),
     onChange: () => spending.refreshLimits(),
   });
   held.defer(access.close);

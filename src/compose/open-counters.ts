@@ -5,7 +5,7 @@ import { GuardedCounters, type GuardParts } from '../platform/counters/guarded-c
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { isSharedStore } from './open-storage.ts';
 
-export interface CountersOptions extends Pick<GuardParts, 'onTrouble' | 'onFailure'> {
+export interface CountersOptions extends Pick<GuardParts, 'onTrouble' | 'onRecovery' | 'onFailure'> {
   /** Asked anew for what a reload may change. */
   config: () => Pick<Config, 'counters' | 'storage'>;
   /** In a worker: in whose memory all workers of this host count. */

@@ -32,12 +32,14 @@ function createStore() {
 function open(settings: Partial<GuardSettings> = {}) {
   const { store, counters } = createStore();
   const told: string[] = [];
+  let recoveries = 0;
   let failures = 0;
   let now = 0;
   const guarded = new GuardedCounters({
     store: counters,
     settings: () => ({ timeoutMs: 20, onFailure: 'open', graceMs: 1000, ...settings }),
     onTrouble: (message) => void told.push(message),
+    onRecovery: () => void recoveries++,
     onFailure: () => void failures++,
     now: () => now,
   });
@@ -46,6 +48,7 @@ function open(settings: Partial<GuardSettings> = {}) {
     guarded,
     told,
     failures: () => failures,
+    recoveries: () => recoveries,
     pass(ms: number) {
       now += ms;
     },
@@ -76,6 +79,17 @@ const cost = (costNanoUsd: bigint) => ({ atMs: 1, costsNanoUsd: [costNanoUsd] })
 const refused = expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 5 });
 
 describe('shared counters that do not answer', () => {
+  it('tells once that the store is gone, and once that it is back', async () => {
+    const { store, guarded, told, recoveries } = open();
+    store.state = 'gone';
+    for (let at = 0; at < 3; at++) await guarded.admit(makeAdmission());
+    expect([told.length, recoveries()]).toEqual([1, 0]);
+    store.state = 'there';
+    await expect.poll(recoveries, { timeout: 5000 }).toBe(1);
+    expect(guarded.isWhole).toBe(true);
+    expect(told).toHaveLength(1);
+  });
+
   it('are asked once, then this process counts for itself, which is told once', async () => {
     const { store, guarded, told, failures } = open();
     store.state = 'gone';

@@ -25,6 +25,8 @@ export interface GuardParts {
   settings: () => GuardSettings;
   /** Told when they fail, once per streak. */
   onTrouble: (message: string, error: unknown) => void;
+  /** Told when they answer again. */
+  onRecovery?: () => void;
   /** Told of every call that fails. */
   onFailure?: () => void;
   now?: () => number;
@@ -230,6 +232,7 @@ export class GuardedCounters implements Counters {
       this.stored.add(reservation);
       if (!this.underWay.has(reservation)) await call(() => this.parts.store.settle(reservation, nothing(reservation)));
     }
+    if (this.brokenSince !== undefined) this.parts.onRecovery?.();
     this.brokenSince = undefined;
   }
 }
