@@ -45,7 +45,7 @@ describe('the data folder', () => {
 
   it('is free when its holder was killed, whoever has that process id now', async () => {
     const source = new URL('data-folder.ts', import.meta.url);
-    const program = `import { takeDataFolder } from '${source}'; takeDataFolder(process.argv[1]); console.log('taken'); setInterval(() => {}, 1000);`;
+    const program = `import { takeDataFolder } from '${source}'; globalThis.held = takeDataFolder(process.argv[1]); console.log('taken'); setInterval(() => {}, 1000);`;
     const holder = spawn(process.execPath, ['--input-type=module', '--eval', program, folder], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
