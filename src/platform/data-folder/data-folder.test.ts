@@ -49,10 +49,14 @@ describe('the data folder', () => {
     const holder = spawn(process.execPath, ['--input-type=module', '--eval', program, folder], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    await once(holder.stdout, 'data');
-    expect(() => takeDataFolder(folder)).toThrow(`in use by the process ${holder.pid}.`);
-    holder.kill('SIGKILL');
-    await once(holder, 'exit');
+    const exited = once(holder, 'exit');
+    try {
+      await once(holder.stdout, 'data');
+      expect(() => takeDataFolder(folder)).toThrow(`in use by the process ${holder.pid}.`);
+    } finally {
+      holder.kill('SIGKILL');
+      await exited;
+    }
     writeFileSync(join(folder, 'gateway.pid'), String(process.ppid));
     takeDataFolder(folder)();
     expect(existsSync(join(folder, 'gateway.pid'))).toBe(false);
