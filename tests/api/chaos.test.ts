@@ -3,8 +3,12 @@ import { json, sse, stallBeforeHeaders } from '../../src/testing/answers.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { readStream, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 
-const OUTAGE_MS = 600;
-const CLIENTS = 24;
+/**
+ * So long, and so few clients, that no provider gathers a hundred requests however slow the machine is: from then on its
+ * uptime counts, and one that failed too often is asked last for half an hour.
+ */
+const OUTAGE_MS = 2000;
+const CLIENTS = 12;
 
 let upstreams: ScriptedUpstream[];
 let gateway: TestGateway;
@@ -105,18 +109,18 @@ const shareOf = (index: number, seen: readonly Seen[]): number =>
   seen.filter(({ text }) => text.endsWith(`by p${index}.`)).length / seen.length;
 
 it('answers every request while three of five providers are dead, stuck or full, and asks them again when they are back', async () => {
-  const before = await load(120);
+  const before = await load(60);
   expectWhole(before);
   for (const index of upstreams.keys()) expect(shareOf(index, before)).toBeGreaterThan(0);
 
-  const underWay = load(240);
-  await expect.poll(() => asked, { interval: 1 }).toBeGreaterThan(150);
+  const underWay = load(120);
+  await expect.poll(() => asked, { interval: 1 }).toBeGreaterThan(90);
   await upstreams[0]!.down(); // with requests open there
   upstreams[1]!.always(stallBeforeHeaders());
   upstreams[2]!.always(json({ error: { message: 'Full.' } }, { status: 429, headers: { 'retry-after': '1' } }));
   expectWhole((await underWay).filter((seen) => !wasCut(seen)));
   const floods = upstreams[2]!.requests.length;
-  const during = await load(240);
+  const during = await load(120);
   expectWhole(during);
   for (const index of [0, 1, 2]) expect(shareOf(index, during)).toBe(0);
   // One that says when to come back is left alone until then; it is not asked by every request.
@@ -124,14 +128,16 @@ it('answers every request while three of five providers are dead, stuck or full,
 
   await upstreams[0]!.up();
   for (const index of [1, 2]) mend(index);
+  const back = new Set<number>();
   await expect
     .poll(
       async () => {
-        const after = await load(60);
+        const after = await load(30);
         expectWhole(after);
-        return [0, 1, 2].every((index) => shareOf(index, after) > 0);
+        for (const index of [0, 1, 2]) if (shareOf(index, after) > 0) back.add(index);
+        return back.size;
       },
       { timeout: 30_000, interval: OUTAGE_MS / 4 },
     )
-    .toBe(true);
+    .toBe(3);
 }, 90_000);
