@@ -3,6 +3,8 @@ export class RollingCounts {
   private readonly sliceMs: number;
   private readonly counts: Uint32Array;
   private readonly kinds: number;
+  /** Of each kind, all slices together. */
+  private readonly totals: number[];
   /** The number of the newest slice since the epoch. */
   private newest = 0;
 
@@ -11,10 +13,14 @@ export class RollingCounts {
     this.sliceMs = sliceMs;
     this.kinds = kinds;
     this.counts = new Uint32Array(slices * kinds);
+    this.totals = new Array<number>(kinds).fill(0);
   }
 
   add(kind: number, nowMs: number, amount = 1): void {
-    this.counts[this.placeOf(this.roll(nowMs)) + kind]! += amount;
+    const place = this.placeOf(this.roll(nowMs)) + kind;
+    const before = this.counts[place]!;
+    this.counts[place] = before + amount;
+    this.totals[kind]! += this.counts[place]! - before; // what the slice really took
   }
 
   /** Takes back one that was added last. */
@@ -24,16 +30,15 @@ export class RollingCounts {
       const place = this.placeOf(slice) + kind;
       if (this.counts[place] === 0) continue;
       this.counts[place]!--;
+      this.totals[kind]!--;
       return;
     }
   }
 
-  /** @returns how many of each kind there were within the span */
-  sums(nowMs: number): number[] {
+  /** @returns how many of a kind there were within the span */
+  sum(kind: number, nowMs: number): number {
     this.roll(nowMs);
-    const sums = new Array<number>(this.kinds).fill(0);
-    for (let index = 0; index < this.counts.length; index++) sums[index % this.kinds]! += this.counts[index]!;
-    return sums;
+    return this.totals[kind]!;
   }
 
   /** All of it as bytes, for `restore` of one with the same slices and kinds. */
@@ -47,6 +52,8 @@ export class RollingCounts {
   restore(bytes: Uint8Array): void {
     this.newest = new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0);
     new Uint8Array(this.counts.buffer).set(bytes.subarray(8));
+    this.totals.fill(0);
+    for (let index = 0; index < this.counts.length; index++) this.totals[index % this.kinds]! += this.counts[index]!;
   }
 
   private placeOf(slice: number): number {
@@ -60,7 +67,10 @@ export class RollingCounts {
     if (slice <= this.newest) return this.newest;
     for (let each = Math.max(this.newest + 1, slice - slices + 1); each <= slice; each++) {
       const place = this.placeOf(each);
-      this.counts.fill(0, place, place + this.kinds);
+      for (let kind = 0; kind < this.kinds; kind++) {
+        this.totals[kind]! -= this.counts[place + kind]!;
+        this.counts[place + kind] = 0;
+      }
     }
     this.newest = slice;
     return slice;
@@ -74,7 +84,7 @@ export class RollingCounts {
   freeAt(kind: number, limit: number, nowMs: number): number {
     const newest = this.roll(nowMs);
     const slices = this.counts.length / this.kinds;
-    let sum = this.sums(nowMs)[kind]!;
+    let sum = this.sum(kind, nowMs);
     for (let slice = newest - slices + 1; slice <= newest; slice++) {
       if (sum < limit) return Math.max(nowMs, (slice + slices - 1) * this.sliceMs);
       sum -= this.counts[this.placeOf(slice) + kind]!;

@@ -142,6 +142,31 @@ describe('a request that goes out', () => {
     expect(readLeftover()).toEqual({ entries: [entry, estimateOf(sparse)], cutOff: 1 });
   });
 
+  it('is left as its entry, whatever the entry says otherwise than its beginning', () => {
+    const { journal } = openJournal(folder);
+    const changes: Partial<LedgerEntry>[] = [
+      {},
+      ...[{ tier: 'flex' }, { tier: null }, { costNanoUsd: 2n ** 63n - 1n, inputCostNanoUsd: 2n ** 62n + 1n }],
+      ...[
+        { errorType: 'a\nb"\u2028', outcome: 'failed', status: 502 } as const,
+        { firstOutputMs: null, durationMs: 0 },
+      ],
+      ...[{ upstreamCostNanoUsd: 5 }, { estimated: true }, { priced: false }, { special: { webSearches: 2 } }],
+      ...[{ lines: [makeLine(), makeLine()] }, { model: 'acme/other' }, { model: null }, { provider: 'Bolt' }],
+      ...[{ providerId: 'bolt' }, { endpointId: 'acme/other@bolt' }, { isByok: true }, { router: 'router/auto' }],
+      ...[{ task: 'code' }, { requestedModel: 'acme/other' }, { createdAtMs: 7 }, { workspaceId: 'other' }],
+      ...[{ keyHash: 'other' }, { memberId: null }, { streamed: false }, { streamed: true }, { sessionId: 'other' }],
+      ...[{ endUser: 'other' }, { apiType: 'image' } as const],
+    ];
+    const entries = changes.map((change) => {
+      const underway = makeUnderway();
+      journal.begin(underway);
+      return makeEntry({ ...underway, ...change });
+    });
+    for (const entry of entries) journal.append(entry);
+    expect(readLeftover()).toEqual({ entries, cutOff: 0 });
+  });
+
   it('is told by its last attempt', () => {
     const { journal } = openJournal(folder);
     const first = makeUnderway();

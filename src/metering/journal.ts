@@ -64,7 +64,7 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
   const left = readLeftover(old);
 
   const files = new Map<number, string>();
-  const open = new Map<string, string>(); // id → line of a request that is under way
+  const open = new Map<string, UnderwayEntry>(); // by id: the requests that are under way
   let number = 0;
   let fd = -1;
   let bytes = 0;
@@ -76,7 +76,7 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
     const next = openSync(path, 'ax', 0o600);
     let size = 0;
     try {
-      if (open.size > 0) size = write(next, 0, [...open.values()].join(''));
+      if (open.size > 0) size = write(next, 0, Array.from(open.values(), writeUnderway).join(''));
     } catch (error) {
       closeSync(next);
       unlinkSync(path);
@@ -91,12 +91,12 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
 
   const journal: Journal = {
     begin(underway) {
-      const line = `${writeUnderway(underway)}\n`;
-      bytes = write(fd, bytes, line);
-      open.set(underway.id, line);
+      bytes = write(fd, bytes, writeUnderway(underway));
+      open.set(underway.id, underway);
     },
     append(entry) {
-      bytes = write(fd, bytes, `${writeEntry(entry)}\n`);
+      const underway = open.get(entry.id);
+      bytes = write(fd, bytes, underway && continues(underway, entry) ? writeEnd(entry) : `${writeEntry(entry)}\n`);
       open.delete(entry.id);
     },
     settle: (id) => void open.delete(id),
@@ -123,17 +123,22 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
   return { journal, left, forgetLeft: () => old.forEach((path) => void unlinkSync(path)) };
 }
 
+/** Lines are short, and written one by one. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+
 /** @returns the bytes of the file with the text. @throws and leaves the file as it was */
 function write(fd: number, bytesBefore: number, text: string): number {
-  const line = Buffer.from(text);
+  const fits = text.length * 3 <= scratch.length;
+  const line = fits ? scratch : Buffer.from(text);
+  const length = fits ? scratch.write(text) : line.length;
   let written = 0;
   try {
-    while (written < line.length) written += writeSync(fd, line, written);
+    while (written < length) written += writeSync(fd, line, written, length - written);
   } catch (error) {
     if (written > 0) ftruncateSync(fd, bytesBefore); // half a line must not stand before the next one
     throw error;
   }
-  return bytesBefore + line.length;
+  return bytesBefore + length;
 }
 
 /** An entry as a line, without its end. */
@@ -153,28 +158,65 @@ export function writeEntry(entry: LedgerEntry): string {
   });
 }
 
-/** The fields of a request in the order in which its line has them. New ones are added at the end. */
+/** What is known of a request before it goes out, in the order in which its line has it. New fields are added at the end. */
 const underwayFields = [
   ...['id', 'createdAtMs', 'workspaceId', 'keyHash', 'memberId', 'requestedModel', 'router', 'task'],
   ...['model', 'provider', 'providerId', 'endpointId', 'tier', 'isByok', 'streamed', 'sessionId', 'endUser'],
   ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'apiType'],
 ] as readonly (keyof UnderwayEntry)[];
 
-/** A request as a line, without its end: a list, half as long as an entry. */
-function writeUnderway(underway: UnderwayEntry): string {
-  const line: unknown[] = ['underway'];
-  for (const field of underwayFields) {
-    const value = underway[field];
+/** What is known of it afterwards, in the same way. */
+const endFields = [
+  ...['id', 'tier', 'outcome', 'status', 'errorType', 'inputTokens', 'cachedTokens', 'cacheWriteTokens'],
+  ...['outputTokens', 'reasoningTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'upstreamCostNanoUsd'],
+  ...['estimated', 'firstOutputMs', 'durationMs'],
+] as readonly (keyof LedgerEntry)[];
+
+/** A request that goes out, as a line: a list, half as long as an entry. */
+const writeUnderway = (underway: UnderwayEntry): string => writeList('underway', underwayFields, underway);
+
+/** The end of a request, as a line: a third of an entry, the rest of which stands in the line of its beginning. */
+const writeEnd = (entry: LedgerEntry): string => writeList('end', endFields, entry);
+
+function writeList<Fields>(name: string, fields: readonly (keyof Fields)[], values: Fields): string {
+  const line: unknown[] = [name];
+  for (const field of fields) {
+    const value = values[field];
     if (value === undefined) continue; // the last one, where it is usual
     line.push(typeof value === 'bigint' ? String(value) : value);
   }
-  return JSON.stringify(line);
+  return `${JSON.stringify(line)}\n`;
 }
+
+/** @param line as `writeList` wrote it, without its name */
+const readList = <Field extends string>(fields: readonly Field[], line: readonly unknown[]) =>
+  Object.fromEntries(fields.map((field, index) => [field, line[index]]));
+
+/** Do these two lines hold all of the entry? */
+const continues = (underway: UnderwayEntry, entry: LedgerEntry): boolean =>
+  entry.lines === undefined &&
+  entry.special === undefined &&
+  entry.model === underway.model &&
+  entry.endpointId === underway.endpointId &&
+  entry.provider === underway.provider &&
+  entry.providerId === underway.providerId &&
+  entry.isByok === underway.isByok &&
+  entry.router === underway.router &&
+  entry.task === underway.task &&
+  entry.requestedModel === underway.requestedModel &&
+  entry.createdAtMs === underway.createdAtMs &&
+  entry.workspaceId === underway.workspaceId &&
+  entry.keyHash === underway.keyHash &&
+  entry.memberId === underway.memberId &&
+  entry.streamed === underway.streamed &&
+  entry.sessionId === underway.sessionId &&
+  entry.endUser === underway.endUser &&
+  entry.apiType === underway.apiType;
 
 /** What the process that wrote these files booked, and what it had no time to book. */
 function readLeftover(files: readonly string[]): Leftover {
   const entries: LedgerEntry[] = [];
-  const open = new Map<string, LedgerEntry>();
+  const open = new Map<string, UnderwayEntry>();
   for (const file of files) {
     // A last line without its line end was never acknowledged: the write did not return.
     for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) {
@@ -182,11 +224,12 @@ function readLeftover(files: readonly string[]): Leftover {
         const fields = JSON.parse(line);
         if (!Array.isArray(fields)) entries.push(readEntry(fields));
         else if (fields[0] === 'underway') open.set(fields[1], readUnderway(fields.slice(1)));
+        else if (fields[0] === 'end') entries.push(readEnd(fields.slice(1), open));
       } catch {} // a torn line: the same
     }
   }
   for (const { id } of entries) open.delete(id);
-  return { entries: [...entries, ...open.values()], cutOff: open.size };
+  return { entries: [...entries, ...Array.from(open.values(), estimate)], cutOff: open.size };
 }
 
 /** Fields that a build before this one did not write. */
@@ -207,15 +250,29 @@ const readCost = ({ costNanoUsd, inputCostNanoUsd = 0 }: Record<string, unknown>
   inputCostNanoUsd: BigInt(inputCostNanoUsd as string),
 });
 
+/** @param values as `writeUnderway` wrote them. @throws when they are something else */
+function readUnderway(values: readonly unknown[]): UnderwayEntry {
+  const fields = readList(underwayFields, values);
+  return { ...fields, ...readCost(fields) } as UnderwayEntry; // by its writer
+}
+
+/**
+ * @param values as `writeEnd` wrote them
+ * @param open the requests that the same file says went out
+ * @throws when they are something else
+ */
+function readEnd(values: readonly unknown[], open: ReadonlyMap<string, UnderwayEntry>): LedgerEntry {
+  const fields = readList(endFields, values);
+  const underway = open.get(fields['id'] as string);
+  if (!underway) throw new Error('An end without its beginning.');
+  return { ...underway, ...fields, ...readCost(fields) } as LedgerEntry; // by its writer
+}
+
 /**
  * The entry of a request whose process died: nobody knows what the provider made of it, so that its input is booked as
  * it was estimated.
- *
- * @param values as `writeUnderway` wrote them. @throws when they are something else
  */
-function readUnderway(values: readonly unknown[]): LedgerEntry {
-  const fields = Object.fromEntries(underwayFields.map((field, index) => [field, values[index]]));
-  const underway = { ...fields, ...readCost(fields) } as UnderwayEntry; // by its writer
+function estimate(underway: UnderwayEntry): LedgerEntry {
   const { status, errorType } = errorKinds.gateway_stopped;
   return {
     ...underway,

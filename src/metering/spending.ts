@@ -70,6 +70,8 @@ export class Spending {
   private readonly now: () => number;
   /** By scope: one that counts own keys, one that does not, or both. */
   private accounts = new Map<string, Account[]>();
+  /** By key: those that hold for it. */
+  private readonly accountsOfKeys = new Map<string, { payers: Payers; accounts: readonly Account[] }>();
   private started = 0;
   private taken = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -117,6 +119,7 @@ export class Spending {
     if (turn < this.taken) return; // a later reading was faster: this one is old
     this.taken = turn;
     this.accounts = Map.groupBy(accounts, (account) => nameOf(account.limits[0]!.scope));
+    this.accountsOfKeys.clear();
   }
 
   /** Sets the sums of these, all at once. */
@@ -183,9 +186,9 @@ export class Spending {
     return {
       settle(entry) {
         const { createdAtMs, lines = [entry] } = entry;
-        const costsNanoUsd = accounts.map(({ includesByok }) =>
-          lines.reduce((sum, { isByok, costNanoUsd }) => (isByok && !includesByok ? sum : sum + costNanoUsd), 0n),
-        );
+        const all = sumCosts(lines);
+        const shared = lines.some(({ isByok }) => isByok) ? sumCosts(lines.filter(({ isByok }) => !isByok)) : all;
+        const costsNanoUsd = accounts.map(({ includesByok }) => (includesByok ? all : shared));
         void counters.settle(reservation, { atMs: createdAtMs, costsNanoUsd });
       },
     };
@@ -211,14 +214,18 @@ export class Spending {
   }
 
   /** The narrowest first. */
-  private accountsOf({ keyHash, memberId, workspaceId }: Payers): Account[] {
-    const { accounts } = this;
-    return [
-      accounts.get(nameOf({ keyHash })),
-      memberId === null ? undefined : accounts.get(nameOf({ memberId })),
-      accounts.get(nameOf({ workspaceId })),
-      accounts.get(nameOf('everything')),
+  private accountsOf(payers: Payers): readonly Account[] {
+    const { keyHash, memberId, workspaceId } = payers;
+    const known = this.accountsOfKeys.get(keyHash);
+    if (known?.payers.workspaceId === workspaceId && known.payers.memberId === memberId) return known.accounts;
+    const accounts = [
+      this.accounts.get(nameOf({ keyHash })),
+      memberId === null ? undefined : this.accounts.get(nameOf({ memberId })),
+      this.accounts.get(nameOf({ workspaceId })),
+      this.accounts.get(nameOf('everything')),
     ].flatMap((found) => found ?? []);
+    this.accountsOfKeys.set(keyHash, { payers: { keyHash, memberId, workspaceId }, accounts });
+    return accounts;
   }
 
   private schedule(): void {
@@ -288,6 +295,9 @@ class Account {
     this.sums = { startsMs, bookedNanoUsd: bookedNanoUsd.map((sum, window) => (isOpen(window) ? sum : 0n)), isForLife };
   }
 }
+
+const sumCosts = (lines: readonly Pick<LedgerEntry, 'costNanoUsd'>[]): bigint =>
+  lines.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n);
 
 /** When the windows began that are open now, in the order of `spendingWindows`; the last of them is the day's. */
 function startsOf(nowMs: number): number[] {

@@ -167,13 +167,13 @@ class EndpointHealth {
     if (nowMs < this.restsUntilMs) return false;
     if (nowMs - this.lastFaultAtMs >= this.outageMs) return true;
     if (this.faultsInARow >= LEAST_ERRORS) return false;
-    const [answered = 0, faults = 0] = this.outage.sums(nowMs);
-    return faults < LEAST_ERRORS || faults <= answered;
+    const faults = this.outage.sum(FAULT, nowMs);
+    return faults < LEAST_ERRORS || faults <= this.outage.sum(OK, nowMs);
   }
 
   uptime(counts: RollingCounts, nowMs: number): number | null {
-    const [answered = 0, faults = 0] = counts.sums(nowMs);
-    const all = answered + faults;
+    const answered = counts.sum(OK, nowMs);
+    const all = answered + counts.sum(FAULT, nowMs);
     return all < LEAST_REQUESTS ? null : (100 * answered) / all;
   }
 
@@ -232,7 +232,8 @@ class View implements HealthView {
   }
 
   get toolErrorShare(): number | undefined {
-    const [sound = 0, broken = 0] = this.known.tools.sums(this.nowMs);
+    const sound = this.known.tools.sum(OK, this.nowMs);
+    const broken = this.known.tools.sum(FAULT, this.nowMs);
     return sound + broken < LEAST_TOOL_REQUESTS ? undefined : broken / (sound + broken);
   }
 }

@@ -5,34 +5,55 @@ import { percentileOf, RecentSamples } from './rolling.ts';
 
 const start = 1_800_000_000_000; // a whole second, minute and half hour
 
+const sums = (counts: RollingCounts, nowMs: number) => [counts.sum(0, nowMs), counts.sum(1, nowMs)];
+
 describe('rolling counts', () => {
   it('count each kind for itself', () => {
     const counts = new RollingCounts(1000, 3, 2);
     counts.add(0, start);
     counts.add(0, start + 1500);
     counts.add(1, start + 2999);
-    expect(counts.sums(start + 2999)).toEqual([2, 1]);
+    expect(sums(counts, start + 2999)).toEqual([2, 1]);
   });
 
   it('forget slice by slice', () => {
     const counts = new RollingCounts(1000, 3, 1);
     for (const second of [0, 1, 1, 2]) counts.add(0, start + second * 1000);
-    const sums = [2, 3, 4, 5, 99].map((second) => counts.sums(start + second * 1000));
-    expect(sums).toEqual([[4], [3], [1], [0], [0]]);
+    const sums = [2, 3, 4, 5, 99].map((second) => counts.sum(0, start + second * 1000));
+    expect(sums).toEqual([4, 3, 1, 0, 0]);
   });
 
   it('forget all after a pause longer than the span, and count on', () => {
     const counts = new RollingCounts(1000, 3, 2);
     counts.add(1, start);
     counts.add(0, start + 3_600_000);
-    expect(counts.sums(start + 3_600_000)).toEqual([1, 0]);
+    expect(sums(counts, start + 3_600_000)).toEqual([1, 0]);
   });
 
   it('count what comes late with the newest', () => {
     const counts = new RollingCounts(1000, 3, 1);
     counts.add(0, start + 10_000);
     counts.add(0, start);
-    expect(counts.sums(start + 10_000)).toEqual([2]);
+    expect(counts.sum(0, start + 10_000)).toBe(2);
+  });
+
+  it('are the same when they were saved, and then forget as before', () => {
+    const counts = new RollingCounts(1000, 3, 2);
+    counts.add(0, start, 5);
+    counts.add(1, start + 1000, 7);
+    counts.takeBack(0, start + 1000);
+    const again = new RollingCounts(1000, 3, 2);
+    again.add(1, start, 99);
+    again.restore(counts.save());
+    expect(sums(again, start + 1000)).toEqual([4, 7]);
+    expect(sums(again, start + 3000)).toEqual([0, 7]);
+    expect(sums(again, start + 4000)).toEqual([0, 0]);
+  });
+
+  it('are right again after an amount that no slice can hold', () => {
+    const counts = new RollingCounts(1000, 3, 1);
+    counts.add(0, start, 2 ** 32 + 5);
+    expect(counts.sum(0, start + 3000)).toBe(0);
   });
 
   it('are what a list of all times would say', () => {
@@ -48,7 +69,7 @@ describe('rolling counts', () => {
           const slice = Math.floor(now / 1000);
           all.push({ kind, slice });
           const within = all.filter((each) => each.slice > slice - slices);
-          expect(counts.sums(now)).toEqual([0, 1].map((each) => within.filter((one) => one.kind === each).length));
+          expect(sums(counts, now)).toEqual([0, 1].map((each) => within.filter((one) => one.kind === each).length));
         }
       }),
     );

@@ -48,22 +48,26 @@ export function findBudgetRefusal(
   for (let claim = 0; claim < claims.length; claim++) {
     const { nanoUsd, limits } = claims[claim]!;
     const { heldNanoUsd, spentNanoUsd } = states[claim]!;
-    for (const window of spendingWindows.keys()) {
+    const wantedNanoUsd = heldNanoUsd + nanoUsd;
+    let broadest = spendingWindows.length;
+    let refused = -1;
+    for (let limit = 0; limit < limits.length; limit++) {
+      const { window: name, nanoUsd: most, isExhaustedWhenReached } = limits[limit]!;
+      const window = spendingWindows.indexOf(name);
       const spent = spentNanoUsd[window]!;
-      const limit = limits.findIndex(
-        (each) =>
-          each.window === spendingWindows[window] &&
-          (spent + heldNanoUsd + nanoUsd > each.nanoUsd || (each.isExhaustedWhenReached && spent >= each.nanoUsd)),
-      );
-      if (limit !== -1) return { claim, limit, spentNanoUsd: spent, heldNanoUsd };
+      if (spent + wantedNanoUsd <= most && !(isExhaustedWhenReached && spent >= most)) continue;
+      if (window >= broadest) continue;
+      broadest = window;
+      refused = limit;
     }
+    if (refused !== -1) return { claim, limit: refused, spentNanoUsd: spentNanoUsd[broadest]!, heldNanoUsd };
   }
   return undefined;
 }
 
 /** Adds what was spent to the windows in which the ledger books it. */
 export function addSpent(state: AccountState, nanoUsd: bigint, { atMs }: Settlement): void {
-  for (const window of spendingWindows.keys()) {
+  for (let window = 0; window < spendingWindows.length; window++) {
     if (atMs >= state.startsMs[window]!) state.spentNanoUsd[window]! += nanoUsd;
   }
 }

@@ -53,14 +53,11 @@ function check(
   nowMs: number,
 ): Omit<RateRefusal, 'scope'> | undefined {
   const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent_streams: open } = limits;
-  if (requests > 0 || tokens > 0) {
-    const [asked = 0, used = 0] = counts.sums(nowMs);
-    if (requests > 0 && asked >= requests) {
-      return { limit: 'requests_per_minute', freeInMs: counts.freeAt(REQUESTS, requests, nowMs) - nowMs };
-    }
-    if (tokens > 0 && used >= tokens) {
-      return { limit: 'tokens_per_minute', freeInMs: counts.freeAt(TOKENS, tokens, nowMs) - nowMs };
-    }
+  if (requests > 0 && counts.sum(REQUESTS, nowMs) >= requests) {
+    return { limit: 'requests_per_minute', freeInMs: counts.freeAt(REQUESTS, requests, nowMs) - nowMs };
+  }
+  if (tokens > 0 && counts.sum(TOKENS, nowMs) >= tokens) {
+    return { limit: 'tokens_per_minute', freeInMs: counts.freeAt(TOKENS, tokens, nowMs) - nowMs };
   }
   if (!isStream || open === 0 || streams.size < open) return undefined;
   for (const [id, closedAtMs] of streams) if (closedAtMs <= nowMs) streams.delete(id);
