@@ -48,7 +48,7 @@ export interface LedgerOptions {
 /** How long entries gather before they go to the store in one transaction. */
 const GATHER_MS = 100;
 /** Entries to a transaction: one or two milliseconds of the embedded store. */
-const GROUP = 250;
+const GROUP = 400;
 const RETRY_MS = 1000;
 /** Entries in memory at which a store that does not answer stops new work. About 100 MB. */
 const MAX_WAITING = 200_000;
