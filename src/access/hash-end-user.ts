@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { flatten } from '../domain/flatten.ts';
 
 /** End users whose hash is remembered: they come back. */
 const MAX_REMEMBERED = 10_000;
@@ -16,7 +17,8 @@ export function createEndUserHash(masterKey: Buffer): (workspaceId: string, id: 
     const name = `${workspaceId}\0${id}`;
     let hash = remembered.get(name);
     if (hash === undefined) {
-      hash = `hg_${createHmac('sha256', masterKey).update(`end-user\0${name}`).digest('hex').slice(0, 40)}`;
+      const digest = createHmac('sha256', masterKey).update(`end-user\0${name}`).digest('hex');
+      hash = flatten('hg_', digest.slice(0, 40));
       if (remembered.size === MAX_REMEMBERED) remembered.delete(remembered.keys().next().value!);
       remembered.set(name, hash);
     }

@@ -1,4 +1,5 @@
 import { hash, randomFillSync } from 'node:crypto';
+import { flatten } from './flatten.ts';
 
 const alphabet = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 'latin1');
 
@@ -26,7 +27,7 @@ function fillPool(): void {
 }
 
 /** An id of the interface: prefix + 24 random base62 characters, as in `resp_…`, `msg_…`, `gen-…`. */
-export const createId = (prefix: string): string => prefix + randomText(24);
+export const createId = (prefix: string): string => flatten(prefix, randomText(24));
 
 let lastMs = 0;
 let lastPrefix = '';
@@ -45,7 +46,7 @@ export function createTimedId(prefix: string): string {
       rest = Math.floor(rest / 62);
     }
   }
-  return prefix + lastPrefix + randomText(16);
+  return flatten(prefix, lastPrefix, randomText(16));
 }
 
 /** A UUID of what it is the id of (RFC 9562, version 8): the same parts give the same one everywhere. */
