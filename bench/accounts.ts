@@ -102,8 +102,8 @@ function serve(headers: readonly string[], index: number, last: Step): void {
     held = spending.reserve(caller, id, { nanoUsd: 8_300_000n, sharedNanoUsd: 8_300_000n }) as Held;
     const entry = makeEntry(caller, id);
     if (last === 'ledger') {
-      ledger.begin(entry); // before it goes out: a kill -9 loses nothing
-      ledger.book(entry);
+      const begun = ledger.begin(entry); // before it goes out: a kill -9 loses nothing
+      ledger.book(entry, begun);
     }
     held.settle(entry);
   }

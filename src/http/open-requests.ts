@@ -1,3 +1,4 @@
+import { Bag } from '../domain/bag.ts';
 import type { GatewayError } from '../domain/errors.ts';
 
 /** What is being served: who shuts down, or closes what it uses, waits for it. */
@@ -23,7 +24,8 @@ export interface OpenRequests {
 export type OpenKind = 'request' | 'response' | 'stream';
 
 export function createOpenRequests(): OpenRequests {
-  const open = new Set<{ abort: ((reason: GatewayError) => void) | undefined; kind: OpenKind }>();
+  const open = new Bag<{ abort: ((reason: GatewayError) => void) | undefined; kind: OpenKind; place: number }>();
+  const counts: Record<OpenKind, number> = { request: 0, response: 0, stream: 0 };
   const waiters = new Set<(ended: object) => void>();
   let begun = 0;
 
@@ -33,23 +35,22 @@ export function createOpenRequests(): OpenRequests {
     },
     begin(abort, kind = 'request') {
       begun++;
-      const request = { abort, kind };
+      const request = { abort, kind, place: -1 };
       open.add(request);
+      counts[kind]++;
       return () => {
+        if (request.place === -1) return;
         open.delete(request);
+        counts[kind]--;
         for (const tell of waiters) tell(request);
       };
     },
-    count(kind) {
-      let sum = 0;
-      for (const request of open) if (request.kind === kind) sum++;
-      return sum;
-    },
+    count: (kind) => counts[kind],
     abort(reason) {
-      for (const request of [...open]) request.abort?.(reason);
+      for (const request of open.list()) request.abort?.(reason);
     },
     settled(limitMs) {
-      const left = new Set<object>(open);
+      const left = new Set<object>(open.list());
       if (left.size === 0) return Promise.resolve();
       return new Promise((resolve) => {
         const stop = (): void => {

@@ -134,11 +134,11 @@ describe('a request that goes out', () => {
     const { journal } = openJournal(folder);
     const full = makeUnderway({ router: 'router/auto', task: 'code', costNanoUsd: 2n ** 63n - 1n });
     const sparse = makeUnderway({ memberId: null, sessionId: null, endUser: null, streamed: false, priced: false });
-    journal.begin(full);
+    const begun = journal.begin(full);
     journal.begin(sparse);
     expect(readLeftover()).toEqual({ entries: [estimateOf(full), estimateOf(sparse)], cutOff: 2 });
     const entry = makeEntry({ id: full.id });
-    journal.append(entry);
+    journal.append(entry, begun);
     expect(readLeftover()).toEqual({ entries: [entry, estimateOf(sparse)], cutOff: 1 });
   });
 
@@ -158,12 +158,9 @@ describe('a request that goes out', () => {
       ...[{ keyHash: 'other' }, { memberId: null }, { streamed: false }, { streamed: true }, { sessionId: 'other' }],
       ...[{ endUser: 'other' }, { apiType: 'image' } as const],
     ];
-    const entries = changes.map((change) => {
-      const underway = makeUnderway();
-      journal.begin(underway);
-      return makeEntry({ ...underway, ...change });
-    });
-    for (const entry of entries) journal.append(entry);
+    const begun = changes.map(() => journal.begin(makeUnderway()));
+    const entries = changes.map((change, at) => makeEntry({ ...begun[at]!.underway, ...change }));
+    for (const [at, entry] of entries.entries()) journal.append(entry, begun[at]);
     expect(readLeftover()).toEqual({ entries, cutOff: 0 });
   });
 
@@ -171,23 +168,24 @@ describe('a request that goes out', () => {
     const { journal } = openJournal(folder);
     const first = makeUnderway();
     const second = { ...first, provider: 'Bolt', costNanoUsd: 7n };
-    journal.begin(first);
-    journal.begin(second);
+    const begun = journal.begin(second, journal.begin(first));
     expect(readLeft()).toEqual([estimateOf(second)]);
+    journal.append(makeEntry({ ...second }), begun);
+    journal.forget(journal.mark());
+    expect(sizes()).toEqual([0]); // nothing of the first is open
   });
 
   it('outlives it that the store has all entries, until its own is there', () => {
     const { journal } = openJournal(folder);
     const underway = makeUnderway();
-    journal.begin(underway);
+    const begun = journal.begin(underway);
     journal.append(makeEntry());
     journal.forget(journal.mark());
     expect(readLeft()).toContainEqual(estimateOf(underway));
-    journal.append(makeEntry({ id: underway.id }));
+    journal.append(makeEntry({ id: underway.id }), begun);
     journal.forget(journal.mark());
     expect(sizes()).toEqual([0]);
-    journal.begin(underway);
-    journal.settle(underway.id); // its entry went to the store without the journal
+    journal.settle(journal.begin(underway)); // its entry went to the store without the journal
     journal.forget(journal.mark());
     journal.close();
     expect(files()).toEqual([]);
@@ -197,9 +195,8 @@ describe('a request that goes out', () => {
     const { journal } = openJournal(folder);
     const settled = makeUnderway();
     const underway = makeUnderway();
-    journal.begin(underway);
-    journal.begin(settled);
-    journal.append(makeEntry({ id: settled.id }));
+    const begun = journal.begin(underway);
+    journal.append(makeEntry({ id: settled.id }), journal.begin(settled));
     for (let at = 0; at < 3; at++) journal.append(makeEntry({ requestedModel: 'm'.repeat(3_000_000) }));
     journal.forget(journal.mark());
     expect(sizes()).toHaveLength(2);
@@ -207,7 +204,7 @@ describe('a request that goes out', () => {
     expect(sizes()).toHaveLength(1);
     expect(readLeftover()).toEqual({ entries: [estimateOf(underway)], cutOff: 1 });
     const entry = makeEntry({ id: underway.id });
-    journal.append(entry);
+    journal.append(entry, begun);
     expect(readLeftover()).toEqual({ entries: [entry], cutOff: 0 });
   });
 

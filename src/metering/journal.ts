@@ -10,6 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { Bag } from '../domain/bag.ts';
 import { errorKinds } from '../domain/errors.ts';
 import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
 
@@ -22,21 +23,32 @@ const ROTATE_BYTES = 8 * 1024 * 1024;
  */
 export interface Journal {
   /**
-   * Writes that a request goes out. It stays open until its entry is appended; another one of the same id takes its place.
+   * Writes that a request goes out. It stays open until its entry is appended.
    *
+   * @param before the attempt of the same request whose place this one takes
    * @throws the file system's error, for example ENOSPC; nothing is then written
    */
-  begin(underway: UnderwayEntry): void;
-  /** @throws the file system's error, for example ENOSPC; the entry is then not in the journal, and its request open */
-  append(entry: LedgerEntry): void;
-  /** The entry of this id is in the store without having been appended. */
-  settle(id: string): void;
+  begin(underway: UnderwayEntry, before?: Begun): Begun;
+  /**
+   * @param begun the last attempt of its request; undefined: none went out
+   * @throws the file system's error, for example ENOSPC; the entry is then not in the journal, and its request open
+   */
+  append(entry: LedgerEntry, begun?: Begun): void;
+  /** The entry of this request is in the store without having been appended. */
+  settle(begun: Begun): void;
   /** Marks the place up to which everything has been appended so far. */
   mark(): JournalMark;
   /** All entries before the mark are in the store: their lines may go. */
   forget(mark: JournalMark): void;
   close(): void;
 }
+/** A request that is under way. */
+export interface Begun {
+  readonly underway: UnderwayEntry;
+  /** @see Bag */
+  place: number;
+}
+
 export interface JournalMark {
   file: number;
   bytes: number;
@@ -64,7 +76,7 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
   const left = readLeftover(old);
 
   const files = new Map<number, string>();
-  const open = new Map<string, UnderwayEntry>(); // by id: the requests that are under way
+  const open = new Bag<Begun>();
   let number = 0;
   let fd = -1;
   let bytes = 0;
@@ -76,7 +88,15 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
     const next = openSync(path, 'ax', 0o600);
     let size = 0;
     try {
-      if (open.size > 0) size = write(next, 0, Array.from(open.values(), writeUnderway).join(''));
+      if (open.size > 0)
+        size = write(
+          next,
+          0,
+          open
+            .list()
+            .map(({ underway }) => writeUnderway(underway))
+            .join(''),
+        );
     } catch (error) {
       closeSync(next);
       unlinkSync(path);
@@ -90,16 +110,19 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
   openNext();
 
   const journal: Journal = {
-    begin(underway) {
+    begin(underway, before) {
       bytes = write(fd, bytes, writeUnderway(underway));
-      open.set(underway.id, underway);
+      const begun = { underway, place: -1 };
+      if (before) open.delete(before);
+      open.add(begun);
+      return begun;
     },
-    append(entry) {
-      const underway = open.get(entry.id);
-      bytes = write(fd, bytes, underway && continues(underway, entry) ? writeEnd(entry) : `${writeEntry(entry)}\n`);
-      open.delete(entry.id);
+    append(entry, begun) {
+      const isWritten = begun !== undefined && continues(begun.underway, entry);
+      bytes = write(fd, bytes, isWritten ? writeEnd(entry) : `${writeEntry(entry)}\n`);
+      if (begun) open.delete(begun);
     },
-    settle: (id) => void open.delete(id),
+    settle: (begun) => open.delete(begun),
     mark: () => ({ file: number, bytes }),
     forget(mark) {
       for (const [file, path] of files) {

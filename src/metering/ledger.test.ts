@@ -138,8 +138,7 @@ describe('a request that goes out', () => {
     const [cut, answered] = [makeEntry(), makeEntry()];
     const ledger = await open(store);
     ledger.begin(cut);
-    ledger.begin(answered);
-    ledger.book(answered);
+    ledger.book(answered, ledger.begin(answered));
     await ledger.flush();
     const cutOff: number[] = [];
     for (let start = 0; start < 2; start++) {
@@ -164,14 +163,13 @@ describe('a request that goes out', () => {
     const store = createStore();
     const ledger = await open(store);
     const slow = makeEntry();
-    ledger.begin(slow);
+    const begun = ledger.begin(slow);
     for (let turn = 0; turn < 3; turn++) {
       const quick = makeEntry();
-      ledger.begin(quick);
-      ledger.book(quick);
+      ledger.book(quick, ledger.begin(quick));
       await ledger.flush();
     }
-    ledger.book(slow);
+    ledger.book(slow, begun);
     await ledger.close();
     expect(readdirSync(folder)).toEqual([]);
     expect(store.entries.get(slow.id)).toEqual(slow);

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../domain/errors.ts';
 import type { BookedEntry, LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
-import { type Leftover, openJournal, writeEntry } from './journal.ts';
+import { type Begun, type Leftover, openJournal, writeEntry } from './journal.ts';
 
 /** What the ledger needs of the store. @see platform/storage/storage.ts */
 export interface EntryStore {
@@ -14,11 +14,17 @@ export interface Ledger {
    * Notes that a request goes out to a provider. Should the process die before it is booked, the next one books the
    * estimate. To be called again for each further attempt.
    *
+   * @param before what it returned for the attempt before
+   * @returns what `book` is to be told
    * @throws {GatewayError} `unavailable` when it cannot be kept safely: the request must not go out
    */
-  begin(underway: UnderwayEntry): void;
-  /** Books an entry: it outlives a `kill -9` from here on. Never throws; see `accepting`. */
-  book(entry: LedgerEntry): void;
+  begin(underway: UnderwayEntry, before?: Begun): Begun;
+  /**
+   * Books an entry: it outlives a `kill -9` from here on. Never throws; see `accepting`.
+   *
+   * @param begun its last attempt; undefined: none went out
+   */
+  book(entry: LedgerEntry, begun?: Begun): void;
   /** False while entries cannot be kept safely (a full disk): the gateway then takes no new work. */
   readonly accepting: boolean;
   /** Entries that are not in the store yet. */
@@ -81,7 +87,7 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
   }
 
   let waiting: LedgerEntry[] = [];
-  let unjournalled: LedgerEntry[] = []; // those of them that are in memory alone
+  let unjournalled: { entry: LedgerEntry; begun: Begun | undefined }[] = []; // those of them that are in memory alone
   let storing: readonly LedgerEntry[] = [];
   let troubled = false;
   let timer: NodeJS.Timeout | undefined;
@@ -125,8 +131,8 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
   function forgetStored(): void {
     if (unjournalled.length === 0) return;
     const left = new Set(waiting);
-    unjournalled = unjournalled.filter((entry) => {
-      if (!left.has(entry)) journal.settle(entry.id);
+    unjournalled = unjournalled.filter(({ entry, begun }) => {
+      if (begun && !left.has(entry)) journal.settle(begun);
       return left.has(entry);
     });
   }
@@ -134,8 +140,8 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
   /** There may be room by now, though the store is still gone. */
   function journalLate(): void {
     try {
-      for (let entry = unjournalled[0]; entry; entry = unjournalled[0]) {
-        journal.append(entry);
+      for (let next = unjournalled[0]; next; next = unjournalled[0]) {
+        journal.append(next.entry, next.begun);
         unjournalled.shift();
       }
     } catch {} // told when it began
@@ -162,24 +168,32 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
     }, ms);
   }
 
+  /** A transaction is full: entries that wait any longer only grow old, which costs the garbage collector. */
+  function hurry(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    schedule(0);
+  }
+
   return {
-    begin(underway) {
+    begin(underway, before) {
       try {
-        journal.begin(underway);
+        return journal.begin(underway, before);
       } catch (error) {
         trouble(cannotBeWritten, error);
         throw booksAreClosed(error);
       }
     },
-    book(entry) {
+    book(entry, begun) {
       try {
-        journal.append(entry);
+        journal.append(entry, begun);
       } catch (error) {
-        unjournalled.push(entry);
+        unjournalled.push({ entry, begun });
         trouble(cannotBeWritten, error);
       }
       waiting.push(entry);
-      schedule(GATHER_MS);
+      if (waiting.length === GROUP) hurry();
+      else schedule(GATHER_MS);
     },
     get accepting() {
       return unjournalled.length === 0 && waiting.length < MAX_WAITING;
@@ -209,7 +223,7 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
       } catch (error) {
         // The log is the last place where they can be told.
         if (unjournalled.length > 0)
-          onTrouble(`Lost from the ledger: ${unjournalled.map(writeEntry).join('\n')}`, error);
+          onTrouble(`Lost from the ledger: ${unjournalled.map(({ entry }) => writeEntry(entry)).join('\n')}`, error);
         throw error;
       } finally {
         clearTimeout(timer);

@@ -1,10 +1,11 @@
 import type { Chunk } from '../domain/chunks.ts';
 import type { ResponseEvent } from '../domain/events.ts';
-import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import type { Taker } from '../domain/taker.ts';
 import { writeUsage } from '../metering/cost.ts';
+import type { Ledger } from '../metering/ledger.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Health } from '../routing/health.ts';
 import { type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
@@ -35,8 +36,8 @@ export interface PipelineParts {
   /** Each may give a reviser for this run. */
   preparers: readonly ((run: Run) => Reviser | undefined)[];
   /** Told before each attempt goes out. @throws {GatewayError} when it must not */
-  begin?: (underway: UnderwayEntry) => void;
-  book: (entry: LedgerEntry) => void;
+  begin?: Ledger['begin'];
+  book: Ledger['book'];
   /**
    * Holds back what a run may cost; a promise only where it is held elsewhere.
    *
@@ -59,13 +60,17 @@ export function assembleStages(parts: PipelineParts): Stages {
   const { begin } = parts;
   const work = createResponseWork({
     media: parts.media ?? (() => nothingFetched),
-    begin: begin && ((run, endpoint) => begin(writeUnderwayEntry(run, endpoint))),
+    begin:
+      begin &&
+      ((run, endpoint) => {
+        run.begun = begin(writeUnderwayEntry(run, endpoint), run.begun);
+      }),
   });
   function closeRun(run: Run): void {
     if (run.closed) return;
     run.closed = true;
     const entry = writeLedgerEntry(run);
-    parts.book(entry);
+    parts.book(entry, run.begun);
     run.reservation?.settle(entry);
     parts.observe?.(run, entry);
     rememberSession(run, parts.world().sticky);

@@ -1,9 +1,10 @@
 import type { ImageEvent } from '../domain/image-events.ts';
 import { type ImageRequest, isImageOutput } from '../domain/images.ts';
-import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { PictureDigest } from '../domain/picture-digest.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { Taker } from '../domain/taker.ts';
+import type { Ledger } from '../metering/ledger.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Health } from '../routing/health.ts';
 import { type Plan, planImageRoute, type RoutingWorld } from '../routing/plan-route.ts';
@@ -46,8 +47,8 @@ export interface ImageParts {
   world: () => RoutingWorld<Endpoint> & { health: Health };
   maxAttempts: () => number;
   /** Told before each attempt goes out. @throws {GatewayError} when it must not */
-  begin?: (underway: UnderwayEntry) => void;
-  book: (entry: LedgerEntry) => void;
+  begin?: Ledger['begin'];
+  book: Ledger['book'];
   /** Holds back what a run may cost. @throws {GatewayError} when it may not be spent */
   reserve?: Reserve<ImageRun>;
   /** The provider names of a request that mean nobody; undefined: there is none. Asked only where somebody is told. */
@@ -75,13 +76,17 @@ export function assembleImageStages(parts: ImageParts): ImageStages {
   const work = imageWork({
     fetchPicture: parts.fetchPicture,
     checkPicture: parts.checkPicture,
-    begin: begin && ((run, endpoint) => begin(writeUnderwayImage(run, endpoint))),
+    begin:
+      begin &&
+      ((run, endpoint) => {
+        run.begun = begin(writeUnderwayImage(run, endpoint), run.begun);
+      }),
   });
   function closeRun(run: ImageRun): void {
     if (run.closed) return;
     run.closed = true;
     const entry = writeImageEntry(run);
-    parts.book(entry);
+    parts.book(entry, run.begun);
     run.reservation?.settle(entry);
     parts.observe?.(run, entry);
   }

@@ -9,6 +9,7 @@ import type { PictureDigest } from '../domain/picture-digest.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
+import type { Begun } from '../metering/journal.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import type { EventBuilder } from './build-events.ts';
@@ -97,6 +98,8 @@ export interface RunBase extends RunOrigin {
   /** Of everything, attempts that failed included. */
   cost: Cost | undefined;
   error: GatewayError | undefined;
+  /** The attempt that went out last, as the ledger knows it. */
+  begun: Begun | undefined;
   /** It is in the ledger. */
   closed: boolean;
 }

@@ -48,6 +48,7 @@ export function startRun(input: RunInput, hashEndUser: HashEndUser): Run {
     usage: undefined,
     cost: undefined,
     error: undefined,
+    begun: undefined,
     closed: false,
   };
 }
@@ -80,6 +81,7 @@ export function startImageRun(
     usage: undefined,
     cost: undefined,
     error: undefined,
+    begun: undefined,
     closed: false,
     references: [],
     memory,
