@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { auditOf, type Json, main, manage } from '../../tests/api/manage.ts';
+import { auditOf, book, type Json, main, manage, other } from '../../tests/api/manage.ts';
 import { type TestGateway, testGateway } from '../testing/index.ts';
 import { runCli } from './program.ts';
 
@@ -143,14 +143,18 @@ describe('headgate workspaces', () => {
 
   it('sets and removes budgets, all that is named or nothing', async () => {
     expect(await succeed('workspaces', 'budgets', 'other')).toBe('"other" has no budget.\n');
-    expect(await succeed('workspaces', 'budgets', 'other', '--set', 'monthly=100', 'daily=0.5', '--include-byok')).toBe(
-      'INTERVAL  USD\nmonthly   100\ndaily     0.5\nWhat own provider keys cost counts, too.\n',
+    const set = await succeed('workspaces', 'budgets', 'other', '--set', 'monthly=100', 'daily=0.5', '--include-byok');
+    expect(set).toMatch(
+      /^INTERVAL {2}USD {2}SPENT {2}LEFT {2}BEGINS ANEW\nmonthly {3}100 {2}0 {6}100 {3}\d{4}-\d\d-01T00:00:00.000Z\n/,
     );
+    expect(set).toMatch(/\ndaily {5}0.5 {2}0 {6}0.5 {3}\S+T00:00:00.000Z\nWhat own provider keys cost counts, too.\n$/);
+    await book(gateway, { workspaceId: other, createdAtMs: Date.now(), costNanoUsd: 200_000_000n });
+    expect(await succeed('workspaces', 'budgets', 'other')).toMatch(/\ndaily {5}0.5 {2}0.2 {4}0.3 {3}/);
     const wrong = await refuse('workspaces', 'budgets', 'other', '--remove', 'daily', '--set', 'weekly=200');
     expect(wrong).toContain('must be less than the monthly budget of 100 USD');
     expect((await ask('GET', '/workspaces/other/budgets')).body.data).toHaveLength(2);
     const left = await succeed('workspaces', 'budgets', 'other', '--remove', 'monthly', '--set', 'weekly=200');
-    expect(left).toContain('weekly    200\ndaily     0.5\n');
+    expect(left).toMatch(/\nweekly {4}200 {2}0.2 {4}199.8 {2}.*\ndaily {5}0.5 {2}/);
     await succeed('workspaces', 'budgets', 'other', '--remove', 'weekly', 'daily', '--no-include-byok');
   });
 

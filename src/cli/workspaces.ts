@@ -2,6 +2,7 @@ import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { deleteBudget, putBudget, setByok } from '../api/workspaces/change-budget.ts';
 import { addMembers, removeMembers } from '../api/workspaces/change-members.ts';
 import { createWorkspace, deleteWorkspace, updateWorkspace } from '../api/workspaces/change-workspace.ts';
+import { readBudgetUsage } from '../api/workspaces/read-budget-usage.ts';
 import {
   checkCreateWorkspace,
   checkMembers,
@@ -11,9 +12,10 @@ import {
 } from '../api/workspaces/schema.ts';
 import { writeWorkspace } from '../api/workspaces/write-workspace.ts';
 import type { Config } from '../config/schema.ts';
-import { usdOf } from '../metering/cost.ts';
+import { writeDollars } from '../metering/cost.ts';
 import { type BudgetInterval, budgetIntervals, type WorkspaceDetails } from '../platform/storage/storage.ts';
 import { makeSlug } from '../platform/storage/tables/workspace-slug.ts';
+import { usageColumns, writeUsage } from './limit-usage.ts';
 import { withStore } from './open-store.ts';
 import { findWorkspace, operate } from './operate.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
@@ -144,7 +146,7 @@ export interface BudgetOptions {
   includeByok?: boolean;
 }
 
-/** Changes what is named, all of it or nothing, then prints the budgets, the broadest first. */
+/** Changes what is named, all of it or nothing, then prints the budgets and what is spent of them, the broadest first. */
 export async function changeBudgets(
   { stdout, stderr }: Terminal,
   config: Config,
@@ -153,7 +155,8 @@ export async function changeBudgets(
 ): Promise<void> {
   const settings = set.map(readBudget);
   const removals = remove.map(readInterval);
-  const { budgets, workspace } = await operate({ config, stderr }, async ({ management }, change) => {
+  const { budgets, usages, workspace } = await operate({ config, stderr }, async (storage, change) => {
+    const { management, ledger } = storage;
     if (settings.length + removals.length > 0 || includeByok !== undefined) {
       await change(async (transaction, nowMs) => {
         let settled = await findWorkspace(transaction, wanted);
@@ -166,14 +169,19 @@ export async function changeBudgets(
       });
     }
     const found = await change((transaction) => findWorkspace(transaction, wanted));
-    return { budgets: await management.listBudgets(found.id), workspace: found };
+    const all = await management.listBudgets(found.id);
+    return { budgets: all, usages: await readBudgetUsage(ledger, all, found, Date.now()), workspace: found };
   });
   if (budgets.length === 0) {
     stdout.write(`"${workspace.name}" has no budget.\n`);
     return;
   }
-  const rows = budgets.map(({ interval, limitNanoUsd }) => [interval, String(usdOf(limitNanoUsd))]);
-  stdout.write(alignColumns([['INTERVAL', 'USD'], ...rows]));
+  const rows = budgets.map(({ interval, limitNanoUsd }, at) => [
+    interval,
+    writeDollars(limitNanoUsd),
+    ...writeUsage(usages[at]!),
+  ]);
+  stdout.write(alignColumns([['INTERVAL', 'USD', ...usageColumns], ...rows]));
   const { includeByokInBudgets } = workspace.settings;
   stdout.write(`What own provider keys cost ${includeByokInBudgets ? 'counts, too' : 'does not count'}.\n`);
 }

@@ -100,6 +100,11 @@ const roundMillionth = (value: bigint): bigint => (value + MILLION / 2n) / MILLI
 
 /** Dollars as the number JSON can carry; exact up to 9 million dollars. */
 export const usdOf = (nanoUsd: bigint): number => Number(nanoUsd) / 1e9;
+/** For people: all digits, never as 9.5e-8. */
+export const writeDollars = (nanoUsd: bigint): string =>
+  usdOf(nanoUsd)
+    .toFixed(9)
+    .replace(/\.?0+$/, '');
 export const nanoUsdOf = (dollars: number): bigint => BigInt(Math.round(dollars * 1e9));
 
 /**

@@ -4,7 +4,8 @@ import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { type SpendingWindow, spendingWindows } from '../platform/counters/accounts.ts';
 import type { AccountLimit, BudgetRefusal, Claim, Counters, Reservation, Soon } from '../platform/counters/counters.ts';
 import type { SpendingScope, Spent } from '../platform/storage/storage.ts';
-import { DAY_MS, windowStarts } from './windows.ts';
+import { writeDollars } from './cost.ts';
+import { DAY_MS, endOfWindow, windowStarts } from './windows.ts';
 
 /** Who may spend how much. */
 export interface SpendingLimit {
@@ -315,8 +316,7 @@ function nameOf(scope: SpendingScope): string {
 const nameOfAccount = ({ scope, includesByok }: SpendingLimit): string =>
   includesByok ? `${nameOf(scope)} byok` : nameOf(scope);
 
-/** Never as 9.5e-8. */
-const dollars = (nanoUsd: bigint): string => `${(Number(nanoUsd) / 1e9).toFixed(9).replace(/\.?0+$/, '')} USD`;
+const dollars = (nanoUsd: bigint): string => `${writeDollars(nanoUsd)} USD`;
 
 const spans: Record<SpendingWindow, string> = {
   lifetime: 'in all',
@@ -343,7 +343,8 @@ function explain(
 ): GatewayError {
   const { kind, name, window, limitNanoUsd } = limit;
   const { error, source, remedy } = refusals[kind];
-  const until = window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOf(window, nowMs)).toISOString()}.`;
+  const until =
+    window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOfWindow(window, nowMs)).toISOString()}.`;
   const isExhausted = spentNanoUsd >= limitNanoUsd;
   const held = heldNanoUsd > 0n ? `, and ${dollars(heldNanoUsd)} is held for requests that are under way` : '';
   const mayCost = isExhausted ? '' : `; this request may cost up to ${dollars(nanoUsd)}`;
@@ -366,13 +367,4 @@ function explain(
         remedy_hint: `Ask for less (max_output_tokens, n)${heldNanoUsd === 0n ? '' : ', wait for requests that are under way'}, or ${raise}.`,
       };
   return new GatewayError(error, message, { metadata: { ...metadata, interval: window } });
-}
-
-/** When the window that is open now ends. */
-function endOf(window: Exclude<SpendingWindow, 'lifetime'>, nowMs: number): number {
-  const start = windowStarts(nowMs)[window];
-  if (window === 'daily') return start + DAY_MS;
-  if (window === 'weekly') return start + 7 * DAY_MS;
-  const date = new Date(start);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }

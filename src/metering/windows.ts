@@ -19,3 +19,12 @@ export function windowStarts(nowMs: number): Record<LimitReset, number> {
     monthly: Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1),
   };
 }
+
+/** When the window ends that is open at a time. */
+export function endOfWindow(window: LimitReset, nowMs: number): number {
+  const start = windowStarts(nowMs)[window];
+  if (window === 'daily') return start + DAY_MS;
+  if (window === 'weekly') return start + 7 * DAY_MS;
+  const date = new Date(start);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+}

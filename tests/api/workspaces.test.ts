@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
-import { auditOf, expectIssues, type Json, main, manage, other } from './manage.ts';
+import { auditOf, book, expectIssues, type Json, main, manage, other } from './manage.ts';
 
 let gateway: TestGateway;
 const ask = manage(() => gateway);
@@ -18,6 +18,7 @@ const create = async (body: object = {}): Promise<Json> => {
 };
 const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+const midnight = expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
 const missing = '00000000-0000-4000-8000-00000000ffff';
 
 describe('POST /workspaces', () => {
@@ -236,6 +237,9 @@ describe('budgets', () => {
           workspace_id: id,
           limit_usd: 10 ** index / 1e9,
           reset_interval: interval === 'lifetime' ? null : interval,
+          usage_usd: 0,
+          limit_remaining_usd: 10 ** index / 1e9,
+          resets_at: interval === 'lifetime' ? null : midnight,
           created_at: time,
           updated_at: answer.body.data.created_at,
         },
@@ -250,7 +254,7 @@ describe('budgets', () => {
 
     const path = `/workspaces/${slug}/budgets/daily`;
     const changed = (await ask('PUT', path, { limit_usd: 5e-9 })).body.data;
-    expect(changed).toEqual({ ...made[3], limit_usd: 5e-9, updated_at: time });
+    expect(changed).toEqual({ ...made[3], limit_usd: 5e-9, limit_remaining_usd: 5e-9, updated_at: time });
     expect((await ask('GET', path)).body.data).toEqual(changed);
     expect((await ask('DELETE', path)).body).toEqual({ deleted: true });
     expect((await ask('GET', path)).status).toBe(404);
@@ -264,6 +268,44 @@ describe('budgets', () => {
       ],
       ['budget.update', changed.id, { limit_usd: { before: 1e-9, after: 5e-9 } }],
     ]);
+  });
+
+  it('tell what is spent in the window that is open, what is left, and when it begins anew', async () => {
+    const { id } = await create();
+    const path = `/workspaces/${id}/budgets`;
+    for (const [interval, limit_usd] of [
+      ['daily', 1],
+      ['monthly', 2.5],
+      ['lifetime', 9],
+    ] as const) {
+      await ask('PUT', `${path}/${interval}`, { limit_usd });
+    }
+    const entry = (createdAtMs: number, costNanoUsd: bigint, isByok = false) => ({
+      ...{ workspaceId: id, keyHash: 'k', createdAtMs, costNanoUsd, isByok },
+    });
+    const now = Date.now();
+    await book(
+      gateway,
+      entry(now, 250_000_000n),
+      entry(now, 500_000_000n, true),
+      entry(now - 40 * 86_400_000, 3_000_000_000n),
+    );
+    const read = async () => {
+      const { data } = (await ask('GET', path)).body;
+      return data.map((one: Json) => [one.usage_usd, one.limit_remaining_usd, one.resets_at]);
+    };
+    const date = new Date(now);
+    const nextMonth = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)).toISOString();
+    const tomorrow = new Date((Math.floor(now / 86_400_000) + 1) * 86_400_000).toISOString();
+    expect(await read()).toEqual([
+      [3.25, 5.75, null],
+      [0.25, 2.25, nextMonth],
+      [0.25, 0.75, tomorrow],
+    ]);
+    const put = await ask('PUT', `${path}/daily`, { limit_usd: 0.5, include_byok_in_budgets: true });
+    expect(put.body.data).toMatchObject({ usage_usd: 0.75, limit_remaining_usd: 0, resets_at: tomorrow }); // 0 at least
+    expect((await ask('GET', `${path}/daily`)).body).toEqual(put.body);
+    expect((await read()).map(([usage]: Json) => usage)).toEqual([3.75, 0.75, 0.75]);
   });
 
   it('must strictly decrease from lifetime to daily, whichever of them are set', async () => {

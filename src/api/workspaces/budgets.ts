@@ -9,6 +9,7 @@ import {
 import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
 import { deleteBudget, getBudget, putBudget } from './change-budget.ts';
 import { getWorkspace } from './find-workspace.ts';
+import { readBudgetUsage } from './read-budget-usage.ts';
 import { checkPutBudget } from './schema.ts';
 import { writeBudget } from './write-workspace.ts';
 
@@ -16,13 +17,16 @@ import { writeBudget } from './write-workspace.ts';
 export function createBudgetHandlers(
   parts: ManagementParts,
 ): Record<'listBudgets' | 'findBudget' | 'putBudget' | 'deleteBudget', Handler> {
-  const { management } = parts;
+  const { management, ledger } = parts;
+  const write = async (budget: BudgetRecord, workspace: WorkspaceDetails) => {
+    const { data, ...beside } = await writeBudgets(ledger, [budget], workspace);
+    return { data: data[0], ...beside };
+  };
   return {
     listBudgets: (request) =>
       askStore(async () => {
-        const { id, settings } = await getWorkspace(management, param(request, 'id'));
-        const budgets = await management.listBudgets(id);
-        return { data: budgets.map(writeBudget), include_byok_in_budgets: settings.includeByokInBudgets };
+        const workspace = await getWorkspace(management, param(request, 'id'));
+        return writeBudgets(ledger, await management.listBudgets(workspace.id), workspace);
       }),
 
     findBudget: (request) =>
@@ -35,11 +39,11 @@ export function createBudgetHandlers(
     async putBudget(request) {
       const interval = readInterval(request);
       const body = checkPutBudget(request.body);
-      return makeChange(parts, request, async (transaction, nowMs) => {
+      const { budget, settled } = await makeChange(parts, request, async (transaction, nowMs) => {
         const workspace = await getWorkspace(transaction, param(request, 'id'));
-        const { budget, settled } = await putBudget(transaction, workspace, { interval, ...body }, nowMs);
-        return write(budget, settled);
+        return putBudget(transaction, workspace, { interval, ...body }, nowMs);
       });
+      return askStore(() => write(budget, settled));
     },
 
     async deleteBudget(request) {
@@ -52,10 +56,17 @@ export function createBudgetHandlers(
   };
 }
 
-const write = (budget: BudgetRecord, { settings }: WorkspaceDetails) => ({
-  data: writeBudget(budget),
-  include_byok_in_budgets: settings.includeByokInBudgets,
-});
+async function writeBudgets(
+  ledger: ManagementParts['ledger'],
+  budgets: readonly BudgetRecord[],
+  workspace: WorkspaceDetails,
+) {
+  const usages = await readBudgetUsage(ledger, budgets, workspace, Date.now());
+  return {
+    data: budgets.map((budget, at) => writeBudget(budget, usages[at]!)),
+    include_byok_in_budgets: workspace.settings.includeByokInBudgets,
+  };
+}
 
 function readInterval(request: FastifyRequest): BudgetInterval {
   const wanted = param(request, 'interval');

@@ -1,6 +1,7 @@
 import { defaultGuardrailId } from '../../domain/guardrail.ts';
 import { deriveUuid } from '../../domain/ids.ts';
 import { usdOf } from '../../metering/cost.ts';
+import type { LimitUsage } from '../../metering/read-limit-usage.ts';
 import type {
   BudgetRecord,
   WorkspaceDetails,
@@ -8,6 +9,7 @@ import type {
   WorkspaceSettings,
 } from '../../platform/storage/storage.ts';
 import { writeNullableTime, writeTime } from '../management/store.ts';
+import { writeLimitUsage } from '../management/write-limit-usage.ts';
 import type { UpdateWorkspaceBody } from './schema.ts';
 
 /** `Workspace` of the interface. @see platform.md section 7, "Workspaces" */
@@ -57,12 +59,13 @@ export function readSettings(body: UpdateWorkspaceBody, before: Readonly<Workspa
   };
 }
 
-/** `WorkspaceBudget` of the interface. */
-export const writeBudget = (budget: BudgetRecord): Record<string, unknown> => ({
+/** `WorkspaceBudget` of the interface, with what is spent of it. */
+export const writeBudget = (budget: BudgetRecord, usage: LimitUsage): Record<string, unknown> => ({
   id: budget.id,
   workspace_id: budget.workspaceId,
   limit_usd: usdOf(budget.limitNanoUsd),
   reset_interval: budget.interval === 'lifetime' ? null : budget.interval,
+  ...writeLimitUsage(usage),
   created_at: writeTime(budget.createdAtMs),
   updated_at: writeTime(budget.updatedAtMs),
 });

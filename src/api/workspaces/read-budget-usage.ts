@@ -1,0 +1,16 @@
+import { type LimitUsage, readLimitUsage } from '../../metering/read-limit-usage.ts';
+import type { BudgetRecord, LedgerStore, WorkspaceDetails } from '../../platform/storage/storage.ts';
+
+/** What is spent of each of the budgets, in their order. @throws the store's error */
+export function readBudgetUsage(
+  ledger: Pick<LedgerStore, 'readSpending'>,
+  budgets: readonly BudgetRecord[],
+  { id, settings }: WorkspaceDetails,
+  nowMs: number,
+): Promise<LimitUsage[]> {
+  const limits = budgets.map(({ interval, limitNanoUsd }) => ({
+    ...{ scope: { workspaceId: id }, window: interval, limitNanoUsd },
+    includesByok: settings.includeByokInBudgets,
+  }));
+  return readLimitUsage(ledger, limits, nowMs);
+}
