@@ -6,6 +6,7 @@ import {
   updateGuardrail,
 } from '../api/guardrails/change-guardrail.ts';
 import { getGuardrail } from '../api/guardrails/find-guardrail.ts';
+import { listGuardrailBudgets } from '../api/guardrails/list-budgets.ts';
 import { checkCreateGuardrail, checkUpdateGuardrail, type UpdateGuardrailBody } from '../api/guardrails/schema.ts';
 import { writeGuardrail } from '../api/guardrails/write-guardrail.ts';
 import type { Config } from '../config/schema.ts';
@@ -91,10 +92,12 @@ function writeRules(rules: GuardrailRecord['rules']): Record<string, string> {
   return Object.fromEntries(said.flatMap(([rule, list]) => (list?.length ? [[rule, list.join(' ')]] : [])));
 }
 
-/** Prints a guardrail as the management API gives it, and who has it. */
+/** Prints a guardrail as the management API gives it, who has it, and what they have spent of its limit. */
 export async function showGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
-  const shown = await withStore({ config, stderr }, async ({ management }) => {
+  const shown = await withStore({ config, stderr }, async (storage) => {
+    const { management } = storage;
     const guardrail = await findGuardrail(management, wanted);
+    const budgets = await listGuardrailBudgets(storage, guardrail, ALL, Date.now());
     const of = { ...ALL, guardrailId: guardrail.id };
     const [keys, members] = [
       await management.listAssignments({ ...of, kind: 'key' }),
@@ -104,6 +107,7 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
       ...writeGuardrail(guardrail),
       keys: keys.rows.map(({ holder, keyName, keyLabel }) => ({ hash: holder, name: keyName, label: keyLabel })),
       members: members.rows.map(({ holder }) => holder),
+      ...(guardrail.limitNanoUsd === null ? undefined : { budgets: budgets.rows }),
     };
   });
   stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);

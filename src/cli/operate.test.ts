@@ -48,6 +48,13 @@ describe('headgate guardrails', () => {
     );
     const shown: Json = JSON.parse(await succeed('guardrails', 'show', made.id.slice(0, 8)));
     expect(shown).toMatchObject({ id: made.id, keys: [{ name: 'app' }], members: ['ada'] });
+    expect(shown).not.toHaveProperty('budgets');
+    await succeed('guardrails', 'update', 'interns', '--limit', '5', '--limit-reset', 'daily');
+    expect(JSON.parse(await succeed('guardrails', 'show', 'interns')).budgets).toMatchObject([
+      { key_name: 'app', usage_usd: 0, limit_remaining_usd: 5 },
+      { user_id: 'ada', limit_usd: 5, reset_interval: 'daily' },
+    ]);
+    await succeed('guardrails', 'update', 'interns', '--limit', 'none');
 
     const changed = await succeed('guardrails', 'update', 'interns', '--allow-model', 'none', '--ignore-provider', 'x');
     expect(JSON.parse(changed)).toMatchObject({ allowed_models: null, ignored_providers: ['x'] });
@@ -187,5 +194,55 @@ describe('headgate workspaces', () => {
     expect(code).toBe(0);
     expect(stderr).toContain('It stands in bootstrap.workspaces: change it there, too');
     await call('workspaces', 'update', 'another', '--name', 'other');
+  });
+});
+
+describe('headgate budgets', () => {
+  it('lists all that limits spending, what is spent of it and what is left, the broadest first', async () => {
+    const own = await testGateway({ budgets: { organization: { lifetime: 50, daily: 2 }, member: { monthly: 1 } } });
+    const sources = ['--config', join(own.dataDir, 'test.json'), '--data', own.dataDir];
+    const read = async (...args: string[]) => {
+      let stdout = '';
+      const terminal = {
+        stdout: { write: (text: string) => (stdout += text) },
+        stderr: { write: () => true },
+        env: {},
+      };
+      expect(await runCli(['budgets', ...args, ...sources], { ...terminal, cwd: own.dataDir })).toBe(0);
+      return stdout;
+    };
+    const tell = manage(() => own);
+    await tell('PUT', '/workspaces/main/budgets/weekly', { limit_usd: 3, include_byok_in_budgets: true });
+    const { data } = (await tell('POST', '/keys', { name: 'shop', limit: 0.5, workspace_id: main })).body;
+    const { id } = (
+      await tell('POST', '/guardrails', { name: 'G', workspace_id: main, limit_usd: 0.25, reset_interval: 'daily' })
+    ).body.data;
+    await tell('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [data.hash] });
+    const spent = { createdAtMs: Date.now(), keyHash: data.hash, memberId: 'ada' };
+    await book(own, { ...spent, costNanoUsd: 300_000_000n }, { ...spent, costNanoUsd: 1n, isByok: true });
+
+    const [head, ...rows] = (await read()).trimEnd().split('\n');
+    expect(head).toMatch(/^WHO +BY +INTERVAL +USD +SPENT +LEFT +BEGINS ANEW$/);
+    expect(rows).toEqual([
+      expect.stringMatching(/^The organization +budgets.organization +lifetime +50 +0.3 +49.7 +never$/),
+      expect.stringMatching(
+        /^The organization +budgets.organization +daily +2 +0.3 +1.7 +\d{4}-\d\d-\d\dT00:00:00.000Z$/,
+      ),
+      expect.stringMatching(/^The workspace main +budget of the workspace +weekly +3 +0.300000001 +2.699999999 /),
+      expect.stringMatching(/^The member ada +budgets.member +monthly +1 +0.3 +0.7 /),
+      expect.stringMatching(/^The key shop +guardrail G +daily +0.25 +0.3 +0 /),
+      expect.stringMatching(/^The key shop +limit of the key +lifetime +0.5 +0.3 +0.2 +never$/),
+    ]);
+    const told: Json[] = JSON.parse(await read('--json'));
+    expect(told.at(4)).toEqual({
+      ...{ kind: 'guardrail', name: 'The key shop', workspace_id: null, user_id: null, key_hash: data.hash },
+      ...{ guardrail: 'G', limit_usd: 0.25, reset_interval: 'daily', include_byok: false },
+      ...{ usage_usd: 0.3, limit_remaining_usd: 0, resets_at: expect.stringMatching(/T00:00:00.000Z$/) },
+    });
+    await own.close();
+  });
+
+  it('says that nothing is limited', async () => {
+    expect(await succeed('budgets')).toBe('Nothing limits what may be spent.\n');
   });
 });

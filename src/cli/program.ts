@@ -257,6 +257,13 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       await showCredits(terminal, readConfig(options), options);
     });
 
+  command(program, 'budgets', 'list all that limits spending, what is spent of it and what is left', budgetsExamples)
+    .option('--json', 'as a JSON list')
+    .action(async (options: SourceOptions & { json?: boolean }) => {
+      const { listBudgets } = await import('./budgets.ts');
+      await listBudgets(terminal, readConfig(options), options);
+    });
+
   const models = program.command('models').description('list models; fetch a newer list of them');
   models.addHelpText('after', modelsExamples);
   withSources(models.command('list', { isDefault: true }))
@@ -496,6 +503,13 @@ Examples:
   $ headgate ledger show gen-06ZV7Q0D3RPGK4M2T9XWYB1CEH
 
 In SQLite "recompute --apply" works while the gateway is stopped, in PostgreSQL also while it runs.`;
+
+const budgetsExamples = `
+Examples:
+  $ headgate budgets
+  $ headgate budgets --json
+
+Budgets are set in the configuration (budgets), by "headgate workspaces budgets", "guardrails", "keys" and "credits".`;
 
 const creditsExamples = `
 Examples:

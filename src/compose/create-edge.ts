@@ -111,6 +111,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       ...createModelsHandlers({ catalog, health: parts.health, latest, providers: () => models().providers }),
       ...createManagementHandlers({
         management: storage.management,
+        access: storage.access,
         ledger: storage.ledger,
         catalog,
         async refreshAccess() {

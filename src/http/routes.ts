@@ -139,6 +139,7 @@ function listManagementRoutes(handlers: Handlers): Route[] {
     row('GET', '/guardrails/:id', handlers.findGuardrail),
     row('PATCH', '/guardrails/:id', handlers.updateGuardrail),
     row('DELETE', '/guardrails/:id', handlers.deleteGuardrail),
+    row('GET', '/guardrails/:id/budgets', handlers.listGuardrailBudgets),
     row('GET', '/guardrails/:id/assignments/keys', handlers.listGuardrailKeys),
     row('POST', '/guardrails/:id/assignments/keys', handlers.assignKeys),
     row('POST', '/guardrails/:id/assignments/keys/remove', handlers.unassignKeys),

@@ -1,9 +1,21 @@
 import { defaultGuardrailId } from '../domain/guardrail.ts';
-import type { AppliedGuardrails, GuardrailRecord, KeyRecord } from '../platform/storage/storage.ts';
+import type { AppliedGuardrails, GuardrailRecord, KeyRecord, LimitReset } from '../platform/storage/storage.ts';
 import type { SpendingLimit } from './spending.ts';
 
+/** A limit of a key or a member, by a guardrail. */
+export interface GuardrailLimit extends SpendingLimit {
+  kind: 'guardrail';
+  scope: Holder;
+  window: LimitReset;
+  guardrail: string;
+}
+type Holder = { keyHash: string } | { memberId: string };
+
 /** What a guardrail says of spending is said to each holder by itself: they share nothing. */
-type Whose = Pick<SpendingLimit, 'scope'> & { name: string };
+interface Whose {
+  scope: Holder;
+  name: string;
+}
 
 /**
  * What guardrails let keys and members spend. A default one speaks to all keys of its workspace and to the members who
@@ -14,7 +26,7 @@ type Whose = Pick<SpendingLimit, 'scope'> & { name: string };
 export function listGuardrailLimits(
   { guardrails, assignments }: AppliedGuardrails,
   keys: readonly Pick<KeyRecord, 'hash' | 'name' | 'kind' | 'workspaceId' | 'memberId'>[],
-): SpendingLimit[] {
+): GuardrailLimit[] {
   const limited = guardrails.filter(
     ({ limitNanoUsd, resetInterval }) => limitNanoUsd !== null && resetInterval !== null,
   );
@@ -39,17 +51,17 @@ function listInside(workspaceId: string, keys: Parameters<typeof listGuardrailLi
   return [...own.map(({ hash, name }) => ofKey(hash, name)), ...[...members].map(ofMember)];
 }
 
-const ofKey = (keyHash: string, name: string): Whose => ({ scope: { keyHash }, name: `the key ${name}` });
-const ofMember = (memberId: string): Whose => ({ scope: { memberId }, name: `the member ${memberId}` });
+const ofKey = (keyHash: string, name: string): Whose => ({ scope: { keyHash }, name: `The key ${name}` });
+const ofMember = (memberId: string): Whose => ({ scope: { memberId }, name: `The member ${memberId}` });
 
 const writeLimit = (
   { name, limitNanoUsd, resetInterval, includeByokInBudgets }: GuardrailRecord,
   whose: Whose,
-): SpendingLimit => ({
+): GuardrailLimit => ({
+  ...whose,
   kind: 'guardrail',
-  scope: whose.scope,
   window: resetInterval!, // as `limited` has seen
   limitNanoUsd: limitNanoUsd!,
-  name: `By the guardrail ${name} ${whose.name}`,
+  guardrail: name,
   includesByok: includeByokInBudgets,
 });

@@ -16,6 +16,8 @@ export interface SpendingLimit {
   limitNanoUsd: bigint;
   /** For messages: `The key app`, `The workspace main`. */
   name: string;
+  /** By whose word, where that is a guardrail: its name. */
+  guardrail?: string;
   /** Does what own provider keys cost count as well? */
   includesByok: boolean;
 }
@@ -318,6 +320,9 @@ const nameOfAccount = ({ scope, includesByok }: SpendingLimit): string =>
 
 const dollars = (nanoUsd: bigint): string => `${writeDollars(nanoUsd)} USD`;
 
+/** Within a sentence. */
+const lower = (words: string): string => `${words[0]!.toLowerCase()}${words.slice(1)}`;
+
 const spans: Record<SpendingWindow, string> = {
   lifetime: 'in all',
   monthly: 'a month',
@@ -341,8 +346,9 @@ function explain(
   { spentNanoUsd, heldNanoUsd }: BudgetRefusal,
   nowMs: number,
 ): GatewayError {
-  const { kind, name, window, limitNanoUsd } = limit;
+  const { kind, window, limitNanoUsd } = limit;
   const { error, source, remedy } = refusals[kind];
+  const name = limit.guardrail === undefined ? limit.name : `By the guardrail ${limit.guardrail} ${lower(limit.name)}`;
   const until =
     window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOfWindow(window, nowMs)).toISOString()}.`;
   const isExhausted = spentNanoUsd >= limitNanoUsd;
@@ -354,7 +360,6 @@ function explain(
       ? `${name} has ${isExhausted ? 'spent' : 'too little left of'} ${kind === 'credits' ? 'its credits' : `what it may spend ${spans[window]}`}`
       : `${name} may spend ${dollars(limitNanoUsd)} ${spans[window]} and has spent ${dollars(spentNanoUsd)}${isExhausted ? '' : held}`;
   const message = `${what}${mayCost}.${until}`;
-  const raise = `${remedy[0]!.toLowerCase()}${remedy.slice(1)}`;
   const metadata = isExhausted
     ? {
         limit_source: source,
@@ -364,7 +369,7 @@ function explain(
         limit_source: 'router_in_flight_budget',
         // It alone is too much, or it is too much beside others.
         reason: heldNanoUsd === 0n ? 'weight_exceeds_budget' : 'in_flight_budget_exhausted',
-        remedy_hint: `Ask for less (max_output_tokens, n)${heldNanoUsd === 0n ? '' : ', wait for requests that are under way'}, or ${raise}.`,
+        remedy_hint: `Ask for less (max_output_tokens, n)${heldNanoUsd === 0n ? '' : ', wait for requests that are under way'}, or ${lower(remedy)}.`,
       };
   return new GatewayError(error, message, { metadata: { ...metadata, interval: window } });
 }

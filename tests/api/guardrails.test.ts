@@ -4,7 +4,7 @@ import { json } from '../../src/testing/answers.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { wholeBody } from './lab.ts';
-import { auditOf, expectIssues, type Json, main, manage, other } from './manage.ts';
+import { auditOf, book, expectIssues, type Json, main, manage, other } from './manage.ts';
 
 let gateway: TestGateway;
 let upstream: ScriptedUpstream;
@@ -477,6 +477,53 @@ describe('the default guardrail of a workspace', () => {
     expect((await ask('DELETE', path)).body).toEqual({ deleted: true });
     expect((await respond(key, 'acme/one')).status).toBe(200);
     expect((await ask('GET', path)).body.data).toMatchObject({ name: `Workspace ${workspace.id} Default` });
+  });
+});
+
+describe('GET /guardrails/{id}/budgets', () => {
+  const limit = { limit_usd: 0.5, reset_interval: 'daily' };
+  const midnight = expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
+
+  it('tells what each key and member who has it has spent, keys first, page by page', async () => {
+    const { id } = await create({ ...limit, include_byok_in_budgets: true });
+    const [b, a] = [await createKey({ name: 'b' }), await createKey({ name: 'a' })];
+    await ask('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [b.hash, a.hash] });
+    await ask('POST', `/guardrails/${id}/assignments/members`, { member_user_ids: ['ada'] });
+    const spend = (fields: object) => book(gateway, { createdAtMs: Date.now(), ...fields });
+    await spend({ keyHash: a.hash, memberId: null, costNanoUsd: 100_000_000n });
+    await spend({ keyHash: a.hash, memberId: null, costNanoUsd: 25_000_000n, isByok: true });
+    await spend({ keyHash: b.hash, memberId: 'ada', costNanoUsd: 700_000_000n });
+    const row = (fields: object) => ({
+      ...{ key_hash: null, key_name: null, key_label: null, user_id: null, ...limit, resets_at: midnight },
+      ...fields,
+    });
+    const label = expect.stringMatching(/^sk-rt-v1-/);
+    const rows = [
+      row({ key_hash: a.hash, key_name: 'a', key_label: label, usage_usd: 0.125, limit_remaining_usd: 0.375 }),
+      row({ key_hash: b.hash, key_name: 'b', key_label: label, usage_usd: 0.7, limit_remaining_usd: 0 }),
+      row({ user_id: 'ada', usage_usd: 0.7, limit_remaining_usd: 0 }),
+    ];
+    const { body } = await ask('GET', `/guardrails/${id}/budgets`);
+    expect(body).toEqual({ data: rows, total_count: 3, include_byok_in_budgets: true });
+    const page = await ask('GET', `/guardrails/${id}/budgets?offset=1&limit=1`);
+    expect(page.body).toEqual({ data: [rows[1]], total_count: 3, include_byok_in_budgets: true });
+    await ask('POST', `/guardrails/${id}/assignments/members/remove`, { member_user_ids: ['ada'] });
+  });
+
+  it('of a default guardrail tells all keys of its workspace', async () => {
+    const workspace = await createWorkspace();
+    const path = `/guardrails/${workspace.default_guardrail_id}`;
+    const key = await createKey({ workspace_id: workspace.id });
+    expect((await ask('GET', `${path}/budgets`)).body).toMatchObject({ data: [], total_count: 0 }); // nothing is limited
+    await ask('PATCH', path, limit);
+    expect((await ask('GET', `${path}/budgets`)).body.data).toMatchObject([
+      { key_hash: key.hash, usage_usd: 0, limit_remaining_usd: 0.5 },
+    ]);
+  });
+
+  it('is a 404 where there is no guardrail, and for management keys alone', async () => {
+    expect((await ask('GET', `/guardrails/${missing}/budgets`)).status).toBe(404);
+    expect((await ask('GET', `/guardrails/${missing}/budgets`, undefined, gateway.key)).status).toBe(403);
   });
 });
 

@@ -11,6 +11,7 @@ import {
 } from './change-guardrail.ts';
 import { getGuardrail } from './find-guardrail.ts';
 import { findUnknown } from './find-unknown.ts';
+import { listGuardrailBudgets } from './list-budgets.ts';
 import { refuseNotOffered } from './not-offered.ts';
 import {
   checkCreateGuardrail,
@@ -24,7 +25,15 @@ import { writeGuardrail, writeKeyAssignment, writeMemberAssignment } from './wri
 /** What keys and members may use. @see platform.md section 7, "Guardrails", guardrails.md section 9 */
 export function createGuardrailHandlers(
   parts: ManagementParts,
-): Record<'listGuardrails' | 'createGuardrail' | 'findGuardrail' | 'updateGuardrail' | 'deleteGuardrail', Handler> {
+): Record<
+  | 'listGuardrails'
+  | 'createGuardrail'
+  | 'findGuardrail'
+  | 'updateGuardrail'
+  | 'deleteGuardrail'
+  | 'listGuardrailBudgets',
+  Handler
+> {
   const { management } = parts;
   const write = (guardrail: GuardrailRecord, body: UpdateGuardrailBody) => {
     const warnings = findUnknown(body, parts.catalog());
@@ -67,6 +76,15 @@ export function createGuardrailHandlers(
         deleteGuardrail(transaction, await getGuardrail(transaction, param(request, 'id'))),
       );
       return { deleted: true };
+    },
+
+    async listGuardrailBudgets(request) {
+      const page = readQuery(request, readPage);
+      return askStore(async () => {
+        const guardrail = await getGuardrail(management, param(request, 'id'));
+        const { rows, total } = await listGuardrailBudgets(parts, guardrail, page, Date.now());
+        return { data: rows, total_count: total, include_byok_in_budgets: guardrail.includeByokInBudgets };
+      });
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../domain/errors.ts';
 import type {
+  AccessStore,
   FieldChange,
   LedgerStore,
   ManagementStore,
@@ -11,6 +12,7 @@ import type { KnownNames } from '../../routing/guardrail.ts';
 /** What the management API stands on. */
 export interface ManagementParts {
   management: ManagementStore;
+  access: Pick<AccessStore, 'listKeys' | 'listAppliedGuardrails'>;
   ledger: Pick<LedgerStore, 'readSpending' | 'readActivity'>;
   /** The models and providers that there are now. */
   catalog: () => KnownNames;

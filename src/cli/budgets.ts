@@ -1,0 +1,76 @@
+import { writeLimitUsage } from '../api/management/write-limit-usage.ts';
+import type { Config } from '../config/schema.ts';
+import { usdOf, writeDollars } from '../metering/cost.ts';
+import { listSpendingLimits } from '../metering/list-limits.ts';
+import { readLimitUsage } from '../metering/read-limit-usage.ts';
+import type { SpendingLimit } from '../metering/spending.ts';
+import { budgetIntervals, type SpendingScope } from '../platform/storage/storage.ts';
+import { usageColumns, writeUsage } from './limit-usage.ts';
+import { withStore } from './open-store.ts';
+import { alignColumns, type Terminal } from './terminal.ts';
+
+/** Where a limit is set, the broadest first. */
+const places: Record<SpendingLimit['kind'], string> = {
+  credits: 'credits',
+  organization: 'budgets.organization',
+  workspace: 'budget of the workspace',
+  member: 'budgets.member',
+  guardrail: 'guardrail',
+  key: 'limit of the key',
+};
+const kinds = Object.keys(places);
+
+/** Prints everything that limits spending and what is spent of it, the broadest first: as a table, or as a JSON list. */
+export async function listBudgets(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  { json }: { json?: boolean },
+): Promise<void> {
+  const { budgets } = config;
+  const told = await withStore({ config, stderr }, async ({ access, management, ledger }) => {
+    const limits = (await listSpendingLimits({ access, management, budgets })).sort(compare);
+    const usages = await readLimitUsage(ledger, limits, Date.now());
+    return limits.map((limit, at) => ({ limit, usage: usages[at]! }));
+  });
+  if (json) {
+    const rows = told.map(({ limit, usage }) => ({
+      kind: limit.kind,
+      name: limit.name,
+      ...writeScope(limit.scope),
+      guardrail: limit.guardrail ?? null,
+      limit_usd: usdOf(limit.limitNanoUsd),
+      reset_interval: limit.window === 'lifetime' ? null : limit.window,
+      include_byok: limit.includesByok,
+      ...writeLimitUsage(usage),
+    }));
+    stdout.write(`${JSON.stringify(rows, undefined, 2)}\n`);
+    return;
+  }
+  if (told.length === 0) {
+    stdout.write('Nothing limits what may be spent.\n');
+    return;
+  }
+  const rows = told.map(({ limit, usage }) => [
+    limit.name,
+    limit.guardrail === undefined ? places[limit.kind] : `guardrail ${limit.guardrail}`,
+    limit.window,
+    writeDollars(limit.limitNanoUsd),
+    ...writeUsage(usage),
+  ]);
+  stdout.write(alignColumns([['WHO', 'BY', 'INTERVAL', 'USD', ...usageColumns], ...rows]));
+}
+
+const writeScope = (scope: SpendingScope): Record<string, string | null> => ({
+  workspace_id: scope !== 'everything' && 'workspaceId' in scope ? scope.workspaceId : null,
+  user_id: scope !== 'everything' && 'memberId' in scope ? scope.memberId : null,
+  key_hash: scope !== 'everything' && 'keyHash' in scope ? scope.keyHash : null,
+});
+
+/** By kind and name, of one the broadest window first. */
+function compare(a: SpendingLimit, b: SpendingLimit): number {
+  return (
+    kinds.indexOf(a.kind) - kinds.indexOf(b.kind) ||
+    (a.name < b.name ? -1 : a.name > b.name ? 1 : 0) ||
+    budgetIntervals.indexOf(a.window) - budgetIntervals.indexOf(b.window)
+  );
+}
