@@ -115,9 +115,12 @@ export class Spending {
       return { name, own, isForLife, sums: isForLife && !sums?.isForLife ? undefined : sums };
     });
     const unread = found.filter(({ sums }) => !sums);
+    const readAtMs = this.now();
     if (unread.length > 0) await this.parts.flush();
     // Years of every key are read for those alone that are limited for life.
-    for (const [isForLife, those] of Map.groupBy(unread, (each) => each.isForLife)) await this.read(those, isForLife);
+    for (const [isForLife, those] of Map.groupBy(unread, (each) => each.isForLife)) {
+      await this.read(those, isForLife, readAtMs);
+    }
     const accounts = found.map(({ name, own, sums }) => new Account(name, own, sums!)); // each was read
     if (turn < this.taken) return; // a later reading was faster: this one is old
     this.taken = turn;
@@ -126,7 +129,7 @@ export class Spending {
   }
 
   /** Sets the sums of these, all at once. */
-  private async read(those: readonly Found[], isForLife: boolean): Promise<void> {
+  private async read(those: readonly Found[], isForLife: boolean, readAtMs: number): Promise<void> {
     const startsMs = startsOf(this.now());
     const [, ...windows] = startsMs;
     const sinceMs = isForLife ? startsMs : [Math.min(...windows), ...windows];
@@ -138,7 +141,7 @@ export class Spending {
       const { costNanoUsd, byokNanoUsd } = spent[at]!;
       const { includesByok } = each.own[0]!;
       const bookedNanoUsd = includesByok ? costNanoUsd.map((cost, window) => cost + byokNanoUsd[window]!) : costNanoUsd;
-      each.sums = { startsMs, bookedNanoUsd, isForLife };
+      each.sums = { startsMs, bookedNanoUsd, readAtMs, isForLife };
     }
   }
 
@@ -250,7 +253,7 @@ export class Spending {
 type Payers = Pick<Caller, 'keyHash' | 'memberId' | 'workspaceId'>;
 
 /** What was spent in each window, and when that began, in the order of `spendingWindows`. */
-interface Sums extends Pick<Claim, 'startsMs' | 'bookedNanoUsd'> {
+interface Sums extends Pick<Claim, 'startsMs' | 'bookedNanoUsd' | 'readAtMs'> {
   /** Is the sum for life whole? Else it lacks what was spent before the windows that are open. */
   isForLife: boolean;
 }
@@ -285,17 +288,21 @@ class Account {
 
   claim(nanoUsd: bigint, nowMs: number): Claim {
     this.roll(nowMs);
-    const { startsMs, bookedNanoUsd } = this.sums;
-    return { account: this.name, nanoUsd, startsMs, bookedNanoUsd, limits: this.accountLimits };
+    const { startsMs, bookedNanoUsd, readAtMs } = this.sums;
+    return { account: this.name, nanoUsd, startsMs, bookedNanoUsd, readAtMs, limits: this.accountLimits };
   }
 
   /** Of a window that has begun since they were read the sums know nothing. */
   private roll(nowMs: number): void {
-    const { startsMs: before, bookedNanoUsd, isForLife } = this.sums;
+    const { startsMs: before, bookedNanoUsd } = this.sums;
     if (nowMs < before.at(-1)! + DAY_MS) return;
     const startsMs = startsOf(nowMs);
     const isOpen = (window: number) => before[window] === startsMs[window];
-    this.sums = { startsMs, bookedNanoUsd: bookedNanoUsd.map((sum, window) => (isOpen(window) ? sum : 0n)), isForLife };
+    this.sums = {
+      ...this.sums,
+      startsMs,
+      bookedNanoUsd: bookedNanoUsd.map((sum, window) => (isOpen(window) ? sum : 0n)),
+    };
   }
 }
 

@@ -25,6 +25,7 @@ const makeClaim = (account: string, nanoUsd: bigint, limitNanoUsd?: bigint, more
   nanoUsd,
   startsMs,
   bookedNanoUsd: [0n, 0n, 0n, 0n],
+  readAtMs: 0,
   limits: limitNanoUsd === undefined ? [] : [{ window: 'daily', nanoUsd: limitNanoUsd, isExhaustedWhenReached: true }],
   ...more,
 });

@@ -81,6 +81,8 @@ export interface Claim {
   startsMs: readonly number[];
   /** What the ledger says was spent in each of them: the truth, some seconds late. */
   bookedNanoUsd: readonly bigint[];
+  /** When the ledger was asked for them, Unix milliseconds: they have all that this process had booked by then. */
+  readAtMs: number;
   limits: readonly AccountLimit[];
 }
 export interface AccountLimit {

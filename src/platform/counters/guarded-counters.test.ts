@@ -71,6 +71,7 @@ const makeReservation = (limit = 100n, nanoUsd = 60n): Reservation => ({
       nanoUsd,
       startsMs: [0, 0, 0, 0],
       bookedNanoUsd: [0n, 0n, 0n, 0n],
+      readAtMs: 0,
       limits: [{ window: 'lifetime', nanoUsd: limit, isExhaustedWhenReached: true }],
     },
   ],

@@ -1,24 +1,47 @@
 import { type AccountState, addSpent, findBudgetRefusal, openAccount, updateAccount } from '../accounts.ts';
-import type { Admission, BudgetRefusal, Counters, RateRefusal, Reservation, Settlement } from '../counters.ts';
+import type { Admission, BudgetRefusal, Claim, Counters, RateRefusal, Reservation, Settlement } from '../counters.ts';
 import { admitTo, leaveFrom, RateWindow } from '../rates.ts';
 
 /** Keys, workspaces and models that are counted at once; beyond it the least recent is forgotten. 1 KB each. */
 const MOST_SCOPES = 50_000;
+/** Accounts that are kept in any case; each new one beyond it lets others go that are not needed. 1 KB each. */
+const KEPT_ACCOUNTS = 10_000;
+/** What one worker has settled another one reads so much later at most: journals are stored every tenth of a second. */
+const STORED_MS = 60_000;
 
 interface HeldAccount extends AccountState {
   /** Reservation → what is held for it; the oldest first. */
   readonly holds: Map<string, { nanoUsd: bigint; expiresAtMs: number }>;
+  /** When something was settled last. */
+  settledAtMs: number;
 }
 
-/** Counts in this process, and answers at once. After a restart rates begin anew, and sums are those of the ledger. */
+/**
+ * Counts in this process, and answers at once. After a restart rates begin anew, and sums are those of the ledger.
+ *
+ * An account may be forgotten when nothing is held in it and the ledger's sums have all that was settled: the next claim
+ * brings them. Time alone does not say so, since the store may be away for long; what says so is when the sums were read
+ * that claims come with, the oldest of the last minutes, as workers read each for itself. While the store is away nobody
+ * reads, and nothing is forgotten; new limits, which would need new accounts, are then not read either.
+ */
 export class MemoryCounters implements Counters {
   private readonly now: () => number;
   /** The least recent first, once there are too many. */
   private readonly windows = new Map<string, RateWindow>();
   private readonly accounts = new Map<string, HeldAccount>();
+  private readonly keptAccounts: number;
+  private readonly readings = new OldestReading();
+  /** Goes round the accounts, two at each new one, so that no request looks at all of them. */
+  private round: Iterator<[string, HeldAccount]> = this.accounts.entries();
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = Date.now, keptAccounts = KEPT_ACCOUNTS) {
     this.now = now;
+    this.keptAccounts = keptAccounts;
+  }
+
+  /** How many accounts it has in mind. */
+  get accountCount(): number {
+    return this.accounts.size;
   }
 
   admit(admission: Admission): RateRefusal | undefined {
@@ -32,7 +55,7 @@ export class MemoryCounters implements Counters {
   reserve(reservation: Reservation): BudgetRefusal | undefined {
     const nowMs = this.now();
     const accounts = reservation.claims.map((claim) => {
-      const account = this.accountOf(claim.account);
+      const account = this.accountOf(claim, nowMs);
       releaseExpired(account, nowMs);
       updateAccount(account, claim);
       return account;
@@ -43,24 +66,27 @@ export class MemoryCounters implements Counters {
   }
 
   settle({ id, claims }: Reservation, settlement: Settlement): void {
+    const nowMs = this.now();
     for (const [index, { account: name }] of claims.entries()) {
-      const account = this.accountOf(name);
-      const held = account.holds.get(id);
-      if (!held) continue;
+      const account = this.accounts.get(name);
+      const held = account?.holds.get(id);
+      if (!account || !held) continue;
       account.holds.delete(id);
       account.heldNanoUsd -= held.nanoUsd;
+      account.settledAtMs = nowMs;
       addSpent(account, settlement.costsNanoUsd[index]!, settlement);
     }
   }
 
   /** Holds what was reserved elsewhere, so that this memory can stand in. */
   adopt(reservation: Reservation): void {
+    const nowMs = this.now();
     const accounts = reservation.claims.map((claim) => {
-      const account = this.accountOf(claim.account);
+      const account = this.accountOf(claim, nowMs);
       updateAccount(account, claim);
       return account;
     });
-    hold(accounts, reservation, this.now());
+    hold(accounts, reservation, nowMs);
   }
 
   ping(): void {}
@@ -79,13 +105,52 @@ export class MemoryCounters implements Counters {
     });
   }
 
-  private accountOf(name: string): HeldAccount {
+  private accountOf({ account: name, readAtMs }: Claim, nowMs: number): HeldAccount {
+    this.readings.note(readAtMs, nowMs);
     let account = this.accounts.get(name);
     if (!account) {
-      account = { ...openAccount(), holds: new Map() };
+      if (this.accounts.size >= this.keptAccounts) this.forgetAccounts(nowMs);
+      account = { ...openAccount(), holds: new Map(), settledAtMs: 0 };
       this.accounts.set(name, account);
     }
     return account;
+  }
+
+  private forgetAccounts(nowMs: number): void {
+    for (let looked = 0; looked < 2; looked++) {
+      let next = this.round.next();
+      if (next.done) {
+        this.round = this.accounts.entries();
+        next = this.round.next();
+        if (next.done) return;
+      }
+      const [name, account] = next.value;
+      releaseExpired(account, nowMs);
+      if (account.holds.size === 0 && account.settledAtMs + STORED_MS < this.readings.oldestMs) {
+        this.accounts.delete(name);
+      }
+    }
+  }
+}
+
+/** When the oldest of the sums was read that claims of the last minute or two came with. */
+class OldestReading {
+  private before = 0;
+  private current = 0;
+  private endsAtMs = 0;
+
+  note(readAtMs: number, nowMs: number): void {
+    if (nowMs >= this.endsAtMs) {
+      this.before = this.current;
+      this.current = readAtMs;
+      this.endsAtMs = nowMs + STORED_MS;
+    } else if (readAtMs < this.current) {
+      this.current = readAtMs;
+    }
+  }
+
+  get oldestMs(): number {
+    return Math.min(this.before, this.current);
   }
 }
 

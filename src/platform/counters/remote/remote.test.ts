@@ -45,6 +45,7 @@ describe('counters: remote alone', () => {
         nanoUsd: 10n,
         startsMs: [0, 1, 1, 1],
         bookedNanoUsd: [0n, 0n, 0n, 0n],
+        readAtMs: 0,
         limits: [{ window: 'daily' as const, nanoUsd: 10n, isExhaustedWhenReached: true }],
       },
     ],
