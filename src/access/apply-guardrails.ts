@@ -1,9 +1,15 @@
-import { defaultGuardrailId, type Guardrail, type GuardrailRules } from '../domain/guardrail.ts';
+import { defaultGuardrailId, type Guardrail, type GuardrailRules, titleOf } from '../domain/guardrail.ts';
 import { createGuardrail } from '../routing/guardrail.ts';
 
 /** All guardrails, and which of them keys and members have. @see platform/storage/storage.ts */
 export interface AppliedGuardrails {
-  guardrails: readonly { id: string; name: string; rules: GuardrailRules }[];
+  guardrails: readonly {
+    id: string;
+    name: string;
+    workspaceId: string;
+    workspaceName: string;
+    rules: GuardrailRules;
+  }[];
   assignments: readonly { kind: 'key' | 'member'; holder: string; guardrailId: string }[];
 }
 
@@ -25,9 +31,9 @@ export function applyGuardrails({
   assignments,
 }: AppliedGuardrails): (key: Holder) => readonly Guardrail[] | undefined {
   const ready = new Map<string, Guardrail>();
-  for (const { id, name, rules } of guardrails) {
-    const made = createGuardrail(name, rules);
-    if (made) ready.set(id, made);
+  for (const guardrail of guardrails) {
+    const made = createGuardrail(titleOf(guardrail), guardrail.rules);
+    if (made) ready.set(guardrail.id, made);
   }
   if (ready.size === 0) return () => undefined;
   const assigned = new Map(assignments.map(({ kind, holder, guardrailId }) => [`${kind} ${holder}`, guardrailId]));

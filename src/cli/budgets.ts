@@ -37,7 +37,7 @@ export async function listBudgets(
       kind: limit.kind,
       name: limit.name,
       ...writeScope(limit.scope),
-      guardrail: limit.guardrail ?? null,
+      guardrail_id: limit.guardrail?.id ?? null,
       limit_usd: usdOf(limit.limitNanoUsd),
       reset_interval: limit.window === 'lifetime' ? null : limit.window,
       include_byok: limit.includesByok,
@@ -52,7 +52,7 @@ export async function listBudgets(
   }
   const rows = told.map(({ limit, usage }) => [
     limit.name,
-    limit.guardrail === undefined ? places[limit.kind] : `guardrail ${limit.guardrail}`,
+    limit.guardrail?.title ?? places[limit.kind],
     limit.window,
     writeDollars(limit.limitNanoUsd),
     ...writeUsage(usage),

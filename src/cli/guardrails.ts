@@ -97,7 +97,7 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
   const shown = await withStore({ config, stderr }, async (storage) => {
     const { management } = storage;
     const guardrail = await findGuardrail(management, wanted);
-    const budgets = await listGuardrailBudgets(storage, guardrail, ALL, Date.now());
+    const budgets = await listGuardrailBudgets(storage, guardrail.id, ALL, Date.now());
     const of = { ...ALL, guardrailId: guardrail.id };
     const [keys, members] = [
       await management.listAssignments({ ...of, kind: 'key' }),

@@ -236,7 +236,7 @@ describe('headgate budgets', () => {
     const told: Json[] = JSON.parse(await read('--json'));
     expect(told.at(4)).toEqual({
       ...{ kind: 'guardrail', name: 'The key shop', workspace_id: null, user_id: null, key_hash: data.hash },
-      ...{ guardrail: 'G', limit_usd: 0.25, reset_interval: 'daily', include_byok: false },
+      ...{ guardrail_id: id, limit_usd: 0.25, reset_interval: 'daily', include_byok: false },
       ...{ usage_usd: 0.3, limit_remaining_usd: 0, resets_at: expect.stringMatching(/T00:00:00.000Z$/) },
     });
     await own.close();

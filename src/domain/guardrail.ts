@@ -36,6 +36,15 @@ export const noRules: Readonly<GuardrailRules> = {
 /** The guardrail that holds for all keys of a workspace, whether it was ever written or not. */
 export const defaultGuardrailId = (workspaceId: string): string => deriveUuid('guardrail', workspaceId);
 
+/** What it is called until somebody names it. @see guardrails.md section 2 */
+export const defaultGuardrailName = (workspaceId: string): string => `Workspace ${workspaceId} Default`;
+
+/** A guardrail in the words of a refusal, after "the": nobody knows a workspace by its id. */
+export const titleOf = (guardrail: { name: string; workspaceId: string; workspaceName: string }): string =>
+  guardrail.name === defaultGuardrailName(guardrail.workspaceId)
+    ? `default guardrail of the workspace ${guardrail.workspaceName}`
+    : `guardrail ${guardrail.name}`;
+
 /** A guardrail made ready, in memory. */
 export interface Guardrail {
   /**

@@ -1,5 +1,5 @@
-import { defaultGuardrailId } from '../domain/guardrail.ts';
-import type { AppliedGuardrails, GuardrailRecord, KeyRecord, LimitReset } from '../platform/storage/storage.ts';
+import { defaultGuardrailId, titleOf } from '../domain/guardrail.ts';
+import type { AppliedGuardrails, KeyRecord, LimitReset } from '../platform/storage/storage.ts';
 import type { SpendingLimit } from './spending.ts';
 
 /** A limit of a key or a member, by a guardrail. */
@@ -7,7 +7,7 @@ export interface GuardrailLimit extends SpendingLimit {
   kind: 'guardrail';
   scope: Holder;
   window: LimitReset;
-  guardrail: string;
+  guardrail: { id: string; title: string };
 }
 type Holder = { keyHash: string } | { memberId: string };
 
@@ -54,14 +54,11 @@ function listInside(workspaceId: string, keys: Parameters<typeof listGuardrailLi
 const ofKey = (keyHash: string, name: string): Whose => ({ scope: { keyHash }, name: `The key ${name}` });
 const ofMember = (memberId: string): Whose => ({ scope: { memberId }, name: `The member ${memberId}` });
 
-const writeLimit = (
-  { name, limitNanoUsd, resetInterval, includeByokInBudgets }: GuardrailRecord,
-  whose: Whose,
-): GuardrailLimit => ({
+const writeLimit = (guardrail: AppliedGuardrails['guardrails'][number], whose: Whose): GuardrailLimit => ({
   ...whose,
   kind: 'guardrail',
-  window: resetInterval!, // as `limited` has seen
-  limitNanoUsd: limitNanoUsd!,
-  guardrail: name,
-  includesByok: includeByokInBudgets,
+  window: guardrail.resetInterval!, // as `limited` has seen
+  limitNanoUsd: guardrail.limitNanoUsd!,
+  guardrail: { id: guardrail.id, title: titleOf(guardrail) },
+  includesByok: guardrail.includeByokInBudgets,
 });

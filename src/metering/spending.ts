@@ -16,8 +16,8 @@ export interface SpendingLimit {
   limitNanoUsd: bigint;
   /** For messages: `The key app`, `The workspace main`. */
   name: string;
-  /** By whose word, where that is a guardrail: its name. */
-  guardrail?: string;
+  /** By whose word, where that is a guardrail. @see domain/guardrail.ts, `titleOf` */
+  guardrail?: { id: string; title: string };
   /** Does what own provider keys cost count as well? */
   includesByok: boolean;
 }
@@ -355,7 +355,7 @@ function explain(
 ): GatewayError {
   const { kind, window, limitNanoUsd } = limit;
   const { error, source, remedy } = refusals[kind];
-  const name = limit.guardrail === undefined ? limit.name : `By the guardrail ${limit.guardrail} ${lower(limit.name)}`;
+  const name = limit.guardrail ? `By the ${limit.guardrail.title} ${lower(limit.name)}` : limit.name;
   const until =
     window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOfWindow(window, nowMs)).toISOString()}.`;
   const isExhausted = spentNanoUsd >= limitNanoUsd;

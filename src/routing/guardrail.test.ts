@@ -6,7 +6,7 @@ import { type GuardrailRules, noRules } from '../domain/guardrail.ts';
 import { createGuardrail } from './guardrail.ts';
 
 const nothingKnown = { findModel: () => undefined };
-const make = (rules: Partial<GuardrailRules>) => createGuardrail('g', { ...noRules, ...rules });
+const make = (rules: Partial<GuardrailRules>) => createGuardrail('guardrail g', { ...noRules, ...rules });
 const codeOf = (rules: Partial<GuardrailRules>, facts: EndpointFacts, catalog: Catalog = nothingKnown) =>
   make(rules)?.exclude(facts, catalog)?.code;
 type Catalog = Parameters<NonNullable<ReturnType<typeof createGuardrail>>['exclude']>[1];

@@ -11,12 +11,12 @@ type Rule = (endpoint: EndpointFacts, models: Models) => Exclusion | undefined;
 /**
  * Makes a guardrail ready. What it says of an endpoint is found out once and remembered as long as the endpoint is there.
  *
- * @param name for reasons, which callers read
+ * @param title in the words of reasons, which callers read: `guardrail Interns`
  * @returns undefined when it forbids nothing
  * @see guardrails.md sections 1 and 2
  */
-export function createGuardrail(name: string, rules: GuardrailRules): Guardrail | undefined {
-  const checks = [...listModelRules(name, rules), ...listProviderRules(name, rules), ...listDataRules(name, rules)];
+export function createGuardrail(title: string, rules: GuardrailRules): Guardrail | undefined {
+  const checks = [...listModelRules(title, rules), ...listProviderRules(title, rules), ...listDataRules(title, rules)];
   if (checks.length === 0) return undefined;
   const known = new WeakMap<EndpointFacts, Exclusion | null>();
   return {
@@ -72,7 +72,7 @@ export function namesModel(entry: string, catalog: KnownNames): boolean {
 }
 
 /** What a guardrail says of a model, every endpoint of it shares. */
-function listModelRules(name: string, { allowedModels, ignoredModels }: GuardrailRules): Rule[] {
+function listModelRules(title: string, { allowedModels, ignoredModels }: GuardrailRules): Rule[] {
   const allowed = allowedModels && new Patterns(allowedModels);
   const ignored = ignoredModels && new Patterns(ignoredModels);
   if (!allowed && !ignored) return [];
@@ -80,10 +80,10 @@ function listModelRules(name: string, { allowedModels, ignoredModels }: Guardrai
     (endpoint, models) => {
       const described = describe(endpoint, models);
       if (allowed && !allowed.matches(described)) {
-        return { code: 'allowed_models', reason: `carries a model that the guardrail ${name} does not allow` };
+        return { code: 'allowed_models', reason: `carries a model that the ${title} does not allow` };
       }
       if (ignored?.matches(described)) {
-        return { code: 'allowed_models', reason: `carries a model that the guardrail ${name} forbids` };
+        return { code: 'allowed_models', reason: `carries a model that the ${title} forbids` };
       }
       return undefined;
     },
@@ -94,20 +94,20 @@ function describe({ model }: EndpointFacts, models: Models): { id: string; canon
   return { id: model, canonicalSlug: models.findModel(model)?.canonicalSlug ?? model };
 }
 
-function listProviderRules(name: string, { allowedProviders, ignoredProviders }: GuardrailRules): Rule[] {
+function listProviderRules(title: string, { allowedProviders, ignoredProviders }: GuardrailRules): Rule[] {
   const rules: Rule[] = [];
   if (allowedProviders) {
     const allowed = allowedProviders.map((entry) => entry.toLowerCase());
     rules.push((endpoint) => {
       if (allowed.some((entry) => isOf(entry, endpoint))) return undefined;
-      return { code: 'allowed_providers', reason: `is not allowed by the guardrail ${name}` };
+      return { code: 'allowed_providers', reason: `is not allowed by the ${title}` };
     });
   }
   if (ignoredProviders) {
     const ignored = ignoredProviders.map((entry) => entry.toLowerCase());
     rules.push((endpoint) => {
       if (!ignored.some((entry) => isOf(entry, endpoint))) return undefined;
-      return { code: 'allowed_providers', reason: `is forbidden by the guardrail ${name}` };
+      return { code: 'allowed_providers', reason: `is forbidden by the ${title}` };
     });
   }
   return rules;
@@ -126,13 +126,13 @@ function isOf(entry: string, { tag, provider }: EndpointFacts): boolean {
 }
 
 /** Of whom nobody knows what they do with data, the worst is assumed. @see routing.md section 13, "Data policy" */
-function listDataRules(name: string, rules: GuardrailRules): Rule[] {
+function listDataRules(title: string, rules: GuardrailRules): Rule[] {
   const { zeroRetention, paidTraining, freeTraining, freePublication } = rules;
   const checks: Rule[] = [];
   if (Object.values(zeroRetention).includes(true)) {
     checks.push((endpoint, models) => {
       if (endpoint.retainsData === false || zeroRetention[groupOf(endpoint, models)] !== true) return undefined;
-      const reason = `is not known to keep nothing, as the guardrail ${name} demands`;
+      const reason = `is not known to keep nothing, as the ${title} demands`;
       return { code: 'data_policy:zdr', reason };
     });
   }
@@ -142,7 +142,7 @@ function listDataRules(name: string, rules: GuardrailRules): Rule[] {
       const mayBeFree = pricing === undefined || isFree(pricing);
       const isForbidden = (freeTraining === false && mayBeFree) || (paidTraining === false && !isFree(pricing));
       if (trainsOnData === false || !isForbidden) return undefined;
-      const reason = `is not known to learn from nothing that it is sent, as the guardrail ${name} demands`;
+      const reason = `is not known to learn from nothing that it is sent, as the ${title} demands`;
       return { code: 'data_policy:training', reason };
     });
   }
@@ -152,7 +152,7 @@ function listDataRules(name: string, rules: GuardrailRules): Rule[] {
       if (isSafe || (pricing !== undefined && !isFree(pricing))) return undefined;
       return {
         code: 'data_policy:publication',
-        reason: `may publish what it is sent, which the guardrail ${name} forbids`,
+        reason: `may publish what it is sent, which the ${title} forbids`,
       };
     });
   }

@@ -234,7 +234,7 @@ it('never holds an endpoint that a guardrail of the caller forbids, however it i
       fc.array(guardrailRules, { minLength: 1, maxLength: 3 }),
       fc.nat(),
       (drawn, request, rules, seed) => {
-        const guardrails = rules.flatMap((each, index) => createGuardrail(`${index}`, each) ?? []);
+        const guardrails = rules.flatMap((each, index) => createGuardrail(`guardrail ${index}`, each) ?? []);
         const made = plan(drawn, structuredClone(request), seed, { workspaceId: 'w', guardrails });
         if (made instanceof GatewayError) {
           expect([400, 403, 404]).toContain(made.status);

@@ -461,7 +461,17 @@ describe('the default guardrail of a workspace', () => {
     const patched = await ask('PATCH', `/guardrails/${id}`, { allowed_models: ['openai/*'] });
     expect(patched.status).toBe(200);
     expect((await ask('GET', `/guardrails?workspace_id=${workspace.id}`)).body.data).toEqual([patched.body.data]);
-    expect((await respond(inside, 'acme/one')).status).toBe(403);
+    const refused = await respond(inside, 'acme/one');
+    expect(refused.status).toBe(403);
+    const who = `the default guardrail of the workspace ${workspace.name}`;
+    expect(refused.body.error.message).toContain(`that ${who} does not allow`);
+    await ask('PATCH', `/guardrails/${id}`, { limit_usd: 1e-9, reset_interval: 'daily' });
+    await book(gateway, { keyHash: inside.hash, memberId: null, createdAtMs: Date.now(), costNanoUsd: 5n });
+    await ask('PATCH', `/workspaces/${workspace.id}`, { name: `${workspace.name} two` });
+    const spent = await respond(inside, 'openai/gpt');
+    expect(spent.status).toBe(403);
+    expect(spent.body.error.message).toContain(`By ${who} two the key k may spend 0.000000001 USD a day`);
+    await ask('PATCH', `/guardrails/${id}`, { limit_usd: null, reset_interval: null });
     expect((await respond(inside, 'openai/gpt')).status).toBe(200);
     expect((await respond(outside, 'acme/one')).status).toBe(200);
   });

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../domain/errors.ts';
-import { defaultGuardrailId } from '../../domain/guardrail.ts';
+import { defaultGuardrailId, defaultGuardrailName } from '../../domain/guardrail.ts';
 import type { GuardrailRecord } from '../../platform/storage/storage.ts';
 import { emptyGuardrail } from './change-guardrail.ts';
 
@@ -21,5 +21,5 @@ export async function getGuardrail(from: GuardrailSource, id: string): Promise<G
   const workspace = rows.find((row) => defaultGuardrailId(row.id) === id);
   if (!workspace) throw new GatewayError('not_found', `There is no guardrail with the id ${id.slice(0, 100)}.`);
   const { id: workspaceId, createdAtMs } = workspace;
-  return emptyGuardrail({ id, workspaceId, name: `Workspace ${workspaceId} Default`, createdAtMs });
+  return emptyGuardrail({ id, workspaceId, name: defaultGuardrailName(workspaceId), createdAtMs });
 }

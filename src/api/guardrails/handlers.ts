@@ -82,7 +82,7 @@ export function createGuardrailHandlers(
       const page = readQuery(request, readPage);
       return askStore(async () => {
         const guardrail = await getGuardrail(management, param(request, 'id'));
-        const { rows, total } = await listGuardrailBudgets(parts, guardrail, page, Date.now());
+        const { rows, total } = await listGuardrailBudgets(parts, guardrail.id, page, Date.now());
         return { data: rows, total_count: total, include_byok_in_budgets: guardrail.includeByokInBudgets };
       });
     },

@@ -1,7 +1,7 @@
 import { usdOf } from '../../metering/cost.ts';
 import { type GuardrailLimit, listGuardrailLimits } from '../../metering/guardrail-limits.ts';
 import { readLimitUsage } from '../../metering/read-limit-usage.ts';
-import type { AccessStore, GuardrailRecord, LedgerStore, Listed, Page } from '../../platform/storage/storage.ts';
+import type { AccessStore, LedgerStore, Listed, Page } from '../../platform/storage/storage.ts';
 import { writeLimitUsage } from '../management/write-limit-usage.ts';
 
 /** Where it is asked who has a guardrail, and what they have spent. */
@@ -18,13 +18,14 @@ export interface GuardrailBudgetSource {
  */
 export async function listGuardrailBudgets(
   { access, ledger }: GuardrailBudgetSource,
-  guardrail: GuardrailRecord,
+  id: string,
   { offset, limit }: Page,
   nowMs: number,
 ): Promise<Listed<Record<string, unknown>>> {
-  const { assignments } = await access.listAppliedGuardrails();
+  const { guardrails, assignments } = await access.listAppliedGuardrails();
+  const own = guardrails.filter((guardrail) => guardrail.id === id); // none: a default one that nobody has written
   const keys = new Map((await access.listKeys()).map((key) => [key.hash, key]));
-  const budgets = listGuardrailLimits({ guardrails: [guardrail], assignments }, [...keys.values()])
+  const budgets = listGuardrailLimits({ guardrails: own, assignments }, [...keys.values()])
     .map((budget) => ({ ...budget, ...readHolder(budget) }))
     .sort((a, b) => compare(a.name, b.name) || compare(a.holder, b.holder)); // "The key …", "The member …"
   const page = budgets.slice(offset, offset + limit);

@@ -342,7 +342,12 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
     const changed = { ...full, name: 'new', rules: noRules, limitNanoUsd: null, resetInterval: null, updatedAtMs: 7 };
     await saveGuardrails({ ...changed, createdAtMs: 99 });
     expect(await management.findGuardrail(full.id)).toEqual(changed);
-    expect((await access.listAppliedGuardrails()).guardrails).toEqual(expect.arrayContaining([changed, empty]));
+    expect((await access.listAppliedGuardrails()).guardrails).toEqual(
+      expect.arrayContaining([
+        { ...changed, workspaceName: workspace.name },
+        { ...empty, workspaceName: workspace.name },
+      ]),
+    );
 
     await management.change(change, async (transaction) => {
       await transaction.deleteGuardrail(empty.id);

@@ -98,7 +98,7 @@ export interface IoLoggingRecord {
   apiKeyIds: readonly number[] | null;
 }
 export interface AppliedGuardrails {
-  guardrails: GuardrailRecord[];
+  guardrails: (GuardrailRecord & { workspaceName: string })[];
   assignments: AssignmentRecord[];
 }
 

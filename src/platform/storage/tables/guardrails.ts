@@ -49,7 +49,14 @@ export interface GuardrailAssignmentTable {
 export async function listAppliedGuardrails(db: Database): Promise<AppliedGuardrails> {
   const assignments = await db.selectFrom('guardrail_assignments').selectAll().execute();
   const rows = await selectOldest(db).execute();
-  return { guardrails: rows.map(readGuardrail), assignments: assignments.map(readAssignment) };
+  const names = new Map(
+    (await db.selectFrom('workspaces').select(['id', 'name']).execute()).map((row) => [row.id, row.name]),
+  );
+  const guardrails = rows.map(readGuardrail).map((guardrail) => {
+    const { workspaceId } = guardrail;
+    return { ...guardrail, workspaceName: names.get(workspaceId) ?? workspaceId }; // gone since
+  });
+  return { guardrails, assignments: assignments.map(readAssignment) };
 }
 
 export async function findGuardrail(db: Database, id: string): Promise<GuardrailRecord | undefined> {
