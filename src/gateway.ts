@@ -185,7 +185,7 @@ async function assemble(
     ...pipelines,
     ...{ config, health, accounts, books, storage, telemetry, open, log, version, bus },
     models: () => models,
-    routers: () => world.routers,
+    world: () => world,
     isDraining: () => draining,
     primary: seat?.primary.use<PrimaryService>(serviceNames.primary),
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeKey } from '../platform/storage/access-contract.ts';
-import { type Access, type KnownKey, openAccess, type WantedContents } from './access.ts';
+import { type Access, type AppliedSettings, type KnownKey, openAccess } from './access.ts';
 import { hashKey, numberKey } from './key-text.ts';
 
 const open: Access[] = [];
@@ -14,13 +14,19 @@ const noGuardrails = { guardrails: [], assignments: [] };
 const text = 'a-test-key-of-ours';
 const key = (fields: Partial<KnownKey> = {}) => makeKey({ hash: hashKey(text), ...fields });
 
+/** Of `w1`, which says nothing more. */
+const settings = (fields: Partial<AppliedSettings> = {}): AppliedSettings => ({
+  ...{ workspaceId: 'w1', ioLogging: null, defaultTextModel: null, defaultImageModel: null, defaultProviderSort: null },
+  ...fields,
+});
+
 async function openWith(...keys: KnownKey[]) {
   const store = {
     keys,
     revision: 1,
     isGone: false,
     reads: 0,
-    logging: [] as WantedContents[],
+    settings: [] as AppliedSettings[],
     wait: undefined as Promise<void> | undefined,
   };
   const troubles: unknown[] = [];
@@ -36,7 +42,7 @@ async function openWith(...keys: KnownKey[]) {
         await store.wait;
         return ask(() => store.keys);
       },
-      listIoLogging: async () => store.logging,
+      listAppliedSettings: async () => store.settings,
     },
     { onTrouble: (error) => troubles.push(error) },
   );
@@ -185,15 +191,30 @@ describe('the keys', () => {
       [[numberKey(other.hash)], undefined],
       [[numberKey(app.hash), 7], 0.5],
     ] as const) {
-      store.logging = [{ workspaceId: 'w1', samplingRate: 0.5, apiKeyIds }];
+      store.settings = [settings({ ioLogging: { samplingRate: 0.5, apiKeyIds } })];
       store.revision++;
       await nextPoll();
       expect(share()).toBe(expected);
     }
-    store.logging = [{ workspaceId: 'w2', samplingRate: 1, apiKeyIds: null }];
+    store.settings = [settings({ workspaceId: 'w2', ioLogging: { samplingRate: 1, apiKeyIds: null } })];
     store.revision++;
     await nextPoll();
     expect(share()).toBeUndefined();
+  });
+
+  it('carry what their workspace says in place of a request, as soon as it says so', async () => {
+    const { access, store } = await openWith(key({ workspaceId: 'w1' }));
+    const defaults = () => access.authenticate(`Bearer ${text}`).defaults;
+    expect(defaults()).toBeUndefined();
+    store.settings = [settings({ defaultTextModel: 'acme/one', defaultProviderSort: 'price' })];
+    store.revision++;
+    await nextPoll();
+    expect(defaults()).toEqual({ textModel: 'acme/one', imageModel: undefined, providerSort: 'price' });
+    // By what a later build may sort is nothing that this one knows.
+    store.settings = [settings({ defaultProviderSort: 'carbon' })];
+    store.revision++;
+    await nextPoll();
+    expect(defaults()).toBeUndefined();
   });
 
   it('are not asked for any more once closed, and the first reading must succeed', async () => {
@@ -206,7 +227,7 @@ describe('the keys', () => {
     const source = {
       readRevision: () => Promise.reject(new Error('gone')),
       listKeys: none,
-      listIoLogging: none,
+      listAppliedSettings: none,
       listAppliedGuardrails: async () => noGuardrails,
     };
     await expect(openAccess(source, { onTrouble: () => {} })).rejects.toThrow('gone');

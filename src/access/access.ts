@@ -1,5 +1,6 @@
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
+import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
 import { type AppliedGuardrails, applyGuardrails } from './apply-guardrails.ts';
 import { hashKey, numberKey } from './key-text.ts';
 
@@ -8,15 +9,21 @@ export interface KeySource {
   readRevision(): Promise<number>;
   listKeys(): Promise<readonly KnownKey[]>;
   listAppliedGuardrails(): Promise<AppliedGuardrails>;
-  /** The workspaces that want inputs and outputs kept. */
-  listIoLogging(): Promise<readonly WantedContents[]>;
+  listAppliedSettings(): Promise<readonly AppliedSettings[]>;
 }
-export interface WantedContents {
+/** What a workspace says of the requests of its keys. */
+export interface AppliedSettings {
   workspaceId: string;
-  /** Of its sessions. */
-  samplingRate: number;
-  /** Null: of all its keys. */
-  apiKeyIds: readonly number[] | null;
+  /** How inputs and outputs are kept; null: not at all. */
+  ioLogging: {
+    /** Of its sessions. */
+    samplingRate: number;
+    /** Null: of all its keys. */
+    apiKeyIds: readonly number[] | null;
+  } | null;
+  defaultTextModel: string | null;
+  defaultImageModel: string | null;
+  defaultProviderSort: string | null;
 }
 export interface KnownKey {
   hash: string;
@@ -72,11 +79,12 @@ export async function openAccess(source: KeySource, { onTrouble, onRecovery, onC
     const turn = ++started;
     const askedAt = performance.now();
     const read = await source.readRevision(); // before the keys: a change in between is seen at the next poll
-    const [keys, logging] = await Promise.all([source.listKeys(), source.listIoLogging()]);
+    const [keys, settings] = await Promise.all([source.listKeys(), source.listAppliedSettings()]);
     const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys: a new one has what is its
     if (turn < taken) return; // a later reading was faster: this one is old
     taken = turn;
-    const wanted = new Map(logging.map((one) => [one.workspaceId, one]));
+    const logging = new Map(settings.map(({ workspaceId, ioLogging }) => [workspaceId, ioLogging]));
+    const defaults = new Map(settings.map((each) => [each.workspaceId, readDefaults(each)])); // shared by all its keys
     callers = new Map(
       keys.map((key) => [
         key.hash,
@@ -87,8 +95,9 @@ export async function openAccess(source: KeySource, { onTrouble, onRecovery, onC
             kind: key.kind,
             workspaceId: key.workspaceId,
             memberId: key.memberId,
-            contentSampling: samplingOf(key, wanted.get(key.workspaceId)),
+            contentSampling: samplingOf(key, logging.get(key.workspaceId)),
             guardrails: guardrailsOf(key),
+            defaults: defaults.get(key.workspaceId),
           },
           disabled: key.disabled,
           expiresAtMs: key.expiresAtMs,
@@ -148,7 +157,15 @@ export async function openAccess(source: KeySource, { onTrouble, onRecovery, onC
   };
 }
 
-function samplingOf({ hash }: KnownKey, wanted: WantedContents | undefined): number | undefined {
+function samplingOf({ hash }: KnownKey, wanted: AppliedSettings['ioLogging'] | undefined): number | undefined {
   const isMeant = wanted && (wanted.apiKeyIds === null || wanted.apiKeyIds.includes(numberKey(hash)));
   return isMeant ? wanted.samplingRate : undefined;
+}
+
+/** @returns undefined where the workspace says nothing, so that a request need look no further */
+export function readDefaults(settings: AppliedSettings): RequestDefaults | undefined {
+  const { defaultTextModel, defaultImageModel, defaultProviderSort } = settings;
+  const providerSort = sortKeys.find((key) => key === defaultProviderSort);
+  if (defaultTextModel === null && defaultImageModel === null && providerSort === undefined) return undefined;
+  return { textModel: defaultTextModel ?? undefined, imageModel: defaultImageModel ?? undefined, providerSort };
 }

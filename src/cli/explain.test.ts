@@ -73,6 +73,23 @@ describe('headgate explain', () => {
     expect(stderr).toContain('Give one of --key and --workspace');
   });
 
+  it('takes for a key what its workspace says in place of the request', async () => {
+    const silent = { write: () => true };
+    const run = async (...args: string[]) => {
+      expect([args, await runCli(args, { stdout: silent, stderr: silent, env: {}, cwd: folder })]).toEqual([args, 0]);
+    };
+    writeFileSync(join(folder, 'headgate.yaml'), 'catalog: { builtin: false, auto_discover: false }\n');
+    await run('keys', 'create', '--name', 'app');
+    const defaults = ['--default-text-model', 'acme/one', '--default-provider-sort', 'price'];
+    await run('workspaces', 'update', 'default', ...defaults);
+    const { code, stdout } = await explain({ input: 'hi' }, '--key', 'app');
+    expect(code).toBe(0);
+    expect(stdout).toContain('names no model: the default_text_model of its workspace is taken, acme/one.\n');
+    expect(stdout).toContain('sorted by price, the default of its workspace\n');
+    expect(stdout).toMatch(/cheap +1 \/ 1 +first in 100%/);
+    expect((await explain({ input: 'hi' })).code).toBe(1);
+  });
+
   it('says why the others fell out', async () => {
     const { code, stdout } = await explain({ model: 'acme/one', input: 'hi', provider: { zdr: true } });
     expect(code).toBe(0);

@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readDefaults } from '../access/access.ts';
 import { applyGuardrails } from '../access/apply-guardrails.ts';
 import { checkMeaning } from '../api/responses/check-meaning.ts';
 import { refuseNotOffered } from '../api/responses/not-offered.ts';
 import { readRequest } from '../api/responses/request.ts';
-import { createCatalog } from '../catalog/catalog.ts';
-import { loadCatalogRecords } from '../catalog/load-catalog.ts';
-import { buildEndpoints } from '../compose/build-endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
@@ -16,9 +14,9 @@ import { readJson } from '../http/read-json.ts';
 import { writePerToken } from '../metering/price.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type Asker, type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
-import { createWorld } from '../routing/world.ts';
 import { findKey } from './change-keys.ts';
 import { withStore } from './open-store.ts';
+import { placeOf, readWorld } from './read-world.ts';
 import { alignColumns, CommandError, paint, readMessage, type Terminal } from './terminal.ts';
 
 export interface ExplainOptions {
@@ -26,7 +24,7 @@ export interface ExplainOptions {
   body: string;
   /** Name or id of the workspace that would ask. */
   workspace?: string;
-  /** The key that would ask, by hash or name: with its workspace and its guardrails, for which the store is read. */
+  /** The key that would ask, by hash or name: with its guardrails, its workspace and the defaults of that, for which the store is read. */
   key?: string;
   json?: boolean;
 }
@@ -46,7 +44,11 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   const asker = await findAsker(terminal, loaded, options);
   let refused: Plan<Endpoint> | undefined;
   try {
-    const { request } = readRequest(readBody(terminal, options.body), {});
+    const defaultModel = asker.defaults?.textModel;
+    const { request, hasDefaultModel } = readRequest(readBody(terminal, options.body), { defaultModel });
+    if (hasDefaultModel && !options.json) {
+      stdout.write(`The request names no model: the default_text_model of its workspace is taken, ${defaultModel}.\n`);
+    }
     checkMeaning(request);
     refuseNotOffered(request);
     const plan = planRoute(request, asker, world, {}, (partial) => {
@@ -68,30 +70,18 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   }
 }
 
-function readWorld({ config, dataDir }: LoadedConfig, warn: (message: string) => void): RoutingWorld<Endpoint> {
-  const { builtin, overrides } = config.catalog;
-  const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
-  const { endpoints, models } = buildEndpoints(config, records, (named) => findWorkspace({ config }, named));
-  return createWorld(createCatalog(endpoints, models, records), { routers: config.routers, seed: config.routing.seed });
-}
-
 /** Who would ask. @throws {CommandError} when no key, or several, are meant */
 async function findAsker({ stderr }: Terminal, loaded: LoadedConfig, options: ExplainOptions): Promise<Asker> {
   const { key: wanted, workspace } = options;
-  if (wanted === undefined) return { workspaceId: findWorkspace(loaded, workspace) };
+  if (wanted === undefined) return { workspaceId: placeOf(loaded, workspace) };
   if (workspace !== undefined) throw new CommandError('Give one of --key and --workspace: a key has its workspace.');
   return withStore({ config: loaded.config, stderr }, async ({ access }) => {
     const key = findKey(await access.listKeys(), wanted);
     const home = (await access.listWorkspaces()).find(({ id }) => id === key.workspaceId);
     const guardrails = applyGuardrails(await access.listAppliedGuardrails())(key);
-    return { workspaceId: findWorkspace(loaded, home?.name), guardrails };
+    const settings = (await access.listAppliedSettings()).find(({ workspaceId }) => workspaceId === key.workspaceId);
+    return { workspaceId: placeOf(loaded, home?.name), guardrails, defaults: settings && readDefaults(settings) };
   });
-}
-
-/** Names and ids of the file are one here, and so they are of the store. */
-function findWorkspace({ config }: Pick<LoadedConfig, 'config'>, named = ''): string {
-  const { workspaces } = config.bootstrap;
-  return workspaces.find(({ id, name }) => id === named || name === named)?.name ?? named;
 }
 
 function readBody({ cwd }: Terminal, file: string): unknown {
@@ -123,6 +113,7 @@ function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<str
     const fields = Object.entries(data).map(([key, value]) => `${key} ${[value].flat().join(', ') || '–'}`);
     stdout.write(`${name}: ${fields.join('; ')}\n`);
   }
+  if (plan.usualSort !== undefined) stdout.write(`sorted by ${plan.usualSort}, the default of its workspace\n`);
   const rows = plan.endpoints.map((endpoint, index) => [
     `  ${index + 1}`,
     endpoint.model,

@@ -148,6 +148,38 @@ describe('headgate workspaces', () => {
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'workspace.delete', actor_key_hash: null });
   });
 
+  it('sets what holds for requests that do not say it, which the running gateway follows', async () => {
+    const model = async () => {
+      const answer = (await (await gateway.post('/responses', { input: 'x' })).json()) as Json;
+      return answer.model ?? answer.error.code;
+    };
+    const settings = { text: '--default-text-model', image: '--default-image-model', sort: '--default-provider-sort' };
+    expect(await model()).toBe(400);
+    const changed = await succeed(
+      ...['workspaces', 'update', 'main', settings.text, 'simulator/echo', settings.image, 'simulator/image'],
+      ...[settings.sort, 'price'],
+    );
+    expect(JSON.parse(changed)).toMatchObject({
+      ...{
+        default_text_model: 'simulator/echo',
+        default_image_model: 'simulator/image',
+        default_provider_sort: 'price',
+      },
+    });
+    await expect.poll(model, { timeout: 10_000 }).toBe('simulator/echo');
+    const { code, stdout, stderr } = await call('workspaces', 'update', 'main', settings.text, 'router/aut');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).default_text_model).toBe('router/aut');
+    expect(stderr).toBe(
+      'headgate: default_text_model: "router/aut" means no model of this gateway, as it is now; the nearest name is router/auto. It is kept all the same.\n',
+    );
+    const none = [settings.text, 'none', settings.image, 'none', settings.sort, 'none'];
+    expect(JSON.parse(await succeed('workspaces', 'update', 'main', ...none))).toMatchObject({
+      ...{ default_text_model: null, default_image_model: null, default_provider_sort: null },
+    });
+    await expect.poll(model, { timeout: 10_000 }).toBe(400);
+  });
+
   it('sets and removes budgets, all that is named or nothing', async () => {
     expect(await succeed('workspaces', 'budgets', 'other')).toBe('"other" has no budget.\n');
     const set = await succeed('workspaces', 'budgets', 'other', '--set', 'monthly=100', 'daily=0.5', '--include-byok');
@@ -177,6 +209,7 @@ describe('headgate workspaces', () => {
     [['update', 'main'], 'Say what to change'],
     [['update', 'main', '--name', 'other'], 'belongs to another workspace: "other"'],
     [['update', 'main', '--io-sampling', 'half'], 'io_logging_sampling_rate'],
+    [['update', 'main', '--default-provider-sort', 'cheap'], 'default_provider_sort'],
     [['create', '--name', 'main', '--slug', 'A b'], 'must be lower-case letters'],
     [['delete', 'main'], 'is the default workspace; say --confirm-default'],
     [['delete', 'main', '--confirm-default'], 'The workspace main has 2 keys'],

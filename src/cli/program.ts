@@ -297,23 +297,29 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .requiredOption('--name <name>', 'name for people, of no other')
       .option('--slug <slug>', 'name in paths (made of the name)')
       .option(...workspaceDescriptionOption)
+      .option(...defaultTextModelOption)
+      .option(...defaultImageModelOption)
+      .option(...defaultSortOption)
       .option(...ioLoggingOption)
       .option(...ioSamplingOption)
       .action(async (options: SourceOptions & WorkspaceOptions & { name: string }) => {
         const { makeWorkspace } = await import('./workspaces.ts');
-        await makeWorkspace(terminal, readConfig(options), options);
+        await makeWorkspace(terminal, load(options), options);
       });
     command(workspaces, 'update', 'change the settings of a workspace', workspacesExamples)
       .argument(...workspaceArgument)
       .option('--name <name>', 'name for people, of no other')
       .option('--slug <slug>', 'name in paths')
       .option(...workspaceDescriptionOption)
+      .option(...defaultTextModelOption)
+      .option(...defaultImageModelOption)
+      .option(...defaultSortOption)
       .option(...ioLoggingOption)
       .option('--no-io-logging', 'keep none from now on')
       .option(...ioSamplingOption)
       .action(async (wanted: string, options: SourceOptions & WorkspaceOptions) => {
         const { changeWorkspace } = await import('./workspaces.ts');
-        await changeWorkspace(terminal, readConfig(options), wanted, options);
+        await changeWorkspace(terminal, load(options), wanted, options);
       });
     command(workspaces, 'delete', 'remove a workspace that has no keys; its ledger entries stay', workspacesExamples)
       .argument(...workspaceArgument)
@@ -412,6 +418,12 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
 const keyArgument = ['<key>', 'its hash, the first 4 or more digits of it, or its name'] as const;
 const workspaceArgument = ['<workspace>', 'its id, slug or name'] as const;
 const workspaceDescriptionOption = ['--description <text>', 'for people, or none'] as const;
+const defaultTextModelOption = ['--default-text-model <slug>', 'of requests that name no model, or none'] as const;
+const defaultImageModelOption = ['--default-image-model <slug>', 'the same for pictures'] as const;
+const defaultSortOption = [
+  '--default-provider-sort <key>',
+  'of requests that leave the order open: price, throughput, latency, exacto, or none',
+] as const;
 const ioLoggingOption = ['--io-logging', 'keep inputs and outputs'] as const;
 const ioSamplingOption = ['--io-sampling <share>', 'of how many sessions, 0.0001 to 1'] as const;
 const guardrailArgument = [
@@ -484,6 +496,7 @@ Examples:
 const workspacesExamples = `
 Examples:
   $ headgate workspaces create --name "Research"
+  $ headgate workspaces update research --default-text-model router/auto --default-provider-sort price
   $ headgate workspaces budgets research --set daily=20 monthly=300
   $ headgate workspaces members research --add ada ben
   $ headgate workspaces delete research`;

@@ -2,6 +2,7 @@ import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { deleteBudget, putBudget, setByok } from '../api/workspaces/change-budget.ts';
 import { addMembers, removeMembers } from '../api/workspaces/change-members.ts';
 import { createWorkspace, deleteWorkspace, updateWorkspace } from '../api/workspaces/change-workspace.ts';
+import { findUnknownModels } from '../api/workspaces/find-unknown-models.ts';
 import { readBudgetUsage } from '../api/workspaces/read-budget-usage.ts';
 import {
   checkCreateWorkspace,
@@ -11,14 +12,17 @@ import {
   type UpdateWorkspaceBody,
 } from '../api/workspaces/schema.ts';
 import { writeWorkspace } from '../api/workspaces/write-workspace.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import type { SortKey } from '../domain/request-defaults.ts';
 import { writeDollars } from '../metering/cost.ts';
 import { type BudgetInterval, budgetIntervals, type WorkspaceDetails } from '../platform/storage/storage.ts';
 import { makeSlug } from '../platform/storage/tables/workspace-slug.ts';
 import { usageColumns, writeUsage } from './limit-usage.ts';
 import { withStore } from './open-store.ts';
 import { findWorkspace, operate } from './operate.ts';
-import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+import { placeOf, readWorld } from './read-world.ts';
+import { alignColumns, CommandError, readMessage, type Terminal } from './terminal.ts';
 
 /** No list that is read at once is longer. */
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
@@ -58,29 +62,36 @@ export interface WorkspaceOptions {
   ioLogging?: boolean;
   /** Share of the sessions, 0.0001 to 1. */
   ioSampling?: string;
+  /** For requests that do not say it, or `none`. */
+  defaultTextModel?: string;
+  defaultImageModel?: string;
+  defaultProviderSort?: string;
 }
 
 /** Prints the new workspace as the management API gives it. */
 export async function makeWorkspace(
   { stdout, stderr }: Terminal,
-  config: Config,
+  loaded: LoadedConfig,
   options: WorkspaceOptions & { name: string },
 ): Promise<void> {
-  const made = await operate({ config, stderr }, async ({ management }, change) => {
+  const asked = readBody(options);
+  const made = await operate({ config: loaded.config, stderr }, async ({ management }, change) => {
     const { rows } = await management.listWorkspaces(ALL);
     const slug = options.slug ?? makeSlug(options.name, new Set(rows.map((row) => row.slug)));
-    const body = checkCreateWorkspace({ ...readBody(options), slug });
+    const body = checkCreateWorkspace({ ...asked, slug });
     return change((transaction, nowMs) => createWorkspace(transaction, body, nowMs));
   });
   stdout.write(`${JSON.stringify(writeWorkspace(made), undefined, 2)}\n`);
+  warnOfModels({ stderr }, loaded, made, asked);
 }
 
 export async function changeWorkspace(
   { stdout, stderr }: Terminal,
-  config: Config,
+  loaded: LoadedConfig,
   wanted: string,
   options: WorkspaceOptions,
 ): Promise<void> {
+  const { config } = loaded;
   const asked = readBody(options);
   if (Object.keys(asked).length === 0) {
     throw new CommandError('Say what to change; see "headgate workspaces update --help".');
@@ -93,17 +104,46 @@ export async function changeWorkspace(
   });
   stdout.write(`${JSON.stringify(writeWorkspace(changed), undefined, 2)}\n`);
   warnOfBootstrap({ stderr }, config, changed, 'renames it');
+  warnOfModels({ stderr }, loaded, changed, asked);
 }
 
 /** The options that were given, by their names on the wire. */
-function readBody({ name, slug, description, ioLogging, ioSampling }: WorkspaceOptions): UpdateWorkspaceBody {
+function readBody(options: WorkspaceOptions): UpdateWorkspaceBody {
+  const { name, slug, description, ioLogging, ioSampling } = options;
+  const { defaultTextModel, defaultImageModel, defaultProviderSort } = options;
   return {
     ...(name === undefined ? undefined : { name }),
     ...(slug === undefined ? undefined : { slug }),
-    ...(description === undefined ? undefined : { description: description === 'none' ? null : description }),
+    ...(description === undefined ? undefined : { description: orNull(description) }),
     ...(ioLogging === undefined ? undefined : { is_observability_io_logging_enabled: ioLogging }),
     ...(ioSampling === undefined ? undefined : { io_logging_sampling_rate: Number(ioSampling) }),
+    ...(defaultTextModel === undefined ? undefined : { default_text_model: orNull(defaultTextModel) }),
+    ...(defaultImageModel === undefined ? undefined : { default_image_model: orNull(defaultImageModel) }),
+    ...(defaultProviderSort === undefined
+      ? undefined
+      : { default_provider_sort: orNull(defaultProviderSort) as SortKey | null }), // what is none is refused with the rest
   };
+}
+
+const orNull = (text: string): string | null => (text === 'none' ? null : text);
+
+/** A default model that is misspelt fails every request without a model; it is kept, since it may come later. */
+function warnOfModels(
+  { stderr }: Pick<Terminal, 'stderr'>,
+  loaded: LoadedConfig,
+  { name }: WorkspaceDetails,
+  asked: UpdateWorkspaceBody,
+): void {
+  if (!asked.default_text_model && !asked.default_image_model) return;
+  const say = (message: string): void => void stderr.write(`headgate: ${message}\n`);
+  let warnings: string[];
+  try {
+    warnings = findUnknownModels(asked, placeOf(loaded, name), readWorld(loaded, say));
+  } catch (error) {
+    say(`the models could not be looked up: ${readMessage(error)}`); // the change itself is made
+    return;
+  }
+  for (const warning of warnings) say(`${warning} It is kept all the same.`);
 }
 
 export async function removeWorkspace(

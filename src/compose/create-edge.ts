@@ -10,6 +10,7 @@ import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
 import { listRows, mayUse } from '../api/models/rows.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
+import type { ModelWorld } from '../api/workspaces/find-unknown-models.ts';
 import type { Config } from '../config/schema.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { FailedRequest } from '../http/failed-request.ts';
@@ -26,7 +27,6 @@ import { describeFailure } from '../platform/telemetry/describe-failure.ts';
 import { isLoopback } from '../platform/telemetry/is-loopback.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import type { Health } from '../routing/health.ts';
-import type { RouterSettings } from '../routing/routers/router.ts';
 import type { PrimaryService } from '../workers/services.ts';
 import type { Models } from './build-models.ts';
 import type { Accounts } from './open-accounts.ts';
@@ -36,7 +36,7 @@ import { PING_MS, within } from './within.ts';
 export interface EdgeParts {
   config: () => Config;
   models: () => Models;
-  routers: () => RouterSettings;
+  world: () => ModelWorld;
   health: Health;
   stages: Stages;
   imageStages: ImageStages;
@@ -81,7 +81,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   };
   const authenticate = (authorization: string | undefined) => access.authenticate(authorization);
   const catalog = () => models().catalog;
-  const latest = () => parts.routers().latest;
+  const latest = () => parts.world().routers.latest;
   const everyRun = {
     describeRun: (run: Parameters<typeof describeRun>[0]) => describeRun(run, config().server.region),
     open,
@@ -113,7 +113,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         management: storage.management,
         access: storage.access,
         ledger: storage.ledger,
-        catalog,
+        world: parts.world,
         async refreshAccess() {
           await spending.refresh(); // and the sums: nobody is told of corrections
           await access.refresh();

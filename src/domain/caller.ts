@@ -1,4 +1,5 @@
 import type { Guardrail } from './guardrail.ts';
+import type { RequestDefaults } from './request-defaults.ts';
 
 /** Who asks, as `access/` made it out from the bearer key. Everything else is looked up by (workspace, id). */
 export interface Caller {
@@ -13,6 +14,8 @@ export interface Caller {
   contentSampling?: number | undefined;
   /** Those of its workspace, its member and itself that forbid anything; undefined: there is none. */
   guardrails?: readonly Guardrail[] | undefined;
+  /** Of its workspace; undefined: it has none. */
+  defaults?: RequestDefaults | undefined;
 }
 
 /**

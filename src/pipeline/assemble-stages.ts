@@ -1,4 +1,5 @@
 import type { Chunk } from '../domain/chunks.ts';
+import { GatewayError, type Issue } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { ResponseRequest } from '../domain/request.ts';
@@ -10,6 +11,7 @@ import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Health } from '../routing/health.ts';
 import { type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
 import { deriveSessionKey } from '../routing/sticky.ts';
+import { blameDefault } from './blame-default.ts';
 import { type BuilderContext, EventBuilder } from './build-events.ts';
 import { settleRun, writeLedgerEntry, writeUnderwayEntry } from './close-run.ts';
 import { type Classifier, findTask } from './find-task.ts';
@@ -78,16 +80,25 @@ export function assembleStages(parts: PipelineParts): Stages {
   function plan(run: Run, task: string | undefined): Plan<Endpoint> | Promise<Plan<Endpoint>> {
     if (run.metadata) run.unknownProviders = parts.findUnknownProviders?.(run);
     const hints = task === undefined ? {} : { task };
-    const made = planRoute(run.request, run.caller, parts.world(), hints, (refused) => {
-      run.plan = refused;
-    });
+    let made: Plan<Endpoint>;
+    try {
+      made = planRoute(run.request, run.caller, parts.world(), hints, (refused) => {
+        run.plan = refused;
+      });
+    } catch (error) {
+      throw blameDefault(error, run);
+    }
     return holdCost(run, made, parts.reserve);
   }
 
   const stages: Stages = {
     startRun: (input) => startRun(input, parts.hashEndUser),
     inspectInput(run) {
-      for (const inspect of parts.inspectors) inspect(run.request);
+      try {
+        for (const inspect of parts.inspectors) inspect(run.request);
+      } catch (error) {
+        throw isAboutModel(error) ? blameDefault(error, run) : error;
+      }
     },
     prepare(run) {
       const { input } = run.request;
@@ -118,6 +129,9 @@ export function assembleStages(parts: PipelineParts): Stages {
   };
   return stages;
 }
+
+const isAboutModel = (error: unknown): boolean =>
+  error instanceof GatewayError && (error.metadata['issues'] as Issue[] | undefined)?.[0]?.path === 'model';
 
 /** What the event builder of a run must know of it: how its response object begins and ends. */
 class RunContext implements BuilderContext {

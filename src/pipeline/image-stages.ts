@@ -9,6 +9,7 @@ import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Health } from '../routing/health.ts';
 import { type Plan, planImageRoute, type RoutingWorld } from '../routing/plan-route.ts';
 import { attemptImage, type CheckedChunk, type ImageAttemptParts } from './attempt-image.ts';
+import { blameDefault } from './blame-default.ts';
 import { ImageEventStage } from './build-image-events.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { writeImageEntry, writeUnderwayImage } from './close-image-run.ts';
@@ -95,9 +96,14 @@ export function assembleImageStages(parts: ImageParts): ImageStages {
     startRun: (request, origin) => startImageRun(request, origin, budget.share(), parts.hashEndUser),
     planRoute(run) {
       if (run.metadata) run.unknownProviders = parts.findUnknownProviders?.(run);
-      const plan = planImageRoute(run.request, run.caller, parts.world(), (refused) => {
-        run.plan = refused;
-      });
+      let plan: Plan<Endpoint>;
+      try {
+        plan = planImageRoute(run.request, run.caller, parts.world(), (refused) => {
+          run.plan = refused;
+        });
+      } catch (error) {
+        throw blameDefault(error, run);
+      }
       return holdCost(run, plan, parts.reserve);
     },
     async loadReferences(run) {

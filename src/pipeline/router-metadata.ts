@@ -50,6 +50,16 @@ const MOST_CHARACTERS = 300;
 /** No list of reasons is longer. */
 const MOST_REASONS = 100;
 
+/** The settings of the workspace that stood in for what the request leaves open, by their names. */
+function describeDefaults({ modelDefault, plan }: RunBase): Record<string, string> | undefined {
+  const sort = plan?.usualSort;
+  if (modelDefault === undefined && sort === undefined) return undefined;
+  return {
+    ...(modelDefault !== undefined && plan && { [modelDefault]: plan.requested }),
+    ...(sort !== undefined && { default_provider_sort: sort }),
+  };
+}
+
 function describeParams(run: RunBase): Record<string, unknown> {
   const params: Record<string, unknown> = {};
   const excluded = run.plan?.excluded ?? [];
@@ -60,6 +70,8 @@ function describeParams(run: RunBase): Record<string, unknown> {
       reason,
     }));
   }
+  const defaults = describeDefaults(run);
+  if (defaults) params['workspace_defaults'] = defaults;
   if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;
   if (run.unknownProviders) params['unknown_providers'] = run.unknownProviders.slice(0, MOST_REASONS);
   const clamped = run.fitted ? [...run.clamped, ...run.fitted] : run.clamped;

@@ -7,6 +7,7 @@ import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { Origin } from '../domain/origin.ts';
 import type { PictureDigest } from '../domain/picture-digest.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import type { ModelDefault } from '../domain/request-defaults.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
 import type { Begun } from '../metering/journal.ts';
@@ -33,6 +34,8 @@ export interface RunOrigin {
   ignoredFields: readonly string[];
   /** What was changed to fit a limit, in sentences. */
   clamped: readonly string[];
+  /** The setting that named the model; undefined: the request did. */
+  modelDefault?: ModelDefault | undefined;
 }
 
 /** What the edge hands over with a request for a response. */

@@ -23,6 +23,7 @@ export function startRun(input: RunInput, hashEndUser: HashEndUser): Run {
     metadata: input.metadata,
     ignoredFields: input.ignoredFields,
     clamped: input.clamped,
+    modelDefault: input.modelDefault,
     responseId: createId('resp_'),
     startedAtMs: Date.now(),
     endUser: endUser ? hashEndUser(caller.workspaceId, endUser) : undefined,

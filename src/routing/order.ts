@@ -1,7 +1,8 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
+import type { SortKey } from '../domain/request-defaults.ts';
 import type { Ask } from './filters.ts';
 import type { HealthView } from './health.ts';
-import { type Cutoffs, isMeant, type Preferences, type SortKey } from './preferences.ts';
+import { type Cutoffs, isMeant, type Preferences } from './preferences.ts';
 
 /** What the order depends on besides the request. */
 export interface OrderContext {

@@ -5,6 +5,7 @@ import type { ModelRecord } from '../catalog/records.ts';
 import type { EndpointFacts, Pricing } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import type { SortKey } from '../domain/request-defaults.ts';
 import { perMillionTokens } from '../metering/price.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { bareEndpoint, type Provider } from '../providers/provider-entry.ts';
@@ -67,6 +68,52 @@ function refusal(run: () => unknown): GatewayError {
 }
 
 const two = [endpoint('one@a', { usd: 1 }), endpoint('one@b', { usd: 1 })];
+
+describe('what the workspace sorts by', () => {
+  const setting = {
+    endpoints: [
+      endpoint('m@a', { usd: 3 }),
+      endpoint('m@b', { usd: 1 }),
+      endpoint('m@c/priority', { usd: 2, tier: 'priority' }),
+      endpoint('n@a', { usd: 9 }),
+      endpoint('n@b', { usd: 8 }),
+    ],
+  };
+  const ask = (body: Body, providerSort: SortKey = 'price') => {
+    const defaults = { textModel: undefined, imageModel: undefined, providerSort };
+    const made = planRoute(read(body), { workspaceId: 'w', defaults }, world(setting));
+    return [made.endpoints.map(nameOf), made.usualSort] as const;
+  };
+
+  it.each<[Body]>([
+    [{ model: 'm' }],
+    [{ model: 'm', provider: {} }],
+    [{ model: 'm', provider: { order: [], sort: null } }],
+    [{ model: 'm', provider: { sort: { by: null } }, service_tier: 'default' }],
+    [{ model: 'm', tools: [{ type: 'function', name: 'f', parameters: {} }] as never }],
+  ])('orders %j', (body) => {
+    expect(ask(body)).toEqual([['m@b', 'm@a'], 'price']);
+  });
+
+  it.each<[Body, string[]]>([
+    [{ model: 'm', provider: { order: ['a'] } }, ['m@a', 'm@b']],
+    [{ model: 'm', provider: { sort: 'price' } }, ['m@b', 'm@a']],
+    [{ model: 'm:floor' }, ['m@b', 'm@a']],
+    [{ model: 'm', service_tier: 'priority' }, ['m@c/priority', 'm@a', 'm@b']],
+  ])('gives way to %j', (body, order) => {
+    expect(ask(body, 'latency')).toEqual([order, undefined]);
+  });
+
+  it('sorts the endpoints of all models where the request mixes them', () => {
+    const body = { models: ['n', 'm'], provider: { sort: { partition: 'none' } } };
+    expect(ask(body)).toEqual([['m@b', 'm@a', 'n@b', 'n@a'], 'price']);
+  });
+
+  it('holds for those models of a list that have no suffix', () => {
+    expect(ask({ models: ['m:nitro', 'n'] })[0].slice(-2)).toEqual(['n@b', 'n@a']);
+    expect(ask({ models: ['m:nitro', 'n'] })[1]).toBe('price');
+  });
+});
 
 describe('the models of a request', () => {
   const setting = { endpoints: [endpoint('one@a'), endpoint('two@c'), endpoint('three@a')] };

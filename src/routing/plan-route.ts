@@ -4,6 +4,7 @@ import type { EndpointFacts, Model } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import type { SortKey } from '../domain/request-defaults.ts';
 import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
 import { type Ask, type Exclusion, findExclusion, preferCapable } from './filters.ts';
 import { excludeByGuardrails } from './guardrail.ts';
@@ -34,6 +35,8 @@ export interface Plan<E extends EndpointFacts> {
   choiceOf: (endpoint: E) => Choice | undefined;
   /** The choices of all routers that were asked. */
   choices: readonly Choice[];
+  /** What the asker's workspace sorts by, where that decided the order of any model. */
+  usualSort: SortKey | undefined;
   /** Undefined: there is nothing to remember. */
   session: { key: SessionKey | undefined } | undefined;
 }
@@ -72,7 +75,7 @@ export interface RoutingWorld<E extends EndpointFacts> {
 }
 
 /** For whom a route is planned. */
-export type Asker = Pick<Caller, 'workspaceId' | 'guardrails'>;
+export type Asker = Pick<Caller, 'workspaceId' | 'guardrails' | 'defaults'>;
 
 /** One model of the request, and what may serve it. */
 interface Group<E extends EndpointFacts> {
@@ -146,6 +149,7 @@ class Planner<E extends EndpointFacts> {
   private readonly stages: StageRecord[] = [];
   private readonly choices: Choice[] = [];
   private byEndpoint: Map<E, Choice> | undefined;
+  private usualSort: SortKey | undefined;
 
   constructor(needs: Needs, request: ResponseRequest, asker: Asker, world: RoutingWorld<E>, hints: { task?: string }) {
     this.request = request;
@@ -182,6 +186,7 @@ class Planner<E extends EndpointFacts> {
       stages: this.stages,
       choices: this.choices,
       choiceOf: byEndpoint ? (endpoint) => byEndpoint.get(endpoint) : noChoice,
+      usualSort: this.usualSort,
       session: endpoints.length > 1 ? { key: this.session.key } : undefined,
     };
   }
@@ -192,6 +197,7 @@ class Planner<E extends EndpointFacts> {
     const groups = this.resolveAll();
     for (const group of groups) {
       const ask = this.askFor(group.slug);
+      if (ask.preferences.isUsualSort) this.usualSort = ask.preferences.sort;
       const endpoints = this.keepAllowed(group, ask);
       if (endpoints.length > 0) kept.push({ group, endpoints, ask });
     }
@@ -279,8 +285,9 @@ class Planner<E extends EndpointFacts> {
 
   private askFor(slug: Slug): Ask {
     const { needs, world } = this;
-    const { workspaceId, guardrails } = this.asker;
-    return { preferences: readPreferences(this.request, slug), needs, workspaceId, guardrails, catalog: world.catalog };
+    const { workspaceId, guardrails, defaults } = this.asker;
+    const preferences = readPreferences(this.request, slug, defaults?.providerSort);
+    return { preferences, needs, workspaceId, guardrails, catalog: world.catalog };
   }
 
   private keepAllowed({ endpoints, choice, keep }: Group<E>, ask: Ask): readonly E[] {

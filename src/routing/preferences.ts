@@ -1,9 +1,9 @@
 import type { Slug } from '../catalog/slug.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import { type SortKey, sortKeys } from '../domain/request-defaults.ts';
 import { perPiece, perToken } from '../metering/price.ts';
 
-export type SortKey = 'price' | 'throughput' | 'latency' | 'exacto';
 export type Percentile = 'p50' | 'p75' | 'p90' | 'p99';
 export type Cutoffs = readonly { percentile: Percentile; value: number }[];
 
@@ -19,6 +19,8 @@ export interface Preferences {
   distillable: boolean;
   quantizations: ReadonlySet<string> | undefined;
   sort: SortKey | undefined;
+  /** The request leaves the order open, so that `sort` is what usually holds. */
+  isUsualSort: boolean;
   /** One list of all models' endpoints, not one after the other. */
   mixModels: boolean;
   minThroughput: Cutoffs;
@@ -54,6 +56,7 @@ const none: Preferences = {
   distillable: false,
   quantizations: undefined,
   sort: undefined,
+  isUsualSort: false,
   mixModels: false,
   minThroughput: noCutoffs,
   maxLatency: noCutoffs,
@@ -61,6 +64,12 @@ const none: Preferences = {
   tiers: noTiers,
   tier: undefined,
 };
+
+/** Where nobody says more than by what to sort. */
+const onlySorted = Object.fromEntries(sortKeys.map((sort) => [sort, { ...none, sort, isUsualSort: true }])) as Record<
+  SortKey,
+  Preferences
+>;
 
 /** As checked by the schema of the request; every key may be null, which is as good as absent. */
 interface WirePreferences {
@@ -81,15 +90,23 @@ interface WirePreferences {
 
 type WireCutoffs = number | Partial<Record<Percentile, number | null>>;
 
-/** @param slug the model as it was named; its suffixes are preferences, too */
-export function readPreferences(request: ResponseRequest, slug: Slug): Preferences {
+/**
+ * @param slug the model as it was named; its suffixes are preferences, too
+ * @param usualSort holds where the request says nothing of the order: no list, no sort, no tier. choice 224
+ */
+export function readPreferences(request: ResponseRequest, slug: Slug, usualSort?: SortKey): Preferences {
   const wire = request.provider as WirePreferences | null | undefined; // as the schema has checked it
   const tier = request.service_tier;
-  if (!wire && slug.sort === undefined && (tier === undefined || tier === null || tier === 'auto')) return none;
+  if (!wire && slug.sort === undefined && (tier === undefined || tier === null || tier === 'auto')) {
+    return usualSort === undefined ? none : onlySorted[usualSort];
+  }
   const { sort: wireSort, max_price: maxPrice } = wire ?? {};
   const order = readList(wire?.order);
   const quantizations = readList(wire?.quantizations);
   const sort = typeof wireSort === 'string' ? { by: wireSort } : (wireSort ?? {});
+  const orders = tier === 'priority' || tier === 'flex';
+  const ownSort = sort.by ?? slug.sort;
+  const isUsualSort = usualSort !== undefined && ownSort === undefined && !order && !orders;
   const admits = !order && tier !== 'default'; // both cancel what :nitro and :floor admit
   return {
     order: order?.map(lower),
@@ -101,13 +118,14 @@ export function readPreferences(request: ResponseRequest, slug: Slug): Preferenc
     zeroRetention: wire?.zdr ?? false,
     distillable: wire?.enforce_distillable_text ?? false,
     quantizations: quantizations ? new Set(quantizations.flatMap(widen)) : undefined,
-    sort: sort.by ?? slug.sort,
+    sort: isUsualSort ? usualSort : ownSort,
+    isUsualSort,
     mixModels: sort.partition === 'none',
     minThroughput: readCutoffs(wire?.preferred_min_throughput),
     maxLatency: readCutoffs(wire?.preferred_max_latency),
     maxPrice: maxPrice ? readMaxPrice(maxPrice) : undefined,
     tiers: admits && slug.tiers.length > 0 ? new Set(slug.tiers) : noTiers,
-    tier: tier === 'priority' || tier === 'flex' ? tier : undefined,
+    tier: orders ? tier : undefined,
   };
 }
 

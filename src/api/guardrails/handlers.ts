@@ -36,7 +36,7 @@ export function createGuardrailHandlers(
 > {
   const { management } = parts;
   const write = (guardrail: GuardrailRecord, body: UpdateGuardrailBody) => {
-    const warnings = findUnknown(body, parts.catalog());
+    const warnings = findUnknown(body, parts.world().catalog);
     return { data: writeGuardrail(guardrail), ...(warnings.length > 0 && { warnings }) };
   };
   return {

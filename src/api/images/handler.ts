@@ -40,7 +40,12 @@ export function createImagesHandler(parts: ImagesParts) {
   return async function createImageHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const handledAt = performance.now();
     const { headers } = request;
-    const { request: asked, ignoredFields } = readImageRequest(request.body, findSessionHeader(headers));
+    const caller = request.caller!;
+    const read = readImageRequest(request.body, {
+      sessionId: findSessionHeader(headers),
+      defaultModel: caller.defaults?.imageModel,
+    });
+    const { request: asked, ignoredFields } = read;
     request.body = undefined; // references are large, and `asked` has them
     request.rawBody = undefined;
     const stream = asked.stream === true;
@@ -54,7 +59,7 @@ export function createImagesHandler(parts: ImagesParts) {
     );
     request.hasRun = true;
     const run = parts.stages.startRun(asked, {
-      caller: request.caller!,
+      caller,
       origin: {
         requestId: request.id,
         receivedAt: request.receivedAt,
@@ -66,6 +71,7 @@ export function createImagesHandler(parts: ImagesParts) {
       metadata: wantsMetadata(headers),
       ignoredFields,
       clamped: [],
+      modelDefault: read.hasDefaultModel ? 'default_image_model' : undefined,
     });
     const answer = new ImageAnswer(reply.raw, {
       headers: reply.getHeaders() as Record<string, string>,

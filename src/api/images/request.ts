@@ -1,5 +1,7 @@
 import { invalidRequest } from '../../domain/errors.ts';
 import { type ImageRequest, type Resolution, readSize, resolutions } from '../../domain/images.ts';
+import type { BesideBody } from '../responses/request.ts';
+import { isObject } from '../responses/schema/by-kind.ts';
 import { checkSessionId } from '../responses/session-header.ts';
 import { checkImageBody } from './check.ts';
 import { type ImageBody, knownFields } from './schema.ts';
@@ -9,17 +11,20 @@ export interface ReadImageRequest {
   request: ImageRequest;
   /** Top-level fields that the gateway does not know; for `params.ignored_fields`. */
   ignoredFields: string[];
+  /** The model is the default that was handed in. */
+  hasDefaultModel: boolean;
 }
 
 /**
  * Checks a `POST /images` body and settles what it may say in several ways: header or field, tier as `size` or
  * `resolution`.
  *
- * @param sessionId the header `x-session-id`; the field `session_id` wins over it
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues` and the first field in `metadata.param`
  * @see images.md section 2
  */
-export function readImageRequest(body: unknown, sessionId: string | undefined): ReadImageRequest {
+export function readImageRequest(body: unknown, { sessionId, defaultModel }: BesideBody): ReadImageRequest {
+  const hasDefaultModel = defaultModel !== undefined && isObject(body) && body.model === undefined;
+  if (hasDefaultModel) body.model = defaultModel;
   const { issues } = checkImageBody(body);
   const all = [...issues, ...checkSessionId(sessionId)];
   if (all.length > 0) {
@@ -42,5 +47,6 @@ export function readImageRequest(body: unknown, sessionId: string | undefined): 
       ...(session !== undefined && { session_id: session }),
     },
     ignoredFields: Object.keys(checked).filter((name) => !knownFields.has(name)),
+    hasDefaultModel,
   };
 }

@@ -7,7 +7,7 @@ import type {
   ManagementStore,
   ManagementTransaction,
 } from '../../platform/storage/storage.ts';
-import type { KnownNames } from '../../routing/guardrail.ts';
+import type { ModelWorld } from '../workspaces/find-unknown-models.ts';
 
 /** What the management API stands on. */
 export interface ManagementParts {
@@ -15,7 +15,7 @@ export interface ManagementParts {
   access: Pick<AccessStore, 'listKeys' | 'listAppliedGuardrails'>;
   ledger: Pick<LedgerStore, 'readSpending' | 'readActivity'>;
   /** The models and providers that there are now. */
-  catalog: () => KnownNames;
+  world: () => ModelWorld;
   /** Takes keys over that changed; other processes do so within a second by themselves. */
   refreshAccess: () => Promise<void>;
 }

@@ -49,8 +49,10 @@ const routerModels: readonly { id: string; name: string; description: string; is
 const routerIds = new Set(routerModels.map(({ id }) => id));
 
 /** An endpoint with a workspace is that workspace's own. A management key belongs to none and sees what all share. */
-export const mayUse = ({ workspace }: EndpointFacts, { kind, workspaceId }: Caller): boolean =>
-  workspace === undefined || (kind !== 'management' && workspace === workspaceId);
+export const mayUse = (
+  { workspace }: EndpointFacts,
+  { kind, workspaceId }: Pick<Caller, 'workspaceId'> & Partial<Pick<Caller, 'kind'>>,
+): boolean => workspace === undefined || (kind !== 'management' && workspace === workspaceId);
 
 /**
  * All that may be named: models, hidden ones included, then routers, then the aliases that have a target. A model that

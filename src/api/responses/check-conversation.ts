@@ -13,11 +13,15 @@ export function checkConversation(body: Body, report: Report): void {
   checkSubagentCalls(body.input, report);
 }
 
-function checkModel({ model, models, preset }: Body, report: Report): void {
+function checkModel(body: Body, report: Report): void {
+  if (namesNoModel(body)) report.add('model', 'is missing: name a model in `model`, or several in `models`');
+}
+
+/** Does a body leave its model open, in every field that could name one? */
+export function namesNoModel({ model, models, preset }: Body): boolean {
+  if (model !== undefined) return false;
   const hasNoList = models === undefined || (Array.isArray(models) && models.length === 0);
-  const hasPreset = preset !== undefined && preset !== null; // a preset may name the model
-  if (model === undefined && hasNoList && !hasPreset)
-    report.add('model', 'is missing: name a model in `model`, or several in `models`');
+  return hasNoList && (preset === undefined || preset === null); // a preset may name the model
 }
 
 /** A prompt template may stand for the input; without one there must be something to answer. */

@@ -65,10 +65,13 @@ export function createResponsesHandler(parts: ResponsesParts) {
   return async function createResponseHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const handledAt = performance.now();
     const { headers } = request;
-    const sessionId = findSessionHeader(headers);
-    const read = readRequest(request.body, sessionId === undefined ? {} : { sessionId });
+    const caller = request.caller!;
+    const read = readRequest(request.body, {
+      sessionId: findSessionHeader(headers),
+      defaultModel: caller.defaults?.textModel,
+    });
     if (!parts.canBook()) throw booksAreClosed();
-    const admitted = parts.admit(request.caller!, read.request, request.generationId);
+    const admitted = parts.admit(caller, read.request, request.generationId);
     const ticket = admitted instanceof Promise ? await admitted : admitted;
     const client = new ClientWatch(reply.raw, parts.requestMs());
     const end = parts.open.begin(
@@ -79,7 +82,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
     const run = stages.startRun({
       request: read.request,
       source: request.rawBody && new BodySource(request.rawBody),
-      caller: request.caller!,
+      caller,
       origin: {
         requestId: request.id,
         receivedAt: request.receivedAt,
@@ -91,6 +94,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
       metadata: wantsMetadata(headers),
       ignoredFields: read.ignoredFields,
       clamped: read.clamped,
+      modelDefault: read.hasDefaultModel ? 'default_text_model' : undefined,
     });
     try {
       if (read.request.stream) {

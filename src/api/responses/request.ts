@@ -2,6 +2,7 @@ import { invalidRequest } from '../../domain/errors.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { InputSource } from '../../pipeline/park-input.ts';
+import { namesNoModel } from './check-conversation.ts';
 import { checkRequest } from './check-request.ts';
 import { fieldPath } from './report.ts';
 import { isObject } from './schema/by-kind.ts';
@@ -19,19 +20,29 @@ export interface ReadRequest {
   ignoredFields: string[];
   /** A sentence for each value that was cut down to its limit (ruling 2). */
   clamped: string[];
+  /** The model is the default that was handed in. */
+  hasDefaultModel: boolean;
+}
+
+/** What else says something of a request. */
+export interface BesideBody {
+  /** The header `x-session-id`; the field `session_id` wins over it. */
+  sessionId?: string | undefined;
+  /** The model of a request that names none; absent: it is refused. */
+  defaultModel?: string | undefined;
 }
 
 /**
  * Checks a `POST /responses` body and settles what the body may say in several ways: header or field, string or list,
  * alias or name. Works in place: the body belongs to the caller's request alone, and the result is that same object.
  *
- * @param headers.sessionId the header `x-session-id`; the field `session_id` wins over it
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`
  * @see responses-request.md
  */
-export function readRequest(body: unknown, headers: { sessionId?: string }): ReadRequest {
+export function readRequest(body: unknown, { sessionId, defaultModel }: BesideBody): ReadRequest {
+  const hasDefaultModel = defaultModel !== undefined && isObject(body) && namesNoModel(body);
+  if (hasDefaultModel) body.model = defaultModel;
   const issues = checkRequest(body);
-  const { sessionId } = headers;
   issues.push(...checkSessionId(sessionId));
   if (issues.length > 0) throw invalidRequest(issues);
 
@@ -42,7 +53,7 @@ export function readRequest(body: unknown, headers: { sessionId?: string }): Rea
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
   const clamped = clampToolCalls(checked);
   checked.input = readInput(checked.input);
-  return { request: checked as ResponseRequest, ignoredFields, clamped }; // input and tier are settled above
+  return { request: checked as ResponseRequest, ignoredFields, clamped, hasDefaultModel }; // input and tier are settled above
 }
 
 /** A body that `readRequest` took, kept as bytes. */

@@ -1,8 +1,10 @@
+import type { WorkspaceDetails } from '../../platform/storage/storage.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
 import { createWorkspace, deleteWorkspace, updateWorkspace } from './change-workspace.ts';
+import { findUnknownModels } from './find-unknown-models.ts';
 import { getWorkspace } from './find-workspace.ts';
-import { checkCreateWorkspace, checkUpdateWorkspace } from './schema.ts';
+import { checkCreateWorkspace, checkUpdateWorkspace, type UpdateWorkspaceBody } from './schema.ts';
 import { writeWorkspace } from './write-workspace.ts';
 
 /** @see platform.md section 7, "Workspaces" */
@@ -10,6 +12,10 @@ export function createWorkspaceHandlers(
   parts: ManagementParts,
 ): Record<'listWorkspaces' | 'createWorkspace' | 'findWorkspace' | 'updateWorkspace' | 'deleteWorkspace', Handler> {
   const { management } = parts;
+  const write = (workspace: WorkspaceDetails, body: UpdateWorkspaceBody) => {
+    const warnings = findUnknownModels(body, workspace.id, parts.world());
+    return { data: writeWorkspace(workspace), ...(warnings.length > 0 && { warnings }) };
+  };
   return {
     async listWorkspaces(request) {
       const page = readQuery(request, readPage);
@@ -23,7 +29,7 @@ export function createWorkspaceHandlers(
         createWorkspace(transaction, body, nowMs),
       );
       reply.code(201);
-      return { data: writeWorkspace(workspace) };
+      return write(workspace, body);
     },
 
     findWorkspace: (request) =>
@@ -34,7 +40,7 @@ export function createWorkspaceHandlers(
       const workspace = await makeChange(parts, request, async (transaction, nowMs) =>
         updateWorkspace(transaction, await getWorkspace(transaction, param(request, 'id')), body, nowMs),
       );
-      return { data: writeWorkspace(workspace) };
+      return write(workspace, body);
     },
 
     async deleteWorkspace(request) {

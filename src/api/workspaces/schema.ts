@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { sortKeys } from '../../domain/request-defaults.ts';
 import { body, createBodyCheck, plainText, usd } from '../management/check-body.ts';
 import { maybe, nullable, oneOf } from '../responses/schema/shapes.ts';
 
@@ -20,7 +21,7 @@ const settings = {
   description: maybe(Type.String({ maxLength: 500 })),
   default_text_model: maybe(plainText({ minLength: 1, maxLength: maxIdLength })),
   default_image_model: maybe(plainText({ minLength: 1, maxLength: maxIdLength })),
-  default_provider_sort: maybe(oneOf('price', 'throughput', 'latency', 'exacto')),
+  default_provider_sort: maybe(oneOf(...sortKeys)),
   is_observability_io_logging_enabled: Type.Optional(Type.Boolean()),
   is_observability_broadcast_enabled: Type.Optional(Type.Boolean()),
   is_data_discount_logging_enabled: Type.Optional(Type.Boolean()),

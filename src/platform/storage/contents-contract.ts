@@ -39,17 +39,27 @@ export function testContentStore(pair: () => { storage: Storage; other: Storage 
     ...fields,
   });
 
-  it('tells which workspaces want their contents kept', async () => {
-    await addWorkspace();
-    const every = await addWorkspace({ ioLogging: true });
+  it('tells what workspaces say of requests: whether their contents are kept, and what holds for who says nothing', async () => {
+    const none = await addWorkspace({ description: 'says nothing' });
+    const every = await addWorkspace({ ioLogging: true, defaultTextModel: 'router/auto' });
     const some = await addWorkspace({ ioLogging: true, ioLoggingSamplingRate: 0.25, ioLoggingApiKeyIds: [2 ** 47] });
+    const defaults = { defaultImageModel: 'acme/painter', defaultProviderSort: 'price' };
+    const silent = await addWorkspace(defaults);
 
-    const ours = (await pair().other.access.listIoLogging()).filter(({ workspaceId }) =>
-      [every, some].includes(workspaceId),
-    );
-    expect(ours).toHaveLength(2);
-    expect(ours).toContainEqual({ workspaceId: every, samplingRate: 1, apiKeyIds: null });
-    expect(ours).toContainEqual({ workspaceId: some, samplingRate: 0.25, apiKeyIds: [2 ** 47] });
+    const all = await pair().other.access.listAppliedSettings();
+    const find = (id: string) => all.filter(({ workspaceId }) => workspaceId === id);
+    const unset = { ioLogging: null, defaultTextModel: null, defaultImageModel: null, defaultProviderSort: null };
+    expect(find(none)).toEqual([]);
+    expect(find(every)).toEqual([
+      {
+        ...unset,
+        ...{ workspaceId: every, defaultTextModel: 'router/auto', ioLogging: { samplingRate: 1, apiKeyIds: null } },
+      },
+    ]);
+    expect(find(some)).toEqual([
+      { ...unset, workspaceId: some, ioLogging: { samplingRate: 0.25, apiKeyIds: [2 ** 47] } },
+    ]);
+    expect(find(silent)).toEqual([{ ...unset, workspaceId: silent, ...defaults }]);
   });
 
   it('keeps a content once, and finds it while its workspace is there', async () => {

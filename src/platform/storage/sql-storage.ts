@@ -12,7 +12,7 @@ import { appendEntries, correctEntries, findEntry, listEntries, readTotals, read
 import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { readSpending } from './tables/spending.ts';
-import { listIoLogging, listWorkspaces, putWorkspace } from './tables/workspaces.ts';
+import { listAppliedSettings, listWorkspaces, putWorkspace } from './tables/workspaces.ts';
 
 /**
  * The port over either dialect: all SQL is in `tables/`.
@@ -39,7 +39,7 @@ export async function createSqlStorage(
       putMember: (member) => putMember(db, member),
       setMemberships: (memberId, workspaceIds) => setMemberships(db, memberId, workspaceIds),
       listMemberships: () => listMemberships(db),
-      listIoLogging: () => listIoLogging(db),
+      listAppliedSettings: () => listAppliedSettings(db),
       listAppliedGuardrails: () => listAppliedGuardrails(db),
     },
     ledger: {

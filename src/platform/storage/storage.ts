@@ -84,14 +84,19 @@ export interface AccessStore {
   /** Makes the member belong to exactly these workspaces. */
   setMemberships(memberId: string, workspaceIds: readonly string[]): Promise<void>;
   listMemberships(): Promise<{ memberId: string; workspaceId: string }[]>;
-  /** The workspaces that want their contents kept. */
-  listIoLogging(): Promise<IoLoggingRecord[]>;
+  /** What workspaces say of the requests of their keys; those that say nothing are left out. In no order. */
+  listAppliedSettings(): Promise<AppliedSettings[]>;
   /** All guardrails, and who has which. In no order. */
   listAppliedGuardrails(): Promise<AppliedGuardrails>;
 }
-/** How a workspace wants its contents kept. */
-export interface IoLoggingRecord {
+export interface AppliedSettings
+  extends Pick<WorkspaceSettings, 'defaultTextModel' | 'defaultImageModel' | 'defaultProviderSort'> {
   workspaceId: string;
+  /** Null: it wants no contents kept. */
+  ioLogging: IoLogging | null;
+}
+/** How a workspace wants its contents kept. */
+export interface IoLogging {
   /** From 0.0001 to 1. */
   samplingRate: number;
   /** Null: of all keys. @see access/key-text.ts, `numberKey` */

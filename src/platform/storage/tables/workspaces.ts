@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import {
+  type AppliedSettings,
   defaultWorkspaceSettings,
-  type IoLoggingRecord,
   type Listed,
   type Page,
   type WorkspaceDetails,
@@ -34,12 +34,16 @@ export async function listWorkspaces(db: Database): Promise<WorkspaceRecord[]> {
   return rows.map((row) => ({ id: row.id, name: row.name, createdAtMs: readNumber(row.created_at_ms) }));
 }
 
-/** The workspaces whose inputs and outputs are kept. */
-export async function listIoLogging(db: Database): Promise<IoLoggingRecord[]> {
+/** What workspaces say of the requests of their keys. */
+export async function listAppliedSettings(db: Database): Promise<AppliedSettings[]> {
   const rows = await db.selectFrom('workspaces').select(['id', 'settings']).execute();
-  return rows.flatMap(({ id: workspaceId, settings }) => {
-    const { ioLogging, ioLoggingSamplingRate, ioLoggingApiKeyIds } = readSettings(settings);
-    return ioLogging ? [{ workspaceId, samplingRate: ioLoggingSamplingRate, apiKeyIds: ioLoggingApiKeyIds }] : [];
+  return rows.flatMap(({ id: workspaceId, settings: text }) => {
+    const settings = readSettings(text);
+    const { ioLoggingSamplingRate: samplingRate, ioLoggingApiKeyIds: apiKeyIds } = settings;
+    const { defaultTextModel, defaultImageModel, defaultProviderSort } = settings;
+    const ioLogging = settings.ioLogging ? { samplingRate, apiKeyIds } : null;
+    const applied = { ioLogging, defaultTextModel, defaultImageModel, defaultProviderSort };
+    return Object.values(applied).every((setting) => setting === null) ? [] : [{ workspaceId, ...applied }];
   });
 }
 

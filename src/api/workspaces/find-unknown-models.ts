@@ -1,0 +1,65 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { EndpointFacts } from '../../domain/endpoint.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { ModelDefault } from '../../domain/request-defaults.ts';
+import { planImageRoute, planRoute, type RoutingWorld } from '../../routing/plan-route.ts';
+import { listRows, mayUse } from '../models/rows.ts';
+import { findNearestName } from '../responses/nearest-name.ts';
+import { refuseNotOffered } from '../responses/not-offered.ts';
+import type { UpdateWorkspaceBody } from './schema.ts';
+
+/** Where requests are routed now. */
+export type ModelWorld = Omit<RoutingWorld<EndpointFacts>, 'catalog'> & { catalog: Catalog };
+
+/**
+ * The default models of a body that could serve nobody, a sentence each: a misspelt one would fail every request that
+ * leaves its model open. They are kept all the same, since a model may come later. choice 226
+ *
+ * @param workspaceId whose own keys count
+ */
+export function findUnknownModels(body: UpdateWorkspaceBody, workspaceId: string, world: ModelWorld): string[] {
+  const fields = ['default_text_model', 'default_image_model'] as const;
+  return fields.flatMap((field) => {
+    const slug = body[field];
+    const refusal = slug ? findRefusal(field, slug, workspaceId, world) : undefined;
+    if (!slug || !refusal) return [];
+    if (refusal.kind !== 'model_not_found') return [`${field}: ${refusal.message}`];
+    const nearest = findNearest(slug, listNames(field, workspaceId, world));
+    const hint = nearest === undefined ? '' : `; the nearest name is ${nearest}`;
+    return [`${field}: ${JSON.stringify(slug)} means no model of this gateway, as it is now${hint}.`];
+  });
+}
+
+/** What the plainest request for it would be answered; undefined: it would be served. */
+function findRefusal(
+  field: ModelDefault,
+  model: string,
+  workspaceId: string,
+  world: ModelWorld,
+): GatewayError | undefined {
+  try {
+    if (field === 'default_image_model') planImageRoute({ model, prompt: 'A' }, { workspaceId }, world);
+    else {
+      const request = { model, input: [{ type: 'message' as const, role: 'user' as const, content: 'A' }] };
+      refuseNotOffered(request);
+      planRoute(request, { workspaceId }, world);
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+}
+
+function listNames(field: ModelDefault, workspaceId: string, { catalog, routers }: ModelWorld): string[] {
+  const rows = listRows(catalog, routers.latest, (endpoint) => mayUse(endpoint, { workspaceId }));
+  const isMeant =
+    field === 'default_image_model'
+      ? ({ endpoints }: (typeof rows)[number]) => endpoints.some(({ image }) => image !== undefined)
+      : ({ output }: (typeof rows)[number]) => output.includes('text');
+  return rows.filter((row) => !row.model.hidden && isMeant(row)).map(({ model }) => model.id);
+}
+
+/** By its letters, or by its end: many leave the author out. */
+const findNearest = (slug: string, names: readonly string[]): string | undefined =>
+  findNearestName(slug.toLowerCase(), names) ?? names.find((name) => name.endsWith(`/${slug.toLowerCase()}`));
