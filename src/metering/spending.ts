@@ -47,6 +47,8 @@ export interface Estimate {
   nanoUsd: bigint;
   /** At the dearest that is no own key; undefined when all of them are. */
   sharedNanoUsd: bigint | undefined;
+  /** What one of these sums was made of, for who is refused. */
+  describe?(nanoUsd: bigint): string | undefined;
 }
 
 /** What a request may cost at most, held back until it is over. */
@@ -164,7 +166,8 @@ export class Spending {
    *   a guardrail and a workspace, naming the broadest limit that is reached and when it is free again
    * @see platform.md section 6
    */
-  reserve(caller: Caller, id: string, { nanoUsd, sharedNanoUsd }: Estimate): Soon<Held | undefined> {
+  reserve(caller: Caller, id: string, estimate: Estimate): Soon<Held | undefined> {
+    const { nanoUsd, sharedNanoUsd } = estimate;
     const nowMs = this.now();
     const accounts: Account[] = [];
     const claims: Claim[] = [];
@@ -178,16 +181,24 @@ export class Spending {
     const reservation = { id, claims, holdMs: this.parts.requestMs() + HOLD_MARGIN_MS };
     const answer = this.parts.counters.reserve(reservation);
     return answer instanceof Promise
-      ? answer.then((refusal) => this.hold(accounts, reservation, refusal))
-      : this.hold(accounts, reservation, answer);
+      ? answer.then((refusal) => this.hold(accounts, reservation, refusal, estimate))
+      : this.hold(accounts, reservation, answer, estimate);
   }
 
-  private hold(accounts: readonly Account[], reservation: Reservation, refusal: BudgetRefusal | undefined): Held {
+  private hold(
+    accounts: readonly Account[],
+    reservation: Reservation,
+    refusal: BudgetRefusal | undefined,
+    estimate: Estimate,
+  ): Held {
     const { counters, onHit } = this.parts;
     if (refusal) {
       const limit = accounts[refusal.claim]!.limits[refusal.limit]!;
       onHit?.(limit.kind, limit.window);
-      throw explain(limit, reservation.claims[refusal.claim]!.nanoUsd, refusal, this.now());
+      const { nanoUsd } = reservation.claims[refusal.claim]!;
+      const basis = nanoUsd > 0n ? estimate.describe?.(nanoUsd) : undefined;
+      const mostCost = `${dollars(nanoUsd)}${basis === undefined ? '' : ` (${basis})`}`;
+      throw explain(limit, mostCost, refusal, this.now());
     }
     return {
       settle(entry) {
@@ -349,7 +360,7 @@ const refusals = {
 
 function explain(
   limit: SpendingLimit,
-  nanoUsd: bigint,
+  mostCost: string,
   { spentNanoUsd, heldNanoUsd }: BudgetRefusal,
   nowMs: number,
 ): GatewayError {
@@ -360,7 +371,7 @@ function explain(
     window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOfWindow(window, nowMs)).toISOString()}.`;
   const isExhausted = spentNanoUsd >= limitNanoUsd;
   const held = heldNanoUsd > 0n ? `, and ${dollars(heldNanoUsd)} is held for requests that are under way` : '';
-  const mayCost = isExhausted ? '' : `; this request may cost up to ${dollars(nanoUsd)}`;
+  const mayCost = isExhausted ? '' : `; this request may cost up to ${mostCost}`;
   // What the organization has and spends is not for every caller to read.
   const what =
     kind === 'credits' || kind === 'organization'

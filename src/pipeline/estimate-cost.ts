@@ -17,25 +17,45 @@ const USUAL_OUTPUT_TOKENS = 4096;
  */
 export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Estimate {
   const inputTokens = Math.ceil(new Needs(request).characters / 4);
-  return estimateDearest(plan, (endpoint) => estimateAt(endpoint, request, inputTokens));
-}
-
-function estimateAt({ pricing, maxOutputTokens }: Endpoint, request: ResponseRequest, inputTokens: number): bigint {
   const allowed = request.max_output_tokens ?? USUAL_OUTPUT_TOKENS;
-  const outputTokens = Math.min(allowed, maxOutputTokens ?? allowed);
-  return totalOf(costOf(pricing, usage({ inputTokens, outputTokens })));
+  const outputTokensAt = ({ maxOutputTokens }: Endpoint) => Math.min(allowed, maxOutputTokens ?? allowed);
+  return estimateDearest(
+    plan,
+    (endpoint) => totalOf(costOf(endpoint.pricing, usage({ inputTokens, outputTokens: outputTokensAt(endpoint) }))),
+    (endpoint) => {
+      const output = `about ${inputTokens} tokens of input and ${outputTokensAt(endpoint)} of output`;
+      return request.max_output_tokens == null ? `${output} assumed; set max_output_tokens` : output;
+    },
+  );
 }
 
 /** The same of an image generation: as many pictures as were asked for. */
 export function estimateImagesCost(request: ImageRequest, plan: Plan<Endpoint>): Estimate {
   const needs = new ImageNeeds(request);
-  return estimateDearest(plan, (endpoint) => needs.estimate(endpoint) ?? 0n);
+  const { n = 1 } = request;
+  return estimateDearest(
+    plan,
+    (endpoint) => needs.estimate(endpoint) ?? 0n,
+    () => `${n} ${n === 1 ? 'picture' : 'pictures'}`,
+  );
 }
 
-function estimateDearest(plan: Plan<Endpoint>, estimate: (endpoint: Endpoint) => bigint): Estimate {
-  const most: Estimate = { nanoUsd: 0n, sharedNanoUsd: undefined };
+function estimateDearest(
+  plan: Plan<Endpoint>,
+  estimate: (endpoint: Endpoint) => bigint,
+  describe: (endpoint: Endpoint) => string,
+): Estimate {
+  const costAt = (endpoint: Endpoint) => (plan.choiceOf(endpoint)?.isFree ? 0n : estimate(endpoint));
+  const most: Estimate = {
+    nanoUsd: 0n,
+    sharedNanoUsd: undefined,
+    describe(nanoUsd) {
+      const dearest = plan.endpoints.find((endpoint) => costAt(endpoint) === nanoUsd);
+      return dearest && describe(dearest);
+    },
+  };
   for (const endpoint of plan.endpoints) {
-    const cost = plan.choiceOf(endpoint)?.isFree ? 0n : estimate(endpoint);
+    const cost = costAt(endpoint);
     if (cost > most.nanoUsd) most.nanoUsd = cost;
     if (endpoint.workspace === undefined && cost >= (most.sharedNanoUsd ?? 0n)) most.sharedNanoUsd = cost;
   }

@@ -131,12 +131,23 @@ describe('the limit of a key', () => {
     const { key } = await makeKey(0.02);
     const refused = await ask(key, { max_output_tokens: 1000 });
     expect(refused.status).toBe(402);
-    const { error } = (await refused.json()) as { error: { metadata: object } };
+    const { error } = (await refused.json()) as { error: { message: string; metadata: object } };
+    expect(error.message).toContain('may cost up to 1 USD (about 2 tokens of input and 1000 of output).');
     expect(error.metadata).toMatchObject({
       limit_source: 'router_in_flight_budget',
       reason: 'weight_exceeds_budget',
     });
     expect((await ask(key)).status).toBe(200);
+  });
+
+  it('says what it took a request to cost that did not say how much it wants to hear', async () => {
+    const { key } = await makeKey(1);
+    const refused = await ask(key, { max_output_tokens: undefined });
+    expect(refused.status).toBe(402);
+    const { error } = (await refused.json()) as { error: { message: string } };
+    expect(error.message).toContain(
+      'this request may cost up to 4.096 USD (about 2 tokens of input and 4096 of output assumed; set max_output_tokens).',
+    );
   });
 
   it('that is raised lets through at once', async () => {

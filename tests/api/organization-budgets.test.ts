@@ -70,7 +70,7 @@ describe('the budget of the organization', () => {
   it('names the broadest limit that is reached', async () => {
     await start({ budgets: { organization: { daily: 0.005, monthly: 0.01 } } });
     expect((await ask()).message).toContain(
-      'too little left of what it may spend a day; this request may cost up to 0.01 USD.',
+      'too little left of what it may spend a day; this request may cost up to 0.01 USD (about 2 tokens of input and 10 of output).',
     );
     await gateway.reload(parts({ budgets: { organization: { daily: 0.01, monthly: 0.011 } } }));
     expect((await ask()).status).toBe(200);
