@@ -142,6 +142,6 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     const told = streams.filter(({ id }) => gateway.running.stderr.includes(id));
     expect(told).not.toEqual([]);
     for (const { id } of streams)
-      expect(kept.includes(`{"id":"${id}"`) || told.some((stream) => stream.id === id)).toBe(true);
+      expect(kept.includes(`["end","${id}"`) || told.some((stream) => stream.id === id)).toBe(true);
   });
 });
