@@ -149,6 +149,7 @@ async function assemble(
     url: live.storage.url,
     primary: seat?.primary,
     onTrouble: (error) => log.warn({ err: error }, 'News between hosts are lost until the database is back.'),
+    onRecovery: () => log.info('News between hosts flow again.'),
   });
   if (bus) {
     held.defer(() => within(LAST_WORDS_MS, bus.close()).catch(() => {})); // a store that is silent hears no good-bye

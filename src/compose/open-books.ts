@@ -61,6 +61,7 @@ export async function openBooks(parts: BooksParts, held: AsyncDisposableStack): 
     folder: journal,
     store: storage.ledger,
     onTrouble: (message, error) => log.error({ err: error }, message),
+    onRecovery: (message) => log.info(message),
     onLeft,
   });
   held.defer(() =>

@@ -39,9 +39,14 @@ function createStore() {
   return store;
 }
 const troubles: string[] = [];
-beforeEach(() => void troubles.splice(0));
+const recoveries: string[] = [];
+beforeEach(() => [troubles, recoveries].forEach((told) => void told.splice(0)));
 async function open(store: EntryStore): Promise<Ledger> {
-  const ledger = await openLedger({ folder, store, onTrouble: (message) => troubles.push(message) });
+  const ledger = await openLedger({
+    ...{ folder, store },
+    onTrouble: (message) => troubles.push(message),
+    onRecovery: (message) => recoveries.push(message),
+  });
   ledgers.push(ledger);
   return ledger;
 }
@@ -88,9 +93,14 @@ describe('the ledger', () => {
     expect(troubles).toEqual(['The store does not take ledger entries; they wait in the journal.']);
     await expect(ledger.find('w', 'gen-unknown')).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 5 });
     expect(await ledger.find(booked[0]!.workspaceId, booked[0]!.id)).toEqual(booked[0]);
+    expect(recoveries).toEqual([]);
 
     store.isGone = false;
     await ledger.flush();
+    ledger.book(makeEntry());
+    await ledger.flush();
+    expect(recoveries).toEqual(['The store takes ledger entries again.']);
+    booked.push([...store.entries.values()].at(-1)!);
     expect([...store.entries.values()]).toEqual(booked);
     store.isGone = true;
     ledger.book(makeEntry());

@@ -47,6 +47,8 @@ export interface LedgerOptions {
   store: EntryStore;
   /** Called when a write fails, once per streak. */
   onTrouble: (message: string, error: unknown) => void;
+  /** Called when it succeeds again. */
+  onRecovery?: (message: string) => void;
   /** Told at the start what an earlier process left, once it is stored. */
   onLeft?: (left: Leftover) => void;
 }
@@ -59,7 +61,22 @@ const RETRY_MS = 1000;
 /** Entries in memory at which a store that does not answer stops new work. About 100 MB. */
 const MAX_WAITING = 200_000;
 
-const cannotBeWritten = 'The journal of the ledger cannot be written; no new work is taken until it can.';
+/** What may fail, and how the log is told. */
+const troubles = {
+  writing: {
+    begins: 'The journal of the ledger cannot be written; no new work is taken until it can.',
+    ends: 'The journal of the ledger can be written again.',
+  },
+  storing: {
+    begins: 'The store does not take ledger entries; they wait in the journal.',
+    ends: 'The store takes ledger entries again.',
+  },
+  shortening: {
+    begins: 'The journal of the ledger cannot be shortened.',
+    ends: 'The journal of the ledger can be shortened again.',
+  },
+} as const;
+type Trouble = keyof typeof troubles;
 
 /** What a request is answered when nothing can be booked. */
 export function booksAreClosed(cause?: unknown): GatewayError {
@@ -75,7 +92,7 @@ export function booksAreClosed(cause?: unknown): GatewayError {
  *
  * @throws the store's or the file system's error, when the journal of an earlier process cannot be stored
  */
-export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOptions): Promise<Ledger> {
+export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft }: LedgerOptions): Promise<Ledger> {
   const { journal, left, forgetLeft } = openJournal(folder);
   try {
     if (left.entries.length > 0) await store.append(left.entries);
@@ -89,13 +106,16 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
   let waiting: LedgerEntry[] = [];
   let unjournalled: { entry: LedgerEntry; begun: Begun | undefined }[] = []; // those of them that are in memory alone
   let storing: readonly LedgerEntry[] = [];
-  let troubled = false;
+  const failing = new Set<Trouble>();
   let timer: NodeJS.Timeout | undefined;
   let draining: Promise<void> | undefined;
 
-  const trouble = (message: string, error: unknown): void => {
-    if (!troubled) onTrouble(message, error);
-    troubled = true;
+  const fail = (what: Trouble, error: unknown): void => {
+    if (!failing.has(what)) onTrouble(troubles[what].begins, error);
+    failing.add(what);
+  };
+  const recover = (what: Trouble): void => {
+    if (failing.size > 0 && failing.delete(what)) onRecovery?.(troubles[what].ends);
   };
 
   async function drain(): Promise<void> {
@@ -112,7 +132,7 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
       }
     } catch (error) {
       waiting = batch.slice(stored).concat(waiting);
-      trouble('The store does not take ledger entries; they wait in the journal.', error);
+      fail('storing', error);
       forgetStored();
       journalLate();
       throw error;
@@ -120,11 +140,12 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
       storing = [];
     }
     forgetStored();
-    troubled = false;
+    recover('storing');
     try {
       journal.forget(mark);
+      recover('shortening');
     } catch (error) {
-      trouble('The journal of the ledger cannot be shortened.', error);
+      fail('shortening', error);
     }
   }
 
@@ -139,11 +160,13 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
 
   /** There may be room by now, though the store is still gone. */
   function journalLate(): void {
+    if (unjournalled.length === 0) return;
     try {
       for (let next = unjournalled[0]; next; next = unjournalled[0]) {
         journal.append(next.entry, next.begun);
         unjournalled.shift();
       }
+      recover('writing');
     } catch {} // told when it began
   }
 
@@ -178,9 +201,11 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
   return {
     begin(underway, before) {
       try {
-        return journal.begin(underway, before);
+        const begun = journal.begin(underway, before);
+        recover('writing'); // an end that fits says little: it is a third as long
+        return begun;
       } catch (error) {
-        trouble(cannotBeWritten, error);
+        fail('writing', error);
         throw booksAreClosed(error);
       }
     },
@@ -189,7 +214,7 @@ export async function openLedger({ folder, store, onTrouble, onLeft }: LedgerOpt
         journal.append(entry, begun);
       } catch (error) {
         unjournalled.push({ entry, begun });
-        trouble(cannotBeWritten, error);
+        fail('writing', error);
       }
       waiting.push(entry);
       if (waiting.length === GROUP) hurry();

@@ -123,6 +123,7 @@ async function assemble(
   const bus = await openBus({
     url,
     onTrouble: (error) => log.warn({ err: error }, 'News between hosts are lost until the database is back.'),
+    onRecovery: () => log.info('News between hosts flow again.'),
   });
   if (bus) held.defer(() => bus.close());
   const hub = createHub();

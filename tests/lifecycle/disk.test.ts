@@ -108,6 +108,25 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     await gateway.close({ keepData: true });
   });
 
+  it('is told in the log when it begins and when it is over, once each', async () => {
+    const folder = makeFolder();
+    mkdirSync(join(folder, 'data'));
+    mountSmall(join(folder, 'data'), '4m');
+    const gateway = await startGateway({ folder, env: { HEADGATE_LOG_LEVEL: 'info' } });
+    const post = async () => (await gateway.post({ input: 'hi' })).status;
+    const count = (line: string) => gateway.running.stderr.split(line).length - 1;
+    const makeRoom = fill(join(folder, 'data'));
+    await expect.poll(post, { interval: 5 }).toBe(503);
+    for (let time = 0; time < 3; time++) await post();
+    expect(count('The journal of the ledger can be written again.')).toBe(0);
+    makeRoom();
+    await expect.poll(post, { timeout: 5000 }).toBe(200);
+    await post();
+    expect(await gateway.end()).toBe(0);
+    expect(count('The journal of the ledger cannot be written')).toBe(1);
+    expect(count('The journal of the ledger can be written again.')).toBe(1);
+  });
+
   it('at the start: says so and exits with 1, and starts once there is room', async () => {
     const folder = makeFolder();
     mkdirSync(join(folder, 'data'));

@@ -24,14 +24,19 @@ describe.skipIf(skipped !== '')(`PostgreSQL${skipped}`, () => {
     await admin.query(`create database ${name}`);
     const database = new URL(`/${name}`, url).href;
     const troubles: unknown[] = [];
+    let recoveries = 0;
     const buses = Array.from({ length: count }, () =>
-      openPostgresBus(database, { onTrouble: (error) => troubles.push(error), heartbeatMs }),
+      openPostgresBus(database, {
+        onTrouble: (error) => troubles.push(error),
+        onRecovery: () => void recoveries++,
+        heartbeatMs,
+      }),
     );
     await Promise.all(buses.map(({ connected }) => connected));
     const close = async () => {
       for (const bus of buses) await bus.close();
     };
-    return { name, database, buses, troubles, close };
+    return { name, database, buses, troubles, recoveries: () => recoveries, close };
   }
 
   testBus('postgres', async () => {
@@ -39,8 +44,9 @@ describe.skipIf(skipped !== '')(`PostgreSQL${skipped}`, () => {
     return { buses: buses as Bus[] as [Bus, Bus, Bus], close };
   });
 
-  it('connects again when its connections are ended, and tells it once', async () => {
-    const { name, buses, troubles, close } = await open(2);
+  it('connects again when its connections are ended, and tells both once', async () => {
+    const { name, buses, troubles, recoveries, close } = await open(2);
+    expect(recoveries()).toBe(0);
     const heard: unknown[] = [];
     buses[1]!.subscribe((_, message) => heard.push(message));
     await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
@@ -51,6 +57,7 @@ describe.skipIf(skipped !== '')(`PostgreSQL${skipped}`, () => {
       return heard.length;
     };
     await expect.poll(publish, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(recoveries).toBe(2);
     expect(troubles).toHaveLength(2);
     await close();
   });

@@ -5,6 +5,8 @@ import type { Bus, Listener } from '../bus.ts';
 export interface PostgresBusOptions {
   /** Called when the connection is lost or cannot be made, once per streak. */
   onTrouble: (error: unknown) => void;
+  /** Called when it is there again. */
+  onRecovery?: () => void;
   /** How often it is looked whether the connection still stands. */
   heartbeatMs?: number;
 }
@@ -27,11 +29,8 @@ const PATIENCE_MS = 5000;
  * @param url as for the store
  * @returns at once; it connects by itself
  */
-export function openPostgresBus(
-  url: string,
-  { onTrouble, heartbeatMs = HEARTBEAT_MS }: PostgresBusOptions,
-): PostgresBus {
-  return new PostgresBus(url, onTrouble, heartbeatMs);
+export function openPostgresBus(url: string, options: PostgresBusOptions): PostgresBus {
+  return new PostgresBus(url, options);
 }
 
 class PostgresBus implements Bus {
@@ -40,7 +39,7 @@ class PostgresBus implements Bus {
   private readonly tellConnected: () => void;
   private readonly self = randomUUID();
   private readonly url: string;
-  private readonly onTrouble: (error: unknown) => void;
+  private readonly options: PostgresBusOptions;
   private readonly heartbeat: NodeJS.Timeout;
   private readonly listeners: Listener[] = [];
   private client: Client | undefined;
@@ -52,14 +51,14 @@ class PostgresBus implements Bus {
   private retry: NodeJS.Timeout | undefined;
   private closed = false;
 
-  constructor(url: string, onTrouble: (error: unknown) => void, heartbeatMs: number) {
+  constructor(url: string, options: PostgresBusOptions) {
     this.url = url;
-    this.onTrouble = onTrouble;
+    this.options = options;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.connected = promise;
     this.tellConnected = resolve;
     // A network that falls silent breaks no connection by itself.
-    this.heartbeat = setInterval(() => void this.ask('select 1'), heartbeatMs).unref();
+    this.heartbeat = setInterval(() => void this.ask('select 1'), options.heartbeatMs ?? HEARTBEAT_MS).unref();
     void this.connect();
   }
 
@@ -126,6 +125,7 @@ class PostgresBus implements Bus {
       await client.query(`listen ${channel}`);
       if (this.closed) return void client.end().catch(() => {});
       this.client = client;
+      if (this.failures > 0) this.options.onRecovery?.();
       this.failures = 0;
       this.tellConnected();
     } catch (error) {
@@ -141,7 +141,7 @@ class PostgresBus implements Bus {
     this.waiting = [];
     client.end().catch(() => {});
     if (this.closed) return;
-    if (this.failures === 0) this.onTrouble(error);
+    if (this.failures === 0) this.options.onTrouble(error);
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.failures++, LONGEST_PAUSE_MS);
     this.retry = setTimeout(() => void this.connect(), pauseMs).unref();
   }
