@@ -58,13 +58,36 @@ describe('POST /workspaces', () => {
       is_observability_broadcast_enabled: true,
       is_data_discount_logging_enabled: true,
       io_logging_sampling_rate: 0.0001,
-      io_logging_api_key_ids: [1, 2],
+      io_logging_api_key_ids: [],
     };
     const made = await create(settings);
     expect(made).toMatchObject(settings);
     for (const id of [made.id, made.slug]) {
       expect((await ask('GET', `/workspaces/${id}`)).body).toEqual({ data: made });
     }
+  });
+
+  it('keeps contents of keys that it has: others are named and nothing is changed', async () => {
+    const { id } = await create();
+    const makeKey = async (workspace_id: string) => (await ask('POST', '/keys', { name: 'k', workspace_id })).body.data;
+    const [own, gone, foreign] = [await makeKey(id), await makeKey(id), await makeKey(other)];
+    const path = `/workspaces/${id}`;
+    await ask('PATCH', `/keys/${own.hash}`, { disabled: true });
+    const kept = await ask('PATCH', path, { io_logging_api_key_ids: [own.id, gone.id] });
+    expect(kept.body.data.io_logging_api_key_ids).toEqual([own.id, gone.id]);
+
+    const refused = await ask('PATCH', path, { description: 'x', io_logging_api_key_ids: [own.id, 12, foreign.id] });
+    expectIssues(refused, {
+      'io_logging_api_key_ids[1]': '12 is the `id` of no key of this workspace',
+      'io_logging_api_key_ids[2]': `${foreign.id} is the \`id\` of no key of this workspace`,
+    });
+    expect((await ask('GET', path)).body).toEqual(kept.body);
+    const born = await ask('POST', '/workspaces', { name: 'born', slug: 'born', io_logging_api_key_ids: [own.id] });
+    expectIssues(born, { 'io_logging_api_key_ids[0]': 'of no key of this workspace' });
+
+    await ask('DELETE', `/keys/${gone.hash}`); // what was sent before may be sent again
+    const again = await ask('PATCH', path, { description: 'x', io_logging_api_key_ids: [gone.id, own.id] });
+    expect(again.body.data.io_logging_api_key_ids).toEqual([gone.id, own.id]);
   });
 
   it('may have keys at once', async () => {

@@ -12,7 +12,8 @@ const ask = manage(() => gateway);
 beforeAll(async () => {
   gateway = await testGateway();
   await book(gateway, { createdAtMs: Date.now() - 86_400_000 });
-  await ask('PATCH', '/workspaces/main', { description: 'x', io_logging_api_key_ids: [1] });
+  const { id: keyId } = (await ask('POST', '/keys', { name: 'k' })).body.data;
+  await ask('PATCH', '/workspaces/main', { description: 'x', io_logging_api_key_ids: [keyId] });
   await ask('PUT', '/workspaces/main/budgets/daily', { limit_usd: 5 });
   for (const body of [{}, { limit: 5, creator_user_id: 'ada', external: { user: 'u' } }]) {
     await ask('POST', '/keys', { name: 'k', expires_at: '2101-01-01T00:00:00Z', ...body });

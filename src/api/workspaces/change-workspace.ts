@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
+import { numberKey } from '../../access/key-text.ts';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import {
   defaultWorkspaceSettings,
@@ -27,6 +28,7 @@ export async function createWorkspace(
     settings: readSettings(settings, defaultWorkspaceSettings),
   };
   await refuseTaken(transaction, created);
+  await refuseForeignKeys(transaction, created);
   await transaction.saveWorkspace(created);
   await transaction.record(happeningOf('workspace.create', created, listChanges(undefined, writeSettings(created))));
   return created;
@@ -49,6 +51,7 @@ export async function updateWorkspace(
   const changes = listChanges(writeSettings(before), writeSettings(after));
   if (Object.keys(changes).length === 0) return before;
   await refuseTaken(transaction, after);
+  await refuseForeignKeys(transaction, after, before);
   await transaction.saveWorkspace(after);
   await transaction.record(happeningOf('workspace.update', after, changes));
   return after;
@@ -78,6 +81,29 @@ async function refuseTaken(transaction: ManagementTransaction, { id, name, slug 
   if (found && found.id !== id) {
     issues.push({ path: 'slug', message: `\`slug\` belongs to another workspace: ${JSON.stringify(slug)}.` });
   }
+  if (issues.length > 0) throw invalidRequest(issues);
+}
+
+/**
+ * A number that is no key's would keep nothing, and seem to. What was in the list before may stay: keys are deleted.
+ *
+ * @throws {GatewayError} `invalid_request` that names those which are no keys of the workspace
+ */
+async function refuseForeignKeys(
+  transaction: ManagementTransaction,
+  { id, settings }: WorkspaceDetails,
+  before?: WorkspaceDetails,
+): Promise<void> {
+  const wanted = settings.ioLoggingApiKeyIds ?? [];
+  const known = new Set(before?.settings.ioLoggingApiKeyIds);
+  if (wanted.every((number) => known.has(number))) return;
+  const page = { workspaceId: id, includeDisabled: true, offset: 0, limit: Number.MAX_SAFE_INTEGER };
+  for (const { hash } of await transaction.listKeys(page)) known.add(numberKey(hash));
+  const issues = wanted.flatMap((number, index): Issue[] => {
+    if (known.has(number)) return [];
+    const message = `${number} is the \`id\` of no key of this workspace; GET /keys?workspace_id=${id} lists them.`;
+    return [{ path: `io_logging_api_key_ids[${index}]`, message }];
+  });
   if (issues.length > 0) throw invalidRequest(issues);
 }
 

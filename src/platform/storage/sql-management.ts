@@ -79,6 +79,7 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
       await unassign(trx, { kind: 'key', holder: hash });
       await deleteKey(trx, hash);
     },
+    listKeys: (query) => listInferenceKeys(trx, query),
     countKeys: (workspaceId) => countKeys(trx, workspaceId),
     findKeyOwners: (workspaceId, memberIds) => findKeyOwners(trx, workspaceId, memberIds),
     findWorkspace: (id) => findWorkspace(trx, id),

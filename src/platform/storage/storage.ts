@@ -302,6 +302,8 @@ export interface KeyQuery extends Page {
 /** What a change may ask and do. Each method that changes must be told by `record`. */
 export interface ManagementTransaction {
   findKey(hash: string): Promise<KeyRecord | undefined>;
+  /** Inference keys alone, the newest first. */
+  listKeys(query: KeyQuery): Promise<KeyRecord[]>;
   /** Creates or replaces, by hash. */
   putKey(key: KeyRecord): Promise<void>;
   /** With its assignment; its ledger entries stay. */
