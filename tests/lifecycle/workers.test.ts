@@ -156,6 +156,30 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
   });
 
+  it('follows in all workers what a workspace says for its requests', async () => {
+    const gateway = await startFour();
+    const clients = connectAll(gateway);
+    const settle = (default_text_model: string | null) =>
+      connect(gateway)('PATCH', '/api/v1/workspaces/00000000-0000-4000-8000-0000000000a1', {
+        key: testKeys.managementKey,
+        body: { default_text_model },
+      });
+    const models = async () => {
+      const answers = await Promise.all(
+        clients.map((client) => client('POST', '/api/v1/responses', { body: { input: 'x' } })),
+      );
+      return [...new Set(answers.map(({ status, body }) => (status === 200 ? JSON.parse(body).model : status)))];
+    };
+    expect(await models()).toEqual([400]);
+    for (const model of ['simulator/echo', 'simulator/writer']) {
+      expect((await settle(model)).status).toBe(200);
+      await expect.poll(models).toEqual([model]);
+    }
+    await settle(null);
+    await expect.poll(models).toEqual([400]);
+    await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
+  });
+
   it('replaces a worker that is killed under load, and loses no answer that was given', async () => {
     const gateway = await start();
     const clients = connectAll(gateway);
