@@ -6,9 +6,11 @@ import {
   updateGuardrail,
 } from '../api/guardrails/change-guardrail.ts';
 import { getGuardrail } from '../api/guardrails/find-guardrail.ts';
+import { findUnknown } from '../api/guardrails/find-unknown.ts';
 import { listGuardrailBudgets } from '../api/guardrails/list-budgets.ts';
 import { checkCreateGuardrail, checkUpdateGuardrail, type UpdateGuardrailBody } from '../api/guardrails/schema.ts';
 import { writeGuardrail } from '../api/guardrails/write-guardrail.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { defaultGuardrailId, modelGroups } from '../domain/guardrail.ts';
 import { usdOf } from '../metering/cost.ts';
@@ -17,6 +19,7 @@ import { findKey, readDollars } from './change-keys.ts';
 import { withStore } from './open-store.ts';
 import { findWorkspace, operate } from './operate.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+import { warnOfNames } from './warn-of-names.ts';
 
 /** What a guardrail says, as an operator writes it. Of a list `none` takes the rule away. */
 export interface RuleOptions {
@@ -116,11 +119,11 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
 /** Prints the new guardrail as the management API gives it. */
 export async function makeGuardrail(
   { stdout, stderr }: Terminal,
-  config: Config,
+  loaded: LoadedConfig,
   { workspace, ...options }: RuleOptions & { name: string; workspace?: string },
 ): Promise<void> {
   const asked = readBody(options);
-  const made = await operate({ config, stderr }, (_, change) =>
+  const made = await operate({ config: loaded.config, stderr }, (_, change) =>
     change(async (transaction, nowMs) => {
       const place =
         workspace === undefined ? undefined : { workspace_id: (await findWorkspace(transaction, workspace)).id };
@@ -128,11 +131,12 @@ export async function makeGuardrail(
     }),
   );
   stdout.write(`${JSON.stringify(writeGuardrail(made), undefined, 2)}\n`);
+  warnOfUnknown({ stderr }, loaded, asked);
 }
 
 export async function changeGuardrail(
   { stdout, stderr }: Terminal,
-  config: Config,
+  loaded: LoadedConfig,
   wanted: string,
   options: RuleOptions,
 ): Promise<void> {
@@ -140,7 +144,7 @@ export async function changeGuardrail(
   if (Object.keys(asked).length === 0) {
     throw new CommandError('Say what to change; see "headgate guardrails update --help".');
   }
-  const changed = await operate({ config, stderr }, async ({ management }, change) => {
+  const changed = await operate({ config: loaded.config, stderr }, async ({ management }, change) => {
     const body = checkUpdateGuardrail(asked);
     const { id } = await findGuardrail(management, wanted);
     return change(async (transaction, nowMs) =>
@@ -148,6 +152,13 @@ export async function changeGuardrail(
     );
   });
   stdout.write(`${JSON.stringify(writeGuardrail(changed), undefined, 2)}\n`);
+  warnOfUnknown({ stderr }, loaded, asked);
+}
+
+function warnOfUnknown({ stderr }: Pick<Terminal, 'stderr'>, loaded: LoadedConfig, asked: UpdateGuardrailBody): void {
+  const { allowed_models, ignored_models, allowed_providers, ignored_providers } = asked;
+  if (!(allowed_models ?? ignored_models ?? allowed_providers ?? ignored_providers)) return;
+  warnOfNames({ stderr }, loaded, ({ catalog }) => findUnknown(asked, catalog));
 }
 
 export async function removeGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {

@@ -25,6 +25,15 @@ async function succeed(...args: string[]): Promise<string> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return stdout;
 }
+/** Of a guardrail with names that mean nothing here, which is told. */
+async function keep(names: readonly string[], ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await call('guardrails', ...args);
+  expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
+    code: 0,
+    lines: names.map((name) => expect.stringContaining(`headgate: ${name} means no `)),
+  });
+  return stdout;
+}
 async function refuse(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await call(...args);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -35,7 +44,16 @@ const statusOf = async (model: string) => (await gateway.post('/responses', { mo
 describe('headgate guardrails', () => {
   it('makes, gives, changes, takes and deletes one, and the running gateway follows', async () => {
     const made: Json = JSON.parse(
-      await succeed('guardrails', 'create', '--name', 'interns', '--workspace', 'main', '--allow-model', 'acme/*'),
+      await keep(
+        ['allowed_models: "acme/*"'],
+        'create',
+        '--name',
+        'interns',
+        '--workspace',
+        'main',
+        '--allow-model',
+        'acme/*',
+      ),
     );
     expect((await ask('GET', `/guardrails/${made.id}`)).body.data).toEqual(made);
     expect(made).toMatchObject({ name: 'interns', workspace_id: main, allowed_models: ['acme/*'] });
@@ -56,7 +74,8 @@ describe('headgate guardrails', () => {
     ]);
     await succeed('guardrails', 'update', 'interns', '--limit', 'none');
 
-    const changed = await succeed('guardrails', 'update', 'interns', '--allow-model', 'none', '--ignore-provider', 'x');
+    const update = ['update', 'interns', '--allow-model', 'none', '--ignore-provider', 'x'];
+    const changed = await keep(['ignored_providers: "x"'], ...update);
     expect(JSON.parse(changed)).toMatchObject({ allowed_models: null, ignored_providers: ['x'] });
     await expect.poll(() => statusOf('simulator/echo'), { timeout: 10_000 }).toBe(200);
     expect(await succeed('guardrails', 'list')).toMatch(
@@ -67,6 +86,21 @@ describe('headgate guardrails', () => {
     expect(taken).toBe('2 of 2 no longer have "interns".\n');
     expect(await succeed('guardrails', 'delete', 'interns')).toBe('Deleted "interns". It holds for nobody any more.\n');
     expect((await ask('GET', `/guardrails/${made.id}`)).status).toBe(404);
+  });
+
+  it('warns of names that mean nothing here, with the nearest, and keeps them', async () => {
+    const lists = ['--allow-model', 'simulator/any', 'simulater/*', 'simulator/*', '--allow-provider', 'simulatr'];
+    const { code, stdout, stderr } = await call('guardrails', 'create', '--name', 'odd', ...lists);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ allowed_models: lists.slice(1, 4), allowed_providers: ['simulatr'] });
+    const tell = (what: string, kind: string, nearest: string) =>
+      `headgate: ${what} means no ${kind} of this gateway, as it is now; the nearest name is ${nearest}. It is kept all the same.\n`;
+    expect(stderr).toBe(
+      tell('allowed_models: "simulater/*"', 'model', 'simulator/*') +
+        tell('allowed_providers: "simulatr"', 'provider', 'simulator'),
+    );
+    await succeed('guardrails', 'update', 'odd', '--name', 'odder'); // names no model: nothing is looked up
+    await succeed('guardrails', 'delete', 'odder');
   });
 
   it('writes the default one of a workspace, and says every rule in a list', async () => {

@@ -383,7 +383,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         .option('--workspace <name>', 'whose keys and members may have it (the default one)'),
     ).action(async (options: SourceOptions & RuleOptions & { name: string; workspace?: string }) => {
       const { makeGuardrail } = await import('./guardrails.ts');
-      await makeGuardrail(terminal, readConfig(options), options);
+      await makeGuardrail(terminal, load(options), options);
     });
     withRules(
       command(guardrails, 'update', 'change the rules of a guardrail', guardrailsExamples)
@@ -391,7 +391,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         .option('--name <name>', 'name for people'),
     ).action(async (wanted: string, options: SourceOptions & RuleOptions) => {
       const { changeGuardrail } = await import('./guardrails.ts');
-      await changeGuardrail(terminal, readConfig(options), wanted, options);
+      await changeGuardrail(terminal, load(options), wanted, options);
     });
     command(guardrails, 'delete', 'remove a guardrail; it holds for nobody any more', guardrailsExamples)
       .argument(...guardrailArgument)

@@ -21,8 +21,9 @@ import { makeSlug } from '../platform/storage/tables/workspace-slug.ts';
 import { usageColumns, writeUsage } from './limit-usage.ts';
 import { withStore } from './open-store.ts';
 import { findWorkspace, operate } from './operate.ts';
-import { placeOf, readWorld } from './read-world.ts';
-import { alignColumns, CommandError, readMessage, type Terminal } from './terminal.ts';
+import { placeOf } from './read-world.ts';
+import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+import { warnOfNames } from './warn-of-names.ts';
 
 /** No list that is read at once is longer. */
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
@@ -135,15 +136,7 @@ function warnOfModels(
   asked: UpdateWorkspaceBody,
 ): void {
   if (!asked.default_text_model && !asked.default_image_model) return;
-  const say = (message: string): void => void stderr.write(`headgate: ${message}\n`);
-  let warnings: string[];
-  try {
-    warnings = findUnknownModels(asked, placeOf(loaded, name), readWorld(loaded, say));
-  } catch (error) {
-    say(`the models could not be looked up: ${readMessage(error)}`); // the change itself is made
-    return;
-  }
-  for (const warning of warnings) say(`${warning} It is kept all the same.`);
+  warnOfNames({ stderr }, loaded, (world) => findUnknownModels(asked, placeOf(loaded, name), world));
 }
 
 export async function removeWorkspace(

@@ -685,10 +685,10 @@ describe('names that mean nothing', () => {
     expect(made.status).toBe(201);
     expect(made.body.data).toMatchObject(lists);
     expect(made.body.warnings).toEqual([
-      'allowed_models: "acme/won" means no model of this gateway, as it is now.',
-      'allowed_models: "opnai/*" means no model of this gateway, as it is now.',
-      'ignored_models: "openai/gpt-7" means no model of this gateway, as it is now.',
-      'allowed_providers: "alhpa" means no provider of this gateway, as it is now.',
+      'allowed_models: "acme/won" means no model of this gateway, as it is now; the nearest name is acme/one.',
+      'allowed_models: "opnai/*" means no model of this gateway, as it is now; the nearest name is openai/*.',
+      'ignored_models: "openai/gpt-7" means no model of this gateway, as it is now; the nearest name is openai/gpt.',
+      'allowed_providers: "alhpa" means no provider of this gateway, as it is now; the nearest name is alpha.',
     ]);
     const path = `/guardrails/${made.body.data.id}`;
     const changed = await ask('PATCH', path, { ignored_providers: ['nobody', 'gamma', 'nobody'] });

@@ -1,22 +1,34 @@
 import { type KnownNames, namesModel, namesProvider } from '../../routing/guardrail.ts';
+import { explainUnknown } from '../management/explain-unknown.ts';
 import type { UpdateGuardrailBody } from './schema.ts';
 
 /**
- * The entries of a body that mean nothing here, a sentence each: a misspelt name would guard nothing. They are kept all
- * the same, since a model or a provider may come later.
+ * The entries of a body that mean nothing here, a sentence each with the nearest that does: a misspelt name would guard
+ * nothing. They are kept all the same, since a model or a provider may come later.
  */
 export function findUnknown(body: UpdateGuardrailBody, known: KnownNames): string[] {
   const isModel = (entry: string) => namesModel(entry, known);
   const isProvider = (entry: string) => namesProvider(entry, known.endpoints);
   const lists = [
-    ['allowed_models', 'model', isModel],
-    ['ignored_models', 'model', isModel],
-    ['allowed_providers', 'provider', isProvider],
-    ['ignored_providers', 'provider', isProvider],
+    ['allowed_models', 'model', isModel, listModels],
+    ['ignored_models', 'model', isModel, listModels],
+    ['allowed_providers', 'provider', isProvider, listProviders],
+    ['ignored_providers', 'provider', isProvider, listProviders],
   ] as const;
-  return lists.flatMap(([field, what, isKnown]) =>
+  return lists.flatMap(([field, what, isKnown, list]) =>
     [...new Set(body[field])].flatMap((entry) =>
-      isKnown(entry) ? [] : [`${field}: ${JSON.stringify(entry)} means no ${what} of this gateway, as it is now.`],
+      isKnown(entry) ? [] : [explainUnknown(field, entry, what, list(known, entry))],
     ),
   );
 }
+
+/** Models for a slug; for a pattern all models of an author. */
+function listModels({ models, endpoints }: KnownNames, entry: string): string[] {
+  if (!entry.includes('*')) return models.filter(({ hidden }) => !hidden).map(({ id }) => id);
+  const authors = endpoints.flatMap(({ model }) => (model.includes('/') ? [model.split('/', 1)[0]] : []));
+  return [...new Set(authors)].map((author) => `${author}/*`);
+}
+
+const listProviders = ({ endpoints }: KnownNames): string[] => [
+  ...new Set(endpoints.flatMap(({ provider, tag }) => [provider.id, tag])),
+];

@@ -3,8 +3,8 @@ import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ModelDefault } from '../../domain/request-defaults.ts';
 import { planImageRoute, planRoute, type RoutingWorld } from '../../routing/plan-route.ts';
+import { explainUnknown } from '../management/explain-unknown.ts';
 import { listRows, mayUse } from '../models/rows.ts';
-import { findNearestName } from '../responses/nearest-name.ts';
 import { refuseNotOffered } from '../responses/not-offered.ts';
 import type { UpdateWorkspaceBody } from './schema.ts';
 
@@ -24,9 +24,7 @@ export function findUnknownModels(body: UpdateWorkspaceBody, workspaceId: string
     const refusal = slug ? findRefusal(field, slug, workspaceId, world) : undefined;
     if (!slug || !refusal) return [];
     if (refusal.kind !== 'model_not_found') return [`${field}: ${refusal.message}`];
-    const nearest = findNearest(slug, listNames(field, workspaceId, world));
-    const hint = nearest === undefined ? '' : `; the nearest name is ${nearest}`;
-    return [`${field}: ${JSON.stringify(slug)} means no model of this gateway, as it is now${hint}.`];
+    return [explainUnknown(field, slug, 'model', listNames(field, workspaceId, world))];
   });
 }
 
@@ -59,7 +57,3 @@ function listNames(field: ModelDefault, workspaceId: string, { catalog, routers 
       : ({ output }: (typeof rows)[number]) => output.includes('text');
   return rows.filter((row) => !row.model.hidden && isMeant(row)).map(({ model }) => model.id);
 }
-
-/** By its letters, or by its end: many leave the author out. */
-const findNearest = (slug: string, names: readonly string[]): string | undefined =>
-  findNearestName(slug.toLowerCase(), names) ?? names.find((name) => name.endsWith(`/${slug.toLowerCase()}`));

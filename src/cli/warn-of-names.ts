@@ -1,0 +1,22 @@
+import type { LoadedConfig } from '../config/load.ts';
+import { readWorld } from './read-world.ts';
+import { readMessage, type Terminal } from './terminal.ts';
+
+/**
+ * Says on stderr which names mean nothing to a gateway with this configuration. The change that has them is made, since
+ * models and providers may come later.
+ *
+ * @param find the warnings, a sentence each
+ */
+export function warnOfNames(
+  { stderr }: Pick<Terminal, 'stderr'>,
+  loaded: LoadedConfig,
+  find: (world: ReturnType<typeof readWorld>) => string[],
+): void {
+  const say = (message: string): void => void stderr.write(`headgate: ${message}\n`);
+  try {
+    for (const warning of find(readWorld(loaded, say))) say(`${warning} It is kept all the same.`);
+  } catch (error) {
+    say(`the models could not be looked up: ${readMessage(error)}`);
+  }
+}
