@@ -78,7 +78,7 @@ export function listRoutes(handlers: Handlers): Route[] {
       permission: 'any',
       handler: handlers.listImageEndpoints,
     },
-    { method: 'GET', path: '/api/v1/generation', permission: 'inference', handler: handlers.findGeneration },
+    { method: 'GET', path: '/api/v1/generation', permission: 'any', handler: handlers.findGeneration },
     { method: 'GET', path: '/api/v1/models', permission: 'any', handler: handlers.listModels },
     { method: 'GET', path: '/api/v1/models/user', permission: 'any', handler: handlers.listUserModels },
     { method: 'GET', path: '/api/v1/models/count', permission: 'any', handler: handlers.countModels },

@@ -6,7 +6,7 @@ import { type Begun, type Leftover, openJournal, writeEntry } from './journal.ts
 /** What the ledger needs of the store. @see platform/storage/storage.ts */
 export interface EntryStore {
   append(entries: readonly LedgerEntry[]): Promise<void>;
-  find(workspaceId: string, id: string): Promise<BookedEntry | undefined>;
+  find(workspaceId: string | undefined, id: string): Promise<BookedEntry | undefined>;
 }
 
 export interface Ledger {
@@ -32,9 +32,10 @@ export interface Ledger {
   /**
    * Looks an entry up, those that are still on their way included.
    *
+   * @param workspaceId undefined: of any
    * @throws {GatewayError} `unavailable` when it is not on its way and the store does not answer
    */
-  find(workspaceId: string, id: string): Promise<BookedEntry | undefined>;
+  find(workspaceId: string | undefined, id: string): Promise<BookedEntry | undefined>;
   /** Resolves when all that was booked before is in the store. @throws the store's error */
   flush(): Promise<void>;
   /** Flushes and closes. What the store did not take stays in the journal for the next start. */
@@ -227,7 +228,8 @@ export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft 
       return waiting.length + storing.length;
     },
     async find(workspaceId, id) {
-      const isMeant = (entry: LedgerEntry) => entry.id === id && entry.workspaceId === workspaceId;
+      const isMeant = (entry: LedgerEntry) =>
+        entry.id === id && (workspaceId === undefined || entry.workspaceId === workspaceId);
       const onItsWay = waiting.findLast(isMeant) ?? storing.find(isMeant);
       if (onItsWay) return onItsWay;
       try {

@@ -146,13 +146,21 @@ describe('CORS', () => {
 });
 
 describe('a generation', () => {
-  it('is told to keys of its workspace, and 404 for what is not there', async () => {
+  it('is told to keys of its workspace and to management keys, and 404 for what is not there', async () => {
     const made = await gateway.post('/responses', good);
     const id = made.headers.get('x-generation-id')!;
     const found = await gateway.get(`/generation?id=${id}`);
     expect(await found.json()).toMatchObject({
       data: { id, model: 'simulator/echo', provider_name: 'Simulator', streamed: false, cancelled: false, status: 200 },
     });
+    const asked = await gateway.get(`/generation?id=${id}`, { key: gateway.managementKey }); // of any workspace
+    expect(asked.status).toBe(200);
+    expect(await asked.json()).toMatchObject({ data: { id } });
+    const unknown = await gateway.get('/generation?id=gen-none', { key: gateway.managementKey });
+    expect([unknown.status, ((await unknown.json()) as { error: { message: string } }).error.message]).toEqual([
+      404,
+      'There is no generation gen-none.',
+    ]);
     expect((await gateway.get('/generation?id=gen-none')).status).toBe(404);
     expect((await gateway.get('/generation')).status).toBe(400);
   });

@@ -4,18 +4,25 @@ import { type BookedEntry, settledCost } from '../../domain/ledger-entry.ts';
 import { usdOf } from '../../metering/cost.ts';
 
 /**
- * `GET /generation?id=`: what one response used and cost, to any key of its workspace.
+ * `GET /generation?id=`: what one response used and cost, to any inference key of its workspace and to management keys.
  *
  * @see platform.md "Generations and activity"
  */
-export function createGenerationHandler(find: (workspaceId: string, id: string) => Promise<BookedEntry | undefined>) {
+export function createGenerationHandler(
+  find: (workspaceId: string | undefined, id: string) => Promise<BookedEntry | undefined>,
+) {
   return async function findGenerationHandler(request: FastifyRequest): Promise<unknown> {
     const { id } = request.query as { id?: unknown };
     if (typeof id !== 'string' || id === '') {
       throw new GatewayError('invalid_request', 'id: the query names no generation; send ?id=gen-….');
     }
-    const entry = await find(request.caller!.workspaceId, id);
-    if (!entry) throw new GatewayError('not_found', `There is no generation ${id.slice(0, 100)} in this workspace.`);
+    const { kind, workspaceId } = request.caller!;
+    const seesAll = kind === 'management';
+    const entry = await find(seesAll ? undefined : workspaceId, id);
+    if (!entry) {
+      const where = seesAll ? '' : ' in this workspace';
+      throw new GatewayError('not_found', `There is no generation ${id.slice(0, 100)}${where}.`);
+    }
     return { data: writeGeneration(entry) };
   };
 }
