@@ -162,6 +162,18 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
         });
       });
 
+      it('hold a reservation once, though they are told of it again', async () => {
+        const account = randomUUID();
+        const told = makeReservation(makeClaim(account, 40n));
+        expect(await counters.reserve(told)).toBeUndefined();
+        expect(await count([counters.reserve(told), other.reserve(told), other.reserve(told)])).toBe(3); // its answer was lost
+        const ask = () => counters.reserve(makeReservation(makeClaim(account, 61n, 100n)));
+        expect(await ask()).toMatchObject({ spentNanoUsd: 0n, heldNanoUsd: 40n });
+        await other.settle(told, settlement(39n));
+        expect(await ask()).toBeUndefined();
+        expect(await ask()).toMatchObject({ spentNanoUsd: 39n, heldNanoUsd: 61n });
+      });
+
       it('never lose what is settled while others ask', async () => {
         const account = randomUUID();
         const held = Array.from({ length: 10 }, () => makeReservation(makeClaim(account, 10n, 100n)));

@@ -17,7 +17,11 @@ export interface Counters {
    * @param isTakenBack it was refused for another reason, and does not count as a request either
    */
   leave(admission: Admission, tokens: number, isTakenBack?: boolean): Soon<void>;
-  /** Holds money in all of the accounts, or in none. @returns undefined when it is held */
+  /**
+   * Holds money in all of the accounts, or in none. Once, however often it is told: an answer may be lost.
+   *
+   * @returns undefined when it is held
+   */
   reserve(reservation: Reservation): Soon<BudgetRefusal | undefined>;
   /**
    * Turns what `reserve` held into what was spent, in one step: nobody ever sees neither. Once; a second time, and after

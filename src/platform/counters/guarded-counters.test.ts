@@ -157,6 +157,73 @@ describe('shared counters that do not answer', () => {
     expect(store.memory.reserve(makeReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 30n, heldNanoUsd: 0n });
   });
 
+  it('learn, too, what ends while they are told what goes on', async () => {
+    const { guarded, store } = open({ timeoutMs: 1000 });
+    const ended = makeReservation(1000n);
+    await guarded.reserve(ended);
+    store.state = 'gone';
+    await guarded.reserve(makeReservation(1000n));
+    store.state = 'there';
+    const asked = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { reach } = store;
+    store.reach = async (answer) => {
+      if (/reserve/.test(String(answer))) {
+        asked.resolve();
+        await promise;
+      }
+      return reach(answer);
+    };
+    await asked.promise;
+    await guarded.settle(ended, cost(25n)); // is made up for: they do not answer yet, as far as anybody knows
+    resolve();
+    await expect
+      .poll(() => store.memory.reserve(makeReservation(0n, 0n)), { timeout: 5000 })
+      .toMatchObject({ spentNanoUsd: 25n, heldNanoUsd: 60n });
+  });
+
+  it('that held what they could not say hold it once', async () => {
+    const { guarded, store } = open();
+    const { reach } = store;
+    store.reach = async (answer) => {
+      await reach(answer);
+      store.reach = reach;
+      throw new Error('ECONNRESET');
+    };
+    const lost = makeReservation(1000n);
+    expect(await guarded.reserve(lost)).toBeUndefined(); // from memory
+    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    expect(store.memory.reserve(makeReservation(0n, 0n))).toMatchObject({ heldNanoUsd: 60n });
+    await guarded.settle(lost, cost(7n));
+    expect(store.memory.reserve(makeReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 7n, heldNanoUsd: 0n });
+  });
+
+  it.each([
+    'open',
+    'closed',
+  ] as const)('that held what they could not say learn that it has ended: %s', async (onFailure) => {
+    const { guarded, store } = open({ onFailure });
+    const { reach } = store;
+    store.reach = async (answer) => {
+      await reach(answer);
+      store.reach = reach;
+      store.state = 'gone';
+      throw new Error('ECONNRESET');
+    };
+    const lost = makeReservation(1000n);
+    if (onFailure === 'closed') await expect(guarded.reserve(lost)).rejects.toEqual(refused);
+    else {
+      expect(await guarded.reserve(lost)).toBeUndefined(); // from memory
+      await guarded.settle(lost, cost(7n));
+    }
+    store.state = 'there';
+    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    expect(store.memory.reserve(makeReservation(0n, 0n))).toMatchObject({
+      spentNanoUsd: onFailure === 'open' ? 7n : 0n,
+      heldNanoUsd: 0n,
+    });
+  });
+
   it('that held after all what was given up give it back', async () => {
     const { guarded, store } = open({ timeoutMs: 5 });
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -172,6 +239,6 @@ describe('shared counters that do not answer', () => {
     await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
     await expect
       .poll(() => store.memory.reserve(makeReservation(0n, 0n)))
-      .toMatchObject({ spentNanoUsd: 0n, heldNanoUsd: 0n }); // the ledger tells what was spent
+      .toMatchObject({ spentNanoUsd: 7n, heldNanoUsd: 0n });
   });
 });

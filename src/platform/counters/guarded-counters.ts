@@ -52,6 +52,8 @@ export class GuardedCounters implements Counters {
   private readonly alone = new WeakSet<Admission>();
   /** What the store holds; the rest is known to memory alone. */
   private readonly stored = new WeakSet<Reservation>();
+  /** What the store was asked for and did not answer: nobody knows whether it has it. */
+  private readonly unsure = new WeakSet<Admission | Reservation>();
   /** Held, and not settled yet. */
   private readonly underWay = new Set<Reservation>();
   private late: (() => Soon<void>)[] = [];
@@ -82,6 +84,7 @@ export class GuardedCounters implements Counters {
 
   async admit(admission: Admission): Promise<RateRefusal | undefined> {
     const { store } = this.parts;
+    const isAsked = this.isWhole;
     const answer = await this.ask(
       () => store.admit(admission),
       (refusal) => {
@@ -89,18 +92,27 @@ export class GuardedCounters implements Counters {
       },
     );
     if (answer) return answer.value;
-    if (this.parts.settings().onFailure === 'closed') throw refuse('The counters of rate limits do not answer');
+    const isClosed = this.parts.settings().onFailure === 'closed';
+    const refusal = isClosed ? undefined : this.memory.admit(admission);
+    if ((isClosed || refusal) && isAsked) this.makeUp(() => store.leave(admission, 0));
+    if (isClosed) throw refuse('The counters of rate limits do not answer');
+    if (refusal) return refusal;
+    if (isAsked) this.unsure.add(admission);
     this.alone.add(admission);
-    return this.memory.admit(admission);
+    return undefined;
   }
 
   async leave(admission: Admission, tokens: number, isTakenBack = false): Promise<void> {
-    if (this.alone.has(admission)) return this.memory.leave(admission, tokens, isTakenBack);
+    if (this.alone.has(admission)) {
+      if (this.unsure.has(admission)) this.makeUp(() => this.parts.store.leave(admission, 0));
+      return this.memory.leave(admission, tokens, isTakenBack);
+    }
     await this.deliver(() => this.parts.store.leave(admission, tokens, isTakenBack));
   }
 
   async reserve(reservation: Reservation): Promise<BudgetRefusal | undefined> {
     const { store, settings } = this.parts;
+    const isAsked = this.isWhole;
     const answer = await this.ask(
       () => store.reserve(reservation),
       (refusal) => {
@@ -118,16 +130,21 @@ export class GuardedCounters implements Counters {
     }
     const { onFailure, graceMs } = settings();
     const goneMs = this.now() - (this.brokenSince ?? this.now());
-    if (onFailure === 'closed' || goneMs >= graceMs) throw refuse('The counters of budgets do not answer');
-    const refusal = this.memory.reserve(reservation);
-    if (!refusal) this.underWay.add(reservation);
-    return refusal;
+    const isClosed = onFailure === 'closed' || goneMs >= graceMs;
+    const refusal = isClosed ? undefined : this.memory.reserve(reservation);
+    if ((isClosed || refusal) && isAsked) this.makeUp(() => store.settle(reservation, nothing(reservation)));
+    if (isClosed) throw refuse('The counters of budgets do not answer');
+    if (refusal) return refusal;
+    if (isAsked) this.unsure.add(reservation);
+    this.underWay.add(reservation);
+    return undefined;
   }
 
   async settle(reservation: Reservation, settlement: Settlement): Promise<void> {
     this.underWay.delete(reservation);
     this.memory.settle(reservation, settlement);
-    if (this.stored.has(reservation)) await this.deliver(() => this.parts.store.settle(reservation, settlement));
+    const mayBeStored = this.stored.has(reservation) || this.unsure.has(reservation);
+    if (mayBeStored) await this.deliver(() => this.parts.store.settle(reservation, settlement));
   }
 
   async release(ids: readonly string[], claims: readonly Claim[]): Promise<void> {
@@ -234,6 +251,7 @@ export class GuardedCounters implements Counters {
     }
     if (this.brokenSince !== undefined) this.parts.onRecovery?.();
     this.brokenSince = undefined;
+    if (this.late.length > 0) this.schedule(0); // what ended while it was told what goes on
   }
 }
 

@@ -157,8 +157,9 @@ class OldestReading {
 function hold(accounts: readonly HeldAccount[], { id, claims, holdMs }: Reservation, nowMs: number): void {
   for (const [index, account] of accounts.entries()) {
     const { nanoUsd } = claims[index]!;
+    const count = account.holds.size;
     account.holds.set(id, { nanoUsd, expiresAtMs: nowMs + holdMs });
-    account.heldNanoUsd += nanoUsd;
+    if (account.holds.size > count) account.heldNanoUsd += nanoUsd;
   }
 }
 

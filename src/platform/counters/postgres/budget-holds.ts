@@ -6,6 +6,12 @@ export interface HoldRow {
   account: string;
   nanoUsd: bigint;
 }
+interface HoldColumns {
+  id: string;
+  account: string;
+  nano_usd: string;
+}
+const readHold = ({ id, account, nano_usd }: HoldColumns): HoldRow => ({ id, account, nanoUsd: BigInt(nano_usd) });
 
 /**
  * Takes away holds whose reservations are settled, and those of these accounts that have expired.
@@ -17,7 +23,7 @@ export async function takeHolds(
   client: ClientBase,
   { settled, accounts, nowMs }: { settled: readonly string[]; accounts: readonly string[]; nowMs: number },
 ): Promise<HoldRow[]> {
-  const { rows } = await client.query<{ id: string; account: string; nano_usd: string }>({
+  const { rows } = await client.query<HoldColumns>({
     name: 'take-budget-holds',
     text: `
       delete from budget_holds
@@ -25,19 +31,22 @@ export async function takeHolds(
       returning id, account, nano_usd::text`,
     values: [settled, accounts, nowMs],
   });
-  return rows.map(({ id, account, nano_usd }) => ({ id, account, nanoUsd: BigInt(nano_usd) }));
+  return rows.map(readHold);
 }
 
+/** @returns those that were not there: a host tells of one again when it had no answer */
 export async function addHolds(
   client: ClientBase,
   holds: readonly (HoldRow & { expiresAtMs: number })[],
-): Promise<void> {
-  if (holds.length === 0) return;
-  await client.query({
+): Promise<HoldRow[]> {
+  if (holds.length === 0) return [];
+  const { rows } = await client.query<HoldColumns>({
     name: 'add-budget-holds',
     text: `
       insert into budget_holds (id, account, nano_usd, expires_at_ms)
-      select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])`,
+      select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+      on conflict (id, account) do nothing
+      returning id, account, nano_usd::text`,
     values: [
       holds.map(({ id }) => id),
       holds.map(({ account }) => account),
@@ -45,4 +54,5 @@ export async function addHolds(
       holds.map(({ expiresAtMs }) => expiresAtMs),
     ],
   });
+  return rows.map(readHold);
 }

@@ -113,7 +113,11 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promis
     }
     return undefined;
   });
-  await addHolds(client, held);
+  const added = await addHolds(client, held);
+  if (added.length < held.length) {
+    for (const { account, nanoUsd } of held) accounts.get(account)!.heldNanoUsd -= nanoUsd;
+    for (const { account, nanoUsd } of added) accounts.get(account)!.heldNanoUsd += nanoUsd;
+  }
   await writeAccounts(client, accounts);
   return answers;
 }

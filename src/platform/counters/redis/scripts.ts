@@ -150,8 +150,9 @@ for claim = 1, #KEYS / 2 do
 end
 
 for claim, nano in ipairs(claims) do
-  redis.call('HINCRBY', KEYS[claim * 2 - 1], 'held', nano)
-  redis.call('ZADD', KEYS[claim * 2], now + tonumber(ARGV[2]), nano .. ' ' .. ARGV[1])
+  if redis.call('ZADD', KEYS[claim * 2], now + tonumber(ARGV[2]), nano .. ' ' .. ARGV[1]) == 1 then
+    redis.call('HINCRBY', KEYS[claim * 2 - 1], 'held', nano)
+  end
   redis.call('PEXPIRE', KEYS[claim * 2], math.max(86400000, 2 * tonumber(ARGV[2])))
 end
 return {}
