@@ -3,10 +3,12 @@ import type { Config } from '../config/schema.ts';
 import { type ContentLog, openContentLog } from '../contents/content-log.ts';
 import { openRetention } from '../contents/retention.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { foldSpending } from '../metering/fold-spending.ts';
 import type { Leftover } from '../metering/journal.ts';
 import { type Ledger, openLedger } from '../metering/ledger.ts';
 import { openLeftJournals, tellCutOff } from '../metering/left-journals.ts';
 import { createTraffic } from '../metering/traffic.ts';
+import { repeatHourly } from '../platform/hourly.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { nameError } from '../platform/telemetry/describe-failure.ts';
 import type { Log } from '../platform/telemetry/open-log.ts';
@@ -26,7 +28,7 @@ export interface BooksParts {
   takesLeftJournals: boolean;
   /** Told what processes left that have ended: it is stored by then. */
   onLeft: (entries: readonly LedgerEntry[]) => void;
-  /** Deletes contents that are too old: one of several workers does it for all. */
+  /** Deletes contents that are too old, and puts days of spending together: one of several workers does it for all. */
   cleans: boolean;
 }
 
@@ -91,6 +93,11 @@ export async function openBooks(parts: BooksParts, held: AsyncDisposableStack): 
       onTrouble: (error) => log.warn({ err: error }, 'Old contents were not deleted.'),
     });
     held.defer(retention.close);
+    const folding = repeatHourly(
+      () => foldSpending(storage.ledger, Date.now()),
+      (error) => log.warn({ err: error }, 'Days of spending were not put together; it is tried again in an hour.'),
+    );
+    held.defer(folding.close);
   }
   return {
     ledger,

@@ -347,6 +347,69 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     expect(await ledger.readSpending([], [0])).toEqual([]);
   });
 
+  it('puts days together without changing a sum, also while others book and correct, and do the same', async () => {
+    const { storage, other } = pair();
+    const [workspaceId, memberId] = [randomUUID(), randomUUID()];
+    const keys = Array.from({ length: 150 }, () => randomUUID());
+    const day = (number: number) => (30_000 + number) * 86_400_000;
+    const starts = [0, day(3), day(7), day(10)];
+    const [scopes, sinceMs] = [
+      [{ workspaceId }, { memberId }, { keyHash: keys[0]! }],
+      [...starts, day(11)],
+    ];
+    const makeBatch = (isByok: boolean) =>
+      keys.flatMap((keyHash) =>
+        Array.from({ length: 12 }, (_, at) =>
+          makeEntry({
+            workspaceId,
+            memberId,
+            keyHash,
+            isByok,
+            createdAtMs: day(at) + 5,
+            costNanoUsd: 10n ** BigInt(at),
+          }),
+        ),
+      );
+    const sums = (times: bigint) => {
+      const each = [111_111_111_111n, 111_111_111_000n, 111_110_000_000n, 110_000_000_000n, 100_000_000_000n];
+      const of = (count: bigint) => each.map((sum) => sum * times * count);
+      return [150n, 150n, 1n].map((count) => ({ costNanoUsd: of(count), byokNanoUsd: of(count) }));
+    };
+    const fold = (each: Storage) => each.ledger.foldSpending(starts).catch(() => 0); // others may hold the table for too long
+
+    const first = [makeBatch(false), makeBatch(true)];
+    for (const batch of first) await storage.ledger.append(batch);
+    expect(await storage.ledger.foldSpending(starts)).toBeGreaterThanOrEqual(150 * 7); // of ten days three are starts
+    expect(await other.ledger.readSpending(scopes, sinceMs)).toEqual(sums(1n));
+    await Promise.all([
+      ...[storage, other, storage, other].map(fold),
+      other.ledger.append(makeBatch(false)),
+      storage.ledger.append(makeBatch(true)),
+      other.ledger.correct(
+        first.flat().map((entry) => ({ entry, costNanoUsd: -entry.costNanoUsd, inputCostNanoUsd: 0n })),
+        1,
+      ),
+      ...[storage, other].map(fold),
+    ]);
+    expect(await storage.ledger.readSpending(scopes, sinceMs)).toEqual(sums(1n));
+    await storage.ledger.foldSpending(starts);
+    expect(await other.ledger.foldSpending(starts)).toBe(0);
+    expect(await other.ledger.readSpending(scopes, sinceMs)).toEqual(sums(1n));
+  });
+
+  it('leaves days apart until something was booked on two days after them: the clock may be wrong', async () => {
+    const { ledger } = pair().storage;
+    const workspaceId = randomUUID();
+    const day = (number: number) => (60_000 + number) * 86_400_000;
+    const book = (number: number) => makeEntry({ workspaceId, createdAtMs: day(number), costNanoUsd: 7n });
+    await ledger.append([0, 1, 2].map(book));
+    expect(await ledger.foldSpending([0, day(2)])).toBe(0);
+    expect(await readSpent(ledger, { workspaceId }, day(1))).toEqual([14n]);
+    await ledger.append([book(3)]);
+    expect(await ledger.foldSpending([0, day(2)])).toBeGreaterThanOrEqual(2);
+    expect(await readSpent(ledger, { workspaceId }, 0, day(2), day(3))).toEqual([28n, 14n, 7n]);
+  });
+
   it('sums requests by day, model and provider, of a workspace, a key, a member or all', async () => {
     const { ledger } = pair().storage;
     const dayMs = 86_400_000;

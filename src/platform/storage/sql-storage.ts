@@ -11,7 +11,7 @@ import { listKeys, putKey, setKeyDisabled } from './tables/keys.ts';
 import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
-import { readSpending } from './tables/spending.ts';
+import { foldSpending, readSpending } from './tables/spending.ts';
 import { listAppliedSettings, listWorkspaces, putWorkspace } from './tables/workspaces.ts';
 
 /**
@@ -51,6 +51,7 @@ export async function createSqlStorage(
       readTotals: (workspaceId) => readTotals(db, workspaceId),
       readTraffic: (sinceMs) => readTraffic(db, sinceMs),
       readSpending: (scopes, sinceMs) => readSpending(db, scopes, sinceMs),
+      foldSpending: (startsMs) => foldSpending(db, startsMs),
       readActivity: (query) => readActivity(db, query),
     },
     management: createManagementStore(db),

@@ -139,10 +139,19 @@ export interface LedgerStore {
    * What each of these has spent from each of the days on: sums that grow with the ledger, in its transactions. Asked for
    * many at once, it takes no more than a statement for every 500 of a kind.
    *
-   * @param sinceMs at least one; Unix milliseconds of the midnights (UTC) at which days began. 0: ever
+   * @param sinceMs at least one; Unix milliseconds of the midnights (UTC) at which days began that `foldSpending` leaves
+   *   apart. 0: ever
    * @returns in the order of the scopes
    */
   readSpending(scopes: readonly SpendingScope[], sinceMs: readonly number[]): Promise<Spent[]>;
+  /**
+   * Puts days together whose sums nobody asks for apart any more, so that `readSpending` reads a few rows of a key, and not
+   * one for every day of its life. What it says since one of these times, or any day after the last one, stays the same.
+   *
+   * @param startsMs Unix milliseconds of midnights (UTC), the earliest first; 0 is one of them
+   * @returns how many rows went
+   */
+  foldSpending(startsMs: readonly number[]): Promise<number>;
   /** What was asked of whom, day by day (UTC): the entries that an endpoint answered. In no order. */
   readActivity(query: ActivityQuery): Promise<ActivityRow[]>;
 }
