@@ -4,7 +4,7 @@ import { loadCatalogRecords } from '../catalog/load-catalog.ts';
 import { buildEndpoints } from '../compose/build-endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { type BookedEntry, settledCost } from '../domain/ledger-entry.ts';
+import { type BookedEntry, summedCost } from '../domain/ledger-entry.ts';
 import { totalOf, usdOf } from '../metering/cost.ts';
 import { writePerPiece } from '../metering/price.ts';
 import { findCorrection, isSettled, type PricedEndpoint, priceAgain } from '../metering/reprice.ts';
@@ -161,7 +161,7 @@ class Sums {
     if (entry.apiType === 'image') this.pictures++;
     const keeps = isSettled(entry);
     const cost = keeps ? undefined : priceAgain(entry, find);
-    const old = settledCost(entry) ?? 0n;
+    const old = summedCost(entry);
     if (!cost && !keeps) this.unpriced.set(model, (this.unpriced.get(model) ?? 0) + 1);
     const correction = cost && findCorrection(entry, cost);
     if (correction) this.corrections++;

@@ -46,7 +46,7 @@ export interface LedgerEntry {
   costNanoUsd: bigint;
   /** The part of `costNanoUsd` that is for input; 0 in entries of a build that did not tell the parts apart. */
   inputCostNanoUsd: bigint;
-  /** False when no price was known; the cost is then 0 and says nothing. */
+  /** False when no price was known for a part of it: the cost then lacks that part, or is 0, and says nothing. */
   priced: boolean;
   /** What the provider itself said that it asks; null when it said nothing. */
   upstreamCostNanoUsd: number | null;
@@ -69,10 +69,13 @@ export interface BookedEntry extends LedgerEntry {
   correction?: { costNanoUsd: bigint; inputCostNanoUsd: bigint; count: number };
 }
 
-/** The cost of an entry as it stands today: null when no price was ever known. */
-export function settledCost({ priced, costNanoUsd, correction }: BookedEntry): bigint | null {
-  return priced || correction ? costNanoUsd + (correction?.costNanoUsd ?? 0n) : null;
-}
+/** What an entry adds to all sums, as it stands today: also where not all parts of it have a known price. */
+export const summedCost = ({ costNanoUsd, correction }: BookedEntry): bigint =>
+  costNanoUsd + (correction?.costNanoUsd ?? 0n);
+
+/** The cost of an entry as it stands today: null when no price was ever known for a part of it. */
+export const settledCost = (entry: BookedEntry): bigint | null =>
+  entry.priced || entry.correction ? summedCost(entry) : null;
 
 /** A part of what a response used and cost. All parts of an entry add up to it. */
 export interface LedgerLine extends PartOfEntry {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { type PricedEndpoint, priceAgain } from './reprice.ts';
+import { findCorrection, type PricedEndpoint, priceAgain } from './reprice.ts';
 
 /** A generation of 9 tokens in and 1332 out, of which 1120 are a picture. */
 const entry = {
@@ -30,4 +30,13 @@ it('prices a generation again where tokens are all it is priced by', () => {
 it('leaves a generation as it is where each picture has a price', () => {
   const each = { billable: 'output_image', unit: 'image', costUsd: 0.1 } as const;
   expect(priceAgain(entry, () => [{ ...endpoint, image: { ...image, pricing: [each] } }])).toBeUndefined();
+});
+
+it('adds only what an entry lacks of which one part had a price', () => {
+  const booked = { ...entry, priced: false, costNanoUsd: 500n, inputCostNanoUsd: 100n };
+  const cost = { inputNanoUsd: 300n, outputNanoUsd: 600n, priced: true };
+  const correction = findCorrection(booked, cost);
+  expect(correction).toMatchObject({ costNanoUsd: 400n, inputCostNanoUsd: 200n });
+  const { costNanoUsd, inputCostNanoUsd } = correction!;
+  expect(findCorrection({ ...booked, correction: { costNanoUsd, inputCostNanoUsd, count: 1 } }, cost)).toBeUndefined();
 });

@@ -1,5 +1,11 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import { type BookedEntry, type LedgerEntry, type LedgerLine, settledCost } from '../domain/ledger-entry.ts';
+import {
+  type BookedEntry,
+  type LedgerEntry,
+  type LedgerLine,
+  settledCost,
+  summedCost,
+} from '../domain/ledger-entry.ts';
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
 import type { Correction } from '../platform/storage/storage.ts';
 import { costOf, totalOf } from './cost.ts';
@@ -52,9 +58,8 @@ export function priceAgain(entry: LedgerEntry, find: (model: string) => readonly
 
 /** What an entry's cost has to be corrected by; undefined when it agrees with what it costs today. */
 export function findCorrection(entry: BookedEntry, cost: Cost): Correction | undefined {
-  const settled = settledCost(entry);
-  const costNanoUsd = totalOf(cost) - (settled ?? 0n);
-  if (settled !== null && costNanoUsd === 0n) return undefined;
+  const costNanoUsd = totalOf(cost) - summedCost(entry);
+  if (settledCost(entry) !== null && costNanoUsd === 0n) return undefined;
   const input = entry.inputCostNanoUsd + (entry.correction?.inputCostNanoUsd ?? 0n);
   return { entry, costNanoUsd, inputCostNanoUsd: cost.inputNanoUsd - input };
 }

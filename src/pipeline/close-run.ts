@@ -130,10 +130,7 @@ function addAttempts(entry: LedgerEntry, run: Run): void {
   const lines = run.attempts.flatMap(({ endpoint, status, spent }): LedgerLine[] =>
     spent ? [writeLine(endpoint, status, spent)] : [],
   );
-  const answer = measureAnswer(run);
-  if (run.selected && answer.usage.totalTokens > 0) {
-    lines.push(writeLine(run.selected, run.attempts.at(-1)?.status ?? 200, answer));
-  }
+  if (run.selected) lines.push(writeLine(run.selected, run.attempts.at(-1)?.status ?? 200, measureAnswer(run)));
   const sum = (read: (line: LedgerLine) => number | undefined) =>
     lines.reduce((total, line) => total + (read(line) ?? 0), 0);
   entry.inputTokens = sum((line) => line.inputTokens);
@@ -148,6 +145,7 @@ function addAttempts(entry: LedgerEntry, run: Run): void {
   }
   entry.estimated = lines.some(({ estimated }) => estimated);
   if (lines.length > 1) entry.lines = lines;
+  else entry.tier = lines[0]!.tier; // nobody answered, so it is the attempt's that was made
 }
 
 const writeLine = (endpoint: Endpoint, status: number, { usage, cost, tier }: Spent): LedgerLine => ({

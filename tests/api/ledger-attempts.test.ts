@@ -261,6 +261,18 @@ it('an answer that ended in order is charged for its input, though it says nothi
   expect(await rowOf(session)).toMatchObject({ outcome: 'completed', input_tokens: 20, cost_nano_usd: 70_000 });
 });
 
+it('an answer that says and counts nothing is a line beside the attempt that broke off', async () => {
+  const how = { wire: 'openai-chat', mode: 'buffered' } as const;
+  const { usage: _, ...body } = wholeBody('openai-chat', '');
+  const { session } = await askBoth(how, brokenOff(how), json(body));
+  const row = await rowOf(session);
+  expect(row).toMatchObject({ outcome: 'completed', provider: 'second', cost_nano_usd: brokenCost + 50_000 });
+  expect(linesOf(row.id)).toMatchObject([
+    { provider: 'first', output_tokens: 40, cost_nano_usd: brokenCost },
+    { provider: 'second', output_tokens: 0, cost_nano_usd: 50_000 },
+  ]);
+});
+
 it('an attempt without a known price leaves the sum open', async () => {
   const two = await testGateway({
     providers: [
