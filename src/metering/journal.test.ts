@@ -1,4 +1,15 @@
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -95,6 +106,23 @@ it('goes on in a new file when one is large, and removes the old one with its la
   expect(sizes()).toEqual([0]);
   journal.close();
   expect(files()).toEqual([]);
+});
+
+it('touches no file once it is closed, though another one may have its number', () => {
+  const { journal } = openJournal(folder);
+  const entry = makeEntry();
+  const begun = journal.begin(entry);
+  const mark = journal.mark();
+  journal.settle(begun);
+  journal.close();
+  const path = join(folder, 'another');
+  const another = openSync(path, 'w+'); // gets the number that is free
+  writeSync(another, 'mine');
+  expect(() => journal.append(entry)).toThrow();
+  expect(() => journal.begin(entry)).toThrow();
+  journal.forget(mark);
+  expect(readFileSync(path, 'utf8')).toBe('mine');
+  closeSync(another);
 });
 
 it('removes what an earlier process left only when told that it is stored', () => {
@@ -222,12 +250,12 @@ describe('a request that goes out', () => {
   it('is refused when it cannot be written', () => {
     const { journal } = openJournal(folder);
     journal.close();
-    expect(() => journal.begin(makeUnderway())).toThrow(/EBADF/);
+    expect(() => journal.begin(makeUnderway())).toThrow('closed');
   });
 });
 
 it('says so when it cannot be written', () => {
   const { journal } = openJournal(folder);
   journal.close();
-  expect(() => journal.append(makeEntry())).toThrow(/EBADF/);
+  expect(() => journal.append(makeEntry())).toThrow('closed');
 });

@@ -40,6 +40,7 @@ export interface Journal {
   mark(): JournalMark;
   /** All entries before the mark are in the store: their lines may go. */
   forget(mark: JournalMark): void;
+  /** Nothing can be written afterwards. */
   close(): void;
 }
 /** A request that is under way. */
@@ -78,7 +79,7 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
   const files = new Map<number, string>();
   const open = new Bag<Begun>();
   let number = 0;
-  let fd = -1;
+  let fd = CLOSED;
   let bytes = 0;
   let copied = 0; // of these the first so many, from the file before
 
@@ -102,7 +103,7 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
       unlinkSync(path);
       throw error;
     }
-    if (fd !== -1) closeSync(fd);
+    if (fd !== CLOSED) closeSync(fd);
     fd = next;
     bytes = copied = size;
     files.set(++number, path);
@@ -125,6 +126,7 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
     settle: (begun) => open.delete(begun),
     mark: () => ({ file: number, bytes }),
     forget(mark) {
+      if (fd === CLOSED) return;
       for (const [file, path] of files) {
         if (file < mark.file) {
           unlinkSync(path);
@@ -139,6 +141,7 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
     },
     close() {
       closeSync(fd);
+      fd = CLOSED;
       const path = files.get(number);
       if (bytes === 0 && path !== undefined) unlinkSync(path);
     },
@@ -146,11 +149,15 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
   return { journal, left, forgetLeft: () => old.forEach((path) => void unlinkSync(path)) };
 }
 
+/** In place of a file's number, which may be another file's by then. */
+const CLOSED = -1;
+
 /** Lines are short, and written one by one. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** @returns the bytes of the file with the text. @throws and leaves the file as it was */
 function write(fd: number, bytesBefore: number, text: string): number {
+  if (fd === CLOSED) throw new Error('The journal is closed.');
   const fits = text.length * 3 <= scratch.length;
   const line = fits ? scratch : Buffer.from(text);
   const length = fits ? scratch.write(text) : line.length;

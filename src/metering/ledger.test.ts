@@ -142,6 +142,25 @@ describe('the ledger', () => {
   });
 });
 
+describe('a store that fails slowly', () => {
+  it('is asked no oftener, however many wait for it', async () => {
+    const store = createStore();
+    const ledger = await open(store);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.gate = promise;
+    store.isGone = true;
+    ledger.book(makeEntry());
+    const flushed = Array.from({ length: 10 }, () => ledger.flush());
+    ledger.book(makeEntry());
+    resolve();
+    for (const each of flushed) await expect(each).rejects.toThrow('gone');
+    expect(store.appends).toBe(2); // that which was under way, and one for all who came meanwhile
+    store.isGone = false;
+    await ledger.flush();
+    expect(store.entries.size).toBe(2);
+  });
+});
+
 describe('a request that goes out', () => {
   it('and is not booked by its process is booked by the next one as an estimate, once', async () => {
     const store = createStore();

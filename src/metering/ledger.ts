@@ -110,6 +110,8 @@ export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft 
   const failing = new Set<Trouble>();
   let timer: NodeJS.Timeout | undefined;
   let draining: Promise<void> | undefined;
+  let nextDrain: Promise<void> | undefined;
+  let isClosed = false;
 
   const fail = (what: Trouble, error: unknown): void => {
     if (!failing.has(what)) onTrouble(troubles[what].begins, error);
@@ -171,18 +173,25 @@ export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft 
     } catch {} // told when it began
   }
 
-  /** One drain at a time; a caller during one waits for the next, which holds its entries. */
-  async function flush(): Promise<void> {
-    while (draining) await draining.catch(() => {});
-    draining = drain();
-    try {
-      await draining;
-    } finally {
-      draining = undefined;
+  /** One drain at a time; all callers during one wait for the same next one, which holds their entries. */
+  function flush(): Promise<void> {
+    if (draining) {
+      nextDrain ??= draining
+        .catch(() => {})
+        .then(() => {
+          nextDrain = undefined;
+          return flush();
+        });
+      return nextDrain;
     }
+    draining = drain().finally(() => {
+      draining = undefined;
+    });
+    return draining;
   }
 
   function schedule(ms: number): void {
+    if (isClosed) return;
     timer ??= setTimeout(() => {
       timer = undefined;
       flush().then(
@@ -247,12 +256,14 @@ export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft 
       timer = undefined;
       try {
         await flush();
+        if (unjournalled.length > 0) await flush(); // what was booked meanwhile
       } catch (error) {
         // The log is the last place where they can be told.
         if (unjournalled.length > 0)
           onTrouble(`Lost from the ledger: ${unjournalled.map(({ entry }) => writeEntry(entry)).join('\n')}`, error);
         throw error;
       } finally {
+        isClosed = true;
         clearTimeout(timer);
         journal.close();
       }
