@@ -8,6 +8,14 @@ import { type LimitSettings, RateLimits, type Ticket } from './rate-limits.ts';
 
 const none = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 0 };
 
+interface Asked {
+  key?: string;
+  workspace?: string;
+  model?: string;
+  models?: string[];
+  stream?: boolean;
+}
+
 function limit(settings: Partial<LimitSettings>) {
   let now = 1_800_000_000_000;
   const hits: string[] = [];
@@ -19,9 +27,9 @@ function limit(settings: Partial<LimitSettings>) {
     onHit: (scope, what) => hits.push(`${scope} ${what}`),
     now: () => now,
   });
-  const admit = ({ key = 'k', workspace = 'w', model = 'acme/m', stream = false } = {}) => {
+  const admit = ({ key = 'k', workspace = 'w', model = 'acme/m', stream = false, ...more }: Asked = {}) => {
     const caller = { keyHash: key, keyName: `named ${key}`, workspaceId: workspace } as Caller;
-    const request = { model, stream, input: [] } as ResponseRequest;
+    const request = { ...(more.models ? more : { model }), stream, input: [] } as ResponseRequest;
     return limits.admit(caller, request, `gen-${++requests}`) as Ticket | undefined; // from memory: at once
   };
   const pass = (ms: number) => {
@@ -108,6 +116,50 @@ describe('concurrent streams', () => {
     admit(); // one that is no stream
     first.end(0, false);
     admit({ stream: true });
+  });
+});
+
+describe('limits of models that a request comes to later', () => {
+  const models = (limits: object) => ['acme/a', 'acme/b'].map((model) => ({ ...none, ...limits, model }));
+  const of = (...names: string[]) => ({ models: names });
+
+  it('count once, each when its turn comes', () => {
+    const { admit, refusal, hits } = limit({ models: models({ requests_per_minute: 2 }) });
+    const ticket = admit(of('acme/a', 'acme/b', 'other/m'))!;
+    for (const model of ['acme/b', 'other/m', 'acme/b', 'acme/b:nitro']) expect(ticket.enter(model)).toBeUndefined();
+    admit({ model: 'acme/b' });
+    expect(refusal({ model: 'acme/b' }).message).toContain('The model acme/b is limited to 2');
+    expect(admit(of('acme/a', 'acme/b'))!.enter('acme/b')).toMatchObject({
+      kind: 'rate_limited',
+      rateLimit: { limit: 2 },
+    });
+    expect(hits).toEqual(['model requests_per_minute', 'model requests_per_minute']);
+    admit({ model: 'acme/a' });
+  });
+
+  it('do not count again what was counted when it was let in', () => {
+    const { admit, refusal } = limit({ models: models({ requests_per_minute: 2 }) });
+    expect(admit({ model: 'acme/a' })!.enter('acme/a')).toBeUndefined();
+    expect(admit({ model: 'acme/a' })!.enter('acme/a')).toBeUndefined();
+    refusal({ model: 'acme/a' });
+  });
+
+  it('count tokens for the model that was asked last, and give all of them their streams back', () => {
+    const { admit, refusal } = limit({ models: models({ tokens_per_minute: 5, concurrent_streams: 1 }) });
+    const ticket = admit({ ...of('acme/a', 'acme/b'), stream: true })!;
+    for (const model of ['acme/a', 'acme/b']) expect(ticket.enter(model)).toBeUndefined();
+    expect(refusal({ model: 'acme/a', stream: true }).message).toContain('1 streams at a time');
+    ticket.end(5, false);
+    admit({ model: 'acme/a', stream: true });
+    expect(refusal({ model: 'acme/b' }).message).toContain('5 tokens a minute');
+  });
+
+  it('take back a request that was refused', () => {
+    const { admit } = limit({ models: models({ requests_per_minute: 1 }) });
+    const ticket = admit(of('acme/a', 'acme/b'))!;
+    ticket.enter('acme/a');
+    ticket.end(0, true);
+    admit({ model: 'acme/a' });
   });
 });
 

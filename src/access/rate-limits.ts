@@ -22,6 +22,12 @@ export interface LimitSettings extends Limits {
 /** A request that was let in. */
 export interface Ticket {
   /**
+   * Counts the request for the limit of a model that is about to be asked, once for each limit.
+   *
+   * @returns why it may not be asked now; a promise only where it is counted elsewhere
+   */
+  enter(model: string): Soon<GatewayError | undefined>;
+  /**
    * Call it once, when the request is over.
    *
    * @param tokens that it used, as far as anybody knows
@@ -57,6 +63,15 @@ interface Scope extends RateScope {
   path: string;
 }
 
+type ScopedAdmission = Admission & { scopes: readonly Scope[] };
+
+/** Models that a request came to after it was let in. */
+interface EnteredModels {
+  all: ScopedAdmission[];
+  /** Of the model that was asked last; undefined where that has no limit, or none that was not counted at the edge. */
+  current: ScopedAdmission | undefined;
+}
+
 /** A stream outlives the deadline of its request by no more than this. */
 const LEASE_MARGIN_MS = 60_000;
 
@@ -86,14 +101,33 @@ export class RateLimits {
    * @throws {GatewayError} `rate_limited`, with the limit, what is left of it and when it is free again
    */
   admit(caller: Caller, request: ResponseRequest, id: string): Soon<Ticket | undefined> {
-    const scopes = this.listScopes(caller, request.model ?? request.models?.[0] ?? '');
-    if (scopes.length === 0) return undefined;
+    const scopes = this.listScopes(caller, findOnlyModel(request));
+    if (scopes.length === 0 && this.parts.settings().models.length === 0) return undefined;
     const leaseMs = this.parts.requestMs() + LEASE_MARGIN_MS;
     const admission = { id, scopes, isStream: request.stream === true, leaseMs };
-    const answer = this.parts.counters.admit(admission);
+    const answer = scopes.length === 0 ? undefined : this.parts.counters.admit(admission);
     return answer instanceof Promise
       ? answer.then((refusal) => this.issue(admission, refusal))
       : this.issue(admission, answer);
+  }
+
+  private enter(model: string, first: ScopedAdmission, entered: EnteredModels): Soon<GatewayError | undefined> {
+    const scope = this.findModelScope(model);
+    if (!scope || first.scopes.some(({ id }) => id === scope.id)) {
+      entered.current = undefined;
+      return undefined;
+    }
+    entered.current = entered.all.find(({ scopes }) => scopes[0]!.id === scope.id);
+    if (entered.current) return undefined;
+    const admission = { ...first, id: nameEntry(first.id, scope), scopes: [scope] };
+    const note = (refusal: RateRefusal | undefined): GatewayError | undefined => {
+      if (refusal) return this.refuse(scope, refusal);
+      entered.current = admission;
+      entered.all.push(admission);
+      return undefined;
+    };
+    const answer = this.parts.counters.admit(admission);
+    return answer instanceof Promise ? answer.then(note) : note(answer);
   }
 
   /** Ends the streams of a process that has ended itself. */
@@ -101,23 +135,42 @@ export class RateLimits {
     const { counters } = this.parts;
     await Promise.all(
       ended.map(async ({ id, streamed, requestedModel, ...caller }) => {
-        const scopes = streamed ? this.listScopes({ ...caller, keyName: '' }, requestedModel) : [];
-        if (scopes.length > 0) await counters.leave({ id, scopes, isStream: true, leaseMs: 0 }, 0);
+        if (!streamed) return;
+        const ofStream = { isStream: true, leaseMs: 0 };
+        const scopes = this.listScopes({ ...caller, keyName: '' }, requestedModel);
+        if (scopes.length > 0) await counters.leave({ id, scopes, ...ofStream }, 0);
+        for (const index of this.parts.settings().models.keys()) {
+          const scope = this.makeModelScope(index);
+          await counters.leave({ id: nameEntry(id, scope), scopes: [scope], ...ofStream }, 0);
+        }
       }),
     );
   }
 
-  private issue(admission: Admission & { scopes: readonly Scope[] }, refusal: RateRefusal | undefined): Ticket {
-    const { counters, onHit } = this.parts;
-    if (refusal) {
-      const scope = admission.scopes[refusal.scope]!;
-      onHit?.(scope.kind, refusal.limit);
-      throw explain(scope, refusal, this.parts.now?.() ?? Date.now());
-    }
-    return { end: (tokens, isTakenBack) => void counters.leave(admission, tokens, isTakenBack) };
+  private issue(admission: ScopedAdmission, refusal: RateRefusal | undefined): Ticket {
+    if (refusal) throw this.refuse(admission.scopes[refusal.scope]!, refusal);
+    const { counters } = this.parts;
+    let entered: EnteredModels | undefined;
+    return {
+      enter: (model) => {
+        entered ??= { all: [], current: undefined };
+        return this.enter(model, admission, entered);
+      },
+      end(tokens, isTakenBack) {
+        if (admission.scopes.length > 0) void counters.leave(admission, tokens, isTakenBack);
+        if (!entered) return;
+        for (const each of entered.all) void counters.leave(each, each === entered.current ? tokens : 0, isTakenBack);
+      },
+    };
   }
 
-  private listScopes({ keyHash, keyName, workspaceId }: ScopedCaller, model: string): Scope[] {
+  private refuse(scope: Scope, refusal: RateRefusal): GatewayError {
+    this.parts.onHit?.(scope.kind, refusal.limit);
+    return explain(scope, refusal, this.parts.now?.() ?? Date.now());
+  }
+
+  /** @param model undefined: it is not known yet */
+  private listScopes({ keyHash, keyName, workspaceId }: ScopedCaller, model: string | undefined): Scope[] {
     const settings = this.parts.settings();
     const scopes: Scope[] = [];
     if (isLimited(settings)) {
@@ -128,15 +181,30 @@ export class RateLimits {
       const id = `workspace ${workspaceId}`;
       scopes.push({ kind: 'workspace', id, name: 'This workspace', path, limits: settings.workspace });
     }
-    const index = settings.models.length === 0 ? -1 : findLimit(settings.models, model);
-    const limits = settings.models[index];
-    if (limits && isLimited(limits)) {
-      const name = `The model ${limits.model}`;
-      scopes.push({ kind: 'model', id: `model ${limits.model}`, name, path: `limits.models[${index}]`, limits });
-    }
+    const scope = model === undefined ? undefined : this.findModelScope(model);
+    if (scope) scopes.push(scope);
     return scopes;
   }
+
+  private findModelScope(model: string): Scope | undefined {
+    const { models } = this.parts.settings();
+    const index = models.length === 0 ? -1 : findLimit(models, model);
+    return index !== -1 && isLimited(models[index]!) ? this.makeModelScope(index) : undefined;
+  }
+
+  private makeModelScope(index: number): Scope {
+    const limits = this.parts.settings().models[index]!;
+    const name = `The model ${limits.model}`;
+    return { kind: 'model', id: `model ${limits.model}`, name, path: `limits.models[${index}]`, limits };
+  }
 }
+
+/** The limit of a model that a request comes to later is counted by itself. */
+const nameEntry = (id: string, scope: Scope): string => `${id} ${scope.id}`;
+
+/** Of a request that names several, each counts when its turn comes. */
+const findOnlyModel = ({ model, models = [] }: ResponseRequest): string | undefined =>
+  models.length > (model === undefined ? 1 : 0) ? undefined : (model ?? models[0]);
 
 function explain({ name, path, limits }: Scope, { limit: field, freeInMs }: RateRefusal, nowMs: number): GatewayError {
   const limit = limits[field];

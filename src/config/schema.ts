@@ -438,10 +438,13 @@ const limits = Type.Object({
   workspace: Type.Object(limitFields),
   models: Type.Array(
     Type.Object({
-      model: text('Slug as callers send it; may hold one `*`. The first that matches counts.'),
+      model: text('Slug; may hold one `*`. The first that matches counts.'),
       ...limitFields,
     }),
-    { description: 'Limits of a model, whoever asks it.', default: [] },
+    {
+      description: 'Limits of a model, whoever asks it: by its name, as one of `models`, or by a router that chose it.',
+      default: [],
+    },
   ),
 });
 

@@ -10,7 +10,7 @@ import type { RunBase } from './run.ts';
  */
 export function describeRun(run: RunBase, region: string): RouterMetadata | undefined {
   const { plan, attempts } = run;
-  if (!run.metadata || !plan) return undefined;
+  if (!run.metadata || !plan || run.error?.rateLimit) return undefined; // of our own limits no route is told
   const selected = run.error ? undefined : run.selected; // who broke off did not serve
   const excluded = plan.excluded.map(({ endpoint }) => endpoint);
   const available = [...plan.endpoints, ...excluded].map((endpoint) => ({
@@ -62,7 +62,7 @@ function describeDefaults({ modelDefault, plan }: RunBase): Record<string, strin
 
 function describeParams(run: RunBase): Record<string, unknown> {
   const params: Record<string, unknown> = {};
-  const excluded = run.plan?.excluded ?? [];
+  const excluded = [...(run.plan?.excluded ?? []), ...(run.passedOver ?? [])];
   if (excluded.length > 0) {
     params['excluded'] = excluded.slice(0, MOST_REASONS).map(({ endpoint, reason }) => ({
       provider: endpoint.provider.name,

@@ -11,8 +11,9 @@ import type { ModelDefault } from '../domain/request-defaults.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
 import type { Begun } from '../metering/journal.ts';
+import type { Soon } from '../platform/counters/counters.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import type { Plan } from '../routing/plan-route.ts';
+import type { Excluded, Plan } from '../routing/plan-route.ts';
 import type { EventBuilder } from './build-events.ts';
 import type { ByteShare } from './byte-budget.ts';
 import type { RunMedia } from './inline-urls.ts';
@@ -36,6 +37,8 @@ export interface RunOrigin {
   clamped: readonly string[];
   /** The setting that named the model; undefined: the request did. */
   modelDefault?: ModelDefault | undefined;
+  /** Says of each model before it is asked whether its limit lets the request in. Absent: no model has one. */
+  modelLimits?: { enter(model: string): Soon<GatewayError | undefined> } | undefined;
 }
 
 /** What the edge hands over with a request for a response. */
@@ -77,6 +80,8 @@ export interface RunBase extends RunOrigin {
   readonly stages: StageRecord[];
   readonly attempts: AttemptRecord[];
   plan: Plan<Endpoint> | undefined;
+  /** Endpoints of the plan that were not asked, since the limit of their model was reached. */
+  passedOver?: Excluded<Endpoint>[];
   /** Provider names of the request that mean nobody here; looked for only where the metadata tells of them. */
   unknownProviders?: readonly string[] | undefined;
   /** Which of the provider's keys the last attempt was made with; undefined before it was sent, or without keys. */
@@ -147,6 +152,6 @@ export interface ImageRun extends RunBase {
   isComplete: boolean;
 }
 
-/** Was it refused since it may cost too much, before anything went out? */
-export const isOverBudget = ({ dispatchedAt, error }: Pick<RunBase, 'dispatchedAt' | 'error'>): boolean =>
-  dispatchedAt === undefined && error?.metadata['limit_source'] !== undefined;
+/** Was it refused by a budget or by limits of its models, before anything went out? */
+export const isOverLimit = ({ dispatchedAt, error }: Pick<RunBase, 'dispatchedAt' | 'error'>): boolean =>
+  dispatchedAt === undefined && (error?.metadata['limit_source'] !== undefined || error?.rateLimit !== undefined);

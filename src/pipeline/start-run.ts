@@ -24,6 +24,7 @@ export function startRun(input: RunInput, hashEndUser: HashEndUser): Run {
     ignoredFields: input.ignoredFields,
     clamped: input.clamped,
     modelDefault: input.modelDefault,
+    modelLimits: input.modelLimits,
     responseId: createId('resp_'),
     startedAtMs: Date.now(),
     endUser: endUser ? hashEndUser(caller.workspaceId, endUser) : undefined,

@@ -35,9 +35,11 @@ export interface Work<R extends RunBase, C> {
  * Walks the plan until an endpoint answers. What an endpoint says is held back until it is visible output (for a
  * buffered answer: until its end), so that an endpoint that dies before leaves no trace but its attempt record.
  *
- * Failures that are the endpoint's go to its health, and a key that was refused rests while another one is tried.
+ * Failures that are the endpoint's go to its health, and a key that was refused rests while another one is tried. A model
+ * whose limit is reached (`limits.models`) is passed over.
  *
- * @throws {GatewayError} of the last endpoint tried, with the earlier ones in `metadata.previous_errors`
+ * @throws {GatewayError} of the last endpoint tried, with the earlier ones in `metadata.previous_errors`; `rate_limited`
+ *   when all were passed over
  * @see routing.md section 7, interface "Events"
  */
 export async function walkPlan<R extends RunBase, C>(
@@ -50,6 +52,8 @@ export async function walkPlan<R extends RunBase, C>(
   const gate = new Gate(run, work, out);
   const { health, maxAttempts, limitBytes } = bounds;
   const lost = new Set<string>(); // models that blamed the request are not asked again elsewhere
+  let entered: string | undefined; // the model whose limit has let the run in
+  let limited: GatewayError | undefined; // why the first of those that did not
   let failure: GatewayError | undefined;
   let keysTried = 0; // of the endpoint at hand
   let asked = 0;
@@ -59,6 +63,18 @@ export async function walkPlan<R extends RunBase, C>(
     if (lost.has(endpoint.model)) {
       index++;
       continue;
+    }
+    if (run.modelLimits && endpoint.model !== entered) {
+      const answer = run.modelLimits.enter(endpoint.model);
+      const refusal = answer instanceof Promise ? await answer : answer;
+      if (refusal) {
+        lost.add(endpoint.model);
+        passOver(run, plan, endpoint.model, refusal);
+        limited ??= refusal;
+        index++;
+        continue;
+      }
+      entered = endpoint.model;
     }
     const record: AttemptRecord = { endpoint, status: 200 };
     run.attempts.push(record);
@@ -93,7 +109,16 @@ export async function walkPlan<R extends RunBase, C>(
       index++;
     }
   }
-  throw withHistory(run, failure!);
+  throw failure ? withHistory(run, failure) : limited!; // there is an endpoint at least
+}
+
+/** Notes why the endpoints of a model are not asked. */
+function passOver(run: RunBase, plan: Plan<Endpoint>, model: string, { message }: GatewayError): void {
+  const those = plan.endpoints.filter((endpoint) => endpoint.model === model);
+  run.passedOver = [
+    ...(run.passedOver ?? []),
+    ...those.map((endpoint) => ({ endpoint, code: 'limits', reason: message })),
+  ];
 }
 
 /** What holds for every run, whatever its plan. */

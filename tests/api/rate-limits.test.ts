@@ -55,6 +55,39 @@ it('a model is limited with the suffixes that sort its endpoints as without', as
   expect((await gateway.post('/responses', { ...body, model: 'simulator/writer' })).status).toBe(200);
 });
 
+it('a model that a request may fall back to counts when its turn comes, and is passed over at its limit', async () => {
+  const models = [{ model: 'simulator/echo', requests_per_minute: 1 }];
+  gateway = await testGateway({ limits: { requests_per_minute: 4, models } });
+  const ask = async (...names: string[]) => {
+    const options = { headers: { 'x-router-metadata': 'enabled' } };
+    const response = await gateway.post('/responses', { models: names, input: 'Hello' }, options);
+    const answer = (await response.json()) as { model: string; router_metadata?: { params?: object } };
+    return { status: response.status, headers: response.headers, answer };
+  };
+  expect((await ask('simulator/writer', 'simulator/echo')).answer.model).toBe('simulator/writer');
+  expect((await ask('simulator/echo', 'simulator/writer')).answer.model).toBe('simulator/echo'); // it had not been asked
+  const third = await ask('simulator/echo', 'simulator/writer');
+  expect(third.answer.model).toBe('simulator/writer');
+  const reason = expect.stringContaining('is limited to 1 requests a minute (limits.models[0].requests_per_minute)');
+  expect(third.answer.router_metadata!.params).toMatchObject({ excluded: [{ model: 'simulator/echo', reason }] });
+  for (let count = 0; count < 3; count++) {
+    const refused = await ask('simulator/echo', 'Simulator/Echo:nitro');
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('x-ratelimit-limit')).toBe('1'); // and not 4: it does not count for the key
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refused.answer).not.toHaveProperty('router_metadata');
+  }
+  expect((await gateway.post('/responses', { ...body, model: 'simulator/writer' })).status).toBe(200);
+});
+
+it('a model that a router chooses counts as if it were named', async () => {
+  gateway = await testGateway({ limits: { models: [{ model: 'simulator/*', requests_per_minute: 1 }] } });
+  const ask = async (model: string) => (await gateway.post('/responses', { model, input: 'Hello' })).status;
+  expect(await ask('router/free')).toBe(200);
+  expect(await ask('router/free')).toBe(429);
+  expect(await ask('simulator/echo')).toBe(429);
+});
+
 it('open streams are counted, and are free again when the client leaves', async () => {
   gateway = await testGateway({ limits: { workspace: { concurrent_streams: 1 } } });
   const client = new AbortController();

@@ -12,7 +12,7 @@ import { ClientWatch } from '../../http/watch-client.ts';
 import { booksAreClosed } from '../../metering/ledger.ts';
 import { asImageError, createImage } from '../../pipeline/create-image.ts';
 import type { ImageStages } from '../../pipeline/image-stages.ts';
-import { type ImageRun, isOverBudget } from '../../pipeline/run.ts';
+import { type ImageRun, isOverLimit } from '../../pipeline/run.ts';
 import { noteEndpoint } from '../responses/note-endpoint.ts';
 import { findSessionHeader } from '../responses/session-header.ts';
 import { wantsMetadata } from '../responses/wants-metadata.ts';
@@ -72,6 +72,7 @@ export function createImagesHandler(parts: ImagesParts) {
       ignoredFields,
       clamped: [],
       modelDefault: read.hasDefaultModel ? 'default_image_model' : undefined,
+      modelLimits: ticket,
     });
     const answer = new ImageAnswer(reply.raw, {
       headers: reply.getHeaders() as Record<string, string>,
@@ -96,7 +97,7 @@ export function createImagesHandler(parts: ImagesParts) {
       client.stop();
       run.memory.free();
       end();
-      ticket?.end(run.usage?.totalTokens ?? 0, isOverBudget(run));
+      ticket?.end(run.usage?.totalTokens ?? 0, isOverLimit(run));
     }
     return reply.hijack();
   };

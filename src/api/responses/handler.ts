@@ -12,7 +12,7 @@ import { ClientWatch } from '../../http/watch-client.ts';
 import { booksAreClosed } from '../../metering/ledger.ts';
 import { createResponse } from '../../pipeline/create-response.ts';
 import { EventFold } from '../../pipeline/fold-events.ts';
-import { isOverBudget, type Run } from '../../pipeline/run.ts';
+import { isOverLimit, type Run } from '../../pipeline/run.ts';
 import type { Stages } from '../../pipeline/stages.ts';
 import { tellFailure } from '../../pipeline/tell-failure.ts';
 import { noteEndpoint } from './note-endpoint.ts';
@@ -95,6 +95,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
       ignoredFields: read.ignoredFields,
       clamped: read.clamped,
       modelDefault: read.hasDefaultModel ? 'default_text_model' : undefined,
+      modelLimits: ticket,
     });
     try {
       if (read.request.stream) {
@@ -116,7 +117,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
     } finally {
       client.stop();
       end();
-      ticket?.end(run.usage?.totalTokens ?? 0, isOverBudget(run));
+      ticket?.end(run.usage?.totalTokens ?? 0, isOverLimit(run));
     }
   };
 }
