@@ -52,7 +52,8 @@ export function writeLedgerEntry(run: Run): LedgerEntry {
  * @param endpoint whose model and provider are told; undefined when none made anything
  */
 export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome: LedgerEntry['outcome']): LedgerEntry {
-  const { error } = run;
+  const { error, firstOutputAt } = run;
+  const durationMs = Math.max(0, Date.now() - run.startedAtMs);
   return {
     ...describeOrigin(run, endpoint),
     outcome,
@@ -60,9 +61,10 @@ export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome
     errorType: error?.errorType ?? null,
     ...writeUsage(run.usage!), // it is settled
     ...writeCost(run.cost!),
+    // From the end, not from `timeOrigin`, which knows nothing of a clock that was set since.
     firstOutputMs:
-      run.firstOutputAt === undefined ? null : Math.round(performance.timeOrigin + run.firstOutputAt - run.startedAtMs),
-    durationMs: Math.max(0, Date.now() - run.startedAtMs),
+      firstOutputAt === undefined ? null : Math.max(0, Math.round(durationMs - (performance.now() - firstOutputAt))),
+    durationMs,
   };
 }
 

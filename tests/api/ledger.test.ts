@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { json } from '../../src/testing/answers.ts';
 import {
   answer,
@@ -84,6 +84,23 @@ describe.each(cases)('$wire, $mode', (how) => {
       cost_details: { upstream_inference_input_cost: input / 1e9, upstream_inference_output_cost: output / 1e9 },
       is_byok: false,
     });
+  });
+
+  it('tells how long it took, though the clock was set since the start', async () => {
+    lab.upstream.always(answer(how));
+    const hour = 3_600_000;
+    for (const set of [hour, -hour]) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + set });
+      const session = newSession();
+      try {
+        await lab.ask(how, { model: `${wire}/priced`, body: { session_id: session } });
+      } finally {
+        vi.useRealTimers();
+      }
+      const [row] = await rowsOf(lab.gateway.dataDir, session);
+      expect(row!['first_output_ms']).toBeGreaterThanOrEqual(0);
+      expect(row!['first_output_ms']).toBeLessThan(hour / 2);
+    }
   });
 
   it('tells of it at /generation, to keys of its workspace alone', async () => {
