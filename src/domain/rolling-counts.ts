@@ -35,6 +35,15 @@ export class RollingCounts {
     }
   }
 
+  /** Begins anew when the newest is ahead by more than the span: it was counted before the clock was set back. */
+  forgetAhead(nowMs: number): void {
+    const slice = Math.floor(nowMs / this.sliceMs);
+    if (this.newest - slice < this.counts.length / this.kinds) return;
+    this.counts.fill(0);
+    this.totals.fill(0);
+    this.newest = slice;
+  }
+
   /** @returns how many of a kind there were within the span */
   sum(kind: number, nowMs: number): number {
     this.roll(nowMs);

@@ -26,15 +26,24 @@ export const openAccount = (): AccountState => ({
   spentNanoUsd: spendingWindows.map(() => 0n),
 });
 
-/** Begins the windows anew that have ended, and takes over what the ledger knows. A host whose clock is late changes nothing. */
-export function updateAccount(state: AccountState, { startsMs, bookedNanoUsd }: Claim): void {
+/** A host whose clock is ahead by no more than this begins a window for all. */
+export const MOST_AHEAD_MS = 3_600_000;
+
+/**
+ * Begins the windows anew that have ended, and takes over what the ledger knows. A host whose clock is late changes
+ * nothing, but a window that lies ahead was begun by a clock that was wrong, and gives way to the one that is open.
+ *
+ * @param nowMs by the clock of who counts
+ */
+export function updateAccount(state: AccountState, { startsMs, bookedNanoUsd }: Claim, nowMs: number): void {
   for (let window = 0; window < spendingWindows.length; window++) {
     const startMs = startsMs[window]!;
     const booked = bookedNanoUsd[window]!;
-    if (startMs > state.startsMs[window]!) {
+    const knownMs = state.startsMs[window]!;
+    if (startMs > knownMs || (startMs < knownMs && knownMs > nowMs + MOST_AHEAD_MS)) {
       state.startsMs[window] = startMs;
       state.spentNanoUsd[window] = booked;
-    } else if (startMs === state.startsMs[window] && booked > state.spentNanoUsd[window]!) {
+    } else if (startMs === knownMs && booked > state.spentNanoUsd[window]!) {
       state.spentNanoUsd[window] = booked;
     }
   }

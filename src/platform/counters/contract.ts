@@ -231,6 +231,23 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
         expect(await other.reserve(makeReservation(makeClaim(account, 100n, 100n)))).toBeUndefined();
       });
 
+      it('go back to a window that is open now from one that lies ahead: a clock was set back', async () => {
+        const account = randomUUID();
+        const ahead = startsMs.with(3, (Math.floor(Date.now() / day) + 2) * day);
+        const early = makeReservation(makeClaim(account, 10n, 100n, { startsMs: ahead }));
+        expect(await counters.reserve(early)).toBeUndefined();
+        await counters.settle(early, settlement(10n));
+        const claim = (nanoUsd: bigint) => makeClaim(account, nanoUsd, 100n, { bookedNanoUsd: [95n, 95n, 95n, 95n] });
+        expect(await other.reserve(makeReservation(claim(6n)))).toMatchObject({ spentNanoUsd: 95n });
+        const fits = makeReservation(claim(5n));
+        expect(await other.reserve(fits)).toBeUndefined();
+        await counters.settle(fits, settlement(5n));
+        expect(await counters.reserve(makeReservation(claim(0n)))).toMatchObject({
+          spentNanoUsd: 100n,
+          heldNanoUsd: 0n,
+        });
+      });
+
       it('name the broadest limit of those that are in the way', async () => {
         const limits = (['daily', 'lifetime', 'weekly', 'monthly'] as const).map((window) => ({
           window,

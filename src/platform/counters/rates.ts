@@ -22,6 +22,7 @@ export function admitTo(
   nowMs: number,
 ): RateRefusal | undefined {
   for (let scope = 0; scope < scopes.length; scope++) {
+    windows[scope]!.counts.forgetAhead(nowMs);
     const refusal = check(windows[scope]!, scopes[scope]!.limits, isStream, nowMs);
     if (refusal) return { scope, ...refusal };
   }

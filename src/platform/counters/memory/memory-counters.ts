@@ -57,7 +57,7 @@ export class MemoryCounters implements Counters {
     const accounts = reservation.claims.map((claim) => {
       const account = this.accountOf(claim, nowMs);
       releaseExpired(account, nowMs);
-      updateAccount(account, claim);
+      updateAccount(account, claim, nowMs);
       return account;
     });
     const refusal = findBudgetRefusal(accounts, reservation.claims);
@@ -83,7 +83,7 @@ export class MemoryCounters implements Counters {
     const nowMs = this.now();
     const accounts = reservation.claims.map((claim) => {
       const account = this.accountOf(claim, nowMs);
-      updateAccount(account, claim);
+      updateAccount(account, claim, nowMs);
       return account;
     });
     hold(accounts, reservation, nowMs);

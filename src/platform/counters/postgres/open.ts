@@ -103,7 +103,7 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promis
   const answers = jobs.map(({ reservation: { id, claims, holdMs }, settlement, released }) => {
     if (settlement) return undefined;
     const states = claims.map(({ account }) => accounts.get(account)!);
-    for (const [index, claim] of claims.entries()) updateAccount(states[index]!, claim);
+    for (const [index, claim] of claims.entries()) updateAccount(states[index]!, claim, nowMs);
     if (released) return undefined;
     const refusal = findBudgetRefusal(states, claims);
     if (refusal) return refusal;

@@ -1,3 +1,5 @@
+import { MOST_AHEAD_MS } from '../accounts.ts';
+
 /*
  * The rules of `rates.ts` and `accounts.ts` as Redis and Valkey run them: each script is one step that nothing comes
  * between. `contract.ts` holds both to the same behaviour.
@@ -17,12 +19,13 @@ const write = `
 local function write(number) return number == 0 and '0' or string.format('%.0f', number) end
 `;
 
-/** Begins a window anew that has ended, and takes over what the ledger knows. Answers what was spent in it. */
+/** As `updateAccount`. Needs `now`. Answers what was spent in the window. */
 const update = `
 local function update(account, window, start, booked)
   local known = redis.call('HMGET', account, 's' .. window, 'n' .. window)
   local knownStart, spent = tonumber(known[1] or -1), tonumber(known[2] or 0)
-  if start < knownStart or (start == knownStart and booked <= spent) then return spent end
+  if start < knownStart and knownStart <= now + ${MOST_AHEAD_MS} then return spent end
+  if start == knownStart and booked <= spent then return spent end
   redis.call('HSET', account, 's' .. window, write(start), 'n' .. window, write(booked))
   return booked
 end
@@ -57,7 +60,7 @@ for scope = 0, #KEYS / 2 - 1 do
     for at = 1, #fields, 2 do
       local kind = string.sub(fields[at], 1, 1) == 'r' and 1 or 2
       local second = tonumber(string.sub(fields[at], 2))
-      if second < oldest then
+      if second < oldest or second >= slice + 60 then
         old[#old + 1] = fields[at]
       else
         counts[kind][second] = tonumber(fields[at + 1])
@@ -174,7 +177,7 @@ end
 `;
 
 /** KEYS: as above. ARGV: of each claim start and booked sum of each of the four windows, then the ids that hold no longer. */
-export const releaseScript = `${write}${update}
+export const releaseScript = `${now}${write}${update}
 local ended = {}
 for at = #KEYS * 4 + 1, #ARGV do ended[ARGV[at]] = true end
 for claim = 1, #KEYS / 2 do
