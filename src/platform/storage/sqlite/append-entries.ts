@@ -43,7 +43,7 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) 
       for (const row of spent.rows()) raise.run({ ...row });
       database.exec('commit');
     } catch (error) {
-      database.exec('rollback');
+      if (database.isTransaction) database.exec('rollback'); // a full disk has ended it
       throw error;
     }
   };

@@ -12,6 +12,7 @@ import { testStorage } from '../contract.ts';
 import { makeEntry } from '../ledger-contract.ts';
 import { expectUpgrade } from '../migrations/upgrade-contract.ts';
 import type { Tables } from '../tables/database.ts';
+import { createEntryAppender } from './append-entries.ts';
 import { createSqliteDialect } from './dialect.ts';
 import { openSqliteStorage } from './open.ts';
 
@@ -83,6 +84,23 @@ describe('storage: sqlite alone', () => {
     await append;
     expect(await storage.ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
     await storage.close();
+  });
+
+  it('says that there is no room for entries, and takes them when there is', async () => {
+    const path = join(folder, 'full.db');
+    const storage = await openSqliteStorage(path);
+    await storage.migrate();
+    await storage.close();
+    const database = new DatabaseSync(path, { readBigInts: true });
+    const append = createEntryAppender(database, new Kysely<Tables>({ dialect: createSqliteDialect(database) }));
+    const pages = (database.prepare('pragma page_count').get() as { page_count: bigint }).page_count;
+    database.exec(`pragma max_page_count = ${pages}`);
+    const entries = Array.from({ length: 400 }, () => makeEntry());
+    await expect(append(entries)).rejects.toThrow('disk is full');
+    database.exec('pragma max_page_count = 1000000');
+    await append(entries);
+    database.close();
+    expect(ask(path, 'select count(*) as entries from ledger')).toEqual([{ entries: 400 }]);
   });
 
   it('brings what earlier builds left up to date', async () => {
