@@ -3,6 +3,7 @@ import type { Caller } from '../domain/caller.ts';
 import type { ContentRecord, Keepable } from '../domain/content-record.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { fractionOf } from '../domain/fraction.ts';
+import { inTurns } from '../domain/in-turns.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { SecretMask } from './allowance.ts';
@@ -98,7 +99,6 @@ export function openContentLog({ store, settings, mask, onTrouble }: ContentLogO
   let isFailing = false;
   let settling: NodeJS.Immediate | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let storing: Promise<void> | undefined;
 
   function drop(why: string, error?: unknown): void {
     dropped++;
@@ -162,16 +162,7 @@ export function openContentLog({ store, settings, mask, onTrouble }: ContentLogO
     }
   }
 
-  /** One drain at a time; a caller during one waits for the next, which holds its contents. */
-  async function flush(): Promise<void> {
-    while (storing) await storing.catch(() => {});
-    storing = drain();
-    try {
-      await storing;
-    } finally {
-      storing = undefined;
-    }
-  }
+  const flush = inTurns(drain);
 
   function schedule(ms: number): void {
     timer ??= setTimeout(() => {

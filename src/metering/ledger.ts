@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../domain/errors.ts';
+import { inTurns } from '../domain/in-turns.ts';
 import type { BookedEntry, LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
 import { type Begun, type Leftover, openJournal, writeEntry } from './journal.ts';
 
@@ -109,8 +110,6 @@ export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft 
   let storing: readonly LedgerEntry[] = [];
   const failing = new Set<Trouble>();
   let timer: NodeJS.Timeout | undefined;
-  let draining: Promise<void> | undefined;
-  let nextDrain: Promise<void> | undefined;
   let isClosed = false;
 
   const fail = (what: Trouble, error: unknown): void => {
@@ -173,22 +172,7 @@ export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft 
     } catch {} // told when it began
   }
 
-  /** One drain at a time; all callers during one wait for the same next one, which holds their entries. */
-  function flush(): Promise<void> {
-    if (draining) {
-      nextDrain ??= draining
-        .catch(() => {})
-        .then(() => {
-          nextDrain = undefined;
-          return flush();
-        });
-      return nextDrain;
-    }
-    draining = drain().finally(() => {
-      draining = undefined;
-    });
-    return draining;
-  }
+  const flush = inTurns(drain);
 
   function schedule(ms: number): void {
     if (isClosed) return;
