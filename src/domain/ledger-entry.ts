@@ -85,7 +85,8 @@ export interface LedgerLine extends PartOfEntry {
   status: number;
 }
 
-type PartOfEntry = Pick<
+/** What an entry and each of its lines tell. */
+export type PartOfEntry = Pick<
   LedgerEntry,
   | 'model'
   | 'provider'

@@ -1,40 +1,17 @@
 import type { Selectable } from 'kysely';
 import type { BookedEntry, LedgerEntry, LedgerLine } from '../../../domain/ledger-entry.ts';
-import {
-  type Integer,
-  type NullableInteger,
-  readFlag,
-  readNullableNumber,
-  readNumber,
-  writeFlag,
-  writeNullableText,
-} from './columns.ts';
+import { type Integer, readNumber, writeFlag, writeNullableText } from './columns.ts';
 import type { Database } from './database.ts';
-import { readSpecialCounts, type SpecialCountColumns, writeSpecialCounts } from './special-counts.ts';
+import { type PartColumns, readPart } from './part-columns.ts';
+import { writeSpecialCounts } from './special-counts.ts';
 
 /** The parts of entries that have several. Written with their entry, and gone with it. */
-export interface LedgerLineTable extends SpecialCountColumns {
+export interface LedgerLineTable extends PartColumns {
   entry_id: string;
   /** From 0 on. */
   position: Integer;
   kind: LedgerLine['kind'];
-  model: string | null;
-  provider: string | null;
-  provider_id: string | null;
-  endpoint_id: string | null;
-  tier: string | null;
-  is_byok: Integer;
   status: Integer;
-  input_tokens: Integer;
-  cached_tokens: Integer;
-  cache_write_tokens: Integer;
-  output_tokens: Integer;
-  reasoning_tokens: Integer;
-  cost_nano_usd: Integer;
-  input_cost_nano_usd: Integer;
-  priced: Integer;
-  upstream_cost_nano_usd: NullableInteger;
-  estimated: Integer;
 }
 
 /** The lines of an entry as the table has them: the same columns in the same order for every line. */
@@ -96,24 +73,7 @@ export async function addLines(db: Database, entries: readonly BookedEntry[]): P
   }
 }
 
-const readLine = (row: Selectable<LedgerLineTable>): LedgerLine => ({
-  kind: row.kind,
-  model: row.model,
-  provider: row.provider,
-  providerId: row.provider_id,
-  endpointId: row.endpoint_id,
-  tier: row.tier,
-  isByok: readFlag(row.is_byok),
-  status: readNumber(row.status),
-  inputTokens: readNumber(row.input_tokens),
-  cachedTokens: readNumber(row.cached_tokens),
-  cacheWriteTokens: readNumber(row.cache_write_tokens),
-  outputTokens: readNumber(row.output_tokens),
-  reasoningTokens: readNumber(row.reasoning_tokens),
-  ...readSpecialCounts(row),
-  costNanoUsd: row.cost_nano_usd,
-  inputCostNanoUsd: row.input_cost_nano_usd,
-  priced: readFlag(row.priced),
-  upstreamCostNanoUsd: readNullableNumber(row.upstream_cost_nano_usd),
-  estimated: readFlag(row.estimated),
+const readLine = ({ kind, status, ...row }: Selectable<LedgerLineTable>): LedgerLine => ({
+  ...{ kind, status: readNumber(status) },
+  ...readPart(row),
 });

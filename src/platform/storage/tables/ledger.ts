@@ -13,44 +13,29 @@ import {
 } from './columns.ts';
 import type { Database } from './database.ts';
 import { addLines, insertLines } from './ledger-lines.ts';
+import { type PartColumns, readPart } from './part-columns.ts';
 import { countReduction } from './revisions.ts';
 import { walkSlices } from './slices.ts';
-import { readSpecialCounts, type SpecialCountColumns, writeSpecialCounts } from './special-counts.ts';
+import { writeSpecialCounts } from './special-counts.ts';
 import { addSpending, createSpendingSum } from './spending.ts';
 
-export interface LedgerTable extends SpecialCountColumns {
+export interface LedgerTable extends PartColumns {
   id: string;
   created_at_ms: Integer;
   workspace_id: string;
   key_hash: string;
   member_id: string | null;
   requested_model: string;
-  model: string | null;
-  provider: string | null;
   outcome: LedgerEntry['outcome'];
   status: Integer;
   error_type: string | null;
   streamed: Integer;
-  input_tokens: Integer;
-  cached_tokens: Integer;
-  cache_write_tokens: Integer;
-  output_tokens: Integer;
-  reasoning_tokens: Integer;
-  cost_nano_usd: Integer;
-  priced: Integer;
-  estimated: Integer;
   first_output_ms: NullableInteger;
   duration_ms: Integer;
   session_id: string | null;
   end_user: string | null;
   router: string | null;
   task: string | null;
-  input_cost_nano_usd: Integer;
-  provider_id: string | null;
-  endpoint_id: string | null;
-  tier: string | null;
-  is_byok: Integer;
-  upstream_cost_nano_usd: NullableInteger;
   /** The entry that this one corrects; null: it is no correction. */
   corrects: string | null;
   /** When the correction was made; its `created_at_ms` is that of the entry, whose day it belongs to. */
@@ -324,27 +309,11 @@ function readEntry(row: Selectable<LedgerTable>): BookedEntry {
     requestedModel: row.requested_model,
     router: row.router,
     task: row.task,
-    model: row.model,
-    provider: row.provider,
-    providerId: row.provider_id,
-    endpointId: row.endpoint_id,
-    tier: row.tier,
-    isByok: readFlag(row.is_byok),
     outcome: row.outcome,
     status: readNumber(row.status),
     errorType: row.error_type,
     streamed: readFlag(row.streamed),
-    inputTokens: readNumber(row.input_tokens),
-    cachedTokens: readNumber(row.cached_tokens),
-    cacheWriteTokens: readNumber(row.cache_write_tokens),
-    outputTokens: readNumber(row.output_tokens),
-    reasoningTokens: readNumber(row.reasoning_tokens),
-    ...readSpecialCounts(row),
-    costNanoUsd: row.cost_nano_usd,
-    inputCostNanoUsd: row.input_cost_nano_usd,
-    priced: readFlag(row.priced),
-    upstreamCostNanoUsd: readNullableNumber(row.upstream_cost_nano_usd),
-    estimated: readFlag(row.estimated),
+    ...readPart(row),
     firstOutputMs: readNullableNumber(row.first_output_ms),
     durationMs: readNumber(row.duration_ms),
     sessionId: row.session_id,
