@@ -224,6 +224,30 @@ describe('shared counters that do not answer', () => {
     });
   });
 
+  it('learn that it has ended what they were told of while it went on, and could not answer', async () => {
+    const { guarded, store } = open();
+    store.state = 'gone';
+    await guarded.admit(makeAdmission());
+    const goesOn = makeReservation(1000n);
+    await guarded.reserve(goesOn); // they are not asked any more
+    const told = Promise.withResolvers<void>();
+    const { reach } = store;
+    store.reach = async (answer) => {
+      const value = await reach(answer);
+      if (!/reserve/.test(String(answer))) return value;
+      store.state = 'gone';
+      told.resolve();
+      throw new Error('ECONNRESET');
+    };
+    store.state = 'there';
+    await told.promise;
+    store.reach = reach;
+    await guarded.settle(goesOn, cost(7n));
+    store.state = 'there';
+    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    expect(store.memory.reserve(makeReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 7n, heldNanoUsd: 0n });
+  });
+
   it('that held after all what was given up give it back', async () => {
     const { guarded, store } = open({ timeoutMs: 5 });
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -245,9 +245,9 @@ export class GuardedCounters implements Counters {
     for (const reservation of this.underWay) {
       if (this.stored.has(reservation)) continue;
       const claims = reservation.claims.map((claim) => ({ ...claim, limits: [] }));
+      this.unsure.add(reservation); // it may end meanwhile
       await call(() => this.parts.store.reserve({ ...reservation, claims }));
       this.stored.add(reservation);
-      if (!this.underWay.has(reservation)) await call(() => this.parts.store.settle(reservation, nothing(reservation)));
     }
     if (this.brokenSince !== undefined) this.parts.onRecovery?.();
     this.brokenSince = undefined;
