@@ -30,11 +30,12 @@ function open(isInUse: (name: string) => boolean = () => false) {
   const troubles: unknown[] = [];
   const cutOff: number[] = [];
   let failure: Error | undefined;
+  let failingId: string | undefined;
   opened = openLeftJournals({
     folder,
     store: {
       append: async (entries) => {
-        if (failure) throw failure;
+        if (failure && entries.some(({ id }) => id === (failingId ?? id))) throw failure;
         stored.push(...entries);
       },
     },
@@ -47,8 +48,10 @@ function open(isInUse: (name: string) => boolean = () => false) {
     stored,
     troubles,
     cutOff,
-    fail: (error: Error | undefined) => {
+    /** @param id of the entry that the store does not take; absent: none at all */
+    fail: (error: Error | undefined, id?: string) => {
       failure = error;
+      failingId = id;
     },
   };
 }
@@ -97,6 +100,16 @@ it('tells once that the store does not take them, and tries again', async () => 
 
   fail(undefined);
   await expect.poll(() => stored, { timeout: 5000 }).toEqual([entry]);
+});
+
+it('stores what others left, though one journal cannot be stored', async () => {
+  const entries = [makeEntry(), makeEntry(), makeEntry()];
+  const names = entries.map((entry, slot) => leave(slot, entry));
+  const { left, stored, fail } = open();
+  fail(new Error('cannot be stored'), entries[1]!.id);
+  await expect(left.store()).rejects.toThrow('cannot be stored');
+  expect(stored).toEqual([entries[0], entries[2]]);
+  expect(readdirSync(folder)).toEqual([names[1]]);
 });
 
 it('has nothing to do where there is no journal', async () => {

@@ -42,9 +42,10 @@ export function openLeftJournals(parts: LeftJournalsParts): LeftJournals {
   let closed = false;
   let troubled = false;
 
-  /** @returns whether nothing is left */
+  /** One that cannot be stored holds up no other. @returns whether nothing is left. @throws the first error */
   async function run(): Promise<boolean> {
     let isDone = true;
+    const failures: unknown[] = [];
     for (const name of listWorkerJournals(folder)) {
       if (isInUse(name)) continue;
       const path = join(folder, name);
@@ -55,11 +56,15 @@ export function openLeftJournals(parts: LeftJournalsParts): LeftJournals {
       }
       try {
         await storeJournal(path, store, onLeft);
+      } catch (error) {
+        failures.push(error);
+        continue;
       } finally {
         giveBack();
       }
       rmSync(path, { recursive: true, force: true });
     }
+    if (failures.length > 0) throw failures[0];
     return isDone;
   }
 
