@@ -95,7 +95,7 @@ export function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): En
     workspaceId: run.caller.workspaceId,
     keyHash: run.caller.keyHash,
     memberId: run.caller.memberId,
-    requestedModel: run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? '',
+    requestedModel: cutSlug(run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? ''),
     router: choice && !choice.isAlias ? choice.router : null,
     task: choice?.task ?? null,
     model: endpoint?.model ?? null,
@@ -109,6 +109,13 @@ export function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): En
     endUser: run.endUser ?? null,
   };
 }
+
+/** Characters of a slug that are kept: one that nobody knows may be as long as a body. */
+const MOST_SLUG_CHARACTERS = 200;
+
+/** By way of bytes, since a slice of a long text keeps all of it in memory. */
+const cutSlug = (slug: string): string =>
+  slug.length <= MOST_SLUG_CHARACTERS ? slug : Buffer.from(slug.slice(0, MOST_SLUG_CHARACTERS)).toString();
 
 const writeUsage = (usage: Usage) => ({
   inputTokens: usage.inputTokens,

@@ -195,6 +195,16 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(row?.cost_nano_usd).toBeGreaterThan(0);
   });
 
+  it('keeps the beginning of a model that nobody knows, however long its name', async () => {
+    const session = newSession();
+    const model = `nobody/${'x'.repeat(1_000_000)}`;
+    const { status } = await lab.ask(how, { model, body: { session_id: session } });
+    expect(status).toBe(400);
+    expect(await rowsOf(lab.gateway.dataDir, session)).toMatchObject([
+      { status: 400, requested_model: model.slice(0, 200), cost_nano_usd: 0 },
+    ]);
+  });
+
   it('books nothing for a body that was refused', async () => {
     const body = { temperature: 'warm', session_id: newSession() };
     const refused = await lab.ask(how, { model: `${wire}/priced`, body });
