@@ -231,6 +231,31 @@ describe('headgate workspaces', () => {
     await succeed('workspaces', 'budgets', 'other', '--remove', 'weekly', 'daily', '--no-include-byok');
   });
 
+  it('sets budgets that fit one another, whatever was there before, in any order', async () => {
+    const sums = async () =>
+      Object.fromEntries(
+        (await ask('GET', '/workspaces/other/budgets')).body.data.map((one: Json) => [
+          one.reset_interval,
+          one.limit_usd,
+        ]),
+      );
+    const set = (...asked: string[]) => ['workspaces', 'budgets', 'other', '--set', ...asked] as const;
+    await succeed(...set('daily=0.1', 'monthly=0.9'));
+    await succeed(...set('daily=5', 'weekly=50', 'monthly=100'));
+    expect(await sums()).toEqual({ daily: 5, weekly: 50, monthly: 100 });
+    await succeed(...set('monthly=3', 'daily=1', 'weekly=2'));
+    expect(await sums()).toEqual({ daily: 1, weekly: 2, monthly: 3 });
+    expect(await refuse(...set('daily=7', 'weekly=6', 'monthly=5'))).toContain(
+      'limit_usd: `limit_usd` must be more than the daily budget of 7 USD, got 6.',
+    );
+    expect(await refuse(...set('daily=1.5', 'weekly=9'))).toContain(
+      'must be less than the monthly budget of 3 USD, got 9',
+    );
+    expect(await refuse(...set('daily=1.5', 'daily=1.6'))).toContain('--set daily: give each interval once.');
+    expect(await sums()).toEqual({ daily: 1, weekly: 2, monthly: 3 });
+    await succeed('workspaces', 'budgets', 'other', '--remove', 'daily', 'weekly', 'monthly');
+  });
+
   it('adds and removes members', async () => {
     expect(await succeed('workspaces', 'members', 'other')).toBe('Nobody was added to it.\n');
     const added = await succeed('workspaces', 'members', 'other', '--add', 'cleo', 'dan');

@@ -1,5 +1,5 @@
 import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
-import { deleteBudget, putBudget, setByok } from '../api/workspaces/change-budget.ts';
+import { deleteBudget, putBudgets, setByok } from '../api/workspaces/change-budget.ts';
 import { addMembers, removeMembers } from '../api/workspaces/change-members.ts';
 import { createWorkspace, deleteWorkspace, updateWorkspace } from '../api/workspaces/change-workspace.ts';
 import { findUnknownModels } from '../api/workspaces/find-unknown-models.ts';
@@ -188,17 +188,20 @@ export async function changeBudgets(
 ): Promise<void> {
   const settings = set.map(readBudget);
   const removals = remove.map(readInterval);
+  const twice = settings.find(({ interval }, at) => settings.slice(0, at).some((other) => other.interval === interval));
+  if (twice) throw new CommandError(`--set ${twice.interval}: give each interval once.`);
   const { budgets, usages, workspace } = await operate({ config, stderr }, async (storage, change) => {
     const { management, ledger } = storage;
     if (settings.length + removals.length > 0 || includeByok !== undefined) {
       await change(async (transaction, nowMs) => {
-        let settled = await findWorkspace(transaction, wanted);
-        for (const interval of removals) await deleteBudget(transaction, settled, interval);
-        for (const { interval, dollars } of settings) {
-          const body = checkPutBudget({ limit_usd: dollars });
-          ({ settled } = await putBudget(transaction, settled, { interval, ...body }, nowMs));
-        }
-        if (includeByok !== undefined) await setByok(transaction, settled, includeByok, nowMs);
+        const before = await findWorkspace(transaction, wanted);
+        for (const interval of removals) await deleteBudget(transaction, before, interval);
+        const asked = settings.map(({ interval, dollars }) => ({
+          interval,
+          ...checkPutBudget({ limit_usd: dollars }),
+        }));
+        await putBudgets(transaction, before, asked, nowMs);
+        if (includeByok !== undefined) await setByok(transaction, before, includeByok, nowMs);
       });
     }
     const found = await change((transaction) => findWorkspace(transaction, wanted));

@@ -28,20 +28,43 @@ export async function putBudget(
   body: PutBudgetBody & { interval: BudgetInterval },
   nowMs: number,
 ): Promise<{ budget: BudgetRecord; settled: WorkspaceDetails }> {
-  const { interval } = body;
-  const budgets = await transaction.listBudgets(workspace.id);
-  const limitNanoUsd = nanoUsdOf(body.limit_usd);
-  refuseDisorder(budgets, interval, limitNanoUsd);
   const includes = body.include_byok_in_budgets ?? workspace.settings.includeByokInBudgets;
   const settled = await setByok(transaction, workspace, includes, nowMs);
-  const before = budgets.find((budget) => budget.interval === interval);
-  if (before?.limitNanoUsd === limitNanoUsd) return { budget: before, settled };
-  const base = before ?? { id: randomUUID(), workspaceId: workspace.id, interval, createdAtMs: nowMs };
-  const after: BudgetRecord = { ...base, limitNanoUsd, updatedAtMs: nowMs };
-  await transaction.putBudget(after);
-  const changes = listChanges(before && auditFields(before), auditFields(after));
-  await transaction.record(budgetHappening(before ? 'budget.update' : 'budget.create', after, changes));
-  return { budget: after, settled };
+  const [budget] = await putBudgets(transaction, settled, [body], nowMs);
+  return { budget: budget!, settled };
+}
+
+/**
+ * Sets budgets that belong together: each must fit those that will be beside it, not those whose place these take.
+ *
+ * @param wanted at most one of each interval
+ * @returns them, in their order
+ * @throws {GatewayError} `invalid_request` when budgets would not decrease with their intervals
+ */
+export async function putBudgets(
+  transaction: ManagementTransaction,
+  { id: workspaceId }: WorkspaceDetails,
+  wanted: readonly { interval: BudgetInterval; limit_usd: number }[],
+  nowMs: number,
+): Promise<BudgetRecord[]> {
+  const earlier = new Map((await transaction.listBudgets(workspaceId)).map((budget) => [budget.interval, budget]));
+  const asked = wanted.map((one) => ({ interval: one.interval, limitNanoUsd: nanoUsdOf(one.limit_usd) }));
+  refuseDisorder(earlier, asked);
+  const settled: BudgetRecord[] = [];
+  for (const { interval, limitNanoUsd } of asked) {
+    const before = earlier.get(interval);
+    if (before?.limitNanoUsd === limitNanoUsd) {
+      settled.push(before);
+      continue;
+    }
+    const base = before ?? { id: randomUUID(), workspaceId, interval, createdAtMs: nowMs };
+    const after: BudgetRecord = { ...base, limitNanoUsd, updatedAtMs: nowMs };
+    await transaction.putBudget(after);
+    const changes = listChanges(before && auditFields(before), auditFields(after));
+    await transaction.record(budgetHappening(before ? 'budget.update' : 'budget.create', after, changes));
+    settled.push(after);
+  }
+  return settled;
 }
 
 /** @throws {GatewayError} `not_found` when there is none */
@@ -72,18 +95,25 @@ const budgetHappening = (action: string, { id, workspaceId }: BudgetRecord, chan
   ...{ action, objectKind: 'budget', objectId: id, workspaceId, changes },
 });
 
+type Budget = Pick<BudgetRecord, 'interval' | 'limitNanoUsd'>;
+
 /** A broader budget must be larger than a narrower one, or the narrower one would never be reached. */
-function refuseDisorder(budgets: readonly BudgetRecord[], interval: BudgetInterval, limitNanoUsd: bigint): void {
-  const breadth = (one: BudgetInterval) => budgetIntervals.indexOf(one);
-  const issues = budgets.flatMap((other): Issue[] => {
-    const isBroader = breadth(other.interval) < breadth(interval);
-    const isNarrower = breadth(other.interval) > breadth(interval);
-    const isFine = isBroader ? limitNanoUsd < other.limitNanoUsd : !isNarrower || limitNanoUsd > other.limitNanoUsd;
-    if (isFine) return [];
-    const rule = `must be ${isBroader ? 'less' : 'more'} than the ${other.interval} budget of ${usdOf(other.limitNanoUsd)} USD`;
-    return [{ path: 'limit_usd', message: `\`limit_usd\` ${rule}, got ${usdOf(limitNanoUsd)}.` }];
-  });
+function refuseDisorder(earlier: ReadonlyMap<BudgetInterval, Budget>, asked: readonly Budget[]): void {
+  const isAsked = new Set(asked.map(({ interval }) => interval));
+  const others = [...earlier.values()].filter(({ interval }) => !isAsked.has(interval));
+  // Of two that are asked for, the one that comes later is told.
+  const issues = asked.flatMap((budget, at) =>
+    [...others, ...asked.slice(0, at)].flatMap((other) => compare(budget, other)),
+  );
   if (issues.length > 0) throw invalidRequest(issues);
+}
+
+/** What is wrong with a budget beside another one. */
+function compare({ interval, limitNanoUsd }: Budget, other: Budget): Issue[] {
+  const isNarrower = budgetIntervals.indexOf(interval) > budgetIntervals.indexOf(other.interval);
+  if (isNarrower ? limitNanoUsd < other.limitNanoUsd : limitNanoUsd > other.limitNanoUsd) return [];
+  const rule = `must be ${isNarrower ? 'less' : 'more'} than the ${other.interval} budget of ${usdOf(other.limitNanoUsd)} USD`;
+  return [{ path: 'limit_usd', message: `\`limit_usd\` ${rule}, got ${usdOf(limitNanoUsd)}.` }];
 }
 
 /** The flag stands beside a budget on the wire and belongs to the workspace. */
