@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { asGatewayError, errorKinds, GatewayError, invalidRequest, responseErrorCode } from './errors.ts';
+import {
+  asGatewayError,
+  availabilityCodes,
+  errorKinds,
+  GatewayError,
+  invalidRequest,
+  makeAvailability,
+  responseErrorCode,
+} from './errors.ts';
 
 const page = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8');
 
@@ -9,6 +17,12 @@ it('is the table of docs/reference/errors.md, row by row', () => {
     ([kind, { status, errorType, says }]) => `| ${status} | \`${errorType}\` | ${kind} | ${says} |`,
   );
   expect(page.split('\n').filter((line) => /^\| \d{3} \| `/.test(line))).toEqual(rows);
+});
+
+it.each(availabilityCodes)('has a heading for the docs_url of %s', (code) => {
+  const [file, heading] = makeAvailability(code, []).docs_url.split('#');
+  expect(file).toBe('docs/reference/errors.md');
+  expect(page.split('\n')).toContain(`## ${heading}`);
 });
 
 it('names the first problem in the message and all of them in the metadata', () => {

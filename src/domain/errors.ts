@@ -96,9 +96,22 @@ export interface Issue {
   message: string;
 }
 
+/** Why a model cannot be had, of the list of the interface what this build says. Each has a heading in `docs/reference/errors.md`. */
+export const availabilityCodes = [
+  'model_not_found',
+  'wrong_endpoint',
+  'no_endpoints',
+  'constraint_filtered',
+  'privacy_restricted',
+  'model_unavailable_upstream',
+  'capacity_exhausted',
+  'temporarily_unavailable',
+] as const;
+export type AvailabilityCode = (typeof availabilityCodes)[number];
+
 /** `error.availability` of the envelope. @see routing.md 8.3 */
 export interface Availability {
-  code: string;
+  code: AvailabilityCode;
   retryable: boolean;
   requested_models: string[];
   docs_url: string;
@@ -109,6 +122,22 @@ export interface Availability {
   fallback_models?: string[];
   constraint?: { field: string; detail: string };
 }
+
+/** @param slugs as they were asked for, be they however many and long */
+export const makeAvailability = (
+  code: AvailabilityCode,
+  slugs: readonly string[],
+  more: Partial<Availability> = {},
+): Availability => ({
+  code,
+  retryable: false,
+  requested_models: slugs.slice(0, 32).map(shortenSlug),
+  docs_url: `docs/reference/errors.md#${code}`,
+  ...more,
+});
+
+/** No slug in an error is longer. */
+export const shortenSlug = (slug: string): string => slug.slice(0, 200);
 
 /** A limit that was reached. */
 export interface RateLimit {

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
-import { type Availability, asGatewayError, type GatewayError } from '../domain/errors.ts';
+import { type Availability, asGatewayError, type GatewayError, makeAvailability } from '../domain/errors.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type AttemptOutcome, type Health, isEndpointFault } from '../routing/health.ts';
@@ -213,12 +213,9 @@ function describeAvailability({ plan }: RunBase, tried: readonly AttemptRecord[]
   if (tried.length === 0 || !isDown) return undefined;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
   const code = isGone ? 'model_unavailable_upstream' : isLimited ? 'capacity_exhausted' : 'temporarily_unavailable';
-  return {
-    code,
+  return makeAvailability(code, plan?.slugs ?? [], {
     retryable: !isGone,
-    requested_models: (plan?.slugs ?? []).slice(0, 32).map((slug) => slug.slice(0, 200)),
-    docs_url: `docs/reference/errors.md#${code}`,
     affected_providers: [...new Set(tried.map(({ endpoint }) => endpoint.provider.name))],
     ...(waits.length === 0 ? undefined : { retry_after: Math.min(...waits) }),
-  };
+  });
 }

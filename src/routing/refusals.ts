@@ -1,25 +1,14 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import { type Availability, GatewayError } from '../domain/errors.ts';
+import { type AvailabilityCode, GatewayError, makeAvailability, shortenSlug } from '../domain/errors.ts';
 import type { Exclusion } from './filters.ts';
 import type { Needs } from './needs.ts';
-
-/** No slug in a message is longer. */
-const shorten = (slug: string): string => slug.slice(0, 200);
-
-const availability = (code: string, slugs: readonly string[], more: Partial<Availability> = {}): Availability => ({
-  code,
-  retryable: false,
-  requested_models: slugs.slice(0, 32).map(shorten),
-  docs_url: `docs/reference/errors.md#${code}`,
-  ...more,
-});
 
 /** The slug means nothing here. @param nearest one that does, where it can be guessed */
 export const modelNotFound = (slug: string, nearest?: string): GatewayError =>
   new GatewayError(
     'model_not_found',
-    `${shorten(slug)} is not a valid model ID: no provider of this gateway carries it.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`,
-    { availability: availability('model_not_found', [slug]) },
+    `${shortenSlug(slug)} is not a valid model ID: no provider of this gateway carries it.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`,
+    { availability: makeAvailability('model_not_found', [slug]) },
   );
 
 /** @param providers that would carry it */
@@ -31,8 +20,8 @@ export function noEndpoints(slug: string, variant?: string, providers: readonly 
         : 'no provider of this gateway carries it'
       : `it has no variant :${variant}`;
   const more = providers.length > 0 ? { affected_providers: [...providers] } : {};
-  return new GatewayError('not_found', `No endpoints found for ${shorten(slug)}: ${why}.`, {
-    availability: availability('no_endpoints', [slug], more),
+  return new GatewayError('not_found', `No endpoints found for ${shortenSlug(slug)}: ${why}.`, {
+    availability: makeAvailability('no_endpoints', [slug], more),
   });
 }
 
@@ -41,15 +30,15 @@ export const nothingToChoose = (
   slug: string,
   message: string,
   metadata: Record<string, unknown> = {},
-  code = 'constraint_filtered',
-): GatewayError => new GatewayError('not_found', message, { metadata, availability: availability(code, [slug]) });
+  code: AvailabilityCode = 'constraint_filtered',
+): GatewayError => new GatewayError('not_found', message, { metadata, availability: makeAvailability(code, [slug]) });
 
 /** What no endpoint of the model can ever do is the request's mistake. */
 function refuseRequest(code: string, model: string, shown: string, slugs: readonly string[]): GatewayError | undefined {
   switch (code) {
     case 'wrong_endpoint':
       return new GatewayError('wrong_endpoint', `${model} cannot be asked here: ${shown}.`, {
-        availability: availability(code, slugs),
+        availability: makeAvailability(code, slugs),
       });
     case 'n':
     case 'input_references':
@@ -79,7 +68,7 @@ export function nothingLeft(slugs: readonly string[], excluded: readonly Fallen[
   const codes = [...new Set(excluded.map(({ code }) => code))];
   const reasons = [...new Set(excluded.map(({ endpoint, reason }) => `${endpoint.tag} ${reason}`))];
   const shown = reasons.slice(0, 5).join('; ') + (reasons.length > 5 ? `; and ${reasons.length - 5} more` : '');
-  const model = slugs.map(shorten).slice(0, 3).join(', ');
+  const model = slugs.map(shortenSlug).slice(0, 3).join(', ');
   if (codes.length === 1 && codes[0] === 'allowed_models') {
     const why = [...new Set(excluded.map(({ reason }) => reason))].join('; ');
     return new GatewayError('permission_denied', `${model} may not be used with this key: each endpoint ${why}.`);
@@ -104,7 +93,7 @@ export function nothingLeft(slugs: readonly string[], excluded: readonly Fallen[
     'not_found',
     `No allowed providers are available for the selected model. ${model}: ${shown || 'no endpoint'}.`,
     {
-      availability: availability(isPrivacy ? 'privacy_restricted' : 'constraint_filtered', slugs, {
+      availability: makeAvailability(isPrivacy ? 'privacy_restricted' : 'constraint_filtered', slugs, {
         affected_providers: [...new Set(excluded.map(({ endpoint }) => endpoint.provider.name))].slice(0, 100),
         ...(known.length > 0 ? { excluded_by: known } : undefined),
         ...(only === undefined ? undefined : { constraint: { field: only, detail: shown } }),
