@@ -183,7 +183,7 @@ function withHistory(run: RunBase, failure: GatewayError): GatewayError {
   const tried = run.attempts.filter((record) => record.error !== undefined);
   const other = tried.findLast(({ error }) => error?.kind !== 'model_unavailable');
   const last = (failure.kind === 'model_unavailable' && other?.error) || failure;
-  const availability = describeAvailability(run, tried);
+  const availability = describeAvailability(run, tried, last);
   if (tried.length < 2) return availability ? copyError(last, last.message, { availability }) : last;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
   return copyError(last, last.message, {
@@ -202,11 +202,17 @@ function withHistory(run: RunBase, failure: GatewayError): GatewayError {
   });
 }
 
-/** When every attempt failed for want of capacity, or of a provider that works or has the model. @see routing.md section 8.3 */
-function describeAvailability({ plan }: RunBase, tried: readonly AttemptRecord[]): Availability | undefined {
-  const kinds = new Set(tried.map(({ error }) => error?.kind));
-  const isGone = kinds.delete('model_unavailable') && kinds.size === 0;
-  const isLimited = kinds.size === 1 && kinds.has('rate_limited');
+/**
+ * When every attempt failed for want of capacity, or of a provider that works or has the model. The code goes with the
+ * status that the caller is told, whatever the other attempts came to. @see routing.md section 8.3
+ */
+function describeAvailability(
+  { plan }: RunBase,
+  tried: readonly AttemptRecord[],
+  told: GatewayError,
+): Availability | undefined {
+  const isGone = told.kind === 'model_unavailable';
+  const isLimited = told.kind === 'rate_limited';
   const isDown = tried.every(
     ({ error }) => error !== undefined && (isEndpointFault(error) || error.kind === 'rate_limited'),
   );

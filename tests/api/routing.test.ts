@@ -302,6 +302,19 @@ describe('when every attempt fails', () => {
     expect(headers.get('retry-after')).toBe(seen === 502 ? null : '4');
   });
 
+  it.each([
+    ['the rate of the last one', 401, 429, 429, 'capacity_exhausted'],
+    ['a last one that is down', 429, 500, 502, 'temporarily_unavailable'],
+  ])('in different ways, status and code are those of %s', async (_, first, last, seen, code) => {
+    await open([{ model: 'acme/m' }], [{ model: 'acme/m' }]);
+    alpha.always(failed(first));
+    beta.always(failed(last));
+    const { status, body } = await ask({ model: 'acme/m', provider: { order: ['Alpha', 'Beta'] } });
+    expect(status).toBe(seen);
+    expect(body.error?.availability).toMatchObject({ code, retryable: true });
+    expect(body.error?.metadata).toMatchObject({ previous_errors: [{ provider: 'Alpha' }] });
+  });
+
   it('stops after routing.max_attempts', async () => {
     await open([{ model: 'acme/m' }], [{ model: 'acme/m' }], { routing: { max_attempts: 1 } });
     for (const upstream of [alpha, beta]) upstream.always(failed(500));
