@@ -25,13 +25,20 @@ declare module 'fastify' {
 /** Who may call a route. `nobody`: no key is asked for. `any`: an inference key or a management key. */
 export type Permission = 'nobody' | 'inference' | 'management' | 'any';
 
+/** The largest body that a route takes. */
+export interface BodyLimit {
+  bytes: number;
+  /** Where it comes from, for the message of a 413: the setting, if there is one. */
+  source: string;
+}
+
 /** One row of the table of routes. */
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   permission: Permission;
-  /** Bytes; absent: `server.body_limit`. */
-  bodyLimit?: number;
+  /** Absent: `server.body_limit`. */
+  bodyLimit?: BodyLimit;
   /** What it returns is sent; a stream is written to `reply.raw` after `reply.hijack()`. */
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 }
@@ -68,7 +75,7 @@ export function listRoutes(handlers: Handlers): Route[] {
       method: 'POST',
       path: '/api/v1/images',
       permission: 'inference',
-      bodyLimit: handlers.imageBodyLimit,
+      bodyLimit: { bytes: handlers.imageBodyLimit, source: 'images.body_limit' },
       handler: handlers.createImage,
     },
     { method: 'GET', path: '/api/v1/images/models', permission: 'any', handler: handlers.listImageModels },
@@ -100,7 +107,7 @@ export function listRoutes(handlers: Handlers): Route[] {
 }
 
 /** @see platform.md section 10 */
-const MANAGEMENT_BODY_LIMIT = 1024 * 1024;
+const MANAGEMENT_BODY_LIMIT: BodyLimit = { bytes: 1024 * 1024, source: 'fixed for management' };
 
 function listManagementRoutes(handlers: Handlers): Route[] {
   const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({

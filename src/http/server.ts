@@ -10,7 +10,7 @@ import { readEdgeError, writeError } from './error-envelope.ts';
 import { describeRequest, type FailedRequest } from './failed-request.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { readJson } from './read-json.ts';
-import { admitted, type Permission, type Route } from './routes.ts';
+import { admitted, type BodyLimit, type Permission, type Route } from './routes.ts';
 
 export interface EdgeOptions {
   routes: readonly Route[];
@@ -40,6 +40,7 @@ export type WatchAnswer = (request: FastifyRequest, raw: ServerResponse) => void
 interface RouteSetting {
   permission?: Permission;
   watch?: WatchAnswer;
+  bodyLimit?: BodyLimit | undefined;
 }
 
 const requestIdShape = /^[\w.:-]{1,128}$/;
@@ -142,9 +143,13 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     app.route({
       method: route.method,
       url: route.path,
-      config: { permission: route.permission, watch: options.watchRoute(route.method, route.path) },
+      config: {
+        permission: route.permission,
+        watch: options.watchRoute(route.method, route.path),
+        bodyLimit: route.bodyLimit,
+      },
       handler: route.handler,
-      ...(route.bodyLimit === undefined ? undefined : { bodyLimit: route.bodyLimit }),
+      ...(route.bodyLimit === undefined ? undefined : { bodyLimit: route.bodyLimit.bytes }),
     });
   }
   return app;
@@ -177,9 +182,8 @@ function checkPermission(permission: Permission, caller: Caller): void {
 }
 
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
-  const ownLimit = request.routeOptions.bodyLimit ?? options.bodyLimit;
-  const limit = ownLimit === options.bodyLimit ? `${ownLimit} bytes (server.body_limit)` : `${ownLimit} bytes`;
-  const answer = writeError(readEdgeError(thrown, limit), request.routerMetadata);
+  const { bytes, source } = settingOf(request).bodyLimit ?? { bytes: options.bodyLimit, source: 'server.body_limit' };
+  const answer = writeError(readEdgeError(thrown, `${bytes} bytes (${source})`), request.routerMetadata);
   if (answer.status >= 500) {
     const error =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });

@@ -273,6 +273,7 @@ describe('what is wrong with a body', () => {
     const { status, body } = await draw(small, { prompt: 'x'.repeat(3000) });
     await small.close();
     expect(status).toBe(413);
+    expect(body.error!.message).toBe('The body is larger than 2048 bytes (images.body_limit).');
     expect(body.error!.metadata).toMatchObject({ error_type: 'payload_too_large' });
   });
 
