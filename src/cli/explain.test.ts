@@ -123,6 +123,15 @@ describe('headgate explain', () => {
     expect(refused.error).toMatchObject({ code: 400, availability: { code: 'model_not_found' } });
   });
 
+  it('prints everything that is wrong with a body, a line each', async () => {
+    const { code, stdout } = await explain({ model: 7, input: 7, stream: 'no' });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^400 {2}(model|input|stream): .*\n {5}(model|input|stream): .*\n {5}(model|input|stream): .*\n$/,
+    );
+    expect(stdout).not.toContain('error.metadata');
+  });
+
   it.each([
     ['{', /--body body\.json: /],
     [{ model: 'acme/one', input: 7 }, /400 {2}input/],

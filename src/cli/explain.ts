@@ -16,6 +16,7 @@ import type { Endpoint } from '../providers/provider-entry.ts';
 import { type Asker, type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
 import { findKey } from './change-keys.ts';
 import { withStore } from './open-store.ts';
+import { readIssues } from './read-issues.ts';
 import { placeOf, readWorld } from './read-world.ts';
 import { alignColumns, CommandError, paint, readMessage, type Terminal } from './terminal.ts';
 
@@ -63,7 +64,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     const { body } = writeError(error);
     if (options.json) stdout.write(`${JSON.stringify(body, undefined, 2)}\n`);
     else {
-      stdout.write(`${error.status}  ${error.message}\n`);
+      stdout.write(`${error.status}  ${readIssues(error).replaceAll('\n', '\n     ')}\n`);
       if (refused) printExcluded(terminal, refused);
     }
     return 1;

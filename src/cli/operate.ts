@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { Change, ManagementTransaction, Storage, WorkspaceDetails } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
+import { readIssues } from './read-issues.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
 /** Nobody's key: whoever may run the command line. */
@@ -34,13 +35,6 @@ export function operate<Result>(
       throw error;
     }
   });
-}
-
-/** All that is wrong, a line each: there is no `error.metadata` to look into. */
-function readIssues({ message, metadata }: GatewayError): string {
-  const issues = metadata['issues'] as { path: string; message: string }[] | undefined;
-  if (issues === undefined || issues.length < 2) return message;
-  return issues.map((issue) => (issue.path === '' ? issue.message : `${issue.path}: ${issue.message}`)).join('\n');
 }
 
 /** A workspace by its id, slug or name. @throws {CommandError} */
