@@ -202,7 +202,15 @@ describe('POST /guardrails', () => {
       });
     }
     const nothing = { allowed_data_regions: null, content_filters: [], content_filter_builtins: null };
-    expect(await create(nothing)).toMatchObject({ allowed_data_regions: null, content_filters: null });
+    const kept = await create(nothing);
+    expect(kept).toMatchObject({ allowed_data_regions: null, content_filters: null });
+    const patch = (fields: object) => ask('PATCH', `/guardrails/${kept.id}`, fields);
+    const none = await patch({ content_filters: [], content_filter_builtins: [] });
+    expect(none).toMatchObject({
+      status: 200,
+      body: { data: { content_filters: null, content_filter_builtins: null } },
+    });
+    expectIssues(await patch({ allowed_data_regions: [] }), { allowed_data_regions: 'is not offered by this build' });
   });
 
   it('is for management keys alone', async () => {

@@ -10,7 +10,7 @@ export const notOffered = {
 } as const satisfies Partial<Record<keyof UpdateGuardrailBody, string>>;
 
 /**
- * Refuses a guardrail that would seem to guard and does not. Null, and a list of no filters, ask for nothing.
+ * Refuses a guardrail that would seem to guard and does not. Null, and a list of no filters, ask for nothing; a list of no regions allows none.
  *
  * @throws {GatewayError} `not_offered`, with every such field in `metadata.issues`
  */
