@@ -25,8 +25,16 @@ export const errorKinds = {
   content_policy: { status: 400, errorType: 'content_policy_violation', says: 'The provider refused the content.' },
   upstream_rejected: { status: 400, errorType: 'invalid_request', says: 'The provider blamed the request.' },
   authentication: { status: 401, errorType: 'authentication', says: 'The key is missing or not valid.' },
-  payment_required: { status: 402, errorType: 'payment_required', says: 'Credits or budget are used up.' },
-  permission_denied: { status: 403, errorType: 'permission_denied', says: 'The key may not do this.' },
+  payment_required: {
+    status: 402,
+    errorType: 'payment_required',
+    says: 'Credits, the limit of the key or the budget of the organization are used up.',
+  },
+  permission_denied: {
+    status: 403,
+    errorType: 'permission_denied',
+    says: 'The key may not do this, or a budget of its workspace, member or guardrail is used up.',
+  },
   not_found: { status: 404, errorType: 'not_found', says: 'There is nothing here.' },
   model_unavailable: { status: 404, errorType: 'not_found', says: 'The provider does not have the model.' },
   method_not_allowed: { status: 405, errorType: 'invalid_request', says: 'The path exists, the method does not.' },
