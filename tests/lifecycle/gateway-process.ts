@@ -8,6 +8,7 @@ import { expect } from 'vitest';
 import { testKeys } from '../../src/testing/index.ts';
 
 const entry = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const children = new Set<ChildProcess>();
 const folders: string[] = [];
 
@@ -61,6 +62,8 @@ export interface StartOptions {
   env?: Record<string, string>;
   /** As another user. */
   uid?: number;
+  /** By `npm start`, as in a clone. */
+  npm?: boolean;
 }
 
 /** Writes the file as editors do: a new one takes the place of the old. */
@@ -70,6 +73,13 @@ export function writeConfig(folder: string, config: Record<string, unknown>): vo
   renameSync(next, join(folder, 'headgate.json'));
 }
 
+/** What npm needs to run without the network, and without the folders of whoever runs the tests. */
+const npmEnvironment = (home: string) => ({
+  PATH: process.env.PATH,
+  HOME: home,
+  npm_config_update_notifier: 'false',
+});
+
 /** Runs `headgate start`. */
 export function run({
   folder = makeFolder(),
@@ -78,23 +88,21 @@ export function run({
   args = [],
   env = {},
   uid,
+  npm = false,
 }: StartOptions = {}): Running & {
   folder: string;
 } {
   if (config) writeConfig(folder, config);
   const options: SpawnOptions = {
     cwd: folder,
-    env: { HEADGATE_LOG_LEVEL: 'warn', ...env },
+    env: { HEADGATE_LOG_LEVEL: 'warn', ...(npm && npmEnvironment(folder)), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid === undefined ? undefined : { uid, gid: uid }),
   };
   const source = config ? ['--config', join(folder, 'headgate.json')] : [];
   const port = portOfFile ? [] : ['--port', '0'];
-  const child = spawn(
-    process.execPath,
-    [entry, 'start', ...port, '--data', join(folder, 'data'), ...source, ...args],
-    options,
-  );
+  const [program, ...first] = npm ? ['npm', 'start', '--prefix', root, '--'] : [process.execPath, entry, 'start'];
+  const child = spawn(program, [...first, ...port, '--data', join(folder, 'data'), ...source, ...args], options);
   children.add(child);
   const running = {
     folder,

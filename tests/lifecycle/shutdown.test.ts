@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { json, startUpstream, testKeys } from '../../src/testing/index.ts';
 import { cleanUp, openStream, startGateway } from './gateway-process.ts';
 
@@ -44,6 +44,21 @@ describe('SIGTERM', () => {
       const entry = await again.get(`/api/v1/generation?id=${id}`);
       expect(await entry.json()).toMatchObject({ data: { id, status: 200, finish_reason: 'stop' } });
     }
+  });
+
+  it.each([
+    'SIGTERM',
+    'SIGINT',
+  ] as const)('ends the gateway of `npm start` when npm has the signal: %s', async (signal) => {
+    const gateway = await startGateway({ npm: true });
+    const lock = join(gateway.folder, 'data', 'gateway.pid');
+    const pid = Number.parseInt(readFileSync(lock, 'utf8'), 10);
+    onTestFinished(() => {
+      if (existsSync(lock)) process.kill(pid, 'SIGKILL'); // npm is gone, and it is not
+    });
+    expect(await gateway.end(signal)).toBe(0);
+    expect(existsSync(lock)).toBe(false);
+    await expect(gateway.get('/health')).rejects.toThrow('fetch failed');
   });
 
   it('ends a stream that outlasts the grace with response.failed and [DONE], and books it', async () => {
