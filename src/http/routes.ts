@@ -39,6 +39,8 @@ export interface Route {
   permission: Permission;
   /** Absent: `server.body_limit`. */
   bodyLimit?: BodyLimit;
+  /** No field of the body is required, so that none at all is fine, also where a content type names one. */
+  bodyIsOptional?: boolean;
   /** What it returns is sent; a stream is written to `reply.raw` after `reply.hijack()`. */
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 }
@@ -126,7 +128,7 @@ function listManagementRoutes(handlers: Handlers): Route[] {
     row('GET', '/keys/:hash', handlers.findKey),
     row('PATCH', '/keys/:hash', handlers.updateKey),
     row('DELETE', '/keys/:hash', handlers.deleteKey),
-    row('POST', '/keys/:hash/rotate', handlers.rotateKey),
+    { ...row('POST', '/keys/:hash/rotate', handlers.rotateKey), bodyIsOptional: true },
     row('GET', '/workspaces', handlers.listWorkspaces),
     row('POST', '/workspaces', handlers.createWorkspace),
     row('GET', '/workspaces/:id', handlers.findWorkspace),

@@ -39,6 +39,7 @@ export type WatchAnswer = (request: FastifyRequest, raw: ServerResponse) => void
 /** What a route carries in Fastify's table. */
 interface RouteSetting {
   permission?: Permission;
+  bodyIsOptional?: boolean;
   watch?: WatchAnswer;
   bodyLimit?: BodyLimit | undefined;
 }
@@ -126,7 +127,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     try {
       request.rawBody = body as Buffer; // as `parseAs` says
       // Clients name a content type on every request, also where there is no content.
-      const hasNone = request.method === 'DELETE' && request.rawBody.length === 0;
+      const isEmpty = request.rawBody.length === 0;
+      const hasNone = isEmpty && (request.method === 'DELETE' || settingOf(request).bodyIsOptional);
       done(null, hasNone ? undefined : readJson(request.rawBody));
     } catch (error) {
       done(error as Error, undefined);
@@ -145,6 +147,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       url: route.path,
       config: {
         permission: route.permission,
+        bodyIsOptional: route.bodyIsOptional ?? false,
         watch: options.watchRoute(route.method, route.path),
         bodyLimit: route.bodyLimit,
       },

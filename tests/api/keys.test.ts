@@ -360,6 +360,18 @@ describe('POST /keys/{hash}/rotate', () => {
     expect([await infer(old.key), await infer(key)]).toEqual([401, 200]);
   });
 
+  it('needs no body, also where the content type of one is named', async () => {
+    const { data } = await create();
+    const headers = { authorization: `Bearer ${gateway.managementKey}`, 'content-type': 'application/json' };
+    const url = `${gateway.url}/api/v1/keys`;
+    const answer = await fetch(`${url}/${data.hash}/rotate`, { method: 'POST', headers });
+    expect(answer.status).toBe(201);
+    expect(await answer.json()).toMatchObject({ previous: { hash: data.hash, disabled: true } });
+    const refused = await fetch(url, { method: 'POST', headers });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { message: 'The body is empty; send a JSON object.' } });
+  });
+
   it('lets both be used for as long as was asked', async () => {
     const old = await create();
     const before = Date.now();
