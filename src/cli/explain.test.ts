@@ -142,8 +142,15 @@ describe('headgate explain', () => {
     expect(stdout + stderr).toMatch(says);
   });
 
-  it('has nothing to read in a file that is not there', async () => {
-    const terminal = { stdout: { write: () => true }, stderr: { write: () => true }, env: {}, cwd: folder };
-    expect(await runCli(['explain', '--body', 'none.json'], terminal)).toBe(1);
+  it.each([
+    ['none.json', () => `There is no file ${join(folder, 'none.json')}.`],
+    ['.', () => 'It is a folder, not a file.'],
+    ['headgate.yaml/body', () => `There is no file ${join(folder, 'headgate.yaml/body')}: part of it is no folder.`],
+  ])('has nothing to read in %s', async (file, says) => {
+    writeFileSync(join(folder, 'headgate.yaml'), '');
+    let stderr = '';
+    const terminal = { stdout: { write: () => true }, stderr: { write: (text: string) => (stderr += text) }, env: {} };
+    expect(await runCli(['explain', '--body', file], { ...terminal, cwd: folder })).toBe(1);
+    expect(stderr).toBe(`headgate: --body ${file}: ${says()}\n`);
   });
 });

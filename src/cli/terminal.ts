@@ -44,10 +44,20 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
     .join('');
 }
 
+/** What a file that cannot be read is, by the code of Node's error. */
+const unreadable: Readonly<Record<string, (path: string) => string>> = {
+  ENOENT: (path) => `There is no file ${path}.`,
+  ENOTDIR: (path) => `There is no file ${path}: part of it is no folder.`,
+  EACCES: (path) => `${path} may not be read by this user.`,
+};
+
 /** The message of anything thrown, on one line, with the reasons of errors that only wrap others. */
 export function readMessage(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return readMessage(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
+  const { code = '', syscall, path } = error as NodeJS.ErrnoException;
+  if (syscall === 'open' && path !== undefined && unreadable[code]) return unreadable[code](path);
+  if (syscall === 'read' && code === 'EISDIR') return 'It is a folder, not a file.';
   const cause = error.cause instanceof Error && error.message === 'fetch failed' ? `: ${readMessage(error.cause)}` : '';
   return (error.message || error.name) + cause;
 }

@@ -23,7 +23,7 @@ export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Es
     plan,
     (endpoint) => totalOf(costOf(endpoint.pricing, usage({ inputTokens, outputTokens: outputTokensAt(endpoint) }))),
     (endpoint) => {
-      const output = `about ${inputTokens} tokens of input and ${outputTokensAt(endpoint)} of output`;
+      const output = `about ${inputTokens} ${inputTokens === 1 ? 'token' : 'tokens'} of input and ${outputTokensAt(endpoint)} of output`;
       return request.max_output_tokens == null ? `${output} assumed; set max_output_tokens` : output;
     },
   );
