@@ -85,7 +85,7 @@ function convert(node: SchemaNode, value: unknown): unknown {
   if (node.unit === 'bytes') return readSize(value) ?? value;
   if ((node.type === 'integer' || node.type === 'number') && /^-?\d+(\.\d+)?$/.test(value.trim())) return Number(value);
   if (node.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
-  if (node.type === 'array' && node.items?.type === 'string') {
+  if (node.type === 'array' && (node.items?.type === 'string' || node.items?.enum)) {
     return value.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
   }
   return value;

@@ -21,6 +21,7 @@ describe('HEADGATE_<PATH>', () => {
       HEADGATE_PROVIDERS_0_MODELS_0_MODEL: '12',
       HEADGATE_PROVIDERS_0_MODELS_0_UPSTREAM_MODEL: '34',
       HEADGATE_PROVIDERS_0_MODELS_0_CAPABILITIES_TOOLS: 'true',
+      HEADGATE_PROVIDERS_0_MODELS_0_CAPABILITIES_INPUT: 'text, image',
       HEADGATE_PROVIDERS_0_MODELS_0_PRICING_CACHE_READ: '0.0000001',
       HEADGATE_MASTER_KEY: 'master',
     });
@@ -42,7 +43,12 @@ describe('HEADGATE_<PATH>', () => {
         headers: { 'x-title': 'Headgate' },
         dialect: { max_tokens_field: 'max_tokens' },
         models: [
-          { model: '12', upstream_model: '34', pricing: { cache_read: '0.0000001' }, capabilities: { tools: true } },
+          {
+            model: '12',
+            upstream_model: '34',
+            pricing: { cache_read: '0.0000001' },
+            capabilities: { tools: true, input: ['text', 'image'] },
+          },
         ],
       },
     ]);

@@ -164,6 +164,14 @@ describe('what is wrong with a file', () => {
       '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, openai-images, bfl, recraft, fal, ai-sdk, simulator, not "opnai-chat"; did you mean "openai-chat"?',
     ],
     [
+      'providers: [{ id: a, wire: simulator, models: [{ model: a/b, capabilities: { input: [text, txt] } }] }]',
+      '1: providers[0].models[0].capabilities.input[1]: must be one of text, image, file, audio, video, not "txt"; did you mean "text"?',
+    ],
+    [
+      'providers: [{ id: a, wire: simulator, models: [{ model: a/b, capabilities: { output: [smell] } }] }]',
+      '1: providers[0].models[0].capabilities.output[0]: must be one of text, image, embeddings, audio, video, rerank, decisions, speech, transcription, not "smell"',
+    ],
+    [
       'log: { level: wran }',
       '1: log.level: must be one of trace, debug, info, warn, error, fatal, silent, not "wran"; did you mean "warn"?',
     ],
@@ -210,6 +218,14 @@ describe('what is wrong with a file', () => {
     ],
   ])('%s', (text, problem) => {
     expect(problemsOf(text)).toContain(problem);
+  });
+
+  it('names the parameter that was meant', () => {
+    const [problem] = problemsOf(
+      'providers: [{ id: a, wire: simulator, models: [{ model: a/b, supported_parameters: [tools, temprature] }] }]',
+    );
+    expect(problem).toMatch(/^1: providers\[0\]\.models\[0\]\.supported_parameters\[1\]: must be one of temperature, /);
+    expect(problem).toMatch(/, not "temprature"; did you mean "temperature"\?$/);
   });
 
   it.each([

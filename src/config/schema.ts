@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { type Static, Type } from 'typebox';
 import { keepables } from '../domain/content-record.ts';
-import { quantizations } from '../domain/endpoint.ts';
+import { inputModalities, outputModalities, parameterNames, quantizations } from '../domain/endpoint.ts';
 import { imageBillables, imageUnits } from '../domain/images.ts';
 
 /*
@@ -158,10 +158,8 @@ const capabilities = Type.Object({
   tools: Type.Optional(Type.Boolean({ description: 'Can call tools.' })),
   structured_outputs: Type.Optional(Type.Boolean({ description: 'Keeps to a JSON schema.' })),
   reasoning: Type.Optional(Type.Boolean({ description: 'Thinks before it answers.' })),
-  input: Type.Optional(
-    Type.Array(Type.String({ minLength: 1 }), { description: 'What it reads: `text`, `image`, `file`, `audio`.' }),
-  ),
-  output: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'What it makes: `text`, `image`.' })),
+  input: Type.Optional(Type.Array(Type.Enum([...inputModalities]), { description: 'What it reads.' })),
+  output: Type.Optional(Type.Array(Type.Enum([...outputModalities]), { description: 'What it makes.' })),
 });
 
 /** What becomes of the address of a picture or file. */
@@ -182,8 +180,8 @@ const model = Type.Object({
     Type.Enum([...quantizations], { description: 'How its weights are kept. Absent: `unknown`.' }),
   ),
   supported_parameters: Type.Optional(
-    Type.Array(Type.String({ minLength: 1 }), {
-      description: 'All parameters it takes: `temperature`, `tools`, … What is sent besides is left out and named.',
+    Type.Array(Type.Enum([...parameterNames]), {
+      description: 'All parameters it takes. What is sent besides is left out and named.',
     }),
   ),
   tier: Type.Optional(

@@ -57,6 +57,20 @@ export const quantizations = [
   ...['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'],
 ] as const;
 
+/** Names of `supported_parameters`. @see routing.md section 14.4 */
+export const parameterNames = [
+  ...['temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty'],
+  ...['max_tokens', 'max_completion_tokens', 'logit_bias', 'logprobs', 'top_logprobs', 'prediction', 'seed'],
+  ...['response_format', 'structured_outputs', 'stop', 'tools', 'tool_choice', 'parallel_tool_calls'],
+  ...['include_reasoning', 'reasoning', 'reasoning_effort', 'web_search_options', 'verbosity'],
+] as const;
+/** @see routing.md section 14.1 */
+export const inputModalities = ['text', 'image', 'file', 'audio', 'video'] as const;
+/** @see routing.md section 14.1 */
+export const outputModalities = [
+  ...['text', 'image', 'embeddings', 'audio', 'video', 'rerank', 'decisions', 'speech', 'transcription'],
+] as const;
+
 /** All that routing knows of an endpoint; undefined means that nobody said. @see routing.md section 14.2 */
 export interface EndpointFacts {
   /** Unique among the endpoints of this process, the same after a restart: what health and sticky memory are kept under. */

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
+import { inputModalities, outputModalities, parameterNames } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { HealthFigures } from '../../routing/health.ts';
 import { cutPage, filterRows, readModelQuery, sortRows, sorts, writeNextLink } from './filters.ts';
 import { describeRow, type ModelRow } from './rows.ts';
-import { inputModalities, outputModalities, parameterNames } from './write-model.ts';
 
 const price = fc.option(fc.integer({ min: 0, max: 50 }), { nil: undefined });
 const some = (names: readonly string[]) => fc.subarray([...names], { minLength: 1, maxLength: 3 });

@@ -1,9 +1,9 @@
+import { inputModalities, outputModalities, parameterNames } from '../../domain/endpoint.ts';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import { perMillionTokens } from '../../metering/price.ts';
 import type { HealthFigures } from '../../routing/health.ts';
 import { isMeant } from '../../routing/preferences.ts';
 import type { ModelRow } from './rows.ts';
-import { inputModalities, outputModalities, parameterNames } from './write-model.ts';
 
 /** Ways to sort the list. There is no record of popularity that spans models, so `most-popular` is `newest`. */
 export const sorts = [

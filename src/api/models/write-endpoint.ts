@@ -1,7 +1,7 @@
-import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
+import { type EndpointFacts, type Model, parameterNames } from '../../domain/endpoint.ts';
 import type { Health, HealthView } from '../../routing/health.ts';
 import { listParameters } from './rows.ts';
-import { keepKnown, parameterNames, writePricing, writeQuantization } from './write-model.ts';
+import { keepKnown, writePricing, writeQuantization } from './write-model.ts';
 
 /** Normal, degraded, down. @see routing.md section 14.2 */
 type EndpointStatus = 0 | -1 | -2;

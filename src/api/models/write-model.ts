@@ -1,26 +1,16 @@
 import {
   type EndpointFacts,
+  inputModalities,
   type Model,
   type ModelReasoning,
+  outputModalities,
   type Pricing,
+  parameterNames,
   quantizations,
 } from '../../domain/endpoint.ts';
 import { writePerPiece, writePerToken } from '../../metering/price.ts';
 import type { ModelRow } from './rows.ts';
 
-/** Names of `supported_parameters`. @see routing.md section 14.4 */
-export const parameterNames: readonly string[] = [
-  ...['temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty'],
-  ...['max_tokens', 'max_completion_tokens', 'logit_bias', 'logprobs', 'top_logprobs', 'prediction', 'seed'],
-  ...['response_format', 'structured_outputs', 'stop', 'tools', 'tool_choice', 'parallel_tool_calls'],
-  ...['include_reasoning', 'reasoning', 'reasoning_effort', 'web_search_options', 'verbosity'],
-];
-/** @see routing.md section 14.1 */
-export const inputModalities: readonly string[] = ['text', 'image', 'file', 'audio', 'video'];
-/** @see routing.md section 14.1 */
-export const outputModalities: readonly string[] = [
-  ...['text', 'image', 'embeddings', 'audio', 'video', 'rerank', 'decisions', 'speech', 'transcription'],
-];
 const efforts: readonly unknown[] = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'];
 
 /** What a price is that varies, as a router's does, or that nobody knows: unlike `0` it cannot be taken for free. */
