@@ -442,6 +442,16 @@ describe('headgate init', () => {
   });
 });
 
+it.each([
+  ['doctor'],
+  ['models', 'list'],
+  ['--help'],
+])('headgate %s %s ends quietly when its reader leaves', async (...args) => {
+  const running = run(args, { HEADGATE_SERVER_PORT: '0' });
+  running.child.stdout?.destroy(); // long before there is something to read
+  expect({ code: await running.exit, stderr: running.stderr }).toEqual({ code: 0, stderr: '' });
+});
+
 describe('headgate doctor', () => {
   it('says of counters in PostgreSQL that they are gone where it is', async () => {
     const { code, stdout } = await call(['doctor'], { HEADGATE_STORAGE_URL: 'postgres://127.0.0.1:1/none' });
