@@ -4,7 +4,8 @@ import { usdOf, writeDollars } from '../metering/cost.ts';
 import { listSpendingLimits } from '../metering/list-limits.ts';
 import { readLimitUsage } from '../metering/read-limit-usage.ts';
 import type { SpendingLimit } from '../metering/spending.ts';
-import { budgetIntervals, type SpendingScope } from '../platform/storage/storage.ts';
+import { budgetIntervals, type KeyRecord, type SpendingScope } from '../platform/storage/storage.ts';
+import { readState } from './keys.ts';
 import { usageColumns, writeUsage } from './limit-usage.ts';
 import { withStore } from './open-store.ts';
 import { alignColumns, type Terminal } from './terminal.ts';
@@ -27,16 +28,20 @@ export async function listBudgets(
   { json }: { json?: boolean },
 ): Promise<void> {
   const { budgets } = config;
+  const nowMs = Date.now();
   const told = await withStore({ config, stderr }, async ({ access, management, ledger }) => {
     const limits = (await listSpendingLimits({ access, management, budgets })).sort(compare);
-    const usages = await readLimitUsage(ledger, limits, Date.now());
-    return limits.map((limit, at) => ({ limit, usage: usages[at]! }));
+    const usages = await readLimitUsage(ledger, limits, nowMs);
+    const keys = new Map((await access.listKeys()).map((key) => [key.hash, key]));
+    return limits.map((limit, at) => ({ limit, usage: usages[at]!, key: keys.get(readKeyHash(limit.scope) ?? '') }));
   });
   if (json) {
-    const rows = told.map(({ limit, usage }) => ({
+    const rows = told.map(({ limit, usage, key }) => ({
       kind: limit.kind,
       name: limit.name,
       ...writeScope(limit.scope),
+      key_label: key?.label ?? null,
+      key_state: key ? readState(key, nowMs) : null,
       guardrail_id: limit.guardrail?.id ?? null,
       limit_usd: usdOf(limit.limitNanoUsd),
       reset_interval: limit.window === 'lifetime' ? null : limit.window,
@@ -50,8 +55,8 @@ export async function listBudgets(
     stdout.write('Nothing limits what may be spent.\n');
     return;
   }
-  const rows = told.map(({ limit, usage }) => [
-    limit.name,
+  const rows = told.map(({ limit, usage, key }) => [
+    key ? `${limit.name} ${tellApart(key, nowMs)}` : limit.name,
     limit.guardrail?.title ?? places[limit.kind],
     limit.window,
     writeDollars(limit.limitNanoUsd),
@@ -60,10 +65,19 @@ export async function listBudgets(
   stdout.write(alignColumns([['WHO', 'BY', 'INTERVAL', 'USD', ...usageColumns], ...rows]));
 }
 
+/** A key and the one that took its place have one name. */
+function tellApart(key: KeyRecord, nowMs: number): string {
+  const state = readState(key, nowMs);
+  return `(${key.label}${state === 'active' ? '' : `, ${state}`})`;
+}
+
+const readKeyHash = (scope: SpendingScope): string | null =>
+  scope !== 'everything' && 'keyHash' in scope ? scope.keyHash : null;
+
 const writeScope = (scope: SpendingScope): Record<string, string | null> => ({
   workspace_id: scope !== 'everything' && 'workspaceId' in scope ? scope.workspaceId : null,
   user_id: scope !== 'everything' && 'memberId' in scope ? scope.memberId : null,
-  key_hash: scope !== 'everything' && 'keyHash' in scope ? scope.keyHash : null,
+  key_hash: readKeyHash(scope),
 });
 
 /** By kind and name, of one the broadest window first. */

@@ -322,15 +322,23 @@ describe('headgate budgets', () => {
       ),
       expect.stringMatching(/^The workspace main +budget of the workspace +weekly +3 +0.300000001 +2.699999999 /),
       expect.stringMatching(/^The member ada +budgets.member +monthly +1 +0.3 +0.7 /),
-      expect.stringMatching(/^The key shop +guardrail G +daily +0.25 +0.3 +0 /),
-      expect.stringMatching(/^The key shop +limit of the key +lifetime +0.5 +0.3 +0.2 +never$/),
+      expect.stringMatching(/^The key shop \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +guardrail G +daily +0.25 +0.3 +0 /),
+      expect.stringMatching(
+        /^The key shop \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +limit of the key +lifetime +0.5 +0.3 +0.2 +never$/,
+      ),
     ]);
     const told: Json[] = JSON.parse(await read('--json'));
     expect(told.at(4)).toEqual({
       ...{ kind: 'guardrail', name: 'The key shop', workspace_id: null, user_id: null, key_hash: data.hash },
+      ...{ key_label: data.label, key_state: 'active' },
       ...{ guardrail_id: id, limit_usd: 0.25, reset_interval: 'daily', include_byok: false },
       ...{ usage_usd: 0.3, limit_remaining_usd: 0, resets_at: expect.stringMatching(/T00:00:00.000Z$/) },
     });
+    const { previous, data: next } = (await tell('POST', `/keys/${data.hash}/rotate`)).body;
+    const ofKeys = (await read()).split('\n').filter((line) => line.includes('limit of the key'));
+    expect(ofKeys.map((line) => line.split(/ {2,}/)[0]).sort()).toEqual(
+      [`The key shop (${previous.label}, disabled)`, `The key shop (${next.label})`].sort(),
+    );
     await own.close();
   });
 
