@@ -55,6 +55,17 @@ export function costOf(known: Pricing | undefined, usage: Usage): Cost {
 export const totalOf = ({ inputNanoUsd, outputNanoUsd, toolsNanoUsd }: Cost): bigint =>
   inputNanoUsd + outputNanoUsd + (toolsNanoUsd ?? 0n);
 
+export function addCost(a: Cost, b: Cost): Cost {
+  const sum: Cost = {
+    inputNanoUsd: a.inputNanoUsd + b.inputNanoUsd,
+    outputNanoUsd: a.outputNanoUsd + b.outputNanoUsd,
+    priced: a.priced && b.priced,
+  };
+  const toolsNanoUsd = (a.toolsNanoUsd ?? 0n) + (b.toolsNanoUsd ?? 0n);
+  if (toolsNanoUsd > 0n) sum.toolsNanoUsd = toolsNanoUsd;
+  return sum;
+}
+
 /** @returns millionths of a nano-dollar */
 function priceInput(pricing: Pricing, usage: Usage, special: SpecialCounts | undefined): bigint {
   const prompt = pricing.promptNanoUsdPerMillion;

@@ -1,7 +1,7 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { ImagePrice, PixelSize } from '../domain/images.ts';
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
-import { costOf } from './cost.ts';
+import { addCost, costOf } from './cost.ts';
 
 /** What was made, or is about to be. */
 export interface ImageWork {
@@ -43,11 +43,44 @@ export function costOfGeneration(maker: PricedMaker, work: ImageWork): Cost {
 }
 
 /**
+ * What an endpoint asks for pictures that come in the course of an answer. Beside prices of tokens these are its lines for
+ * pictures themselves; where it has no prices of tokens, all of its lines.
+ *
+ * @returns undefined when pictures are no more than the tokens they take
+ */
+export function pictureLinesOf({ image, pricing }: PricedMaker): readonly ImagePrice[] | undefined {
+  const lines = image?.pricing;
+  if (!lines?.some(isByPicture)) return undefined;
+  return pricing ? lines.filter(isByPicture) : lines;
+}
+
+const isByPicture = ({ billable, unit }: ImagePrice): boolean => billable === 'output_image' && unit !== 'token';
+
+/**
+ * What an answer costs: its tokens, and the pictures in it where the endpoint asks for pictures themselves. Tokens that
+ * the provider reports of them then cost nothing besides.
+ */
+export function costOfAnswer(maker: PricedMaker, used: Usage, pictures: Omit<ImageWork, 'usage'>): Cost {
+  const { pricing } = maker;
+  const lines = pictures.made.length > 0 ? pictureLinesOf(maker) : undefined;
+  if (!lines) return costOf(pricing, used);
+  const cost = costOfImages(lines, { ...pictures, usage: used });
+  return pricing ? addCost(costOf(pricing, withoutImageTokens(used)), cost) : cost;
+}
+
+function withoutImageTokens(used: Usage): Usage {
+  const images = Math.min(used.special?.outputImageTokens ?? 0, used.outputTokens);
+  if (images === 0) return used;
+  return { ...used, outputTokens: used.outputTokens - images, special: { ...used.special, outputImageTokens: 0 } };
+}
+
+/**
  * Prices a generation by the lines of its endpoint: cost times quantity, summed. Of the lines for the same thing and unit
  * the one for the tier counts, else the one for any.
  *
  * @param lines undefined when nobody knows a price
- * @returns `priced: false` also where a line needs tokens or sizes that nobody told
+ * @returns `priced: false` also where a line needs tokens or sizes that nobody told, or pictures have lines for other
+ *   tiers alone
  * @see images.md section 7
  */
 export function costOfImages(lines: readonly ImagePrice[] | undefined, work: ImageWork): Cost {
@@ -55,7 +88,9 @@ export function costOfImages(lines: readonly ImagePrice[] | undefined, work: Ima
   if (!lines || lines.length === 0) return unknown;
   let inputUsd = 0;
   let outputUsd = 0;
-  for (const line of pickLines(lines, work.variant)) {
+  const picked = pickLines(lines, work.variant);
+  if (lines.some(isOutput) && !picked.some(isOutput)) return unknown;
+  for (const line of picked) {
     const quantity = quantityOf(line, work);
     if (quantity === undefined) return unknown;
     if (line.billable === 'output_image') outputUsd += line.costUsd * quantity;
@@ -64,6 +99,7 @@ export function costOfImages(lines: readonly ImagePrice[] | undefined, work: Ima
   return { inputNanoUsd: toNano(inputUsd), outputNanoUsd: toNano(outputUsd), priced: true };
 }
 
+const isOutput = ({ billable }: ImagePrice): boolean => billable === 'output_image';
 const toNano = (usd: number): bigint => BigInt(Math.round(usd * 1e9));
 
 function pickLines(lines: readonly ImagePrice[], variant: string | undefined): readonly ImagePrice[] {
@@ -139,4 +175,17 @@ export function estimateImageCost(
     usage: usage({ inputTokens, outputTokens, special: { inputImageTokens, outputImageTokens: outputTokens } }),
   });
   return cost.priced ? cost.inputNanoUsd + cost.outputNanoUsd : undefined;
+}
+
+/** What one picture in the course of an answer may cost: a square of 1024 pixels, in the dearest of the tiers that have prices. */
+export function estimatePicture(maker: PricedMaker, promptCharacters: number): bigint {
+  const lines = pictureLinesOf(maker);
+  if (!lines) return 0n;
+  const asked = { count: 1, references: 0, promptCharacters, size: { width: 1024, height: 1024 } };
+  let most = 0n;
+  for (const variant of new Set([undefined, ...lines.map((line) => line.variant?.toLowerCase())])) {
+    const cost = estimateImageCost(lines, { ...asked, variant }) ?? 0n;
+    if (cost > most) most = cost;
+  }
+  return most;
 }

@@ -9,7 +9,7 @@ import {
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
 import type { Correction } from '../platform/storage/storage.ts';
 import { costOf, totalOf } from './cost.ts';
-import { isPricedByTokens } from './image-cost.ts';
+import { isPricedByTokens, pictureLinesOf } from './image-cost.ts';
 import { pricesOfTier } from './price.ts';
 
 /** What pricing again must know of an endpoint. */
@@ -47,7 +47,8 @@ export function priceAgain(entry: LedgerEntry, find: (model: string) => readonly
     const endpoint = part.model === null ? undefined : chooseEndpoint(part, entry.workspaceId, find(part.model));
     const pricing = endpoint && pricesOfTier(endpoint, part.tier);
     // Of pictures the ledger knows the tokens alone, not how many there were and how large.
-    if (!pricing || (entry.apiType === 'image' && !isPricedByTokens(endpoint))) return undefined;
+    if (!pricing || (entry.apiType === 'image' ? !isPricedByTokens(endpoint) : pictureLinesOf(endpoint)))
+      return undefined;
     const cost = costOf(pricing, readUsage(part));
     sum.inputNanoUsd += cost.inputNanoUsd;
     sum.outputNanoUsd += cost.outputNanoUsd;

@@ -5,7 +5,7 @@ import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import type { Taker } from '../domain/taker.ts';
-import { writeUsage } from '../metering/cost.ts';
+import { totalOf, writeUsage } from '../metering/cost.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Health } from '../routing/health.ts';
@@ -156,9 +156,9 @@ class RunContext implements BuilderContext {
   settle() {
     settleRun(this.run);
     const { usage, cost } = this.run;
-    const hasUsage = usage !== undefined && usage.totalTokens > 0;
+    const isUsed = usage && cost && (usage.totalTokens > 0 || totalOf(cost) > 0n);
     return {
-      usage: hasUsage && cost ? writeUsage(usage, cost, this.run.selected?.workspace !== undefined) : null,
+      usage: isUsed ? writeUsage(usage, cost, this.run.selected?.workspace !== undefined) : null,
       routerMetadata: describeRun(this.run, this.region),
     };
   }

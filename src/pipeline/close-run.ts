@@ -1,10 +1,11 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { EntryOrigin, LedgerEntry, LedgerLine, UnderwayEntry } from '../domain/ledger-entry.ts';
 import { type Cost, usage as emptyUsage, special, specialCounts, type Usage } from '../domain/usage.ts';
-import { estimateUsage, totalOf } from '../metering/cost.ts';
+import { addCost, estimateUsage, totalOf } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
+import { findPictures } from './answer-pictures.ts';
 import type { AttemptRecord, Run, RunBase } from './run.ts';
-import { addCost, costOfBroken, free, measureAttempt, priceAt, type Spent } from './spent.ts';
+import { costOfBroken, free, measureAttempt, priceAt, type Spent } from './spent.ts';
 
 /** Settles what a run used and cost, the attempts that failed before its answer included in the cost. */
 export function settleRun(run: Run): void {
@@ -19,8 +20,9 @@ const hasSpent = ({ spent }: AttemptRecord): boolean => spent !== undefined;
 /** What the attempt used and cost that answered; nothing when none did. */
 function measureAnswer(run: Run): Spent {
   const { selected } = run;
-  const usage = selected && measureAttempt(run, run.builder?.producedLength ?? 0);
-  if (usage) return priceAt(run, selected, usage);
+  const pictures = selected?.image && run.builder && findPictures(selected, run.builder.items);
+  const usage = selected && measureAttempt(run, run.builder?.producedLength ?? 0, pictures);
+  if (usage) return priceAt(run, selected, usage, pictures);
   // Of one who left before the first word nobody knows what the provider made of it.
   const left = run.error?.kind === 'client_closed' && run.dispatchedAt !== undefined;
   const nothing = emptyUsage({ inputTokens: 0, outputTokens: 0, estimated: left });

@@ -2,6 +2,7 @@ import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { usage } from '../domain/usage.ts';
 import { costOf, totalOf } from '../metering/cost.ts';
+import { estimatePicture, pictureLinesOf } from '../metering/image-cost.ts';
 import type { Estimate } from '../metering/spending.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { ImageNeeds } from '../routing/image-needs.ts';
@@ -12,18 +13,24 @@ import type { Plan } from '../routing/plan-route.ts';
 const USUAL_OUTPUT_TOKENS = 4096;
 
 /**
- * What a request may cost, before it is sent: its text at four characters a token, and as much output as it allows, at the
- * dearest endpoint of its plan. 0 when no price is known.
+ * What a request may cost, before it is sent: its text at four characters a token, as much output as it allows, and one
+ * picture where the endpoint asks for pictures themselves, at the dearest endpoint of its plan. 0 when no price is known.
  */
 export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Estimate {
-  const inputTokens = Math.ceil(new Needs(request).characters / 4);
+  const { characters } = new Needs(request);
+  const inputTokens = Math.ceil(characters / 4);
   const allowed = request.max_output_tokens ?? USUAL_OUTPUT_TOKENS;
   const outputTokensAt = ({ maxOutputTokens }: Endpoint) => Math.min(allowed, maxOutputTokens ?? allowed);
   return estimateDearest(
     plan,
-    (endpoint) => totalOf(costOf(endpoint.pricing, usage({ inputTokens, outputTokens: outputTokensAt(endpoint) }))),
     (endpoint) => {
-      const output = `about ${inputTokens} ${inputTokens === 1 ? 'token' : 'tokens'} of input and ${outputTokensAt(endpoint)} of output`;
+      const words = usage({ inputTokens, outputTokens: outputTokensAt(endpoint) });
+      return totalOf(costOf(endpoint.pricing, words)) + (endpoint.image ? estimatePicture(endpoint, characters) : 0n);
+    },
+    (endpoint) => {
+      const picture = pictureLinesOf(endpoint) ? ' and a picture' : '';
+      const input = `about ${inputTokens} ${inputTokens === 1 ? 'token' : 'tokens'} of input`;
+      const output = `${input} and ${outputTokensAt(endpoint)} of output${picture}`;
       return request.max_output_tokens == null ? `${output} assumed; set max_output_tokens` : output;
     },
   );

@@ -1,6 +1,7 @@
 import { type Chunk, isOutput } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { AttemptOutcome } from '../routing/health.ts';
+import { findPictures, itemsOf } from './answer-pictures.ts';
 import { type AttemptParts, attempt } from './attempt.ts';
 import type { Run } from './run.ts';
 import { measureAttempt, priceAt } from './spent.ts';
@@ -13,11 +14,13 @@ export const createResponseWork = (parts: AttemptParts): Work<Run, Chunk> => ({
   isKept: ({ type }) => type === 'debug',
   describeOutcome,
   measureFailed(run, endpoint, held) {
+    const pictures = endpoint.image && findPictures(endpoint, itemsOf(held));
     const usage = measureAttempt(
       run,
       held.reduce((sum, chunk) => sum + ('delta' in chunk ? chunk.delta.length : 0), 0),
+      pictures,
     );
-    return usage && priceAt(run, endpoint, usage);
+    return usage && priceAt(run, endpoint, usage, pictures);
   },
   forgetAttempt(run) {
     run.finish = undefined;

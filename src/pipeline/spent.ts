@@ -1,7 +1,9 @@
 import { type Cost, isCredible, type Usage } from '../domain/usage.ts';
-import { costOf, estimateUsage } from '../metering/cost.ts';
+import { addCost, costOf, estimateUsage } from '../metering/cost.ts';
+import { costOfAnswer } from '../metering/image-cost.ts';
 import { pricesOfTier } from '../metering/price.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
+import type { AnswerPictures } from './answer-pictures.ts';
 import type { Run } from './run.ts';
 
 /** What an attempt used and cost. */
@@ -20,15 +22,16 @@ export const free: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
  * that says so.
  *
  * @param producedLength characters of output that it made
+ * @param pictures that it made, where they have a price
  * @returns undefined when it made no output that anybody knows of: then a failure costs nothing
  * @see responses.md section 5, "Zero-output answers"
  */
-export function measureAttempt(run: Run, producedLength: number): Usage | undefined {
+export function measureAttempt(run: Run, producedLength: number, pictures?: AnswerPictures): Usage | undefined {
   const reported = run.finish?.usage;
   if (reported && isCredible(reported)) return reported;
   const counted = run.finish === undefined && run.counted && isCredible(run.counted) ? run.counted : undefined;
   if (counted && counted.outputTokens > 0) return counted;
-  if (producedLength === 0) return undefined;
+  if (producedLength === 0 && !pictures) return undefined;
   const guess = estimateUsage(run.sent.characters + lengthOfTools(run), producedLength);
   if (!counted) return guess;
   const { outputTokens } = guess;
@@ -39,15 +42,21 @@ function lengthOfTools({ request: { tools } }: Run): number {
   return tools === undefined ? 0 : JSON.stringify(tools).length;
 }
 
-/** What usage of the last attempt costs; nothing where a router pays. */
-export function priceAt(run: Run, endpoint: Endpoint, usage: Usage): Spent {
+/**
+ * What usage of the last attempt costs; nothing where a router pays.
+ *
+ * @param pictures that it made, where they have a price
+ */
+export function priceAt(run: Run, endpoint: Endpoint, usage: Usage, pictures?: AnswerPictures): Spent {
   const tier = run.finish?.serviceTier ?? endpoint.tier ?? null;
   if (run.plan?.choiceOf(endpoint)?.isFree) return { usage, cost: free, tier };
   const pricing = pricesOfTier(endpoint, run.finish?.serviceTier);
   const { images } = run.sent;
   // Where each picture has its price: no provider says how many it read.
   const all = pricing?.imageNanoUsd && images > 0 ? withImages(usage, images) : usage;
-  return { usage: all, cost: costOf(pricing, all), tier };
+  if (!pictures) return { usage: all, cost: costOf(pricing, all), tier };
+  const references = Array.from({ length: images }, () => ({ width: undefined, height: undefined }));
+  return { usage: all, cost: costOfAnswer({ image: endpoint.image, pricing }, all, { ...pictures, references }), tier };
 }
 
 const withImages = (usage: Usage, inputImages: number): Usage => ({
@@ -59,16 +68,5 @@ const withImages = (usage: Usage, inputImages: number): Usage => ({
 export function costOfBroken(run: Run): Cost {
   let sum = free;
   for (const { spent } of run.attempts) if (spent) sum = addCost(sum, spent.cost);
-  return sum;
-}
-
-export function addCost(a: Cost, b: Cost): Cost {
-  const sum: Cost = {
-    inputNanoUsd: a.inputNanoUsd + b.inputNanoUsd,
-    outputNanoUsd: a.outputNanoUsd + b.outputNanoUsd,
-    priced: a.priced && b.priced,
-  };
-  const toolsNanoUsd = (a.toolsNanoUsd ?? 0n) + (b.toolsNanoUsd ?? 0n);
-  if (toolsNanoUsd > 0n) sum.toolsNanoUsd = toolsNanoUsd;
   return sum;
 }

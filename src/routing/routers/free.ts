@@ -1,4 +1,5 @@
 import type { EndpointFacts } from '../../domain/endpoint.ts';
+import { pictureLinesOf } from '../../metering/image-cost.ts';
 import { isFree } from '../../metering/price.ts';
 import { supports } from '../needs.ts';
 import { nothingToChoose } from '../refusals.ts';
@@ -14,7 +15,7 @@ export const free: Router = {
   plan({ needs, remembered, world, allowed }) {
     const hard = needs.parameters.filter((name) => name === 'tools' || name === 'structured_outputs');
     const canServe = (endpoint: EndpointFacts) =>
-      isFree(endpoint.pricing) && hard.every((name) => supports(endpoint, name) !== false);
+      isFree(endpoint.pricing) && !pictureLinesOf(endpoint) && hard.every((name) => supports(endpoint, name) !== false);
     const pool = world.catalog.choices
       .filter((model) => makesWhatIsAsked(model, needs) && allowed(model.id).some(canServe))
       .map(({ id }) => id);
