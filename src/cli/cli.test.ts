@@ -512,6 +512,26 @@ describe('headgate doctor', () => {
     expect(stdout).toMatch(/2 broken\.\n$/);
   });
 
+  it('names the models without a price where the configuration limits what may be spent', async () => {
+    const models =
+      '[{ model: a/priced, pricing: { prompt: 0, completion: 0 } }, { model: a/unknown }, { model: "a/*" }]';
+    const provider = `providers: [{ id: a, wire: openai-chat, base_url: "http://127.0.0.1:1", models: ${models} }]\n`;
+    write('headgate.yaml', provider);
+    const unlimited = await call(['doctor'], { HEADGATE_SERVER_PORT: '0' });
+    expect(unlimited.stdout).not.toContain('prices');
+    for (const limit of [
+      'budgets: { member: { monthly: 5 } }',
+      'bootstrap: { workspaces: [{ name: main }], keys: [{ key: test-inference-key-0001, name: app, workspace: main, acts_as: organization, credit_usd: 1 }] }',
+    ]) {
+      write('headgate.yaml', `${provider}${limit}\n`);
+      const { code, stdout } = await call(['doctor'], { HEADGATE_SERVER_PORT: '0' });
+      expect(stdout).toMatch(
+        /^warn +prices +no price is known of a\/unknown, a\/\*: .* passes every spending limit\n +-> /m,
+      );
+      expect(code).toBe(0);
+    }
+  });
+
   it('asks the counters that several hosts share, and shows no password', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');

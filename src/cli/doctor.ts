@@ -3,6 +3,7 @@ import { checkCounters } from './checks/counters.ts';
 import type { Finding } from './checks/finding.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
 import { checkPort } from './checks/port.ts';
+import { checkPrices } from './checks/prices.ts';
 import { checkProvider } from './checks/provider.ts';
 import { checkStorage } from './checks/storage.ts';
 import { type Colour, paint, type Terminal } from './terminal.ts';
@@ -31,7 +32,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     const byProvider = await Promise.all(
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );
-    findings.push(...byProvider.flat());
+    findings.push(...byProvider.flat(), ...checkPrices(loaded));
   }
   printFindings(terminal, findings);
   return findings.some(({ status }) => status === 'fail') ? 1 : 0;
