@@ -77,7 +77,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   const onFailure = (error: GatewayError, request: FailedRequest): void => {
     const level = error.kind === 'internal' ? 'error' : 'warn';
     const { fields, message } = describeFailure(error);
-    parts.log[level]({ request, ...fields }, message);
+    parts.log[level]({ ...request, ...fields }, message);
   };
   const authenticate = (authorization: string | undefined) => access.authenticate(authorization);
   const catalog = () => models().catalog;

@@ -205,10 +205,11 @@ describe('a failure of a provider', () => {
     await post({ model: 'chat/m', stream: true });
     await gateway.end();
     const failed = { level: 40, kind: 'upstream_failed', status: 502 };
+    const ids = { generation_id: expect.stringMatching(/^gen-/), request_id: expect.any(String) };
     expect(lines()).toMatchObject([
       { ...failed, model: 'chat/m', provider: 'chat', rescued: false },
-      { ...failed, request: { model: 'anthropic/m', provider: 'anthropic', path: '/api/v1/responses' } },
-      { ...failed, request: { model: 'chat/m', provider: 'chat', generationId: expect.stringMatching(/^gen-/) } },
+      { ...failed, ...ids, model: 'anthropic/m', provider: 'anthropic', method: 'POST', route: '/api/v1/responses' },
+      { ...failed, ...ids, model: 'chat/m', provider: 'chat' },
     ]);
     for (const secret of [secrets.prompt, secrets.answer, secrets.providerKey]) {
       expect(gateway.running.stderr).not.toContain(secret);
