@@ -61,6 +61,8 @@ export interface Gateway {
   flush(): Promise<void>;
   /** What it has counted. */
   collectMetrics(): Family[];
+  /** Writes into its log. */
+  tell(level: 'info' | 'warn', message: string): void;
   /** Takes no new work, lets open requests finish up to `server.shutdown_grace_ms`, flushes, closes. */
   close(): Promise<void>;
   readonly storage: Storage;
@@ -236,6 +238,7 @@ async function assemble(
     release: accounts.release,
     flush: books.flush,
     collectMetrics: telemetry.collect,
+    tell: (level, message) => log[level](message),
     async close() {
       draining = true; // the port stays open for a while: whoever comes is told to go elsewhere
       await open.settled(live.server.shutdown_grace_ms);

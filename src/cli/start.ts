@@ -46,17 +46,23 @@ export async function start(
       `headgate: ${name} answers at ${baseUrl}: ${models.length} models, as ${id}/… (catalog.auto_discover)\n`,
     );
   }
-  const signals = listenForSignals(loaded.config, stderr);
+  let serving: Serving | undefined;
+  // Whoever collects the log gets lines of it; a person at a terminal, and whoever waits for the start, plain words.
+  const tell = (level: 'info' | 'warn', message: string): void => {
+    if (serving === undefined || stderr.isTTY) stderr.write(`headgate: ${message}\n`);
+    else serving.tell(level, message);
+  };
+  const signals = listenForSignals(loaded.config, (message) => tell('info', message));
   const opening = open(loaded, terminal);
   // From now on: a SIGHUP that comes before the gateway is up must not end it.
   const stopWatching = watchConfig({
     running: loaded,
     load,
     apply: async (config) => (await opening).reload(config),
-    report: (_, message) => stderr.write(`headgate: ${message}\n`),
+    report: tell,
   });
   try {
-    const serving = await opening;
+    serving = await opening;
     const failure = await Promise.race([
       signals.first,
       serving.failed?.catch((error: Error) => error) ?? signals.first,
@@ -72,7 +78,7 @@ export async function start(
 }
 
 /** One process, or several under a primary. */
-type Serving = Pick<Gateway, 'start' | 'reload' | 'close'> & Partial<Pick<Primary, 'failed'>>;
+type Serving = Pick<Gateway, 'start' | 'reload' | 'tell' | 'close'> & Partial<Pick<Primary, 'failed'>>;
 
 /** Loaded here, so that the other commands do not wait for the server's code. */
 async function create({ config, dataDir }: LoadedConfig): Promise<Serving> {
@@ -154,7 +160,7 @@ function explain(error: unknown, { server: { host, port } }: Config): CommandErr
   return new CommandError(readMessage(error), { cause: error });
 }
 
-function listenForSignals({ server }: Config, stderr: Terminal['stderr']): { first: Promise<void>; stop(): void } {
+function listenForSignals({ server }: Config, tell: (message: string) => void): { first: Promise<void>; stop(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   let first: { signal: string; at: number } | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -162,7 +168,7 @@ function listenForSignals({ server }: Config, stderr: Terminal['stderr']): { fir
     if (first === undefined) {
       first = { signal, at: now };
       const grace = `${server.shutdown_grace_ms / 1000} s`;
-      stderr.write(`headgate: stopping; open requests may take ${grace}. A second signal stops at once.\n`);
+      tell(`Stopping; open requests may take ${grace}. A second signal stops at once.`);
       resolve();
     } else if (signal !== 'SIGINT' || first.signal !== 'SIGINT' || now - first.at > sameInterruptMs) process.exit(130);
   };

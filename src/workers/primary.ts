@@ -39,7 +39,7 @@ export interface PrimaryOptions {
 }
 
 /** A gateway of several processes, and this one, which serves nobody: it owns what there may be only one of. */
-export interface Primary extends Pick<Gateway, 'start' | 'reload' | 'close'> {
+export interface Primary extends Pick<Gateway, 'start' | 'reload' | 'tell' | 'close'> {
   /** Rejects when workers end time and again. */
   readonly failed: Promise<never>;
 }
@@ -237,6 +237,7 @@ async function assemble(
       await Promise.all(asked.map(({ gateway }) => gateway.commitReload().catch(unlessGone)));
       await Promise.all([...serving].map((worker) => bringUpToDate(worker).catch(unlessGone)));
     },
+    tell: (level, message) => log[level](message),
     async close() {
       await crew.close(endWorker);
       await door.close();

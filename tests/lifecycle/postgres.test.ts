@@ -69,7 +69,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(await entry.json()).toMatchObject({ data: { id, model: 'simulator/echo', finish_reason: 'stop' } });
     expect((await gateway.get('/ready')).status).toBe(200);
     expect(await gateway.end()).toBe(0);
-    expect(gateway.running.stderr).toMatch(/^headgate: stopping.*\n$/);
+    expect(gateway.running.stderr).toBe('');
   });
 
   it('one that runs shows what the command line corrects meanwhile', async () => {

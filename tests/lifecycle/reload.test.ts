@@ -26,7 +26,8 @@ describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
   };
 
   it('brings a new model and takes an old one; the stream that the old one has begun finishes', async () => {
-    const gateway = await startGateway({ config: { providers: simulator('old/model') } });
+    const env = { HEADGATE_LOG_LEVEL: 'info' };
+    const gateway = await startGateway({ config: { providers: simulator('old/model') }, env });
     const stream = await openStream(
       gateway.post({ model: 'old/model', input: '[[slow 20]] [[words 50]]', stream: true }),
     );
@@ -35,13 +36,15 @@ describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
     await expect.poll(() => status(gateway, 'new/model')).toBe(200);
     expect(await status(gateway, 'old/model')).toBe(400);
     expect(await stream.readAll()).toContain('response.completed');
-    await told(gateway).toContain('headgate: Reloaded: providers.');
+    await told(gateway).toContain('"msg":"Reloaded: providers."');
   });
 
   it('keeps the old configuration when the new one is bad, and says why', async () => {
     const gateway = await startGateway({ config: { providers: simulator('old/model') } });
     save(gateway, { providers: simulator('new/model'), servr: {} });
-    await told(gateway).toContain('servr: there is no such key; the nearest known key is "server"');
+    await told(gateway).toContain('servr: there is no such key; the nearest known key is \\"server\\"');
+    const lines = gateway.running.stderr.trimEnd().split('\n');
+    for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level: 40, msg: expect.any(String) });
     expect(gateway.running.stderr).toContain('the one before stays in use');
     expect(await status(gateway, 'old/model')).toBe(200);
     expect(await status(gateway, 'new/model')).toBe(400);

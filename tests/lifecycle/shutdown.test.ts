@@ -140,13 +140,14 @@ describe('SIGTERM', () => {
   });
 
   it('exits at once, with 130, on a second signal; what was answered is in the ledger of the next start', async () => {
-    const gateway = await startGateway();
+    const gateway = await startGateway({ env: { HEADGATE_LOG_LEVEL: 'info' } });
     const stream = await openStream(gateway.post(slow(1000, 1000)));
     await stream.readUntil('response.output_text.delta');
     const answered = await gateway.post({ input: 'hi' });
     await answered.text();
     gateway.running.child.kill('SIGTERM');
     await expect.poll(() => gateway.running.stderr).toContain('A second signal');
+    expect(JSON.parse(gateway.running.stderr)).toMatchObject({ level: 30, msg: expect.stringMatching(/^Stopping; /) });
     expect(await gateway.end()).toBe(130);
     await stream.readAll().catch(() => {});
 
