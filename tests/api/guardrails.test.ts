@@ -163,7 +163,7 @@ describe('POST /guardrails', () => {
     [{ name: 'a\nb' }, { name: 'must not hold control characters' }],
     [{ name: 'n', description: 'x'.repeat(1001) }, { description: 'at most 1000' }],
     [{ name: 'n', workspace_id: missing }, { workspace_id: 'names no workspace' }],
-    [{ name: 'n', workspace_id: 'main' }, { workspace_id: 'names no workspace' }],
+    [{ name: 'n', workspace_id: 'main' }, { workspace_id: 'is a slug; send "' }],
     [{ name: 'n', allowed_models: [] }, { allowed_models: 'at least 1' }],
     [{ name: 'n', ignored_providers: [] }, { ignored_providers: 'at least 1' }],
     [{ name: 'n', allowed_models: 'acme/one' }, { allowed_models: 'got "acme/one"' }],

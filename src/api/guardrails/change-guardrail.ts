@@ -9,6 +9,7 @@ import type {
   ManagementTransaction,
 } from '../../platform/storage/storage.ts';
 import { listChanges } from '../management/store.ts';
+import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import type { CreateGuardrailBody, UpdateGuardrailBody } from './schema.ts';
 import { readSettings, writeSettings } from './write-guardrail.ts';
 
@@ -46,10 +47,7 @@ async function findWorkspaceId(transaction: ManagementTransaction, id: string | 
     ? transaction.findDefaultWorkspace(DEFAULT_WORKSPACE)
     : transaction.findWorkspace(id));
   if (found && (id === undefined || found.id === id)) return found.id; // a slug is no id
-  const message =
-    id === undefined
-      ? 'There is no workspace yet; make one first.'
-      : `\`workspace_id\` names no workspace: ${JSON.stringify(id)}.`;
+  const message = id === undefined ? 'There is no workspace yet; make one first.' : explainUnknownWorkspace(id, found);
   throw invalidRequest([{ path: 'workspace_id', message }]);
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../platform/storage/storage.ts';
 import { readOffset, readQuery } from '../management/read-query.ts';
 import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import { createKey, deleteKey, rotateKey, updateKey } from './change-key.ts';
 import { type CreateKeyBody, checkCreateKey, checkRotateKey, checkUpdateKey } from './schema.ts';
 import { nothingSpent, readKeySpending, writeKey, writeMoney, writeSettings } from './write-key.ts';
@@ -196,7 +197,7 @@ async function findOwnWorkspace(
   }
   const found = await transaction.findWorkspace(id);
   if (found?.id === id) return found; // a slug is no id
-  issues.push({ path: 'workspace_id', message: `\`workspace_id\` names no workspace: ${JSON.stringify(id)}.` });
+  issues.push({ path: 'workspace_id', message: explainUnknownWorkspace(id, found) });
   return undefined;
 }
 

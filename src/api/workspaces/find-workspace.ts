@@ -11,6 +11,17 @@ export async function getWorkspace(
   return workspace;
 }
 
+/**
+ * Why a `workspace_id` of a body names nothing: paths take slugs, bodies do not.
+ *
+ * @param found by what was sent, taken for an id or a slug
+ */
+export function explainUnknownWorkspace(sent: string, found: WorkspaceDetails | undefined): string {
+  const told = JSON.stringify(sent);
+  if (!found) return `\`workspace_id\` names no workspace: ${told}.`;
+  return `\`workspace_id\` must be an id, and ${told} is a slug; send ${JSON.stringify(found.id)}.`;
+}
+
 export const happeningOf = (action: string, { id }: WorkspaceDetails, changes: Record<string, FieldChange>) => ({
   ...{ action, objectKind: 'workspace', objectId: id, workspaceId: id, changes },
 });
