@@ -32,6 +32,13 @@ it('leaves a generation as it is where each picture has a price', () => {
   expect(priceAgain(entry, () => [{ ...endpoint, image: { ...image, pricing: [each] } }])).toBeUndefined();
 });
 
+it('leaves an answer as it is whose pictures have a price each, since nobody knows how many there were', () => {
+  const each = { billable: 'output_image', unit: 'image', costUsd: 0.1 } as const;
+  const answer = { ...entry, apiType: undefined } as unknown as LedgerEntry;
+  expect(priceAgain(answer, () => [endpoint])).toMatchObject({ priced: true });
+  expect(priceAgain(answer, () => [{ ...endpoint, image: { ...image, pricing: [each] } }])).toBeUndefined();
+});
+
 it('adds only what an entry lacks of which one part had a price', () => {
   const booked = { ...entry, priced: false, costNanoUsd: 500n, inputCostNanoUsd: 100n };
   const cost = { inputNanoUsd: 300n, outputNanoUsd: 600n, priced: true };

@@ -134,3 +134,20 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
     expect(response!.usage!.cost).toBe(0.04);
   });
 });
+
+it('a picture that was finished is priced, too, when the stream is cut behind it', async () => {
+  const item = pictureOf('ig_1', await square(64));
+  const response = { id: 'resp_1', object: 'response', status: 'in_progress', output: [] };
+  const begun = { ...item, status: 'in_progress', result: null };
+  upstream.always(
+    sse([
+      { type: 'response.created', response },
+      { type: 'response.output_item.added', output_index: 0, item: begun },
+      { type: 'response.output_item.done', output_index: 0, item },
+      { type: 'response.output_item.added', output_index: 1, item: { ...begun, id: 'ig_2' } },
+    ]),
+  );
+  const cut = await ask(gateway, 'streamed', { model: 'acme/pictures' });
+  expect(cut.response).toMatchObject({ status: 'failed', usage: { cost: 0.04 } });
+  expect(await booked({ id: cut.headers.get('x-generation-id') })).toMatchObject({ total_cost: 0.04 });
+});
