@@ -298,6 +298,14 @@ describe('the budget of a guardrail', () => {
     await spend(free.key, 3);
   });
 
+  it('counts what a key spent before it was given', async () => {
+    const { key, data } = await makeKey(null);
+    await spend(key, 2);
+    const id = await makeGuardrail(limit);
+    await manage('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [data.hash] });
+    await expectRefusal(key, 'key limited');
+  });
+
   it('is that of a member over all keys of theirs, and stands beside the limit of a key', async () => {
     const [one, two] = [
       await makeKey(null, { creator_user_id: 'ada' }),
