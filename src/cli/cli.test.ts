@@ -469,6 +469,24 @@ describe('headgate doctor', () => {
     expect([0, 1]).toContain(code); // the provider's name may not resolve here
   });
 
+  it('finds a provider in a workspace that is not there, in the words of a start', async () => {
+    const provider = { id: 'own', wire: 'simulator', workspace: 'nowhere', models: [{ model: 'own/echo' }] };
+    writeFileSync(join(cwd, 'headgate.yaml'), JSON.stringify({ providers: [provider] }));
+    const says = 'Provider own: there is no workspace nowhere; add it to bootstrap.workspaces.';
+    const env = { HEADGATE_SERVER_PORT: '0' };
+    const doctor = await call(['doctor'], env);
+    expect(doctor.code).toBe(1);
+    expect(doctor.stdout).toMatch(new RegExp(`^fail +models +${says}$`, 'm'));
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+    const start = await finish([], env);
+    expect(start).toMatchObject({ code: 1, stderr: expect.stringContaining(`headgate: ${says}\n`) });
+
+    await call(['keys', 'create', '--name', 'app'], env); // makes the store and a workspace
+    await call(['workspaces', 'create', '--name', 'nowhere'], env);
+    const after = await call(['doctor'], env);
+    expect(after).toMatchObject({ code: 0, stdout: expect.not.stringContaining(says) });
+  });
+
   it('finds nothing wrong with nothing, makes nothing, and does not colour a pipe', async () => {
     const { code, stdout } = await finish(['doctor'], { HEADGATE_SERVER_PORT: '0', FORCE_COLOR: '1' });
     expect(code).toBe(0);

@@ -35,9 +35,10 @@ export function buildEndpoints(
   const providers: Provider[] = [];
   const endpoints: Endpoint[] = [];
   for (const entry of config.providers) {
-    const provider = buildOrExplain(entry, config);
+    const provider = naming(entry, () => buildProvider(entry, config));
     providers.push(provider);
-    const workspace = entry.workspace === undefined ? undefined : findWorkspace(entry.workspace);
+    const { workspace: named } = entry;
+    const workspace = named === undefined ? undefined : naming(entry, () => findWorkspace(named));
     const source = new Source(
       { ...entry, workspace },
       provider,
@@ -50,12 +51,12 @@ export function buildEndpoints(
   return { providers, endpoints: withUniqueIds(endpoints), models: listModels(endpoints, records.models) };
 }
 
-/** @throws {Error} that names the provider, for the operator */
-function buildOrExplain(entry: ProviderConfig, config: Pick<Config, 'timeouts' | 'images'>): Provider {
+/** @throws {Error} what the work throws, with the provider's name, for the operator */
+function naming<Result>({ id }: ProviderConfig, work: () => Result): Result {
   try {
-    return buildProvider(entry, config);
+    return work();
   } catch (error) {
-    throw new Error(`Provider ${entry.id}: ${(error as Error).message}`, { cause: error }); // wires throw Errors
+    throw new Error(`Provider ${id}: ${(error as Error).message}`, { cause: error }); // wires throw Errors
   }
 }
 

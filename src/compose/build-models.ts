@@ -13,7 +13,7 @@ export interface Models {
 
 export interface ModelsOptions {
   dataDir: string;
-  workspaces: readonly WorkspaceRecord[];
+  workspaces: readonly Pick<WorkspaceRecord, 'id' | 'name'>[];
   /** Told what is odd in the catalogue's files. */
   warn: (message: string) => void;
 }
@@ -24,7 +24,7 @@ export function buildModels(config: Config, { dataDir, workspaces, warn }: Model
   const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
   const { providers, endpoints, models } = buildEndpoints(config, records, (named) => {
     const found = workspaces.find(({ id, name }) => id === named || name === named);
-    if (!found) throw new Error(`There is no workspace ${named}; add it to bootstrap.workspaces.`);
+    if (!found) throw new Error(`there is no workspace ${named}; add it to bootstrap.workspaces.`);
     return found.id;
   });
   return { providers, catalog: createCatalog(endpoints, models, records) };

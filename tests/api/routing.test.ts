@@ -281,7 +281,7 @@ describe('an own key', () => {
 
   it('of a workspace that is not there stops the start', async () => {
     await expect(open([{ model: 'acme/m' }], [], { alpha: { workspace: 'nowhere' } })).rejects.toThrow(
-      'There is no workspace nowhere',
+      'Provider Alpha: there is no workspace nowhere',
     );
     gateway = await testGateway();
   });
