@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeKey } from '../platform/storage/access-contract.ts';
 import { type Access, type AppliedSettings, type KnownKey, openAccess } from './access.ts';
 import { hashKey, numberKey } from './key-text.ts';
+import type { RefusedKey } from './refused-keys.ts';
 
 const open: Access[] = [];
 beforeEach(() => void vi.useFakeTimers());
@@ -30,6 +31,7 @@ async function openWith(...keys: KnownKey[]) {
     wait: undefined as Promise<void> | undefined,
   };
   const troubles: unknown[] = [];
+  const refused: RefusedKey[] = [];
   const ask = <Answer>(answer: () => Answer) => {
     store.reads++;
     return store.isGone ? Promise.reject(new Error('gone')) : Promise.resolve(answer());
@@ -44,10 +46,10 @@ async function openWith(...keys: KnownKey[]) {
       },
       listAppliedSettings: async () => store.settings,
     },
-    { onTrouble: (error) => troubles.push(error) },
+    { onTrouble: (error) => troubles.push(error), onRefused: (key) => refused.push(key) },
   );
   open.push(access);
-  return { access, store, troubles };
+  return { access, store, troubles, refused };
 }
 const nextPoll = () => vi.advanceTimersByTimeAsync(500);
 
@@ -127,6 +129,43 @@ describe('a bearer key', () => {
     expect(access.authenticate(`Bearer ${text}`).keyName).toBe('app');
     vi.setSystemTime(Date.now() + 1);
     expect(() => access.authenticate(`Bearer ${text}`)).toThrow('Invalid or missing API key.');
+  });
+});
+
+describe('a refused key', () => {
+  const hash = hashKey(text);
+
+  it('is told by name with the reason, once a minute, with how often it came', async () => {
+    const { access, store, refused } = await openWith(key({ disabled: true }));
+    const come = (sent = text) => expect(() => access.authenticate(`Bearer ${sent}`)).toThrow();
+    for (let time = 0; time < 3; time++) come();
+    expect(refused.splice(0)).toEqual([{ hash, name: 'app', why: 'disabled', times: 1 }]);
+    await vi.advanceTimersByTimeAsync(59_999);
+    come();
+    expect(refused).toEqual([]);
+    store.keys = [];
+    await access.refresh();
+    await vi.advanceTimersByTimeAsync(1);
+    come();
+    expect(refused.splice(0)).toEqual([{ hash, name: 'app', why: 'deleted', times: 4 }]);
+    store.keys = [key({ expiresAtMs: Date.now() })];
+    await access.refresh();
+    await vi.advanceTimersByTimeAsync(60_000);
+    come();
+    expect(refused).toEqual([{ hash, name: 'app', why: 'expired', times: 1 }]);
+  });
+
+  it('that nobody has is told without a name, once a minute for all of them; what is no key is not', async () => {
+    const { access, refused } = await openWith();
+    for (const sent of ['Bearer one', 'Bearer two', 'Basic three']) {
+      expect(() => access.authenticate(sent)).toThrow();
+    }
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(() => access.authenticate('Bearer four')).toThrow();
+    expect(refused).toEqual([
+      { hash: hashKey('one'), name: undefined, why: 'unknown', times: 1 },
+      { hash: hashKey('four'), name: undefined, why: 'unknown', times: 2 },
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import { GatewayError } from '../domain/errors.ts';
 import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
 import { type AppliedGuardrails, applyGuardrails } from './apply-guardrails.ts';
 import { hashKey, numberKey } from './key-text.ts';
+import { type RefusedKey, RefusedKeys } from './refused-keys.ts';
 
 /** What access control needs of the store. @see platform/storage/storage.ts */
 export interface KeySource {
@@ -58,6 +59,8 @@ export interface AccessTold {
   onTrouble: (error: unknown) => void;
   /** It answers again. */
   onRecovery?: () => void;
+  /** A key was refused that is, or was, somebody's: the caller is told no more than that it is no good. Not at every request. */
+  onRefused?: (refused: RefusedKey) => void;
   /** Keys, workspaces, members or their limits were changed by somebody. Awaited: no key is known before its limit. */
   onChange?: () => Promise<void>;
 }
@@ -66,7 +69,11 @@ export interface AccessTold {
 const POLL_MS = 500;
 
 /** Reads all keys and keeps them in step with the store. @throws the store's error at the first reading */
-export async function openAccess(source: KeySource, { onTrouble, onRecovery, onChange }: AccessTold): Promise<Access> {
+export async function openAccess(
+  source: KeySource,
+  { onTrouble, onRecovery, onRefused = () => {}, onChange }: AccessTold,
+): Promise<Access> {
+  const refused = new RefusedKeys(onRefused);
   let callers = new Map<string, { caller: Caller; disabled: boolean; expiresAtMs: number | null }>();
   let revision = Number.NaN;
   let troubled = false;
@@ -85,6 +92,7 @@ export async function openAccess(source: KeySource, { onTrouble, onRecovery, onC
     taken = turn;
     const logging = new Map(settings.map(({ workspaceId, ioLogging }) => [workspaceId, ioLogging]));
     const defaults = new Map(settings.map((each) => [each.workspaceId, readDefaults(each)])); // shared by all its keys
+    const before = callers;
     callers = new Map(
       keys.map((key) => [
         key.hash,
@@ -104,6 +112,7 @@ export async function openAccess(source: KeySource, { onTrouble, onRecovery, onC
         },
       ]),
     );
+    refused.remember(before.values(), callers);
     revision = read;
     seenAt = askedAt;
   }
@@ -138,8 +147,10 @@ export async function openAccess(source: KeySource, { onTrouble, onRecovery, onC
         throw new GatewayError('authentication', 'Missing authentication header: send `Authorization: Bearer <key>`.');
       }
       const text = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
-      const known = text === undefined ? undefined : callers.get(hashKey(text));
+      const hash = text === undefined ? undefined : hashKey(text);
+      const known = hash === undefined ? undefined : callers.get(hash);
       if (!known || known.disabled || (known.expiresAtMs !== null && known.expiresAtMs <= Date.now())) {
+        if (hash !== undefined) refused.refuse(hash, known && { name: known.caller.keyName, disabled: known.disabled });
         throw new GatewayError('authentication', 'Invalid or missing API key.');
       }
       return known.caller;

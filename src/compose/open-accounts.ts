@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type Access, openAccess } from '../access/access.ts';
 import { type LeftRequest, RateLimits } from '../access/rate-limits.ts';
+import type { RefusedKey } from '../access/refused-keys.ts';
 import type { Config } from '../config/schema.ts';
 import { listSpendingLimits } from '../metering/list-limits.ts';
 import { Spending } from '../metering/spending.ts';
@@ -73,6 +74,7 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
   const access = await openAccess(storage.access, {
     onTrouble: (error) => log.error({ err: error }, 'The store does not tell the keys.'),
     onRecovery: () => log.info('The store answers again.'),
+    onRefused: (refused) => tellRefused(log, refused),
     onChange: () => spending.refreshLimits(),
   });
   held.defer(access.close);
@@ -96,4 +98,12 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
       await access.refresh();
     },
   };
+}
+
+/** Of a key that is somebody's its owner wants to know; of any other whoever watches who tries the door. */
+function tellRefused(log: Logger, { hash, name, why, times }: RefusedKey): void {
+  const fields = { key_name: name, key_hash: hash.slice(0, 12), times };
+  if (why === 'unknown')
+    log.info(fields, 'A key was refused that nobody has here; told once a minute for all such keys.');
+  else log.warn(fields, `A key was refused that is ${why}; told once a minute for each key.`);
 }
