@@ -1,6 +1,9 @@
 import type { OutputItem, ReasoningFormat } from './items.ts';
 import type { Usage } from './usage.ts';
 
+/** What a wire that has items of its own calls one of them. */
+export type ItemKey = string | number;
+
 /**
  * What a provider's frames mean. A reader makes chunks; `pipeline/build-events.ts` alone turns them into events.
  *
@@ -9,8 +12,6 @@ import type { Usage } from './usage.ts';
  * native one) opens each with an `item` chunk and names it by `key` from then on; such an item is closed by `item_done`
  * alone, so that items may overlap. Tool calls are named by their `callId`.
  */
-export type ItemKey = string | number;
-
 export type Chunk =
   | StartChunk
   | DebugChunk

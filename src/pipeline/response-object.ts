@@ -41,7 +41,7 @@ export function createResponseObject(
     presence_penalty: request.presence_penalty ?? null,
     frequency_penalty: request.frequency_penalty ?? null,
     tool_choice: request.tool_choice ?? 'auto',
-    // The declared union of the echo has no server tools. FC: they are left out.
+    // The interface gives the echo a type that has no server tools, so they are left out.
     tools: request.tools?.filter((tool) => !tool.type.startsWith('router:')) ?? [],
     background: false,
     max_output_tokens: request.max_output_tokens ?? null,

@@ -10,7 +10,7 @@ import type { Spent } from './spent.ts';
 
 /**
  * What differs between the runs that walk a plan: what an answer consists of, and how an endpoint is asked for one.
- * `response-work.ts` and `image-work.ts` are the two.
+ * `response-work.ts` has one, `image-stages.ts` the other.
  */
 export interface Work<R extends RunBase, C> {
   /** One try. @throws {GatewayError} whatever went wrong; `retryable` when another endpoint may do better */

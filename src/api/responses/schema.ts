@@ -75,7 +75,7 @@ const slug = () => Type.String({ minLength: 1 });
 
 /**
  * The body of `POST /responses`. Open: unknown top-level fields are dropped and named in the metadata (ruling 13).
- * What needs more than one field to decide stands in `check-rules.ts`.
+ * What needs more than one field to decide stands in `check-tools.ts` and `check-conversation.ts`.
  *
  * @see responses-request.md section 1
  */

@@ -1,0 +1,30 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const sources = globSync('{src,tests,bench,scripts}/**/*.ts', { cwd: root });
+const docs = globSync('docs/**/*.md', { cwd: root });
+
+/** The names of sources in a text, as paths or ends of paths: `routes.ts`, `http/routes.ts`; patterns are none. */
+const namesIn = (text: string): string[] => text.match(/(?<![\w.*<>-])[\w][\w./-]*\.ts\b/g) ?? [];
+const isThere = (name: string): boolean => sources.some((path) => path === name || path.endsWith(`/${name}`));
+
+it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', ...docs])('%s names no source that is gone', (path) =>
+  expect(namesIn(read(path)).filter((name) => !isThere(name))).toEqual([]));
+
+it('comments name no source that is gone', () => {
+  const gone = sources.flatMap((path) => {
+    const comments = read(path).match(/^\s*\/?\*.*$|\/\/.*$/gm) ?? [];
+    return comments.flatMap(namesIn).flatMap((name) => (isThere(name) ? [] : `${path}: ${name}`));
+  });
+  expect(gone).toEqual([]);
+});
+
+it('the folders of ARCHITECTURE.md are those of src/', () => {
+  const rows = read('ARCHITECTURE.md').match(/^\| `.*?\|/gm) ?? [];
+  const drawn = rows.flatMap((row) => [...row.matchAll(/`(\w+)\/`/g)].map(([, name]) => name));
+  const there = new Set(sources.flatMap((path) => /^src\/(\w+)\//.exec(path)?.[1] ?? []));
+  expect(drawn.sort()).toEqual([...there].sort());
+});
