@@ -293,6 +293,18 @@ describe('the catalogue of a gateway', () => {
     ['models: [', 'cannot be read'],
     ['models:\n  - id: NO\n', 'models[0].id'],
     ['- 1\n', 'the file'],
+    [
+      'endpoints: [{ model: a/b, provider: p, usd_per_million: { prompt: 1000001 } }]',
+      'endpoints[0].usd_per_million.prompt: must be <= 1000000, not 1000001',
+    ],
+    [
+      'endpoints: [{ model: a/b, provider: p, usd_per_search: 20000 }]',
+      'endpoints[0].usd_per_search: must be <= 10000, not 20000',
+    ],
+    [
+      'endpoints: [{ model: a/b, provider: p, image: { pricing: [{ billable: output_image, unit: token, cost_usd: 2 }] } }]',
+      'endpoints[0].image.pricing[0].cost_usd: must be <= 1 for a token, not 2',
+    ],
   ])('refuses an operator’s file that is broken: %j', (content, problem) => {
     const overrides = write('mine.yaml', content);
     const error = (() => {

@@ -1,5 +1,6 @@
 import { type Static, type TProperties, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { MOST_USD_PER_PIECE, MOST_USD_PER_TOKEN } from '../domain/endpoint.ts';
 import { imageBillables, imageUnits } from '../domain/images.ts';
 
 /*
@@ -12,21 +13,22 @@ const text = () => Type.String({ minLength: 1, maxLength: 1000 });
 const date = () => Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' });
 const tokens = () => Type.Integer({ minimum: 1 });
 const texts = () => Type.Array(text(), { maxItems: 100 });
-const usd = () => Type.Number({ minimum: 0, maximum: 1e6 });
+const usdPerPiece = () => Type.Number({ minimum: 0, maximum: MOST_USD_PER_PIECE });
+const usdPerMillion = () => Type.Number({ minimum: 0, maximum: MOST_USD_PER_TOKEN * 1e6 });
 
 /** USD per million tokens. What is absent besides the first two costs what other tokens of its side cost. @see `costOf` */
 const tokenPrices = {
-  prompt: Type.Optional(usd()),
-  completion: Type.Optional(usd()),
-  cache_read: Type.Optional(usd()),
-  cache_write: Type.Optional(usd()),
-  cache_write_1h: Type.Optional(usd()),
-  reasoning: Type.Optional(usd()),
-  audio: Type.Optional(usd()),
-  audio_cache_read: Type.Optional(usd()),
-  audio_output: Type.Optional(usd()),
-  image_token: Type.Optional(usd()),
-  image_output: Type.Optional(usd()),
+  prompt: Type.Optional(usdPerMillion()),
+  completion: Type.Optional(usdPerMillion()),
+  cache_read: Type.Optional(usdPerMillion()),
+  cache_write: Type.Optional(usdPerMillion()),
+  cache_write_1h: Type.Optional(usdPerMillion()),
+  reasoning: Type.Optional(usdPerMillion()),
+  audio: Type.Optional(usdPerMillion()),
+  audio_cache_read: Type.Optional(usdPerMillion()),
+  audio_output: Type.Optional(usdPerMillion()),
+  image_token: Type.Optional(usdPerMillion()),
+  image_output: Type.Optional(usdPerMillion()),
 };
 
 /** What an endpoint of pictures takes and asks. @see images.md section 6 */
@@ -49,7 +51,7 @@ const image = closed({
       closed({
         billable: Type.Enum([...imageBillables]),
         unit: Type.Enum([...imageUnits]),
-        cost_usd: usd(),
+        cost_usd: usdPerPiece(),
         variant: Type.Optional(text()),
       }),
       { maxItems: 50 },
@@ -106,11 +108,11 @@ export const endpointRecord = closed({
   output: Type.Optional(texts()),
   usd_per_million: Type.Optional(closed(tokenPrices)),
   image: Type.Optional(image),
-  usd_per_request: Type.Optional(usd()),
-  usd_per_image: Type.Optional(usd()),
-  usd_per_search: Type.Optional(usd()),
+  usd_per_request: Type.Optional(usdPerPiece()),
+  usd_per_image: Type.Optional(usdPerPiece()),
+  usd_per_search: Type.Optional(usdPerPiece()),
   /** Of an answer for which it searched, however often. */
-  usd_per_searched_request: Type.Optional(usd()),
+  usd_per_searched_request: Type.Optional(usdPerPiece()),
   /** Other prices beyond a length of the prompt. */
   above: Type.Optional(Type.Array(closed({ prompt_tokens: tokens(), ...tokenPrices }), { maxItems: 10 })),
   retains_data: Type.Optional(Type.Boolean()),
@@ -125,9 +127,9 @@ export const feeRecord = closed({
   provider: Type.String({ minLength: 1, maxLength: 100 }),
   /** Ids of those for which it holds. Absent: all that no other record of the provider names. */
   models: Type.Optional(texts()),
-  usd_per_request: Type.Optional(usd()),
-  usd_per_search: Type.Optional(usd()),
-  usd_per_searched_request: Type.Optional(usd()),
+  usd_per_request: Type.Optional(usdPerPiece()),
+  usd_per_search: Type.Optional(usdPerPiece()),
+  usd_per_searched_request: Type.Optional(usdPerPiece()),
   source: Type.Optional(text()),
   as_of: Type.Optional(date()),
 });
@@ -158,11 +160,25 @@ export interface CatalogRecords {
  * @returns the problems, each with its place; none when `tree` is a `CatalogFile`
  */
 export function checkCatalogFile(tree: unknown): string[] {
-  if (Value.Check(catalogFile, tree)) return [];
-  return Value.Errors(catalogFile, tree).map(({ instancePath, message }) => {
+  if (Value.Check(catalogFile, tree)) return findDearTokens(tree);
+  return Value.Errors(catalogFile, tree).map(({ instancePath, message, keyword }) => {
     const place = instancePath.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.');
-    return `${place.replace(/^\./, '') || 'the file'}: ${message === 'schema is false' ? 'is no field that is known' : message}`;
+    const got = keyword === 'maximum' ? `, not ${Value.Pointer.Get(tree, instancePath)}` : '';
+    return `${place.replace(/^\./, '') || 'the file'}: ${message === 'schema is false' ? 'is no field that is known' : message}${got}`;
   });
+}
+
+/** A line of prices for pictures says itself whether it is for a token or a piece. */
+function findDearTokens({ endpoints = [] }: CatalogFile): string[] {
+  return endpoints.flatMap(({ image }, index) =>
+    (image?.pricing ?? []).flatMap(({ unit, cost_usd: usd }, at) =>
+      unit === 'token' && usd > MOST_USD_PER_TOKEN
+        ? [
+            `endpoints[${index}].image.pricing[${at}].cost_usd: must be <= ${MOST_USD_PER_TOKEN} for a token, not ${usd}`,
+          ]
+        : [],
+    ),
+  );
 }
 
 export const keyOfEndpoint = ({ model, provider, tier = 'default' }: EndpointRecord): string =>

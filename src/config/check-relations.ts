@@ -1,7 +1,8 @@
+import { MOST_USD_PER_PIECE, MOST_USD_PER_TOKEN } from '../domain/endpoint.ts';
 import { readEntry } from '../platform/outbound/rules.ts';
 import type { Problem } from './interpolate.ts';
 import { formatPath, type Path } from './path.ts';
-import type { BootstrapConfig, Config, ProviderConfig } from './schema.ts';
+import type { BootstrapConfig, Config, ModelConfig, ProviderConfig } from './schema.ts';
 
 /** What the schema cannot say: names that must be known, or different, and rules between two keys. */
 export function checkRelations(config: Config): Problem[] {
@@ -77,8 +78,10 @@ function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
     problems.push(...checkBaseUrl(provider, [...path, 'base_url']));
     problems.push(...checkPackage(provider, path));
     problems.push(...findTwins(provider.models, nameOfEndpoint, [...path, 'models'], 'model'));
-    for (const [at, { model, upstream_model: upstream = '' }] of provider.models.entries()) {
+    for (const [at, entry] of provider.models.entries()) {
+      const { model, upstream_model: upstream = '' } = entry;
       const place = [...path, 'models', at];
+      problems.push(...checkPrices(entry, place));
       if (countStars(model) > 1) problems.push({ path: [...place, 'model'], message: 'may hold one * only' });
       if (countStars(upstream) > 1)
         problems.push({ path: [...place, 'upstream_model'], message: 'may hold one * only' });
@@ -89,6 +92,31 @@ function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
         });
       }
     }
+  }
+  return problems;
+}
+
+const piecePrices = ['request', 'image', 'web_search', 'searched_request'] as const;
+
+/** A price beyond all measure makes costs that no ledger can hold. */
+function checkPrices({ pricing, image }: ModelConfig, path: Path): Problem[] {
+  const problems: Problem[] = [];
+  const check = (price: unknown, unit: string, place: Path): void => {
+    const most = unit === 'token' ? MOST_USD_PER_TOKEN : MOST_USD_PER_PIECE;
+    if (price === undefined || Number(price) <= most) return;
+    const hint = unit === 'token' ? '; prices are per token, not per million' : '';
+    problems.push({ path: place, message: `must be ${most} USD a ${unit} or less, not ${price}${hint}` });
+  };
+  const checkAll = (prices: object, place: Path): void => {
+    for (const [key, price] of Object.entries(prices)) {
+      if (key === 'above' || key === 'prompt_tokens') continue;
+      check(price, piecePrices.find((piece) => piece === key) ? 'piece' : 'token', [...place, key]);
+    }
+  };
+  if (pricing) checkAll(pricing, [...path, 'pricing']);
+  for (const [at, prices] of (pricing?.above ?? []).entries()) checkAll(prices, [...path, 'pricing', 'above', at]);
+  for (const [at, { unit, cost_usd: price }] of (image?.pricing ?? []).entries()) {
+    check(price, unit, [...path, 'image', 'pricing', at, 'cost_usd']);
   }
   return problems;
 }

@@ -113,6 +113,31 @@ describe('the file', () => {
     expect(load(`server: { body_limit: ${text} }`).config.server.body_limit).toBe(bytes);
   });
 
+  it.each([
+    [
+      'pricing: { prompt: 2, completion: 0 }',
+      'pricing.prompt: must be 1 USD a token or less, not 2; prices are per token',
+    ],
+    ['pricing: { completion: "10000000000" }', 'pricing.completion: must be 1 USD a token or less, not 10000000000'],
+    ['pricing: { prompt: .inf }', 'pricing.prompt: must be'],
+    ['pricing: { request: 10001 }', 'pricing.request: must be 10000 USD a piece or less, not 10001'],
+    ['pricing: { web_search: 1e300 }', 'pricing.web_search: must be 10000 USD a piece or less, not 1e+300'],
+    [
+      'pricing: { prompt: 0, completion: 0, above: [{ prompt_tokens: 9, cache_read: 3 }] }',
+      'pricing.above[0].cache_read: must be 1 USD a token or less, not 3',
+    ],
+    [
+      'image: { pricing: [{ billable: output_image, unit: megapixel, cost_usd: 1e12 }] }',
+      'image.pricing[0].cost_usd: must be 10000 USD a megapixel or less, not 1000000000000',
+    ],
+    [
+      'image: { pricing: [{ billable: output_image, unit: token, cost_usd: 40 }] }',
+      'image.pricing[0].cost_usd: must be 1 USD a token or less, not 40',
+    ],
+  ])('refuses prices of which no ledger could hold what an answer costs: %s', (prices, problem) => {
+    expect(() => load(provider().replace('model: m', `model: m, ${prices}`))).toThrow(`models[0].${problem}`);
+  });
+
   it('takes prices as numbers or decimal strings', () => {
     const text = provider().replace('model: m', 'model: m, pricing: { prompt: 0.00000025, completion: "0.000002" }');
     expect(load(text).config.providers[0]!.models[0]!.pricing).toEqual({ prompt: 0.00000025, completion: '0.000002' });

@@ -18,6 +18,10 @@ export interface Pricing extends TokenPrices {
   above?: readonly ({ promptTokens: number } & Partial<TokenPrices>)[];
 }
 
+/** The dearest token, and the dearest piece, that a price may name: what one answer costs then still fits the ledger. */
+export const MOST_USD_PER_TOKEN = 1;
+export const MOST_USD_PER_PIECE = 10_000;
+
 export interface TokenPrices {
   promptNanoUsdPerMillion: number;
   completionNanoUsdPerMillion: number;
