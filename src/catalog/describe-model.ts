@@ -1,5 +1,5 @@
-import type { Model, Pricing, TokenPrices } from '../domain/endpoint.ts';
-import { perMillionTokens, perPiece } from '../metering/price.ts';
+import type { Model, Pricing } from '../domain/endpoint.ts';
+import { perMillionTokens, perPiece, readPricesAbove, readTokenPrices } from '../metering/price.ts';
 import type { EndpointRecord, ModelRecord } from './records.ts';
 
 const isOver = ({ expiration_date: end }: ModelRecord): boolean => end !== undefined && Date.parse(end) <= Date.now();
@@ -29,14 +29,12 @@ export function describeModel(record: ModelRecord): Model {
   };
 }
 
-type RecordPrices = NonNullable<EndpointRecord['usd_per_million']>;
-
 /** @returns undefined when either of the two main prices is not known: such an answer is not priced */
 export function readRecordPrices(record: EndpointRecord): Pricing | undefined {
   const { prompt, completion } = record.usd_per_million ?? {};
   if (prompt === undefined || completion === undefined) return undefined;
   const pricing: Pricing = {
-    ...readTokenPrices(record.usd_per_million!),
+    ...readTokenPrices(record.usd_per_million!, perMillionTokens),
     promptNanoUsdPerMillion: perMillionTokens(prompt),
     completionNanoUsdPerMillion: perMillionTokens(completion),
   };
@@ -46,29 +44,6 @@ export function readRecordPrices(record: EndpointRecord): Pricing | undefined {
   if (record.usd_per_searched_request !== undefined) {
     pricing.searchedRequestNanoUsd = perPiece(record.usd_per_searched_request);
   }
-  if (record.above) {
-    pricing.above = record.above
-      .map(({ prompt_tokens: promptTokens, ...prices }) => ({ promptTokens, ...readTokenPrices(prices) }))
-      .sort((a, b) => a.promptTokens - b.promptTokens);
-  }
+  if (record.above) pricing.above = readPricesAbove(record.above, perMillionTokens);
   return pricing;
-}
-
-function readTokenPrices(prices: RecordPrices): Partial<TokenPrices> {
-  const read: Partial<TokenPrices> = {};
-  const set = (key: keyof TokenPrices, value: number | undefined): void => {
-    if (value !== undefined) read[key] = perMillionTokens(value);
-  };
-  set('promptNanoUsdPerMillion', prices.prompt);
-  set('completionNanoUsdPerMillion', prices.completion);
-  set('cacheReadNanoUsdPerMillion', prices.cache_read);
-  set('cacheWriteNanoUsdPerMillion', prices.cache_write);
-  set('cacheWrite1hNanoUsdPerMillion', prices.cache_write_1h);
-  set('reasoningNanoUsdPerMillion', prices.reasoning);
-  set('audioNanoUsdPerMillion', prices.audio);
-  set('audioCacheReadNanoUsdPerMillion', prices.audio_cache_read);
-  set('audioOutputNanoUsdPerMillion', prices.audio_output);
-  set('imageTokenNanoUsdPerMillion', prices.image_token);
-  set('imageOutputNanoUsdPerMillion', prices.image_output);
-  return read;
 }

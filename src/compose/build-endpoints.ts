@@ -2,9 +2,9 @@ import { describeModel, readRecordPrices } from '../catalog/describe-model.ts';
 import type { CatalogRecords, EndpointRecord, ModelRecord } from '../catalog/records.ts';
 import { findKnown } from '../config/known-providers.ts';
 import type { Config, ModelConfig, ProviderConfig } from '../config/schema.ts';
-import type { Model, Pricing, TokenPrices } from '../domain/endpoint.ts';
+import type { Model, Pricing } from '../domain/endpoint.ts';
 import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from '../domain/images.ts';
-import { perPiece, perToken } from '../metering/price.ts';
+import { perPiece, perToken, readPricesAbove, readTokenPrices } from '../metering/price.ts';
 import { wires } from '../providers/index.ts';
 import { bareEndpoint, createProvider, type Endpoint, type Provider } from '../providers/provider-entry.ts';
 
@@ -287,17 +287,11 @@ function readPricing(pricing: ModelConfig['pricing']): Pricing | undefined {
     return undefined;
   }
   return {
-    ...readTokenPrices(pricing),
+    ...readTokenPrices(pricing, perToken),
     promptNanoUsdPerMillion: perToken(pricing.prompt ?? 0),
     completionNanoUsdPerMillion: perToken(pricing.completion ?? 0),
     ...readPiecePrices(pricing),
-    ...(pricing.above === undefined
-      ? undefined
-      : {
-          above: pricing.above
-            .map(({ prompt_tokens: promptTokens, ...prices }) => ({ promptTokens, ...readTokenPrices(prices) }))
-            .sort((a, b) => a.promptTokens - b.promptTokens),
-        }),
+    ...(pricing.above === undefined ? undefined : { above: readPricesAbove(pricing.above, perToken) }),
   };
 }
 
@@ -315,19 +309,15 @@ function mergePricing({ model, pricing }: ModelConfig, known: Pricing | undefine
   }
   const own = readPricing(pricing);
   if (!known || (prompt !== undefined && completion !== undefined)) return own; // a price of one's own is one's own in all
-  const { prompt: _, completion: __, above: ___, ...rest } = pricing;
   return {
     ...known,
-    ...readTokenPrices(rest),
-    ...(prompt === undefined ? undefined : { promptNanoUsdPerMillion: perToken(prompt) }),
-    ...(completion === undefined ? undefined : { completionNanoUsdPerMillion: perToken(completion) }),
+    ...readTokenPrices(pricing, perToken),
     ...readPiecePrices(pricing),
     ...(own?.above === undefined ? undefined : { above: own.above }),
   };
 }
 
 type WrittenPricing = NonNullable<ModelConfig['pricing']>;
-type WrittenPrices = Omit<WrittenPricing, 'above' | 'request' | 'image' | 'web_search' | 'searched_request'>;
 
 function readPiecePrices(pricing: WrittenPricing): Partial<Pricing> {
   const { request, image, web_search: search, searched_request: searched } = pricing;
@@ -337,23 +327,4 @@ function readPiecePrices(pricing: WrittenPricing): Partial<Pricing> {
     ...(search === undefined ? undefined : { webSearchNanoUsd: perPiece(search) }),
     ...(searched === undefined ? undefined : { searchedRequestNanoUsd: perPiece(searched) }),
   };
-}
-
-function readTokenPrices(prices: WrittenPrices): Partial<TokenPrices> {
-  const read: Partial<TokenPrices> = {};
-  const set = (key: keyof TokenPrices, value: number | string | undefined): void => {
-    if (value !== undefined) read[key] = perToken(value);
-  };
-  set('promptNanoUsdPerMillion', prices.prompt);
-  set('completionNanoUsdPerMillion', prices.completion);
-  set('cacheReadNanoUsdPerMillion', prices.cache_read);
-  set('cacheWriteNanoUsdPerMillion', prices.cache_write);
-  set('cacheWrite1hNanoUsdPerMillion', prices.cache_write_1h);
-  set('reasoningNanoUsdPerMillion', prices.reasoning);
-  set('audioNanoUsdPerMillion', prices.audio);
-  set('audioCacheReadNanoUsdPerMillion', prices.audio_cache_read);
-  set('audioOutputNanoUsdPerMillion', prices.audio_output);
-  set('imageTokenNanoUsdPerMillion', prices.image_token);
-  set('imageOutputNanoUsdPerMillion', prices.image_output);
-  return read;
 }

@@ -10,6 +10,46 @@ export const perMillionTokens = (usd: number | string): number => Math.round(Num
 /** USD per piece → nano-dollars. */
 export const perPiece = (usd: number | string): number => Math.round(Number(usd) * 1e9);
 
+/** What the catalogue and the configuration call the prices of tokens. */
+const tokenPrices = {
+  prompt: 'promptNanoUsdPerMillion',
+  completion: 'completionNanoUsdPerMillion',
+  cache_read: 'cacheReadNanoUsdPerMillion',
+  cache_write: 'cacheWriteNanoUsdPerMillion',
+  cache_write_1h: 'cacheWrite1hNanoUsdPerMillion',
+  reasoning: 'reasoningNanoUsdPerMillion',
+  audio: 'audioNanoUsdPerMillion',
+  audio_cache_read: 'audioCacheReadNanoUsdPerMillion',
+  audio_output: 'audioOutputNanoUsdPerMillion',
+  image_token: 'imageTokenNanoUsdPerMillion',
+  image_output: 'imageOutputNanoUsdPerMillion',
+} as const satisfies Record<string, keyof TokenPrices>;
+
+/** Prices of tokens as somebody wrote them; their unit is the writer's. */
+type WrittenPrices<Price> = { readonly [Name in keyof typeof tokenPrices]?: Price };
+
+/** @param read gives nano-dollars per million tokens */
+export function readTokenPrices<Price>(
+  written: WrittenPrices<Price>,
+  read: (price: Price) => number,
+): Partial<TokenPrices> {
+  const prices: Partial<TokenPrices> = {};
+  for (const name of Object.keys(tokenPrices) as (keyof typeof tokenPrices)[]) {
+    const price = written[name];
+    if (price !== undefined) prices[tokenPrices[name]] = read(price);
+  }
+  return prices;
+}
+
+/** Prices beyond a length of the prompt, the shortest first. @param read gives nano-dollars per million tokens */
+export const readPricesAbove = <Price>(
+  written: readonly (WrittenPrices<Price> & { readonly prompt_tokens: number })[],
+  read: (price: Price) => number,
+): NonNullable<Pricing['above']> =>
+  written
+    .map(({ prompt_tokens: promptTokens, ...prices }) => ({ promptTokens, ...readTokenPrices(prices, read) }))
+    .sort((a, b) => a.promptTokens - b.promptTokens);
+
 /** Nano-dollars per million tokens → USD per token, as an exact decimal: `0.00000025`. */
 export const writePerToken = (price: number): string => writeDecimal(price, 15);
 /** Nano-dollars → USD, as an exact decimal. */
