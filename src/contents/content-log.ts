@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../domain/caller.ts';
 import type { ContentRecord, Keepable } from '../domain/content-record.ts';
-import { GatewayError } from '../domain/errors.ts';
+import type { GatewayError } from '../domain/errors.ts';
 import { fractionOf } from '../domain/fraction.ts';
 import { inTurns } from '../domain/in-turns.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import { askStore } from '../platform/storage/ask-store.ts';
 import type { SecretMask } from './allowance.ts';
 import { weightOf } from './weight.ts';
 import { writeContent } from './write-content.ts';
@@ -206,14 +207,7 @@ export function openContentLog({ store, settings, mask, onTrouble }: ContentLogO
       settleAll();
       const onItsWay = [...underway, ...ready].find(({ record }) => record.id === id);
       if (onItsWay) return onItsWay.record;
-      try {
-        return await store.find(id);
-      } catch (cause) {
-        throw new GatewayError('unavailable', 'The store does not answer; try again later.', {
-          cause,
-          retryAfterSeconds: 5,
-        });
-      }
+      return askStore(() => store.find(id));
     },
     flush,
     async close() {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../domain/errors.ts';
 import { inTurns } from '../domain/in-turns.ts';
 import type { BookedEntry, LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
+import { askStore } from '../platform/storage/ask-store.ts';
 import { type Begun, type Leftover, openJournal, writeEntry } from './journal.ts';
 
 /** What the ledger needs of the store. @see platform/storage/storage.ts */
@@ -225,14 +226,7 @@ export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft 
         entry.id === id && (workspaceId === undefined || entry.workspaceId === workspaceId);
       const onItsWay = waiting.findLast(isMeant) ?? storing.find(isMeant);
       if (onItsWay) return onItsWay;
-      try {
-        return await store.find(workspaceId, id);
-      } catch (cause) {
-        throw new GatewayError('unavailable', 'The store does not answer; try again later.', {
-          cause,
-          retryAfterSeconds: 5,
-        });
-      }
+      return askStore(() => store.find(workspaceId, id));
     },
     flush,
     async close() {

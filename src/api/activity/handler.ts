@@ -1,9 +1,10 @@
 import { deriveUuid } from '../../domain/ids.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { startOfDay } from '../../metering/windows.ts';
+import { askStore } from '../../platform/storage/ask-store.ts';
 import type { ActivityRow } from '../../platform/storage/storage.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
-import { askStore, type Handler, type ManagementParts } from '../management/store.ts';
+import type { Handler, ManagementParts } from '../management/store.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;

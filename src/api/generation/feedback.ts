@@ -1,10 +1,11 @@
 import { Type } from 'typebox';
 import { GatewayError } from '../../domain/errors.ts';
 import { createTimedId } from '../../domain/ids.ts';
+import { askStore } from '../../platform/storage/ask-store.ts';
 import type { ContentStore } from '../../platform/storage/storage.ts';
 import { body, createBodyCheck, plainText } from '../management/check-body.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { askStore, type Handler, writeTime } from '../management/store.ts';
+import { type Handler, writeTime } from '../management/store.ts';
 import { maybe } from '../responses/schema/shapes.ts';
 
 export interface FeedbackParts {

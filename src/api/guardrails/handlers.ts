@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
+import { askStore } from '../../platform/storage/ask-store.ts';
 import type { GuardrailHolder, GuardrailRecord, ListedAssignment } from '../../platform/storage/storage.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
 import {
   assignGuardrail,
   createGuardrail,

@@ -3,6 +3,7 @@ import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
 import { createKeyText, hashKey, labelKey } from '../../access/key-text.ts';
 import { GatewayError, type Issue, invalidRequest } from '../../domain/errors.ts';
 import { nanoUsdOf } from '../../metering/cost.ts';
+import { askStore } from '../../platform/storage/ask-store.ts';
 import {
   defaultKeySettings,
   type KeyRecord,
@@ -10,7 +11,7 @@ import {
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
 import { readOffset, readQuery } from '../management/read-query.ts';
-import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import { createKey, deleteKey, rotateKey, updateKey } from './change-key.ts';
 import { type CreateKeyBody, checkCreateKey, checkRotateKey, checkUpdateKey } from './schema.ts';

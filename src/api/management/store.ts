@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { GatewayError } from '../../domain/errors.ts';
+import { askStore } from '../../platform/storage/ask-store.ts';
 import type {
   AccessStore,
   FieldChange,
@@ -21,19 +21,6 @@ export interface ManagementParts {
 }
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
-
-/** @throws {GatewayError} `unavailable` when the store fails; what was thrown on purpose stays as it is */
-export async function askStore<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await ask();
-  } catch (cause) {
-    if (cause instanceof GatewayError) throw cause;
-    throw new GatewayError('unavailable', 'The store does not answer; try again later.', {
-      cause,
-      retryAfterSeconds: 5,
-    });
-  }
-}
 
 /**
  * Makes a change in the name of the caller: in one transaction, with what `work` records of it.

@@ -1,12 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { invalidRequest } from '../../domain/errors.ts';
+import { askStore } from '../../platform/storage/ask-store.ts';
 import {
   type BudgetInterval,
   type BudgetRecord,
   budgetIntervals,
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
-import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
 import { deleteBudget, getBudget, putBudget } from './change-budget.ts';
 import { getWorkspace } from './find-workspace.ts';
 import { readBudgetUsage } from './read-budget-usage.ts';

@@ -1,6 +1,7 @@
+import { askStore } from '../../platform/storage/ask-store.ts';
 import type { WorkspaceDetails } from '../../platform/storage/storage.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
 import { createWorkspace, deleteWorkspace, updateWorkspace } from './change-workspace.ts';
 import { findUnknownModels } from './find-unknown-models.ts';
 import { getWorkspace } from './find-workspace.ts';

@@ -1,5 +1,6 @@
+import { askStore } from '../../platform/storage/ask-store.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { askStore, type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
 import { addMembers, removeMembers } from './change-members.ts';
 import { getWorkspace } from './find-workspace.ts';
 import { checkMembers } from './schema.ts';
