@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readRequest } from '../src/api/responses/request.ts';
 import { EventWriter } from '../src/http/sse.ts';
-import { type BuilderContext, createEventBuilder } from '../src/pipeline/build-events.ts';
+import { type BuilderContext, EventBuilder } from '../src/pipeline/build-events.ts';
 import { createResponseObject } from '../src/pipeline/response-object.ts';
 import { wires } from '../src/providers/index.ts';
 import { bodyFile, writeBodies } from './bodies.ts';
@@ -161,7 +161,7 @@ const figures = Object.entries(answers).map(([id, { model, whole, frames }]) => 
     client:
       measure(() => {
         const reader = wire.createReader(reading);
-        const builder = createEventBuilder(context);
+        const builder = new EventBuilder(context);
         const writer = new EventWriter();
         const chunks = data.flatMap((frame) => reader.read(frame));
         return writer.write(builder.build(chunks)).length;

@@ -4,11 +4,11 @@ import { GatewayError } from '../domain/errors.ts';
 import type { OtherEvent } from '../domain/events.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { ResponseObject } from '../domain/response.ts';
-import { createEventBuilder, type EventBuilder } from './build-events.ts';
+import { EventBuilder } from './build-events.ts';
 import { createResponseObject } from './response-object.ts';
 
 const builder = (): EventBuilder =>
-  createEventBuilder({
+  new EventBuilder({
     base: () => createResponseObject({ input: [] }, 'resp_1', 0, 'acme/one'),
     settle: () => ({ usage: null, routerMetadata: undefined }),
     now: () => 7,

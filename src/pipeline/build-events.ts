@@ -26,11 +26,8 @@ export interface BuilderContext {
   now(): number;
 }
 
-/** The builder of a run; give it to nobody but that run. */
-export const createEventBuilder = (context: BuilderContext): EventBuilder => new EventBuilder(context);
-
 /**
- * Turns chunks into events. With `item-writer.ts` it alone knows item ids, indexes and sequence numbers. A class, since
+ * Turns the chunks of one run into events. With `item-writer.ts` it alone knows item ids, indexes and sequence numbers. A class, since
  * there is one for every request and a bundle of closures costs several times as much.
  *
  * @see responses-stream.md sections 2 to 4
@@ -105,12 +102,12 @@ export class EventBuilder {
     if (key !== undefined) return this.byKey.get(key) ?? this.addNative(key, freshItem(type));
     if (this.current?.wire.type === type && !this.current.sealed) return this.current;
     this.closeCurrent();
-    this.current = this.writer.addItem(freshItem(type), undefined, false);
+    this.current = this.writer.addItem(freshItem(type));
     return this.current;
   }
 
   private addNative(key: ItemKey, wire: OutputItem): OpenItem {
-    const item = this.writer.addItem(wire, key, true);
+    const item = this.writer.addItem(wire);
     this.byKey.set(key, item);
     return item;
   }
@@ -150,7 +147,7 @@ export class EventBuilder {
   private sealedItem({ key }: ReasoningSealChunk): OpenItem {
     if (key !== undefined || this.current === undefined || this.current.wire.type === 'reasoning')
       return this.itemFor(key, 'reasoning');
-    return this.writer.addItem(freshItem('reasoning'), undefined, false);
+    return this.writer.addItem(freshItem('reasoning'));
   }
 
   private startCall(chunk: ToolCallChunk): void {
@@ -166,7 +163,7 @@ export class EventBuilder {
       ...(chunk.namespace === undefined ? undefined : { namespace: chunk.namespace }),
       ...chunk.fields,
     };
-    this.byCallId.set(chunk.callId, this.writer.addItem(wire, undefined, false));
+    this.byCallId.set(chunk.callId, this.writer.addItem(wire));
   }
 
   private callItem(callId: string, key: ItemKey | undefined): OpenItem {

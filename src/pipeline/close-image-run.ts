@@ -1,12 +1,11 @@
 import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
-import { type Cost, usage as emptyUsage, isCredible } from '../domain/usage.ts';
+import { usage as emptyUsage, isCredible } from '../domain/usage.ts';
 import { costOfGeneration } from '../metering/image-cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { variantOf } from '../routing/image-needs.ts';
 import { describeOrigin, writeEntry } from './close-run.ts';
 import type { ImageRun } from './run.ts';
-
-const free: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
+import { free } from './spent.ts';
 
 /** Settles what a generation used and cost: all of it, or nothing. @see images.md section 7 */
 function settle(run: ImageRun): void {

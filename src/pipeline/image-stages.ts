@@ -19,17 +19,7 @@ import { type ImageRun, isLogged, type RunOrigin } from './run.ts';
 import { startImageRun } from './start-run.ts';
 import { type Work, walkPlan } from './walk-plan.ts';
 
-/** The stages of an image generation, in the order in which they are run. */
-export const imageStageOrder = [
-  'startRun',
-  'planRoute',
-  'loadReferences',
-  'askEndpoints',
-  'buildEvents',
-  'closeRun',
-] as const;
-
-/** The stages as functions. */
+/** The stages of an image generation as functions. */
 export interface ImageStages {
   startRun(request: ImageRequest, origin: RunOrigin): ImageRun;
   /** @throws {GatewayError} when there is nowhere to go, or it may not be paid for */

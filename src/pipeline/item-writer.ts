@@ -1,4 +1,3 @@
-import type { ItemKey } from '../domain/chunks.ts';
 import type { DeltaEvent, ResponseEvent } from '../domain/events.ts';
 import type { OutputItem } from '../domain/items.ts';
 import { type OpenItem, type OpenPart, openItem } from './output-items.ts';
@@ -43,8 +42,8 @@ export class ItemWriter {
     if (this.isTold) this.events.push(event);
   }
 
-  addItem(wire: OutputItem, key: ItemKey | undefined, native: boolean): OpenItem {
-    const item = openItem(wire, this.items.length, key, native);
+  addItem(wire: OutputItem): OpenItem {
+    const item = openItem(wire, this.items.length);
     this.items.push(item);
     this.push('response.output_item.added', { output_index: item.index, item: item.wire });
     return item;

@@ -1,4 +1,3 @@
-import type { ItemKey } from '../domain/chunks.ts';
 import { createId } from '../domain/ids.ts';
 import type { OutputItem } from '../domain/items.ts';
 
@@ -14,12 +13,9 @@ export interface OpenPart {
 
 /** An output item while it is being made. `wire` is its shape on the wire, complete when the item is closed. */
 export interface OpenItem {
-  key: ItemKey | undefined;
   index: number;
   id: string;
   wire: OutputItem;
-  /** Opened by a wire that has items of its own: only its own `item_done` or the end closes it. */
-  native: boolean;
   open: boolean;
   part: OpenPart | undefined;
   contentParts: number;
@@ -49,14 +45,12 @@ const idPrefixes: Record<string, string> = {
   shell_call_output: 'sho_',
 };
 
-export function openItem(wire: OutputItem, index: number, key: ItemKey | undefined, native: boolean): OpenItem {
+export function openItem(wire: OutputItem, index: number): OpenItem {
   const id = wire.id ?? createId(idPrefixes[wire.type] ?? 'item_');
   return {
-    key,
     index,
     id,
     wire: wire.id === undefined ? { ...wire, id } : wire,
-    native,
     open: true,
     part: undefined,
     contentParts: 0,

@@ -14,7 +14,7 @@ import type { ResponseObject } from '../domain/response.ts';
 import { askedBeside } from '../exchanges/file-names.ts';
 import { readAsked } from '../exchanges/folder.ts';
 // biome-ignore lint/style/noRestrictedImports: a contract suite is a test; stream and whole answer meet when folded
-import { createEventBuilder } from '../pipeline/build-events.ts';
+import { EventBuilder } from '../pipeline/build-events.ts';
 // biome-ignore lint/style/noRestrictedImports: the same
 import { createResponseObject } from '../pipeline/response-object.ts';
 import { readRecording, replayBody } from '../testing/replay.ts';
@@ -174,7 +174,7 @@ function frameEnds(body: Buffer): number[] {
 // --- folding ---
 
 function buildEvents(chunks: Chunk[]): ResponseEvent[] {
-  return createEventBuilder({
+  return new EventBuilder({
     base: () => createResponseObject({ input: [] }, 'resp_1', 0, 'acme/one'),
     settle: (finish) => ({ usage: wireUsage(finish), routerMetadata: undefined }),
     now: () => 1,
