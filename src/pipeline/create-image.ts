@@ -1,7 +1,6 @@
-import { asGatewayError, GatewayError } from '../domain/errors.ts';
+import { asGatewayError, type ErrorKind, GatewayError } from '../domain/errors.ts';
 import type { ImageEvent } from '../domain/image-events.ts';
 import type { Taker } from '../domain/taker.ts';
-import { copyError } from './copy-error.ts';
 import type { ImageStages } from './image-stages.ts';
 import type { ImageRun } from './run.ts';
 
@@ -28,18 +27,14 @@ export async function createImage(stages: ImageStages, run: ImageRun, client: Ta
 
 /** 408, 422 and 503 are no answers of this path. @see images.md section 8 */
 export function asImageError(error: GatewayError): GatewayError {
-  const kind = kinds[error.kind as keyof typeof kinds] as (typeof kinds)[keyof typeof kinds] | undefined; // most are none of these
+  const kind = kinds[error.kind];
   if (kind === undefined) return error;
-  const { message, metadata, retryAfterSeconds, providerCode, availability, cause } = error;
-  const told = new GatewayError(kind, message, { metadata, availability, cause });
-  return copyError(told, message, {
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-    ...(providerCode !== undefined && { providerCode }),
-  });
+  const { message, metadata, availability, retryAfterSeconds, providerCode, cause } = error;
+  return new GatewayError(kind, message, { metadata, availability, retryAfterSeconds, providerCode, cause });
 }
 
-const kinds = {
+const kinds: Partial<Record<ErrorKind, ErrorKind>> = {
   request_timeout: 'upstream_timeout',
   unprocessable: 'upstream_rejected',
   unavailable: 'upstream_overloaded',
-} as const;
+};

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { GatewayError, type GatewayErrorOptions, makeAvailability } from '../domain/errors.ts';
+import { copyError } from './copy-error.ts';
+
+const options: Required<GatewayErrorOptions> = {
+  metadata: { param: 'model' },
+  availability: makeAvailability('capacity_exhausted', ['acme/one']),
+  errorType: 'invalid_image',
+  retryable: true,
+  retryAfterSeconds: 7,
+  rateLimit: { limit: 1, remaining: 0, resetAtMs: 60_000 },
+  blamesKey: true,
+  isRegional: true,
+  providerCode: 'busy',
+  cause: new Error('The provider said so.'),
+};
+
+it('keeps all of an error but its message', () => {
+  const copy = copyError(new GatewayError('rate_limited', 'Too much.', options), 'Far too much.');
+  expect(copy).toMatchObject({ kind: 'rate_limited', status: 429, message: 'Far too much.', ...options });
+});
+
+it('changes what it is told to change, also to nothing', () => {
+  const error = new GatewayError('rate_limited', 'Too much.', options);
+  const copy = copyError(error, error.message, { retryAfterSeconds: 9, cause: undefined });
+  const { cause: _, ...kept } = options;
+  expect(copy).toMatchObject({ ...kept, retryAfterSeconds: 9 });
+  expect(copy.cause).toBeUndefined();
+});
