@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -88,6 +88,51 @@ describe('headgate explain', () => {
     expect(stdout).toContain('sorted by price, the default of its workspace\n');
     expect(stdout).toMatch(/cheap +1 \/ 1 +first in 100%/);
     expect((await explain({ input: 'hi' })).code).toBe(1);
+  });
+
+  it('takes for a workspace what any key of it has: its defaults and its guardrail', async () => {
+    const silent = { write: () => true };
+    const run = async (...args: string[]) => {
+      expect([args, await runCli(args, { stdout: silent, stderr: silent, env: {}, cwd: folder })]).toEqual([args, 0]);
+    };
+    writeFileSync(join(folder, 'headgate.yaml'), 'catalog: { builtin: false, auto_discover: false }\n');
+    await run('workspaces', 'create', '--name', 'The team', '--slug', 'team');
+    const defaults = ['--default-text-model', 'acme/one', '--default-provider-sort', 'price'];
+    await run('workspaces', 'update', 'team', ...defaults);
+    for (const named of ['team', 'The team']) {
+      const { code, stdout } = await explain({ input: 'hi' }, '--workspace', named);
+      expect(code).toBe(0);
+      expect(stdout).toContain('the default_text_model of its workspace is taken, acme/one.\n');
+      expect(stdout).toContain('sorted by price, the default of its workspace\n');
+      expect(stdout).toMatch(/cheap +1 \/ 1 +first in 100%/);
+    }
+    await run('guardrails', 'update', 'default:team', '--ignore-provider', 'cheap');
+    const { stdout } = await explain({ input: 'hi' }, '--workspace', 'team');
+    expect(stdout).toMatch(/1 +acme\/one +dear +3 \/ 3 +first in 100%/);
+    expect(stdout).toMatch(/cheap +allowed_providers +is forbidden by the default guardrail/);
+    const json = JSON.parse((await explain({ input: 'hi' }, '--workspace', 'team', '--json')).stdout);
+    expect(json).toMatchObject({ default_text_model: 'acme/one', default_provider_sort: 'price' });
+    expect((await explain({ input: 'hi' }, '--workspace', 'tame')).stderr).toBe(
+      'headgate: There is no workspace "tame"; see "headgate workspaces list".\n',
+    );
+  });
+
+  it('goes on without the store, and says so', async () => {
+    mkdirSync(join(folder, 'data', 'headgate.db'), { recursive: true });
+    const { code, stderr } = await explain({ model: 'acme/one', input: 'hi' }, '--workspace', 'team');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^headgate: the store does not tell what the workspace has set, so that it is left out: .*\n$/,
+    );
+  });
+
+  it('makes no store to look for a key', async () => {
+    const { code, stderr } = await explain({ model: 'acme/one', input: 'hi' }, '--key', 'app');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `headgate: There is no store at ${folder}/data/headgate.db yet, and so no key.\n`,
+    });
+    expect(existsSync(join(folder, 'data'))).toBe(false);
   });
 
   it('says why the others fell out', async () => {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readDefaults } from '../access/access.ts';
-import { applyGuardrails } from '../access/apply-guardrails.ts';
+import { applyGuardrails, type Holder } from '../access/apply-guardrails.ts';
+import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { checkMeaning } from '../api/responses/check-meaning.ts';
 import { refuseNotOffered } from '../api/responses/not-offered.ts';
 import { readRequest } from '../api/responses/request.ts';
@@ -12,10 +13,11 @@ import type { ResponseRequest } from '../domain/request.ts';
 import { writeError } from '../http/error-envelope.ts';
 import { readJson } from '../http/read-json.ts';
 import { writePerToken } from '../metering/price.ts';
+import type { Storage, WorkspaceRecord } from '../platform/storage/storage.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type Asker, type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
 import { findKey } from './change-keys.ts';
-import { withStore } from './open-store.ts';
+import { findStoreFile, lookIntoStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
 import { placeOf, readWorld } from './read-world.ts';
 import { alignColumns, CommandError, paint, readMessage, type Terminal } from './terminal.ts';
@@ -23,9 +25,9 @@ import { alignColumns, CommandError, paint, readMessage, type Terminal } from '.
 export interface ExplainOptions {
   /** File with the body of a `POST /responses`; `-` for the standard input. */
   body: string;
-  /** Name or id of the workspace that would ask. */
+  /** Name, slug or id of the workspace a key of which would ask: with its defaults and its guardrail, for which the store is read. */
   workspace?: string;
-  /** The key that would ask, by hash or name: with its guardrails, its workspace and the defaults of that, for which the store is read. */
+  /** The key that would ask, by hash or name: with all its guardrails, and the defaults of its workspace. */
   key?: string;
   json?: boolean;
 }
@@ -41,13 +43,15 @@ const DRAWS = 2_000;
  */
 export async function explain(terminal: Terminal, loaded: LoadedConfig, options: ExplainOptions): Promise<number> {
   const { stdout, stderr } = terminal;
-  const world = readWorld(loaded, (message) => stderr.write(`headgate: ${message}\n`));
-  const asker = await findAsker(terminal, loaded, options);
+  const say = (message: string): void => void stderr.write(`headgate: ${message}\n`);
+  const { asker, stored } = await findAsker(loaded, options, say);
+  const world = readWorld(loaded, say, stored);
   let refused: Plan<Endpoint> | undefined;
   try {
-    const defaultModel = asker.defaults?.textModel;
-    const { request, hasDefaultModel } = readRequest(readBody(terminal, options.body), { defaultModel });
-    if (hasDefaultModel && !options.json) {
+    const given = asker.defaults?.textModel;
+    const { request, hasDefaultModel } = readRequest(readBody(terminal, options.body), { defaultModel: given });
+    const defaultModel = hasDefaultModel ? given : undefined;
+    if (defaultModel !== undefined && !options.json) {
       stdout.write(`The request names no model: the default_text_model of its workspace is taken, ${defaultModel}.\n`);
     }
     checkMeaning(request);
@@ -56,7 +60,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
       refused = partial;
     });
     const shares = countFirsts(request, asker, world);
-    if (options.json) stdout.write(`${JSON.stringify(writeJson(plan, shares), undefined, 2)}\n`);
+    if (options.json) stdout.write(`${JSON.stringify(writeJson(plan, shares, defaultModel), undefined, 2)}\n`);
     else print(terminal, plan, shares);
     return 0;
   } catch (error) {
@@ -71,18 +75,76 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   }
 }
 
-/** Who would ask. @throws {CommandError} when no key, or several, are meant */
-async function findAsker({ stderr }: Terminal, loaded: LoadedConfig, options: ExplainOptions): Promise<Asker> {
-  const { key: wanted, workspace } = options;
-  if (wanted === undefined) return { workspaceId: placeOf(loaded, workspace) };
-  if (workspace !== undefined) throw new CommandError('Give one of --key and --workspace: a key has its workspace.');
-  return withStore({ config: loaded.config, stderr }, async ({ access }) => {
-    const key = findKey(await access.listKeys(), wanted);
-    const home = (await access.listWorkspaces()).find(({ id }) => id === key.workspaceId);
-    const guardrails = applyGuardrails(await access.listAppliedGuardrails())(key);
-    const settings = (await access.listAppliedSettings()).find(({ workspaceId }) => workspaceId === key.workspaceId);
-    return { workspaceId: placeOf(loaded, home?.name), guardrails, defaults: settings && readDefaults(settings) };
+/** Who would ask, and what readWorld needs to find the workspace of the store that this is. */
+interface Found {
+  asker: Asker;
+  stored: readonly WorkspaceRecord[];
+}
+
+/** @throws {CommandError} when nobody is meant, or several are */
+async function findAsker(
+  loaded: LoadedConfig,
+  { key, workspace }: ExplainOptions,
+  warn: (message: string) => void,
+): Promise<Found> {
+  if (key !== undefined && workspace !== undefined) {
+    throw new CommandError('Give one of --key and --workspace: a key has its workspace.');
+  }
+  if (key !== undefined) return findKeyholder(loaded, key);
+  if (workspace !== undefined) return findWorkspaceAsker(loaded, workspace, warn);
+  return { asker: { workspaceId: '' }, stored: [] };
+}
+
+async function findKeyholder(loaded: LoadedConfig, wanted: string): Promise<Found> {
+  const found = await lookIntoStore(loaded.config, async (storage) => {
+    const key = findKey(await storage.access.listKeys(), wanted);
+    if (key.kind === 'management') throw new CommandError(`"${key.name}" is a management key, and asks no models.`);
+    return readHome(loaded, storage, key);
   });
+  if (!found) throw new CommandError(`There is no store at ${findStoreFile(loaded.config)} yet, and so no key.`);
+  return found;
+}
+
+/** As a key of it that has nothing of its own. What the store does not tell is left out, which is said. */
+async function findWorkspaceAsker(
+  loaded: LoadedConfig,
+  wanted: string,
+  warn: (message: string) => void,
+): Promise<Found> {
+  const { bootstrap, providers } = loaded.config;
+  const inFile = bootstrap.workspaces.find(({ id, name }) => id === wanted || name === wanted);
+  const ofFile = { asker: { workspaceId: placeOf(loaded, wanted) }, stored: [] };
+  const isKnown = inFile || wanted === DEFAULT_WORKSPACE || providers.some((provider) => provider.workspace === wanted);
+  let found: Found | undefined;
+  try {
+    found = await lookIntoStore(loaded.config, async (storage) => {
+      for (const named of [inFile?.id, inFile?.name, wanted]) {
+        const home = named === undefined ? undefined : await findStored(storage, named);
+        if (home) return readHome(loaded, storage, { hash: '', workspaceId: home.id, memberId: null });
+      }
+      return undefined;
+    });
+  } catch (error) {
+    warn(`the store does not tell what the workspace has set, so that it is left out: ${readMessage(error)}`);
+    return ofFile;
+  }
+  if (!found && !isKnown) throw new CommandError(`There is no workspace "${wanted}"; see "headgate workspaces list".`);
+  return found ?? ofFile;
+}
+
+/** By id, slug or name. */
+async function findStored({ access, management }: Storage, wanted: string): Promise<{ id: string } | undefined> {
+  const found = await management.findWorkspace(wanted);
+  return found ?? (await access.listWorkspaces()).find(({ name }) => name === wanted);
+}
+
+async function readHome(loaded: LoadedConfig, { access }: Storage, holder: Holder): Promise<Found> {
+  const { workspaceId } = holder;
+  const stored = await access.listWorkspaces();
+  const guardrails = applyGuardrails(await access.listAppliedGuardrails())(holder);
+  const settings = (await access.listAppliedSettings()).find((one) => one.workspaceId === workspaceId);
+  const defaults = settings && readDefaults(settings);
+  return { asker: { workspaceId: placeOf(loaded, workspaceId, stored), guardrails, defaults }, stored };
 }
 
 function readBody({ cwd }: Terminal, file: string): unknown {
@@ -146,10 +208,12 @@ function writePrice({ pricing }: EndpointFacts): string {
 const writeShare = (percent: number): string =>
   percent === 0 || percent === 100 ? `${percent}%` : `${percent < 1 ? '<1' : Math.round(percent)}%`;
 
-function writeJson(plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>) {
+function writeJson(plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>, defaultModel: string | undefined) {
   return {
     requested: plan.requested,
     strategy: plan.strategy,
+    default_text_model: defaultModel ?? null,
+    default_provider_sort: plan.usualSort ?? null,
     pipeline: plan.stages,
     endpoints: plan.endpoints.map((endpoint) => ({
       model: endpoint.model,

@@ -40,3 +40,25 @@ export async function withStore<Result>(
     await storage.close();
   }
 }
+
+/**
+ * Looks into the configured store and changes nothing: no file is made, no schema brought up to date.
+ *
+ * @returns undefined when the store is a file that is not there yet
+ * @throws the store's error, also when its schema is not that of this build
+ */
+export async function lookIntoStore<Result>(
+  config: Pick<Config, 'storage'>,
+  use: (storage: Storage) => Promise<Result>,
+): Promise<Result | undefined> {
+  const file = findStoreFile(config);
+  if (file !== undefined && !existsSync(file)) return undefined;
+  const storage = await (file === undefined
+    ? openPostgresStorage(config.storage.url, { poolSize: 1 })
+    : openSqliteStorage(file));
+  try {
+    return await use(storage);
+  } finally {
+    await storage.close();
+  }
+}

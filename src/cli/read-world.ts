@@ -2,25 +2,43 @@ import { createCatalog } from '../catalog/catalog.ts';
 import { loadCatalogRecords } from '../catalog/load-catalog.ts';
 import { buildEndpoints } from '../compose/build-endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { WorkspaceRecord } from '../platform/storage/storage.ts';
 import { createWorld } from '../routing/world.ts';
 
 /**
  * Where requests would be routed by a gateway with this configuration that has served nothing yet. Workspaces have their
- * names for ids, since the store is not asked.
+ * names for ids, since the store need not be asked.
  *
  * @param warn told what is odd in the catalogue's files
+ * @param stored workspaces of the store, for providers that name one by its id
  * @throws with a message for people when the configuration contradicts itself
  */
-export function readWorld({ config, dataDir }: LoadedConfig, warn: (message: string) => void) {
+export function readWorld(
+  { config, dataDir }: LoadedConfig,
+  warn: (message: string) => void,
+  stored: readonly NamedWorkspace[] = [],
+) {
   const { builtin, overrides } = config.catalog;
   const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
-  const { endpoints, models } = buildEndpoints(config, records, (named) => placeOf({ config }, named));
+  const { endpoints, models } = buildEndpoints(config, records, (named) => placeOf({ config }, named, stored));
   const catalog = createCatalog(endpoints, models, records);
   return { ...createWorld(catalog, { routers: config.routers, seed: config.routing.seed }), catalog };
 }
 
-/** The id of a workspace in that world. Names and ids of the file are one there, and so they are of the store. */
-export function placeOf({ config }: Pick<LoadedConfig, 'config'>, named = ''): string {
-  const { workspaces } = config.bootstrap;
-  return workspaces.find(({ id, name }) => id === named || name === named)?.name ?? named;
+type NamedWorkspace = Pick<WorkspaceRecord, 'id' | 'name'>;
+
+/** The id of a workspace in that world: its name, in the file before the store. What neither has stays as it is. */
+export function placeOf(
+  { config }: Pick<LoadedConfig, 'config'>,
+  named: string,
+  stored: readonly NamedWorkspace[] = [],
+): string {
+  const isNamed = ({ id, name }: { id?: string; name: string }) => id === named || name === named;
+  const inFile = config.bootstrap.workspaces.find(isNamed);
+  if (inFile) return inFile.name;
+  const found = stored.find(isNamed);
+  // One of the store may have another name in the file.
+  return (
+    config.bootstrap.workspaces.find(({ id }) => id !== undefined && id === found?.id)?.name ?? found?.name ?? named
+  );
 }

@@ -1,11 +1,8 @@
-import { existsSync } from 'node:fs';
 import { buildModels } from '../../compose/build-models.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { openPostgresStorage } from '../../platform/storage/postgres/open.ts';
-import { openSqliteStorage } from '../../platform/storage/sqlite/open.ts';
 import type { WorkspaceRecord } from '../../platform/storage/storage.ts';
-import { findStoreFile } from '../open-store.ts';
+import { lookIntoStore } from '../open-store.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
@@ -42,15 +39,8 @@ async function listWorkspaces(config: Config): Promise<Workspace[]> {
 }
 
 async function readStored(config: Config): Promise<Workspace[]> {
-  const file = findStoreFile(config);
-  if (file !== undefined && !existsSync(file)) return [];
   try {
-    await using held = new AsyncDisposableStack();
-    const store = await (file === undefined
-      ? openPostgresStorage(config.storage.url, { poolSize: 1 })
-      : openSqliteStorage(file));
-    held.defer(() => store.close());
-    return await store.access.listWorkspaces();
+    return (await lookIntoStore(config, ({ access }) => access.listWorkspaces())) ?? [];
   } catch (error) {
     throw new StoreGone('The store does not answer.', { cause: error });
   }
