@@ -1,24 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { hello, refused, writeTo } from '../../../tests/wires/write-to.ts';
 import type { InputItem, Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import type { Target } from '../provider.ts';
 import { writeRequest } from './request.ts';
 
-const hello: InputItem = { type: 'message', role: 'user', content: 'hello' };
-
-/** Translates; `dialect` and the rest of `target` may be set. */
-function write(request: Partial<ResponseRequest>, target: Partial<Target> = {}) {
-  return writeRequest(
-    { input: [hello], ...request },
-    { endpoint: 'acme/one at Acme', upstreamModel: 'claude-sonnet-4-5', stream: false, dialect: {}, ...target },
-  );
-}
-const refused = (path: string) =>
-  expect.objectContaining({
-    kind: 'invalid_request',
-    retryable: true, // another endpoint may take it
-    message: expect.stringMatching(`^${path.replace(/[[\]]/g, '\\$&')}: .*acme/one at Acme`),
-  });
+const write = writeTo(writeRequest, { upstreamModel: 'claude-sonnet-4-5' });
 const tool = (fields: object = {}): Tool => ({ type: 'function', name: 'f', parameters: null, ...fields }) as Tool;
 const turns = (input: InputItem[]) => write({ input }).body.messages;
 

@@ -1,25 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { InputItem } from '../../domain/items.ts';
-import type { ResponseRequest } from '../../domain/request.ts';
-import type { Target } from '../provider.ts';
+import { refused, writeTo } from '../../../tests/wires/write-to.ts';
 import { writeRequest } from './request.ts';
 
-const hello: InputItem = { type: 'message', role: 'user', content: 'hello' };
-
-/** Translates; `dialect` and the rest of `target` may be set. */
-function write(request: Partial<ResponseRequest>, target: Partial<Target> = {}) {
-  return writeRequest(
-    { input: [hello], ...request },
-    { endpoint: 'acme/one at Acme', upstreamModel: 'gemini-2.5-flash', stream: false, dialect: {}, ...target },
-  );
-}
-
-const refused = (path: string) =>
-  expect.objectContaining({
-    kind: 'invalid_request',
-    retryable: true, // another endpoint may take it
-    message: expect.stringMatching(`^${path.replace(/[[\]]/g, '\\$&')}: .*acme/one at Acme`),
-  });
+const write = writeTo(writeRequest, { upstreamModel: 'gemini-2.5-flash' });
 
 describe('media', () => {
   const part = (given: object) =>

@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { InputItem } from '../../domain/items.ts';
+import { writeTo } from '../../../tests/wires/write-to.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Target } from '../provider.ts';
 import { writeRequest } from './request.ts';
 
-const hello: InputItem = { type: 'message', role: 'user', content: 'hello' };
-
-/** Translates; `dialect` and the rest of `target` may be set. */
-function write(request: Partial<ResponseRequest>, target: Partial<Target> = {}) {
-  return writeRequest(
-    { input: [hello], ...request },
-    { endpoint: 'acme/one at Acme', upstreamModel: 'gemini-2.5-flash', stream: false, dialect: {}, ...target },
-  );
-}
+const write = writeTo(writeRequest, { upstreamModel: 'gemini-2.5-flash' });
 const configOf = (request: Partial<ResponseRequest>, target?: Partial<Target>) => {
   const { body, dropped } = write(request, target);
   return { ...(body.generationConfig as { thinkingConfig?: object } | undefined), dropped };

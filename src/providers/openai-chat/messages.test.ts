@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { hello, writeTo } from '../../../tests/wires/write-to.ts';
 import type { InputItem } from '../../domain/items.ts';
-import type { ResponseRequest } from '../../domain/request.ts';
 import type { Target } from '../provider.ts';
 import { writeRequest } from './request.ts';
 
-const hello: InputItem = { type: 'message', role: 'user', content: 'hello' };
-
-/** Translates; `dialect` and the rest of `target` may be set. */
-function write(request: Partial<ResponseRequest>, target: Partial<Target> = {}) {
-  return writeRequest(
-    { input: [hello], ...request },
-    { endpoint: 'acme/one at Acme', upstreamModel: 'one', stream: false, dialect: {}, ...target },
-  );
-}
+const write = writeTo(writeRequest, { upstreamModel: 'one' });
 const messages = (input: InputItem[], target?: Partial<Target>) => write({ input }, target).body.messages;
 const call = (id: string): InputItem => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
 const chatCall = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });

@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { hello, writeTo } from '../../../tests/wires/write-to.ts';
 import type { InputItem, ToolOutputPart } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Target } from '../provider.ts';
 import { writeRequest } from './request.ts';
 
-const hello: InputItem = { type: 'message', role: 'user', content: 'hello' };
-
-const write = (request: Partial<ResponseRequest>, target: Partial<Target> = {}) =>
-  writeRequest(
-    { input: [hello], ...request },
-    { endpoint: 'acme/one at Acme', upstreamModel: 'one', stream: true, dialect: {}, ...target },
-  );
+const write = writeTo(writeRequest, { upstreamModel: 'one', stream: true });
 
 const writeItems = (input: InputItem[], dialect: Target['dialect'] = {}) => {
   const { body, dropped } = write({ input }, { dialect });
