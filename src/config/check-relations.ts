@@ -4,8 +4,14 @@ import type { Problem } from './interpolate.ts';
 import { formatPath, type Path } from './path.ts';
 import type { BootstrapConfig, Config, ModelConfig, ProviderConfig } from './schema.ts';
 
+/** A problem between several values. */
+export interface RelationProblem extends Problem {
+  /** What else it was found by: where that is wrong itself, this may be none. */
+  leansOn?: readonly Path[];
+}
+
 /** What the schema cannot say: names that must be known, or different, and rules between two keys. */
-export function checkRelations(config: Config): Problem[] {
+export function checkRelations(config: Config): RelationProblem[] {
   return [
     ...checkProviders(config.providers),
     ...checkBootstrap(config.bootstrap),
@@ -18,21 +24,23 @@ export function checkRelations(config: Config): Problem[] {
 }
 
 /** A limit that a narrower one cannot reach says nothing. @see platform.md section 7, "Budget" */
-function checkBudgets(budgets: Config['budgets']): Problem[] {
+function checkBudgets(budgets: Config['budgets']): RelationProblem[] {
   return Object.entries(budgets).flatMap(([whose, own]) => {
     const windows = (['lifetime', 'monthly', 'weekly', 'daily'] as const).filter((window) => own[window] !== undefined);
     return windows.slice(1).flatMap((window, at) => {
       const broader = windows[at]!;
       if (own[window]! < own[broader]!) return [];
-      return [{ path: ['budgets', whose, window], message: `must be below ${broader}, which is ${own[broader]}` }];
+      const message = `must be below ${broader}, which is ${own[broader]}`;
+      return [{ path: ['budgets', whose, window], message, leansOn: [['budgets', whose, broader]] }];
     });
   });
 }
 
 /** A content that is as long as it may be must have room to wait. */
-function checkContents({ max_bytes, max_pending_bytes }: Config['io_logging']): Problem[] {
+function checkContents({ max_bytes, max_pending_bytes }: Config['io_logging']): RelationProblem[] {
   if (max_pending_bytes >= max_bytes) return [];
-  return [{ path: ['io_logging', 'max_pending_bytes'], message: `must not be below max_bytes, which is ${max_bytes}` }];
+  const message = `must not be below max_bytes, which is ${max_bytes}`;
+  return [{ path: ['io_logging', 'max_pending_bytes'], message, leansOn: [['io_logging', 'max_bytes']] }];
 }
 
 /** A model that a router asks must not be the router. */
@@ -71,13 +79,13 @@ function checkStorage(url: string): Problem[] {
   return [{ path, message: 'is no valid URL; characters like @ and / in a password must be percent-encoded' }];
 }
 
-function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
-  const problems = findTwins(providers, (provider) => provider.id, ['providers'], 'id');
+function checkProviders(providers: readonly ProviderConfig[]): RelationProblem[] {
+  const problems: RelationProblem[] = findTwins(providers, (provider) => provider.id, ['providers'], 'id');
   for (const [index, provider] of providers.entries()) {
     const path = ['providers', index];
     problems.push(...checkBaseUrl(provider, [...path, 'base_url']));
     problems.push(...checkPackage(provider, path));
-    problems.push(...findTwins(provider.models, nameOfEndpoint, [...path, 'models'], 'model'));
+    problems.push(...findTwinModels(provider.models, [...path, 'models']));
     for (const [at, entry] of provider.models.entries()) {
       const { model, upstream_model: upstream = '' } = entry;
       const place = [...path, 'models', at];
@@ -89,6 +97,7 @@ function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
         problems.push({
           path: [...place, 'upstream_model'],
           message: 'holds a *, but model has none that it could take from',
+          leansOn: [[...place, 'model']],
         });
       }
     }
@@ -99,13 +108,13 @@ function checkProviders(providers: readonly ProviderConfig[]): Problem[] {
 const piecePrices = ['request', 'image', 'web_search', 'searched_request'] as const;
 
 /** A price beyond all measure makes costs that no ledger can hold. */
-function checkPrices({ pricing, image }: ModelConfig, path: Path): Problem[] {
-  const problems: Problem[] = [];
-  const check = (price: unknown, unit: string, place: Path): void => {
+function checkPrices({ pricing, image }: ModelConfig, path: Path): RelationProblem[] {
+  const problems: RelationProblem[] = [];
+  const check = (price: unknown, unit: string, place: Path, leansOn: Path[] = []): void => {
     const most = unit === 'token' ? MOST_USD_PER_TOKEN : MOST_USD_PER_PIECE;
     if (price === undefined || Number(price) <= most) return;
     const hint = unit === 'token' ? '; prices are per token, not per million' : '';
-    problems.push({ path: place, message: `must be ${most} USD a ${unit} or less, not ${price}${hint}` });
+    problems.push({ path: place, message: `must be ${most} USD a ${unit} or less, not ${price}${hint}`, leansOn });
   };
   const checkAll = (prices: object, place: Path): void => {
     for (const [key, price] of Object.entries(prices)) {
@@ -116,7 +125,8 @@ function checkPrices({ pricing, image }: ModelConfig, path: Path): Problem[] {
   if (pricing) checkAll(pricing, [...path, 'pricing']);
   for (const [at, prices] of (pricing?.above ?? []).entries()) checkAll(prices, [...path, 'pricing', 'above', at]);
   for (const [at, { unit, cost_usd: price }] of (image?.pricing ?? []).entries()) {
-    check(price, unit, [...path, 'image', 'pricing', at, 'cost_usd']);
+    const place = [...path, 'image', 'pricing', at];
+    check(price, unit, [...place, 'cost_usd'], [[...place, 'unit']]);
   }
   return problems;
 }
@@ -142,8 +152,12 @@ export function findOddPrices(providers: readonly ProviderConfig[]): string[] {
 const nameOfEndpoint = ({ model, tier, tag }: ProviderConfig['models'][number]) =>
   [model, tier, tag].filter((part) => part !== undefined).join(' ');
 
+/** A part of the name that is wrong, or has a wrong name, may be what tells two apart. */
+const findTwinModels = (models: ProviderConfig['models'], path: Path): RelationProblem[] =>
+  findTwins(models, nameOfEndpoint, path, 'model').map((twin) => ({ ...twin, leansOn: [path] }));
+
 /** A package and what belongs to it go with one wire, and that wire with a package. */
-function checkPackage(provider: ProviderConfig, path: Path): Problem[] {
+function checkPackage(provider: ProviderConfig, path: Path): RelationProblem[] {
   if (provider.wire === 'ai-sdk') {
     return provider.package === undefined
       ? [{ path: [...path, 'package'], message: 'is missing: the npm package that asks, @ai-sdk/cohere, say' }]
@@ -151,7 +165,11 @@ function checkPackage(provider: ProviderConfig, path: Path): Problem[] {
   }
   return (['package', 'factory', 'settings'] as const)
     .filter((key) => provider[key] !== undefined)
-    .map((key) => ({ path: [...path, key], message: 'belongs to the wire ai-sdk alone' }));
+    .map((key) => ({
+      path: [...path, key],
+      message: 'belongs to the wire ai-sdk alone',
+      leansOn: [[...path, 'wire']],
+    }));
 }
 
 const countStars = (text: string) => text.split('*').length - 1;
@@ -173,8 +191,8 @@ function checkBaseUrl({ wire, base_url: text }: ProviderConfig, path: Path): Pro
   return problems;
 }
 
-function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): Problem[] {
-  const problems = [
+function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): RelationProblem[] {
+  const problems: RelationProblem[] = [
     ...findTwins(workspaces, (workspace) => workspace.name, ['bootstrap', 'workspaces'], 'name'),
     ...findTwins(workspaces, (workspace) => workspace.id, ['bootstrap', 'workspaces'], 'id'),
     ...findTwins(members, (member) => member.id, ['bootstrap', 'members'], 'id'),
@@ -182,8 +200,13 @@ function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): Problem
   ];
   const known = new Set(workspaces.flatMap(({ id, name }) => (id === undefined ? [name] : [id, name])));
   const memberIds = new Set(members.map((member) => member.id));
+  /** A list that is empty may stand under a wrong name. */
+  const leanOn = (list: 'workspaces' | 'members', { length }: readonly unknown[]): Path[] =>
+    length === 0 ? [['bootstrap']] : [['bootstrap', list]];
   const checkWorkspace = (name: string, path: Path) => {
-    if (!known.has(name)) problems.push({ path, message: 'names no workspace of bootstrap.workspaces' });
+    if (known.has(name)) return;
+    const leansOn = leanOn('workspaces', workspaces);
+    problems.push({ path, message: 'names no workspace of bootstrap.workspaces', leansOn });
   };
 
   for (const [index, member] of members.entries()) {
@@ -203,7 +226,8 @@ function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): Problem
     }
     if (key.workspace === undefined) problems.push({ path: [...path, 'workspace'], message: 'is missing' });
     if (key.member !== undefined && !memberIds.has(key.member)) {
-      problems.push({ path: [...path, 'member'], message: 'names no member of bootstrap.members' });
+      const leansOn = leanOn('members', members);
+      problems.push({ path: [...path, 'member'], message: 'names no member of bootstrap.members', leansOn });
     }
     if ((key.member === undefined) === (key.acts_as === undefined)) {
       problems.push({ path, message: 'needs either member, or acts_as: organization, or kind: management' });

@@ -7,7 +7,10 @@ import { isSecret, nameType, rootNode, type SchemaNode } from './schema-node.ts'
 import { readSize } from './size.ts';
 
 export interface Checked {
-  /** The tree with texts turned into what the schema wants and every default filled in. */
+  /**
+   * The tree with texts turned into what the schema wants and every default filled in. Where something is wrong there is
+   * a value of the right kind in its place, so that the rest can be looked at all the same.
+   */
   tree: Record<string, unknown>;
   problems: Problem[];
 }
@@ -30,8 +33,7 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
       return items;
     }
     if (node.patternProperties && isMapping(value)) return visitMap(node.patternProperties, value, path);
-    checkLeaf(node, value, path);
-    return value;
+    return checkLeaf(node, value, path) ? value : standIn(node);
   }
 
   function visitMapping(
@@ -40,9 +42,11 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
     value: Record<string, unknown>,
     path: Path,
   ): Record<string, unknown> {
+    const meant = new Set<string | undefined>(); // what stands under a wrong name is not missing, too
     for (const key of Object.keys(value)) {
       if (Object.hasOwn(properties, key)) continue;
       const nearest = findNearest(key, Object.keys(properties));
+      meant.add(nearest);
       problems.push({ path: [...path, key], message: `there is no such key; the nearest known key is "${nearest}"` });
     }
     const result: Record<string, unknown> = {};
@@ -52,7 +56,10 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
       const isRequired = node.required?.includes(key) ?? false;
       if (item === undefined && isRequired && property.properties) item = {};
       if (item !== undefined) result[key] = visit(property, item, [...path, key]);
-      else if (isRequired) problems.push({ path: [...path, key], message: 'is missing' });
+      else if (isRequired) {
+        if (!meant.has(key)) problems.push({ path: [...path, key], message: 'is missing' });
+        result[key] = standIn(property);
+      }
     }
     return result;
   }
@@ -67,16 +74,34 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
     return result;
   }
 
-  function checkLeaf(node: SchemaNode, value: unknown, path: Path): void {
+  /** @returns false when it is not what it must be */
+  function checkLeaf(node: SchemaNode, value: unknown, path: Path): boolean {
     // A node is a TypeBox type, seen as a plain object; see schema-node.ts.
     const keywords = Value.Errors(node as unknown as TSchema, value).map((error) => error.keyword);
-    if (keywords.length === 0) return;
+    if (keywords.length === 0) return true;
     const keyword = node.anyOf ? 'anyOf' : keywords[0]!;
     const got = mayShow(path) && !isSecret(path) && keyword !== 'minItems' ? show(value) + suggest(node, value) : '';
     problems.push({ path, message: explain(keyword, node) + got });
+    return false;
   }
 
   return { tree: visit(rootNode, tree, []) as Record<string, unknown>, problems }; // a mapping stays one
+}
+
+/** The plainest value of the kind that a node wants. */
+function standIn(node: SchemaNode): unknown {
+  if (node.properties) {
+    const needed = Object.entries(node.properties).filter(
+      ([key, { default: usual }]) => usual !== undefined || node.required?.includes(key),
+    );
+    return Object.fromEntries(needed.map(([key, property]) => [key, standIn(property)]));
+  }
+  if (node.default !== undefined) return structuredClone(node.default);
+  if (node.anyOf) return standIn(node.anyOf[0]!);
+  if (node.type === 'array') return [];
+  if (node.patternProperties) return {};
+  if (node.type === 'integer' || node.type === 'number') return 0;
+  return node.type === 'boolean' ? false : '';
 }
 
 /** Text from the environment, or from `${NAME}`, becomes what the schema wants, where that is plain. */

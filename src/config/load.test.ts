@@ -167,10 +167,10 @@ describe('what is wrong with a file', () => {
     } catch (error) {
       message = String(error);
     }
-    expect(message.split('\n').sort()).toEqual([
-      'ConfigError: wrong.yaml:4: providerz: there is no such key; the nearest known key is "providers"',
-      'wrong.yaml:2: server.prot: there is no such key; the nearest known key is "port"',
+    expect(message.split('\n')).toEqual([
+      'ConfigError: wrong.yaml:2: server.prot: there is no such key; the nearest known key is "port"',
       'wrong.yaml:3: server.host: must not be empty',
+      'wrong.yaml:4: providerz: there is no such key; the nearest known key is "providers"',
       'wrong.yaml:5: timeouts.idle_ms: must be 1 or more, not 0',
     ]);
   });
@@ -243,6 +243,47 @@ describe('what is wrong with a file', () => {
     ],
   ])('%s', (text, problem) => {
     expect(problemsOf(text)).toContain(problem);
+  });
+
+  it('is told at once, of every kind and from the top, and nothing that is wrong only for another reason', () => {
+    const text = `
+server: { port: x }
+providers:
+  - { id: a, wire: opnai-chat, models: [{ model: m }], package: p }
+  - { id: b, wire: openai-chat, base_url: "ftp://x", models: [{ modle: m }, { model: "a*b*" }] }
+  - { id: b, wire: openai-chat, base_uri: "http://x", models: [{ model: m, tier: 5 }, { model: m, teir: flex }] }
+  - 7
+io_logging: { max_bytes: much, max_pending_bytes: 2KB }
+budgets: { member: { monthly: ten, weekly: 5, daily: 6 } }
+bootstrap:
+  workspaces: [{ name: main }, { nam: other }]
+  membrs: [{ id: ada, workspaces: [main] }]
+  keys:
+    - { key: a-key-of-eight, name: a, workspace: elsewhere, member: ada }
+    - { key: a-key-of-nine1, name: b, workspace: main, membr: ada }
+    - { key: a-key-of-eight, name: c, kind: managment }
+`;
+    const told = problemsOf(text).map((line) => line.replace(/: (must be (?:one|a) |there is no such key).*/, ': $1'));
+    expect(told).toEqual([
+      '2: server.port: must be a ',
+      '4: providers[0].wire: must be one ',
+      '5: providers[1].models[0].modle: there is no such key',
+      '5: providers[1].base_url: must be an http or https URL',
+      '5: providers[1].models[1].model: may hold one * only',
+      '6: providers[2].base_uri: there is no such key',
+      '6: providers[2].models[0].tier: must be one ',
+      '6: providers[2].models[1].teir: there is no such key',
+      '6: providers[2].id: is the same as in entry 1',
+      '7: providers[3]: must be a ',
+      '8: io_logging.max_bytes: must be a ',
+      '9: budgets.member.monthly: must be a ',
+      '9: budgets.member.daily: must be below weekly, which is 5',
+      '11: bootstrap.workspaces[1].nam: there is no such key',
+      '12: bootstrap.membrs: there is no such key',
+      '15: bootstrap.keys[1].membr: there is no such key',
+      '16: bootstrap.keys[2].kind: must be one ',
+      '16: bootstrap.keys[2].key: is the same as in entry 0',
+    ]);
   });
 
   it('names the parameter that was meant', () => {

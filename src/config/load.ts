@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkRelations, findOddPrices } from './check-relations.ts';
+import { checkRelations, findOddPrices, type RelationProblem } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
 import { interpolate, type Problem } from './interpolate.ts';
 import { completeProviders, discoverProviders } from './known-providers.ts';
 import { refuseNotOffered } from './not-offered.ts';
-import { formatPath, type Path, setIn } from './path.ts';
+import { formatPath, getIn, type Path, setIn } from './path.ts';
 import { type FileTree, readTree } from './read-file.ts';
 import type { Config, ProviderConfig } from './schema.ts';
 
@@ -76,7 +76,7 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
   const incomplete = completeProviders(whole, env);
   const refusedLater = refuseNotOffered(whole);
   const checked = checkSchema(whole, (path) => !filled.filled.has(JSON.stringify(path)));
-  const config = checked.tree as Config; // it is one when nothing is found below
+  const config = checked.tree as Config; // where something is wrong, too, there is a value of the right kind
 
   // What is wrong already is not found wrong again.
   const settled = [...refused.refused, ...refusedLater.refused, ...filled.problems.map(({ path }) => path)];
@@ -93,14 +93,19 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
       message: 'has no place: list entries before it are missing',
     })),
   ];
-  if (problems.length === 0) problems.push(...checkRelations(config));
+  const wrong = problems.map(({ path }) => path);
+  problems.push(...checkRelations(config).filter((problem) => !isFollowUp(problem, config, wrong)));
   if (problems.length > 0) {
-    const lines = problems.map(({ path, message, source = findOverride(overrides, path)?.source }) => {
-      if (source !== undefined) return `${source} (${formatPath(path)}): ${message}`;
+    const told = problems.map(({ path, message, source = findOverride(overrides, path)?.source }) => {
+      const where = formatPath(path);
+      if (source !== undefined) return { text: `${source} (${where}): ${message}` };
       const isInFile = written !== undefined && file !== undefined && topKeys.has(String(path[0]));
-      return `${isInFile ? `${showPath(file, cwd)}:${written.lineOf(path)}: ` : ''}${formatPath(path)}: ${message}`;
+      if (!isInFile) return { text: `${where}: ${message}` };
+      const line = written.lineOf(path);
+      return { line, text: `${showPath(file, cwd)}:${line}: ${where}: ${message}` };
     });
-    throw new ConfigError([...new Set(lines)]);
+    told.sort((a, b) => (a.line ?? Number.MAX_SAFE_INTEGER) - (b.line ?? Number.MAX_SAFE_INTEGER)); // as one mends them
+    throw new ConfigError([...new Set(told.map(({ text }) => text))]);
   }
 
   config.storage.url = settleStorageUrl(config.storage.url, dataDir, cwd);
@@ -157,6 +162,13 @@ function readFlags({ port, host, workers }: NonNullable<ConfigSources['flags']>)
     overrides.push({ path: ['server', 'workers'], value: workers === 'auto' ? '0' : workers, source: '--workers' });
   }
   return overrides;
+}
+
+/** Would it be told only since something else is wrong? What is missing may be there under a wrong name. */
+function isFollowUp({ path, leansOn = [] }: RelationProblem, config: Config, wrong: readonly Path[]): boolean {
+  const around = getIn(config, path) === undefined ? [path.slice(0, -1)] : [];
+  const grounds = [path, ...leansOn, ...around];
+  return grounds.some((ground) => wrong.some((bad) => startsWith(bad, ground) || startsWith(ground, bad)));
 }
 
 const startsWith = (path: Path, start: Path) => start.every((step, index) => path[index] === step);
