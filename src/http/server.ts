@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { createId, createTimedId } from '../domain/ids.ts';
+import { adviseOnPath } from './advise-on-path.ts';
 import { createMethodFinder } from './allowed-methods.ts';
 import { readEdgeError, writeError } from './error-envelope.ts';
 import { describeRequest, type FailedRequest } from './failed-request.ts';
@@ -168,7 +169,11 @@ function notFound(request: FastifyRequest, reply: FastifyReply, findMethods: (pa
   const whole = request.url.split('?', 1)[0]!;
   const path = whole.slice(0, 200);
   const methods = findMethods(whole);
-  if (methods.length === 0) return new GatewayError('not_found', `There is no ${request.method} ${path} here.`);
+  if (methods.length === 0) {
+    const advice = adviseOnPath(whole, findMethods);
+    const says = `There is no ${request.method} ${path} here.`;
+    return new GatewayError('not_found', advice === undefined ? says : `${says} ${advice}`);
+  }
   const allowed = methods.join(', ');
   reply.header('allow', allowed);
   return new GatewayError('method_not_allowed', `${path} does not take ${request.method}, but ${allowed}.`);

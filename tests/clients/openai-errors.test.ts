@@ -68,10 +68,6 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
     expect(error.message).toContain('call_x');
   });
 
-  it('throws NotFoundError for a resource that the gateway does not have', async () => {
-    expect(await failureOf(client.responses.retrieve('resp_earlier'))).toBeInstanceOf(OpenAI.NotFoundError);
-  });
-
   it.each([
     { status: 400, shown: 400, type: OpenAI.BadRequestError, errorType: 'invalid_request' },
     { status: 401, shown: 502, type: OpenAI.InternalServerError, errorType: 'provider_unavailable' },
@@ -141,6 +137,79 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
     const response = await openaiClient(backEnd, { maxRetries: 1 }).responses.create({ model, input });
 
     expect(response.output_text).toBe('Hello again.');
+  });
+});
+
+describe('what the openai client can ask for and this gateway does not do', () => {
+  const [backEnd] = backEnds.all;
+  const client = openaiClient(backEnd!);
+  const { model } = backEnd!;
+  const messages = [{ role: 'user' as const, content: 'Hello' }];
+  const stored = 'No response is stored';
+
+  it.each([
+    ['responses.retrieve', () => client.responses.retrieve('resp_1'), stored],
+    [
+      'a stream of an earlier response',
+      () => client.responses.stream({ response_id: 'resp_1' }).finalResponse(),
+      stored,
+    ],
+    ['responses.cancel', () => client.responses.cancel('resp_1'), stored],
+    ['responses.delete', () => client.responses.delete('resp_1'), stored],
+    ['responses.inputItems', () => client.responses.inputItems.list('resp_1'), stored],
+    [
+      'responses.inputTokens',
+      () => client.responses.inputTokens.count({ model, input: 'Hello' }),
+      'usage of an answer',
+    ],
+    ['responses.compact', () => client.responses.compact({ model: 'gpt-5', input: 'Hello' }), 'yours to shorten'],
+    ['conversations', () => client.conversations.create({}), stored],
+    ['chat.completions', () => client.chat.completions.create({ model, messages }), 'POST /api/v1/responses'],
+    ['completions', () => client.completions.create({ model, prompt: 'Hello' }), 'POST /api/v1/responses'],
+    ['images.generate', () => client.images.generate({ model, prompt: 'A gate' }), 'POST /api/v1/images'],
+    ['files', () => client.files.list(), '`file_data`'],
+  ])('is a NotFoundError that says what to do: %s', async (_, call, advice) => {
+    const error = await failureOf(call());
+
+    expect(error).toBeInstanceOf(OpenAI.NotFoundError);
+    expect(error.message).toContain(advice);
+  });
+
+  it.each([
+    '',
+    '/v1',
+    '/api',
+    '/api/v1/v1',
+    '/openai/v1',
+    '/api/v1/responses',
+  ])('says how the base URL ends to a client whose base URL ends in "%s"', async (end) => {
+    const lost = openaiClient(backEnd!, { baseURL: backEnd!.gateway.url + end });
+
+    const error = await failureOf(lost.responses.create({ model, input: 'Hello' }));
+
+    expect(error).toBeInstanceOf(OpenAI.NotFoundError);
+    expect(error.message).toContain('ends in /api/v1, to which clients add /responses');
+  });
+
+  it('has nothing to say of a path that no client knows', async () => {
+    const error = await failureOf(client.get('/nothing'));
+
+    expect(error.message).toBe('404 There is no GET /api/v1/nothing here.');
+  });
+
+  it.each([
+    ['tools[0].name', { tools: [{ type: 'function', function: { name: 'now', parameters: {} } }] }],
+    ['tool_choice.name', { tool_choice: { type: 'function', function: { name: 'now' } } }],
+    ['text.format.name', { text: { format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } } } }],
+    ['input', { input: undefined, messages }],
+  ])('names the shape of chat completions as the fault in %s', async (path, fields) => {
+    const params = { model, input: 'Hello', ...fields } as Parameters<typeof client.responses.create>[0];
+
+    const error = await failureOf(client.responses.create(params));
+
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(error.message).toContain(`${path}: `);
+    expect(error.message).toContain('chat completions');
   });
 });
 

@@ -1,5 +1,5 @@
 import { BadRequestError } from 'openai';
-import type { ResponseInput, ResponseInputItem } from 'openai/resources/responses/responses';
+import type { ResponseInput, ResponseInputItem, ResponseOutputItem } from 'openai/resources/responses/responses';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
@@ -158,9 +158,49 @@ describe.each(backEnds.all)('input from the openai client, answered by $kind', (
     expect(response.output_text).toBe('Hello.');
   });
 
+  it('takes back items that have a null for every field that they lack, as typed clients write them', async () => {
+    const turn = { reasoning: 'Look it up.', text: 'A moment.', calls: [{ name: 'now', input: {} }] };
+    const tools = [{ type: 'function' as const, name: 'now', parameters: {}, strict: null }];
+    const prompt = { role: 'user' as const, content: backEnd.script('Time?', turn, { text: 'It is 12:00.' }) };
+    const { output } = await client.responses.create({ model, input: [prompt], tools });
+    backEnd.takeUpstreamBodies();
+
+    const response = await client.responses.create({
+      model,
+      input: [prompt, ...output.map(withNulls), ...outputsOf(output)],
+      tools,
+    });
+
+    expect(output.map(({ type }) => type)).toEqual(['reasoning', 'message', 'function_call']);
+    expect(response.output_text).toBe('It is 12:00.');
+    if (kind === 'openai-responses') {
+      const [body] = backEnd.takeUpstreamBodies();
+      expect(JSON.stringify(body?.input)).not.toContain('"namespace":null');
+    }
+  });
+
   it.each([{ store: null }, { stream: null }])('refuses %j, which the interface does not have', async (field) => {
     const answer = client.responses.create({ model, input: 'Hello', ...field });
 
     await expect(answer).rejects.toBeInstanceOf(BadRequestError);
   });
 });
+
+/** As `model_dump()` of the Python client writes it. */
+function withNulls(item: ResponseOutputItem): ResponseInputItem {
+  const nulls: Record<string, object> = {
+    reasoning: { content: null, encrypted_content: null, status: null },
+    message: { phase: null },
+    function_call: { async: null, namespace: null, status: null },
+  };
+  const filled: object = { ...nulls[item.type], ...item };
+  if (item.type !== 'message') return filled as ResponseInputItem; // but for the nulls
+  const content = item.content.map((part) => ({ annotations: null, logprobs: null, ...part }));
+  return { ...filled, content } as ResponseInputItem; // the same
+}
+
+function outputsOf(output: ResponseOutputItem[]): ResponseInputItem[] {
+  return output.flatMap((item) =>
+    item.type === 'function_call' ? [{ type: 'function_call_output', call_id: item.call_id, output: '12:00' }] : [],
+  );
+}

@@ -1,5 +1,5 @@
 import { APIError } from 'openai';
-import type { ResponseCreateParamsNonStreaming } from 'openai/resources/responses/responses';
+import type { ResponseCreateParamsNonStreaming, ResponseInput } from 'openai/resources/responses/responses';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { htmlPage, json, resetAfter } from '../../src/testing/answers.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
@@ -56,6 +56,18 @@ describe('the openai client before two providers', () => {
 
     expect(buffered.output_text).toBe('Hello from the other side.');
     expect(streamed.output_text).toBe('Hello from the other side.');
+  });
+
+  it('has its items read again without the nulls that were taken from them', async () => {
+    first.always(overloaded);
+    const call = { type: 'function_call', call_id: 'call_1', name: 'now', arguments: '{}', namespace: null };
+    const items = [call, { type: 'function_call_output', call_id: 'call_1', output: '12:00' }];
+
+    await client.responses.create({ ...ask, input: items as ResponseInput }); // the types do not know the null
+
+    const { namespace: _, ...kept } = call;
+    expect(second.requests.at(-1)?.body).toMatchObject({ input: [kept, items[1]] });
+    expect(JSON.stringify(second.requests.at(-1)?.body)).not.toContain('namespace');
   });
 
   it('is told by the metadata who answered, when it asks', async () => {

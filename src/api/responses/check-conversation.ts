@@ -7,7 +7,7 @@ type Body = Record<string, unknown>;
 /** The 400 rules on model and conversation that need more than one field. @see responses.md section 5.4 */
 export function checkConversation(body: Body, report: Report): void {
   checkModel(body, report);
-  if (body.prompt === undefined || body.prompt === null) checkInput(body.input, report);
+  if (body.prompt === undefined || body.prompt === null) checkInput(body, report);
   if (!Array.isArray(body.input)) return;
   checkConfigurationUpdates(body.input, report);
   checkSubagentCalls(body.input, report);
@@ -25,9 +25,11 @@ export function namesNoModel({ model, models, preset }: Body): boolean {
 }
 
 /** A prompt template may stand for the input; without one there must be something to answer. */
-function checkInput(input: unknown, report: Report): void {
-  if (input === undefined) report.add('input', 'is missing: send a string or a list of input items');
-  else if (input === '') report.add('input', 'must not be empty, got ""');
+function checkInput({ input, messages }: Body, report: Report): void {
+  if (input === undefined) {
+    const hint = messages === undefined ? '' : '; what chat completions call `messages` goes there';
+    report.add('input', `is missing: send a string or a list of input items${hint}`);
+  } else if (input === '') report.add('input', 'must not be empty, got ""');
   else if (!Array.isArray(input)) return;
   else if (input.length === 0) report.add('input', 'must not be empty, got a list of 0 items');
   else if (input.every(isEmptyMessage)) {

@@ -5,7 +5,7 @@ import { findKinds, isObject, type Kinds, refinementsOf } from './schema/by-kind
 import { characterCount } from './schema/shapes.ts';
 
 /** The keywords of JSON Schema that the schemas here use, and `says`: our own words for a rule that a regex cannot tell. */
-interface Keywords {
+export interface Keywords {
   type?: string;
   enum?: unknown[];
   const?: unknown;
@@ -27,7 +27,7 @@ interface Keywords {
 }
 
 /** A TypeBox schema is plain JSON Schema; its types show only the keywords of the builder that made it. */
-const keywordsOf = (schema: TSchema): Keywords => schema as Keywords;
+export const keywordsOf = (schema: TSchema): Keywords => schema as Keywords;
 
 /**
  * Says what is wrong with a value that has failed its compiled check. It walks the same schema as the check, follows the
@@ -142,7 +142,10 @@ function explainObject(rules: Keywords, value: Record<string, unknown>, path: st
   const { properties = {}, required = [], additionalProperties = true, maxProperties, propertyNames } = rules;
   for (const field of required) {
     if (value[field] !== undefined) continue;
-    report.add(fieldPath(path, field), `is missing; it must be ${describe(properties[field]!)}`);
+    const says = isNested(field, value)
+      ? `belongs beside \`type\`, not into \`${value.type}\` as in chat completions`
+      : `is missing; it must be ${describe(properties[field]!)}`;
+    report.add(fieldPath(path, field), says);
   }
   const keys = Object.keys(value);
   if (maxProperties !== undefined && keys.length > maxProperties) {
@@ -163,8 +166,14 @@ function explainObject(rules: Keywords, value: Record<string, unknown>, path: st
   }
 }
 
+/** Chat completions have the fields of a kind in an object that is named for it: `{type: 'function', function: {name}}`. */
+function isNested(field: string, { type, ...fields }: Record<string, unknown>): boolean {
+  const nested = typeof type === 'string' && Object.hasOwn(fields, type) ? fields[type] : undefined;
+  return isObject(nested) && nested[field] !== undefined;
+}
+
 /** Could the value be meant as this schema? Looks at the JSON type alone. */
-function isOfType(schema: TSchema, value: unknown): boolean {
+export function isOfType(schema: TSchema, value: unknown): boolean {
   if (findKinds(schema) !== undefined) return isObject(value);
   const { anyOf, enum: words, type } = keywordsOf(schema);
   if (anyOf !== undefined) return anyOf.some((member) => isOfType(member, value));

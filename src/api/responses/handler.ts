@@ -81,7 +81,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
     request.hasRun = true;
     const run = stages.startRun({
       request: read.request,
-      source: request.rawBody && new BodySource(request.rawBody),
+      source: request.rawBody && new BodySource(request.rawBody, read),
       caller,
       origin: {
         requestId: request.id,

@@ -4,6 +4,7 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import type { InputSource } from '../../pipeline/park-input.ts';
 import { namesNoModel } from './check-conversation.ts';
 import { checkRequest } from './check-request.ts';
+import { dropNulls } from './drop-nulls.ts';
 import { fieldPath } from './report.ts';
 import { isObject } from './schema/by-kind.ts';
 import { pluginFields } from './schema/plugins.ts';
@@ -22,6 +23,8 @@ export interface ReadRequest {
   clamped: string[];
   /** The model is the default that was handed in. */
   hasDefaultModel: boolean;
+  /** Nulls were taken from the input, which are still in its bytes. */
+  hadNulls: boolean;
 }
 
 /** What else says something of a request. */
@@ -42,7 +45,9 @@ export interface BesideBody {
 export function readRequest(body: unknown, { sessionId, defaultModel }: BesideBody): ReadRequest {
   const hasDefaultModel = defaultModel !== undefined && isObject(body) && namesNoModel(body);
   if (hasDefaultModel) body.model = defaultModel;
-  const issues = checkRequest(body);
+  let issues = checkRequest(body);
+  const hadNulls = issues.length > 0 && isObject(body) && dropNulls(body.input);
+  if (hadNulls) issues = checkRequest(body);
   issues.push(...checkSessionId(sessionId));
   if (issues.length > 0) throw invalidRequest(issues);
 
@@ -53,15 +58,17 @@ export function readRequest(body: unknown, { sessionId, defaultModel }: BesideBo
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
   const clamped = clampToolCalls(checked);
   checked.input = readInput(checked.input);
-  return { request: checked as ResponseRequest, ignoredFields, clamped, hasDefaultModel }; // input and tier are settled above
+  return { request: checked as ResponseRequest, ignoredFields, clamped, hasDefaultModel, hadNulls }; // input and tier are settled above
 }
 
 /** A body that `readRequest` took, kept as bytes. */
 export class BodySource implements InputSource {
   private readonly body: Buffer;
+  private readonly hadNulls: boolean;
 
-  constructor(body: Buffer) {
+  constructor(body: Buffer, { hadNulls }: Pick<ReadRequest, 'hadNulls'>) {
     this.body = body;
+    this.hadNulls = hadNulls;
   }
 
   get bytes(): number {
@@ -70,6 +77,7 @@ export class BodySource implements InputSource {
 
   read(): InputItem[] {
     const { input } = JSON.parse(this.body.toString('utf8')) as RequestBody; // as the checks have found
+    if (this.hadNulls) dropNulls(input);
     return readInput(input) as InputItem[]; // the same
   }
 }
