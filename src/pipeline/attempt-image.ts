@@ -1,8 +1,6 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
-import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
-import type { CompletedImageChunk, ImageChunk, ImageLinkChunk, PartialImageChunk, Picture } from '../domain/images.ts';
-import { findMediaType } from '../domain/picture.ts';
+import type { ImageChunk } from '../domain/images.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { ImageUpstreamRequest, ImageWire, Poll } from '../providers/image-wire.ts';
 import { liftPictures, readLifted } from '../providers/picture-text.ts';
@@ -13,32 +11,15 @@ import { forgetAttempt } from './attempt.ts';
 import type { ByteShare } from './byte-budget.ts';
 import { fitImage } from './fit-image.ts';
 import { hideKeys } from './hide-keys.ts';
+import { type CheckedChunk, PictureCheck, type PictureParts } from './picture-check.ts';
 import { readAnswer, readErrorBody, readInside } from './read-answer.ts';
 import type { ImageRun } from './run.ts';
 
 /** What an attempt needs besides the run. */
-export interface ImageAttemptParts {
-  /** The memory that the run's answer takes. */
-  memory: ByteShare;
+export interface ImageAttemptParts extends PictureParts {
   /** Told before anything goes out. @throws {GatewayError} when it must not */
   begin?: ((run: ImageRun, endpoint: Endpoint) => void) | undefined;
-  /**
-   * Fetches a picture that a provider has put on another host.
-   *
-   * @throws {GatewayError} `upstream_failed`
-   */
-  fetchPicture: (url: URL, cancellation: Cancellation, limitBytes: number) => Promise<Buffer>;
-  /**
-   * Looks at bytes that a provider says are a picture.
-   *
-   * @param name of the provider, for messages
-   * @throws {GatewayError} `upstream_failed`
-   */
-  checkPicture: (bytes: Buffer, name: string, cancellation: Cancellation) => Picture | Promise<Picture>;
 }
-
-/** The chunks of a picture whose bytes have been looked at. */
-export type CheckedChunk = Unfinished | { type: 'image'; picture: Picture };
 
 /**
  * One try on an endpoint: fits and writes the request, sends it, asks again where the provider wants to be polled, and
@@ -76,7 +57,7 @@ export async function attemptImage(
   run.droppedFields = [...dropped, ...written.dropped];
   parts.begin?.(run, endpoint);
   run.dispatchedAt = performance.now();
-  const exchange = new ImageExchange(run, provider, wire, { ...parts, limitBytes, stream });
+  const exchange = new ImageExchange(run, provider, wire, { memory: parts.memory, limitBytes, stream });
   const check = new PictureCheck(run, provider, { ...parts, limitBytes }, out);
   try {
     await exchange.run(written, check);
@@ -88,7 +69,8 @@ export async function attemptImage(
   }
 }
 
-interface ExchangeOptions extends ImageAttemptParts {
+interface ExchangeOptions {
+  memory: ByteShare;
   limitBytes: number;
   stream: boolean;
 }
@@ -98,9 +80,6 @@ const LEAST_WAIT_MS = 50;
 
 /** How often in a row a question may fail by what passes: the picture is being made, and paid for, all the same. */
 const MOST_FAILED_QUESTIONS = 3;
-
-/** What a picture is expected to take that lies elsewhere. */
-const LINKED_BYTES = 1024 * 1024;
 
 /** Where a provider is asked whether it is done. */
 interface Question {
@@ -285,146 +264,4 @@ function wait(ms: number, { cancellation }: ImageRun): Promise<void> {
     }, ms);
     cancellation.add(listener);
   });
-}
-
-type Unfinished = Exclude<ImageChunk, CompletedImageChunk | ImageLinkChunk>;
-
-const isPicture = (chunk: ImageChunk): chunk is CompletedImageChunk | ImageLinkChunk =>
-  chunk.type === 'image' || chunk.type === 'image_link';
-
-/** A partial picture that may hold code; of others the head tells enough. */
-const isDrawing = (chunk: ImageChunk): chunk is PartialImageChunk =>
-  chunk.type === 'partial' && findMediaType(chunk.bytes) === 'image/svg+xml';
-
-/** Looks at every picture before anybody sees it, and fetches those that lie elsewhere. */
-class PictureCheck implements Taker<ImageChunk> {
-  private readonly run: ImageRun;
-  private readonly provider: Provider;
-  private readonly parts: ImageAttemptParts & { limitBytes: number };
-  private readonly out: Taker<CheckedChunk>;
-  private pictures = 0;
-  private isStopped = false;
-
-  constructor(
-    run: ImageRun,
-    provider: Provider,
-    parts: ImageAttemptParts & { limitBytes: number },
-    out: Taker<CheckedChunk>,
-  ) {
-    this.run = run;
-    this.provider = provider;
-    this.parts = parts;
-    this.out = out;
-  }
-
-  take(chunks: ImageChunk[]): Promise<void> | undefined {
-    if (chunks.some((chunk) => isPicture(chunk) || isDrawing(chunk))) return this.takePictures(chunks);
-    return this.out.take(chunks.map((chunk) => this.check(chunk as Unfinished))); // none is a picture
-  }
-
-  /** The attempt has ended: what is still being looked at is let go, since another attempt may have begun. */
-  stop(): void {
-    this.isStopped = true;
-  }
-
-  /** Pictures that lie elsewhere take their memory as the answers do that hold theirs, and share one limit. */
-  private async takePictures(chunks: ImageChunk[]): Promise<void> {
-    if (chunks.some(({ type }) => type === 'image_link')) await this.waitForMemory();
-    let left = this.parts.limitBytes;
-    const checked: CheckedChunk[] = [];
-    for (const chunk of chunks) {
-      if (!isPicture(chunk)) {
-        checked.push(this.check(chunk));
-        if (isDrawing(chunk)) await this.look(chunk.bytes);
-        continue;
-      }
-      const bytes = chunk.type === 'image' ? chunk.bytes : await this.fetch(chunk.url, left);
-      if (chunk.type === 'image_link') left -= bytes.length;
-      checked.push({ type: 'image', picture: await this.look(bytes) });
-      this.pictures++;
-    }
-    if (!this.isStopped) await this.out.take(checked);
-  }
-
-  /** @throws the reason of the cancellation, as soon as it comes */
-  private async waitForMemory(): Promise<void> {
-    const { memory } = this.parts;
-    const { cancellation } = this.run;
-    const place = memory.hold(LINKED_BYTES);
-    if (!place) return;
-    const listener = { cancelled: () => memory.free() }; // one who waits no more is let go
-    if (cancellation.reason) memory.free();
-    else cancellation.add(listener);
-    await place;
-    cancellation.remove(listener);
-    if (cancellation.reason) throw cancellation.reason;
-  }
-
-  private look(bytes: Buffer): Picture | Promise<Picture> {
-    return this.parts.checkPicture(bytes, this.provider.name, this.run.cancellation);
-  }
-
-  private check(chunk: Unfinished): CheckedChunk {
-    switch (chunk.type) {
-      case 'partial':
-        if (!findMediaType(chunk.bytes)) throw this.failed('sent a partial picture that is none');
-        return chunk;
-      case 'start':
-        this.run.upstreamModel = chunk.model;
-        return chunk;
-      case 'finish':
-        if (this.pictures === 0) throw this.failed('finished without a picture');
-        this.run.finish = chunk;
-        this.run.droppedUpstreamFields = chunk.dropped ?? [];
-        return chunk;
-      default:
-        return chunk;
-    }
-  }
-
-  private async fetch(text: string, limitBytes: number): Promise<Buffer> {
-    const { provider } = this;
-    const { cancellation } = this.run;
-    const { fetchPicture } = this.parts;
-    const url = URL.canParse(text) ? new URL(text) : undefined;
-    if (!url || !/^https?:$/.test(url.protocol)) throw this.failed('named no address for its picture');
-    const own = provider.upstream && provider.upstreamOf(url);
-    if (!own || url.protocol === 'https:') return fetchPicture(url, cancellation, limitBytes);
-    // A server of the operator's own, on a host that nobody else may be sent to. It gets no key: the address is the right to it.
-    const answer = await own.send(
-      url.pathname + url.search,
-      ['user-agent', 'headgate'],
-      Buffer.alloc(0),
-      cancellation,
-      {
-        method: 'GET',
-      },
-    );
-    try {
-      if (answer.status !== 200) throw this.failed(`does not have its picture: status ${answer.status}`);
-      return await readBytes(answer, limitBytes, () => this.failed('sent a picture beyond images.answer_limit'));
-    } finally {
-      answer.release();
-    }
-  }
-
-  private failed(what: string): GatewayError {
-    return new GatewayError('upstream_failed', `${this.provider.name} ${what}.`, { retryable: true });
-  }
-}
-
-async function readBytes(answer: UpstreamAnswer, limitBytes: number, tooLarge: () => GatewayError): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  await answer.each({
-    take(batch) {
-      for (const piece of batch) {
-        pieces.push(piece);
-        bytes += piece.length;
-      }
-      if (bytes > limitBytes) throw tooLarge();
-      return undefined;
-    },
-  });
-  return Buffer.concat(pieces);
 }

@@ -5,7 +5,7 @@ import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { Taker } from '../domain/taker.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
 import { usdOf } from '../metering/cost.ts';
-import type { CheckedChunk } from './attempt-image.ts';
+import type { CheckedChunk } from './picture-check.ts';
 import { type ImageRun, isLogged } from './run.ts';
 
 /** How a generation ends. */

@@ -64,8 +64,12 @@ export async function readAnswer<C extends { type: string }>(
   }
 }
 
-/** The body of an answer with another status: parsed JSON, or the text when it is none. */
-export async function readErrorBody(answer: UpstreamAnswer): Promise<unknown> {
+/**
+ * A body as it comes.
+ *
+ * @param onSize told how many bytes there are so far; it may let the answer go, or throw
+ */
+export async function readPieces(answer: UpstreamAnswer, onSize: (bytes: number) => void): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   await answer.each({
@@ -74,9 +78,17 @@ export async function readErrorBody(answer: UpstreamAnswer): Promise<unknown> {
         pieces.push(piece);
         bytes += piece.length;
       }
-      if (bytes > ERROR_BODY_BYTES) answer.release();
+      onSize(bytes);
       return undefined;
     },
+  });
+  return pieces;
+}
+
+/** The body of an answer with another status: parsed JSON, or the text when it is none. */
+export async function readErrorBody(answer: UpstreamAnswer): Promise<unknown> {
+  const pieces = await readPieces(answer, (bytes) => {
+    if (bytes > ERROR_BODY_BYTES) answer.release();
   });
   const text = textOf(pieces);
   try {
