@@ -1,7 +1,7 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { ImagePrice, PixelSize } from '../domain/images.ts';
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
-import { addCost, costOf } from './cost.ts';
+import { addCost, boundCost, costOf, MOST_COST_NANO_USD, totalOf } from './cost.ts';
 
 /** What was made, or is about to be. */
 export interface ImageWork {
@@ -65,7 +65,7 @@ export function costOfAnswer(maker: PricedMaker, used: Usage, pictures: Omit<Ima
   const lines = pictures.made.length > 0 ? pictureLinesOf(maker) : undefined;
   if (!lines) return costOf(pricing, used);
   const cost = costOfImages(lines, { ...pictures, usage: used });
-  return pricing ? addCost(costOf(pricing, withoutImageTokens(used)), cost) : cost;
+  return pricing ? boundCost(addCost(costOf(pricing, withoutImageTokens(used)), cost)) : cost;
 }
 
 function withoutImageTokens(used: Usage): Usage {
@@ -96,11 +96,13 @@ export function costOfImages(lines: readonly ImagePrice[] | undefined, work: Ima
     if (line.billable === 'output_image') outputUsd += line.costUsd * quantity;
     else inputUsd += line.costUsd * quantity;
   }
-  return { inputNanoUsd: toNano(inputUsd), outputNanoUsd: toNano(outputUsd), priced: true };
+  return boundCost({ inputNanoUsd: toNano(inputUsd), outputNanoUsd: toNano(outputUsd), priced: true });
 }
 
 const isOutput = ({ billable }: ImagePrice): boolean => billable === 'output_image';
-const toNano = (usd: number): bigint => BigInt(Math.round(usd * 1e9));
+/** Of a sum that has no end, more than can be booked. */
+const toNano = (usd: number): bigint =>
+  usd * 1e9 > Number(MOST_COST_NANO_USD) ? MOST_COST_NANO_USD + 1n : BigInt(Math.round(usd * 1e9));
 
 function pickLines(lines: readonly ImagePrice[], variant: string | undefined): readonly ImagePrice[] {
   const groups = Map.groupBy(lines, ({ billable, unit }) => `${billable} ${unit}`);
@@ -174,7 +176,8 @@ export function estimateImageCost(
     variant: asked.variant,
     usage: usage({ inputTokens, outputTokens, special: { inputImageTokens, outputImageTokens: outputTokens } }),
   });
-  return cost.priced ? cost.inputNanoUsd + cost.outputNanoUsd : undefined;
+  const total = totalOf(cost); // also of one that cannot be true
+  return cost.priced || total > 0n ? total : undefined;
 }
 
 /** What one picture in the course of an answer may cost: a square of 1024 pixels, in the dearest of the tiers that have prices. */

@@ -50,6 +50,7 @@ export function priceAgain(entry: LedgerEntry, find: (model: string) => readonly
     if (!pricing || (entry.apiType === 'image' ? !isPricedByTokens(endpoint) : pictureLinesOf(endpoint)))
       return undefined;
     const cost = costOf(pricing, readUsage(part));
+    if (!cost.priced) return undefined;
     sum.inputNanoUsd += cost.inputNanoUsd;
     sum.outputNanoUsd += cost.outputNanoUsd;
     sum.toolsNanoUsd! += cost.toolsNanoUsd ?? 0n; // set above
