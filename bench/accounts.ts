@@ -54,7 +54,10 @@ const limits = new RateLimits({
   settings: () => ({ ...plenty, workspace: plenty, models: [{ model: 'acme/*', ...plenty }] }),
   requestMs: () => 600_000,
 });
-const ledger = await openLedger({ folder: join(folder, 'journal'), store: storage.ledger, onTrouble: never });
+const ledger = await openLedger({
+  ...{ folder: join(folder, 'journal'), asideFolder: folder, store: storage.ledger },
+  ...{ onTrouble: never, onSetAside: never },
+});
 const limit = (kind: SpendingLimit['kind'], scope: SpendingLimit['scope']): SpendingLimit[] =>
   (['daily', 'monthly'] as const).map((window) => ({
     ...{ kind, scope, window, limitNanoUsd: 10n ** 18n, name: kind, includesByok: false },

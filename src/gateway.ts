@@ -117,7 +117,16 @@ async function assemble(
   const left: LedgerEntry[] = [];
   const books = await openBooks(
     {
-      ...{ config, storage, journal, log, mask, takesLeftJournals: !seat, cleans: !seat?.slot },
+      ...{
+        config,
+        storage,
+        journal,
+        asideFolder: join(dataDir, 'journal'),
+        log,
+        mask,
+        takesLeftJournals: !seat,
+        cleans: !seat?.slot,
+      },
       onLeft: (entries) => void left.push(...entries),
     },
     held,

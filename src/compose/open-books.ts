@@ -6,7 +6,7 @@ import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { foldSpending } from '../metering/fold-spending.ts';
 import type { Leftover } from '../metering/journal.ts';
 import { type Ledger, openLedger } from '../metering/ledger.ts';
-import { openLeftJournals, tellCutOff } from '../metering/left-journals.ts';
+import { openLeftJournals, tellCutOff, tellSetAside } from '../metering/left-journals.ts';
 import { createTraffic } from '../metering/traffic.ts';
 import { repeatHourly } from '../platform/hourly.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -21,6 +21,8 @@ export interface BooksParts {
   storage: Storage;
   /** Folder of the journal. */
   journal: string;
+  /** Where lines of it are put that no store will ever take: the same for all workers. */
+  asideFolder: string;
   log: Logger;
   /** Hides the secrets of the configuration in a text. */
   mask: Log['mask'];
@@ -43,16 +45,19 @@ export interface Books {
 
 /** @param held takes what must be given back at the end */
 export async function openBooks(parts: BooksParts, held: AsyncDisposableStack): Promise<Books> {
-  const { config, storage, journal, log, mask } = parts;
+  const { config, storage, journal, asideFolder, log, mask } = parts;
   const onLeft = (left: Leftover): void => {
     tellCutOff(log, left);
     parts.onLeft(left.entries);
   };
+  const onSetAside = (message: string, cause?: unknown): void => tellSetAside(log, message, cause);
   if (parts.takesLeftJournals) {
     const left = openLeftJournals({
       folder: journal,
       store: storage.ledger,
       isInUse: () => false,
+      asideFolder,
+      onSetAside,
       onTrouble: (error) => log.error({ err: error }, 'Entries that workers left stay in their journals.'),
       onLeft,
     });
@@ -64,6 +69,8 @@ export async function openBooks(parts: BooksParts, held: AsyncDisposableStack): 
     store: storage.ledger,
     onTrouble: (message, error) => log.error({ err: error }, message),
     onRecovery: (message) => log.info(message),
+    asideFolder,
+    onSetAside,
     onLeft,
   });
   held.defer(() =>

@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   closeSync,
+  ftruncateSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -15,7 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
 import { makeEntry, makeLine } from '../platform/storage/ledger-contract.ts';
-import { openJournal } from './journal.ts';
+import { openJournal, writeEntry } from './journal.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -35,7 +36,7 @@ const readLeft = () => readLeftover().entries;
 
 it('keeps every field of what is appended, from the return of append on', () => {
   const { journal, left } = openJournal(folder);
-  expect(left).toEqual({ entries: [], cutOff: 0 });
+  expect(left).toEqual({ entries: [], cutOff: 0, unreadable: [] });
   const entries = [
     makeEntry({ costNanoUsd: 2n ** 63n - 1n, inputCostNanoUsd: 2n ** 62n + 1n, requestedModel: 'a\nb"\u2028\0' }),
     makeEntry({ router: 'router/auto', task: 'code:review' }),
@@ -60,13 +61,14 @@ it('reads what a build left that knew no routers and no cost of input', () => {
   ]);
 });
 
-it('passes a torn last line over, and lines that are none', () => {
+it('passes a torn last line over, and tells of lines that are none', () => {
   const { journal } = openJournal(folder);
   const entry = makeEntry();
   journal.append(entry);
   const [file] = files();
-  appendFileSync(file!, 'null\n{}\n\0\0\0\n{"id":"gen-torn"}\n{"id":"gen-cut","costNanoUsd":"1');
-  expect(readLeft()).toEqual([entry]);
+  const lines = ['null', '{}', '\0\0\0', '{"id":"gen-torn"}', '["end","gen-x"]', '["what"]'];
+  appendFileSync(file!, `${lines.join('\n')}\n{"id":"gen-cut","costNanoUsd":"1`);
+  expect(readLeftover()).toEqual({ entries: [entry], cutOff: 0, unreadable: lines });
 });
 
 it('looks at no other file of its folder', () => {
@@ -164,10 +166,10 @@ describe('a request that goes out', () => {
     const sparse = makeUnderway({ memberId: null, sessionId: null, endUser: null, streamed: false, priced: false });
     const begun = journal.begin(full);
     journal.begin(sparse);
-    expect(readLeftover()).toEqual({ entries: [estimateOf(full), estimateOf(sparse)], cutOff: 2 });
+    expect(readLeftover()).toEqual({ entries: [estimateOf(full), estimateOf(sparse)], cutOff: 2, unreadable: [] });
     const entry = makeEntry({ id: full.id });
     journal.append(entry, begun);
-    expect(readLeftover()).toEqual({ entries: [entry, estimateOf(sparse)], cutOff: 1 });
+    expect(readLeftover()).toEqual({ entries: [entry, estimateOf(sparse)], cutOff: 1, unreadable: [] });
   });
 
   it('is left as its entry, whatever the entry says otherwise than its beginning', () => {
@@ -189,7 +191,7 @@ describe('a request that goes out', () => {
     const begun = changes.map(() => journal.begin(makeUnderway()));
     const entries = changes.map((change, at) => makeEntry({ ...begun[at]!.underway, ...change }));
     for (const [at, entry] of entries.entries()) journal.append(entry, begun[at]);
-    expect(readLeftover()).toEqual({ entries, cutOff: 0 });
+    expect(readLeftover()).toEqual({ entries, cutOff: 0, unreadable: [] });
   });
 
   it('is told by its last attempt', () => {
@@ -230,10 +232,10 @@ describe('a request that goes out', () => {
     expect(sizes()).toHaveLength(2);
     journal.forget(journal.mark());
     expect(sizes()).toHaveLength(1);
-    expect(readLeftover()).toEqual({ entries: [estimateOf(underway)], cutOff: 1 });
+    expect(readLeftover()).toEqual({ entries: [estimateOf(underway)], cutOff: 1, unreadable: [] });
     const entry = makeEntry({ id: underway.id });
     journal.append(entry, begun);
-    expect(readLeftover()).toEqual({ entries: [entry], cutOff: 0 });
+    expect(readLeftover()).toEqual({ entries: [entry], cutOff: 0, unreadable: [] });
   });
 
   it('does not make the journal go on in a new file again and again, however many there are', () => {
@@ -251,6 +253,57 @@ describe('a request that goes out', () => {
     const { journal } = openJournal(folder);
     journal.close();
     expect(() => journal.begin(makeUnderway())).toThrow('closed');
+  });
+});
+
+describe('a disk that is full in the middle of a line', () => {
+  /** It takes `room` bytes more, and gives back what a failed line has taken only when it can be shortened. */
+  function openFull() {
+    const state = { room: Number.POSITIVE_INFINITY, canShorten: true };
+    const { journal } = openJournal(folder, {
+      write(fd, bytes, offset, length) {
+        if (state.room <= 0) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+        const written = writeSync(fd, bytes, offset, Math.min(length, state.room));
+        state.room -= written;
+        return written;
+      },
+      truncate(fd, bytes) {
+        if (!state.canShorten) throw new Error('EIO: i/o error');
+        ftruncateSync(fd, bytes);
+      },
+    });
+    return { journal, state };
+  }
+  const lineLength = (entry: LedgerEntry) => Buffer.byteLength(`${writeEntry(entry)}\n`);
+
+  it.each([
+    ['can be shortened', true],
+    ['cannot be shortened', false],
+  ])('leaves no half of it in front of the next one where the file %s', (_, canShorten) => {
+    const { journal, state } = openFull();
+    const entries = [makeEntry(), makeEntry(), makeEntry()];
+    journal.append(entries[0]!);
+    const lost = makeEntry();
+    state.canShorten = canShorten;
+    for (const room of [100, 1, lineLength(lost) - 1]) {
+      state.room = room; // the last one lacks its line end alone
+      expect(() => journal.append(lost)).toThrow('ENOSPC');
+      expect(readLeftover()).toEqual({ entries: [entries[0]], cutOff: 0, unreadable: [] });
+    }
+    state.room = Number.POSITIVE_INFINITY;
+    journal.append(entries[1]!);
+    expect(readLeft()).toEqual(entries.slice(0, 2));
+
+    state.room = 50;
+    expect(() => journal.begin(makeEntry())).toThrow('ENOSPC');
+    state.canShorten = true;
+    state.room = 50; // not enough again: what is there must stay whole
+    expect(() => journal.append(entries[2]!)).toThrow('ENOSPC');
+    state.room = Number.POSITIVE_INFINITY;
+    journal.append(entries[2]!);
+    expect(readLeftover()).toEqual({ entries, cutOff: 0, unreadable: [] });
+    journal.forget(journal.mark());
+    expect(sizes()).toEqual([0]);
   });
 });
 

@@ -61,14 +61,26 @@ export interface Leftover {
   entries: LedgerEntry[];
   /** How many of the entries stand for requests that were under way when it ended: the last ones, all estimates. */
   cutOff: number;
+  /** Lines that nobody can read: no entries of ours, or damaged. Those that were never acknowledged are none of them. */
+  unreadable: string[];
 }
 
-/**
- * Opens the journal of a folder.
- *
- * @returns the journal, and what was left there: to be stored, then passed to `forgetLeft`
- */
-export function openJournal(folder: string): { journal: Journal; left: Leftover; forgetLeft(): void } {
+/** How lines come to a file, and go: with a full disk both can fail. */
+export interface JournalDisk {
+  write: (fd: number, bytes: Buffer, offset: number, length: number) => number;
+  truncate: (fd: number, bytes: number) => void;
+}
+const nodeDisk: JournalDisk = { write: writeSync, truncate: ftruncateSync };
+
+export interface OpenedJournal {
+  journal: Journal;
+  /** To be stored, and then forgotten. */
+  left: Leftover;
+  forgetLeft(): void;
+}
+
+/** Opens the journal of a folder. */
+export function openJournal(folder: string, disk: JournalDisk = nodeDisk): OpenedJournal {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const old = readdirSync(folder)
     .filter((name) => name.startsWith('ledger-') && name.endsWith('.jsonl'))
@@ -79,40 +91,31 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
   const files = new Map<number, string>();
   const open = new Bag<Begun>();
   let number = 0;
-  let fd = CLOSED;
-  let bytes = 0;
-  let copied = 0; // of these the first so many, from the file before
+  let file = closed;
+  let copied = 0; // of its bytes the first so many, from the file before
 
   /** When this fails, the old file goes on. */
   function openNext(): void {
     const path = join(folder, `ledger-${Date.now()}-${randomBytes(4).toString('hex')}.jsonl`);
-    const next = openSync(path, 'ax', 0o600);
-    let size = 0;
+    const next = new JournalFile(openSync(path, 'ax', 0o600), disk);
     try {
-      if (open.size > 0)
-        size = write(
-          next,
-          0,
-          open
-            .list()
-            .map(({ underway }) => writeUnderway(underway))
-            .join(''),
-        );
+      const lines = open.list().map(({ underway }) => writeUnderway(underway));
+      if (lines.length > 0) next.write(lines.join(''));
     } catch (error) {
-      closeSync(next);
+      next.close();
       unlinkSync(path);
       throw error;
     }
-    if (fd !== CLOSED) closeSync(fd);
-    fd = next;
-    bytes = copied = size;
+    file.close();
+    file = next;
+    copied = next.bytes;
     files.set(++number, path);
   }
   openNext();
 
   const journal: Journal = {
     begin(underway, before) {
-      bytes = write(fd, bytes, writeUnderway(underway));
+      file.write(writeUnderway(underway));
       const begun = { underway, place: -1 };
       if (before) open.delete(before);
       open.add(begun);
@@ -120,28 +123,29 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
     },
     append(entry, begun) {
       const isWritten = begun !== undefined && continues(begun.underway, entry);
-      bytes = write(fd, bytes, isWritten ? writeEnd(entry) : `${writeEntry(entry)}\n`);
+      file.write(isWritten ? writeEnd(entry) : `${writeEntry(entry)}\n`);
       if (begun) open.delete(begun);
     },
     settle: (begun) => open.delete(begun),
-    mark: () => ({ file: number, bytes }),
+    mark: () => ({ file: number, bytes: file.bytes }),
     forget(mark) {
-      if (fd === CLOSED) return;
-      for (const [file, path] of files) {
-        if (file < mark.file) {
+      if (file === closed) return;
+      for (const [old, path] of files) {
+        if (old < mark.file) {
           unlinkSync(path);
-          files.delete(file);
+          files.delete(old);
         }
       }
       if (mark.file !== number) return;
-      if (mark.bytes === bytes && open.size === 0) {
-        if (bytes > 0) ftruncateSync(fd, 0);
-        bytes = copied = 0;
-      } else if (bytes - copied > ROTATE_BYTES) openNext();
+      if (mark.bytes === file.bytes && open.size === 0) {
+        file.empty();
+        copied = 0;
+      } else if (file.bytes - copied > ROTATE_BYTES) openNext();
     },
     close() {
-      closeSync(fd);
-      fd = CLOSED;
+      const { bytes } = file;
+      file.close();
+      file = closed;
       const path = files.get(number);
       if (bytes === 0 && path !== undefined) unlinkSync(path);
     },
@@ -152,24 +156,68 @@ export function openJournal(folder: string): { journal: Journal; left: Leftover;
 /** In place of a file's number, which may be another file's by then. */
 const CLOSED = -1;
 
+/** Ends a line that was never acknowledged: no line that means something has this character. */
+const NEVER_MIND = '\u0018\n';
+
 /** Lines are short, and written one by one. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** @returns the bytes of the file with the text. @throws and leaves the file as it was */
-function write(fd: number, bytesBefore: number, text: string): number {
-  if (fd === CLOSED) throw new Error('The journal is closed.');
-  const fits = text.length * 3 <= scratch.length;
-  const line = fits ? scratch : Buffer.from(text);
-  const length = fits ? scratch.write(text) : line.length;
-  let written = 0;
-  try {
-    while (written < length) written += writeSync(fd, line, written, length - written);
-  } catch (error) {
-    if (written > 0) ftruncateSync(fd, bytesBefore); // half a line must not stand before the next one
-    throw error;
+/** A file of lines. Half a line never stands before another one, also where it cannot be taken back. */
+class JournalFile {
+  bytes = 0;
+  private fd: number;
+  private readonly disk: JournalDisk;
+  /** Of `bytes` so many at the end are of a line whose write has failed. */
+  private torn = 0;
+
+  constructor(fd: number, disk: JournalDisk) {
+    this.fd = fd;
+    this.disk = disk;
   }
-  return bytesBefore + length;
+
+  /** @throws the file system's error; the file then says what it said before */
+  write(text: string): void {
+    if (this.fd === CLOSED) throw new Error('The journal is closed.');
+    if (this.torn > 0) this.takeBack();
+    const line = this.torn > 0 ? NEVER_MIND + text : text;
+    const fits = line.length * 3 <= scratch.length;
+    const source = fits ? scratch : Buffer.from(line);
+    const length = fits ? scratch.write(line) : source.length;
+    let written = 0;
+    try {
+      while (written < length) written += this.disk.write(this.fd, source, written, length - written);
+    } catch (error) {
+      this.bytes += written;
+      this.torn += written;
+      if (written > 0) this.takeBack();
+      throw error;
+    }
+    this.bytes += length;
+    this.torn = 0;
+  }
+
+  /** Half a line goes where the disk lets it; else the next line says that it does not count. */
+  private takeBack(): void {
+    try {
+      this.disk.truncate(this.fd, this.bytes - this.torn);
+      this.bytes -= this.torn;
+      this.torn = 0;
+    } catch {} // tried again with the next line
+  }
+
+  empty(): void {
+    if (this.bytes > 0) this.disk.truncate(this.fd, 0);
+    this.bytes = 0;
+    this.torn = 0;
+  }
+
+  close(): void {
+    if (this.fd !== CLOSED) closeSync(this.fd);
+    this.fd = CLOSED;
+  }
 }
+
+const closed = new JournalFile(CLOSED, nodeDisk);
 
 /** An entry as a line, without its end. */
 export function writeEntry(entry: LedgerEntry): string {
@@ -247,19 +295,24 @@ const continues = (underway: UnderwayEntry, entry: LedgerEntry): boolean =>
 function readLeftover(files: readonly string[]): Leftover {
   const entries: LedgerEntry[] = [];
   const open = new Map<string, UnderwayEntry>();
+  const unreadable: string[] = [];
   for (const file of files) {
     // A last line without its line end was never acknowledged: the write did not return.
     for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) {
+      if (line.endsWith(NEVER_MIND[0]!)) continue; // the same
       try {
         const fields = JSON.parse(line);
         if (!Array.isArray(fields)) entries.push(readEntry(fields));
         else if (fields[0] === 'underway') open.set(fields[1], readUnderway(fields.slice(1)));
         else if (fields[0] === 'end') entries.push(readEnd(fields.slice(1), open));
-      } catch {} // a torn line: the same
+        else unreadable.push(line);
+      } catch {
+        unreadable.push(line);
+      }
     }
   }
   for (const { id } of entries) open.delete(id);
-  return { entries: [...entries, ...Array.from(open.values(), estimate)], cutOff: open.size };
+  return { entries: [...entries, ...Array.from(open.values(), estimate)], cutOff: open.size, unreadable };
 }
 
 /** Fields that a build before this one did not write. */

@@ -1,9 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { makeEntry } from '../platform/storage/ledger-contract.ts';
+import { MOST_COST_NANO_USD } from './cost.ts';
 import { type EntryStore, type Ledger, openLedger } from './ledger.ts';
 
 let folder: string;
@@ -22,12 +23,15 @@ function createStore() {
   const store = {
     entries,
     isGone: false,
+    /** An entry that it never takes. */
+    refused: undefined as string | undefined,
     appends: 0,
     gate: Promise.resolve(),
     async append(batch: readonly LedgerEntry[]) {
       store.appends++;
       await store.gate;
       if (store.isGone) throw new Error('gone');
+      if (batch.some(({ id }) => id === store.refused)) throw new RangeError('too much');
       for (const entry of batch) if (!entries.has(entry.id)) entries.set(entry.id, entry);
     },
     async find(workspaceId: string, id: string) {
@@ -40,11 +44,13 @@ function createStore() {
 }
 const troubles: string[] = [];
 const recoveries: string[] = [];
-beforeEach(() => [troubles, recoveries].forEach((told) => void told.splice(0)));
+const setAside: string[] = [];
+beforeEach(() => [troubles, recoveries, setAside].forEach((told) => void told.splice(0)));
 async function open(store: EntryStore): Promise<Ledger> {
   const ledger = await openLedger({
-    ...{ folder, store },
+    ...{ folder, store, asideFolder: folder },
     onTrouble: (message) => troubles.push(message),
+    onSetAside: (message) => setAside.push(message),
     onRecovery: (message) => recoveries.push(message),
   });
   ledgers.push(ledger);
@@ -142,6 +148,62 @@ describe('the ledger', () => {
   });
 });
 
+describe('an entry that the store refuses for what is in it', () => {
+  const file = () => join(folder, 'set-aside.jsonl');
+
+  it('holds up no other, and stands in a file of its own that a later build can be given', async () => {
+    const store = createStore();
+    const ledger = await open(store);
+    const booked = Array.from({ length: 900 }, () => makeEntry());
+    store.refused = booked[500]!.id;
+    for (const entry of booked) ledger.book(entry);
+    await ledger.flush();
+    expect([...store.entries.values()]).toEqual(booked.toSpliced(500, 1));
+    expect(setAside).toEqual([
+      `The store refuses the ledger entry ${store.refused} for what is in it; it stands in ${file()}.`,
+    ]);
+    await ledger.close();
+    expect(readdirSync(folder)).toEqual(['set-aside.jsonl']);
+
+    await (await open(store)).close();
+    expect(setAside).toHaveLength(1); // no start looks at it
+    store.refused = undefined;
+    renameSync(file(), join(folder, 'ledger-set-aside.jsonl'));
+    await open(store);
+    expect(store.entries.get(booked[500]!.id)).toEqual(booked[500]);
+  });
+
+  it('keeps no gateway from starting, and no line of a journal does that nobody can read', async () => {
+    const store = createStore();
+    const ledger = await open(store);
+    const [refused, other] = [makeEntry(), makeEntry()];
+    store.isGone = true;
+    for (const entry of [refused, other]) ledger.book(entry);
+    await expect(ledger.close()).rejects.toThrow('gone');
+    appendFileSync(join(folder, readdirSync(folder)[0]!), '{"id":"gen-other"}\n');
+
+    store.isGone = false;
+    store.refused = refused.id;
+    await open(store);
+    expect([...store.entries.keys()]).toEqual([other.id]);
+    expect(setAside).toHaveLength(2);
+    expect(setAside[1]).toBe(
+      `The journal of the ledger has a line that nobody can read; what was there stands in ${file()}.`,
+    );
+    const [line, ...rest] = readFileSync(file(), 'utf8').split('\n');
+    expect(JSON.parse(line!)).toMatchObject({ id: refused.id });
+    expect(rest).toEqual(['{"id":"gen-other"}', '']);
+  });
+});
+
+it('tells of an entry that costs the most that an answer can', async () => {
+  const ledger = await open(createStore());
+  ledger.book(makeEntry({ id: 'gen-odd', costNanoUsd: MOST_COST_NANO_USD, priced: false }));
+  expect(troubles).toEqual([
+    expect.stringContaining('gen-odd, answered by acme/small at Acme, is booked with 9000000 USD'),
+  ]);
+});
+
 describe('a store that fails slowly', () => {
   it('is asked no oftener, however many wait for it', async () => {
     const store = createStore();
@@ -172,9 +234,9 @@ describe('a request that goes out', () => {
     const cutOff: number[] = [];
     for (let start = 0; start < 2; start++) {
       const next = await openLedger({
-        folder,
-        store,
+        ...{ folder, store, asideFolder: folder },
         onTrouble: () => {},
+        onSetAside: () => {},
         onLeft: ({ cutOff: count }) => cutOff.push(count),
       });
       ledgers.push(next);

@@ -3,7 +3,9 @@ import { GatewayError } from '../domain/errors.ts';
 import { inTurns } from '../domain/in-turns.ts';
 import type { BookedEntry, LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
 import { askStore } from '../platform/storage/ask-store.ts';
+import { MOST_COST_NANO_USD, writeDollars } from './cost.ts';
 import { type Begun, type Leftover, openJournal, writeEntry } from './journal.ts';
+import { storeEntries, storeLeft } from './store-entries.ts';
 
 /** What the ledger needs of the store. @see platform/storage/storage.ts */
 export interface EntryStore {
@@ -48,10 +50,14 @@ export interface LedgerOptions {
   /** Folder of the journal. */
   folder: string;
   store: EntryStore;
-  /** Called when a write fails, once per streak. */
-  onTrouble: (message: string, error: unknown) => void;
+  /** Where lines are put that no store will ever take. */
+  asideFolder: string;
+  /** Called when a write fails, once per streak, and for each entry whose cost cannot be true. */
+  onTrouble: (message: string, error?: unknown) => void;
   /** Called when it succeeds again. */
   onRecovery?: (message: string) => void;
+  /** Told of each entry that the store will never take, and of lines of the journal that nobody can read. */
+  onSetAside: (message: string, cause?: unknown) => void;
   /** Told at the start what an earlier process left, once it is stored. */
   onLeft?: (left: Leftover) => void;
 }
@@ -90,17 +96,21 @@ export function booksAreClosed(cause?: unknown): GatewayError {
   );
 }
 
+const tellOddCost = ({ id, model, provider, costNanoUsd }: LedgerEntry): string =>
+  `${id}, answered by ${model} at ${provider}, is booked with ${writeDollars(costNanoUsd)} USD, the most that an answer can cost: ` +
+  'the provider has counted what cannot be true, or its price is wrong.';
+
 /**
  * Opens the ledger and stores what an earlier process left in its journal.
  *
  * @throws the store's or the file system's error, when the journal of an earlier process cannot be stored
  */
-export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft }: LedgerOptions): Promise<Ledger> {
-  const { journal, left, forgetLeft } = openJournal(folder);
+export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+  const { folder, store, onTrouble, onRecovery, onLeft } = options;
+  const opened = openJournal(folder);
+  const { journal } = opened;
   try {
-    if (left.entries.length > 0) await store.append(left.entries);
-    forgetLeft();
-    if (left.entries.length > 0) onLeft?.(left);
+    await storeLeft(options, opened, onLeft);
   } catch (error) {
     journal.close();
     throw error;
@@ -131,7 +141,7 @@ export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft 
     try {
       for (; stored < batch.length; stored += GROUP) {
         if (stored > 0) await nextTurn(); // an embedded store works on our thread: let requests pass in between
-        await store.append(batch.slice(stored, stored + GROUP));
+        await storeEntries(options, batch.slice(stored, stored + GROUP));
       }
     } catch (error) {
       waiting = batch.slice(stored).concat(waiting);
@@ -205,6 +215,7 @@ export async function openLedger({ folder, store, onTrouble, onRecovery, onLeft 
       }
     },
     book(entry, begun) {
+      if (entry.costNanoUsd >= MOST_COST_NANO_USD) onTrouble(tellOddCost(entry));
       try {
         journal.append(entry, begun);
       } catch (error) {

@@ -29,10 +29,11 @@ function open(isInUse: (name: string) => boolean = () => false) {
   const stored: LedgerEntry[] = [];
   const troubles: unknown[] = [];
   const cutOff: number[] = [];
+  const setAside: string[] = [];
   let failure: Error | undefined;
   let failingId: string | undefined;
   opened = openLeftJournals({
-    folder,
+    ...{ folder, asideFolder: folder },
     store: {
       append: async (entries) => {
         if (failure && entries.some(({ id }) => id === (failingId ?? id))) throw failure;
@@ -41,6 +42,7 @@ function open(isInUse: (name: string) => boolean = () => false) {
     },
     isInUse,
     onTrouble: (error) => troubles.push(error),
+    onSetAside: (message) => setAside.push(message),
     onLeft: ({ cutOff: count }) => cutOff.push(count),
   });
   return {
@@ -48,6 +50,7 @@ function open(isInUse: (name: string) => boolean = () => false) {
     stored,
     troubles,
     cutOff,
+    setAside,
     /** @param id of the entry that the store does not take; absent: none at all */
     fail: (error: Error | undefined, id?: string) => {
       failure = error;
@@ -110,6 +113,17 @@ it('stores what others left, though one journal cannot be stored', async () => {
   await expect(left.store()).rejects.toThrow('cannot be stored');
   expect(stored).toEqual([entries[0], entries[2]]);
   expect(readdirSync(folder)).toEqual([names[1]]);
+});
+
+it('sets aside what the store never takes, outside the folder that goes', async () => {
+  const entries = [makeEntry(), makeEntry()];
+  entries.forEach((entry, slot) => void leave(slot, entry));
+  const { left, stored, setAside, fail } = open();
+  fail(new RangeError('too much'), entries[0]!.id);
+  await left.store();
+  expect(stored).toEqual([entries[1]]);
+  expect(readdirSync(folder)).toEqual(['set-aside.jsonl']);
+  expect(setAside).toEqual([expect.stringContaining(entries[0]!.id)]);
 });
 
 it('has nothing to do where there is no journal', async () => {

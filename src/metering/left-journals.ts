@@ -1,13 +1,13 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeFolder } from '../platform/data-folder/data-folder.ts';
+import { nameError } from '../platform/telemetry/describe-failure.ts';
 import { type Leftover, openJournal } from './journal.ts';
-import type { EntryStore } from './ledger.ts';
+import { type StoringParts, storeLeft } from './store-entries.ts';
 
-export interface LeftJournalsParts {
+export interface LeftJournalsParts extends StoringParts {
   /** Holds a folder for each worker. */
   folder: string;
-  store: Pick<EntryStore, 'append'>;
   /** Is this the name of a folder that a worker has, or is about to have? */
   isInUse: (name: string) => boolean;
   /** Called when a try fails, once per streak. */
@@ -36,7 +36,7 @@ const isWorkerJournal = (name: string): boolean => name.startsWith('worker-');
  * folder is taken, and its turn comes when it has ended.
  */
 export function openLeftJournals(parts: LeftJournalsParts): LeftJournals {
-  const { folder, store, isInUse, onTrouble, onLeft } = parts;
+  const { folder, isInUse, onTrouble, onLeft } = parts;
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve(true);
   let closed = false;
@@ -55,7 +55,7 @@ export function openLeftJournals(parts: LeftJournalsParts): LeftJournals {
         continue;
       }
       try {
-        await storeJournal(path, store, onLeft);
+        await storeJournal(path, parts, onLeft);
       } catch (error) {
         failures.push(error);
         continue;
@@ -109,16 +109,14 @@ export function openLeftJournals(parts: LeftJournalsParts): LeftJournals {
  */
 export async function storeJournal(
   folder: string,
-  store: Pick<EntryStore, 'append'>,
+  parts: StoringParts,
   onLeft?: (left: Leftover) => void,
 ): Promise<void> {
-  const { journal, left, forgetLeft } = openJournal(folder);
+  const opened = openJournal(folder);
   try {
-    if (left.entries.length > 0) await store.append(left.entries);
-    forgetLeft();
-    if (left.entries.length > 0) onLeft?.(left);
+    await storeLeft(parts, opened, onLeft);
   } finally {
-    journal.close();
+    opened.journal.close();
   }
 }
 
@@ -136,4 +134,13 @@ function listWorkerJournals(folder: string): string[] {
 export function tellCutOff(log: { warn(fields: object, message: string): void }, { cutOff: requests }: Leftover): void {
   if (requests === 0) return;
   log.warn({ requests }, 'A gateway was stopped while requests were under way; the ledger has estimates of them.');
+}
+
+/** Tells the log what the store will never take. Of a cause its name alone: a database may repeat the row that it refuses. */
+export function tellSetAside(
+  log: { error(fields: object, message: string): void },
+  message: string,
+  cause?: unknown,
+): void {
+  log.error(cause instanceof Error ? { cause: nameError(cause) } : {}, message);
 }

@@ -12,7 +12,13 @@ import { createId } from '../domain/ids.ts';
 import type { Gateway } from '../gateway.ts';
 import { writeUrl } from '../http/write-url.ts';
 import type { Leftover } from '../metering/journal.ts';
-import { nameWorkerJournal, openLeftJournals, storeJournal, tellCutOff } from '../metering/left-journals.ts';
+import {
+  nameWorkerJournal,
+  openLeftJournals,
+  storeJournal,
+  tellCutOff,
+  tellSetAside,
+} from '../metering/left-journals.ts';
 import { relayBus } from '../platform/bus/ipc/ipc-bus.ts';
 import { Crew, type Member } from '../platform/cluster/crew.ts';
 import { createForker, type Forked } from '../platform/cluster/fork.ts';
@@ -109,10 +115,15 @@ async function assemble(
 
   const journals = new Set<string>();
   const folder = join(dataDir, 'journal');
-  await storeJournal(folder, storage.ledger, takeLeft);
-  const left = openLeftJournals({
-    folder,
+  const storing = {
     store: storage.ledger,
+    asideFolder: folder,
+    onSetAside: (message: string, cause?: unknown) => tellSetAside(log, message, cause),
+  };
+  await storeJournal(folder, storing, takeLeft);
+  const left = openLeftJournals({
+    ...storing,
+    folder,
     isInUse: (name) => journals.has(name),
     onTrouble: (error) => log.error({ err: error }, 'Entries of a worker that ended stay in its journal.'),
     onLeft: takeLeft,

@@ -25,7 +25,10 @@ const pricing = {
   request: '0.000001',
 };
 const foreignKey = 'test-foreign-key-00001';
-const names = { priced: { pricing }, unpriced: {}, free: { pricing: { prompt: 0, completion: 0 } } };
+const names = {
+  ...{ priced: { pricing }, unpriced: {}, free: { pricing: { prompt: 0, completion: 0 } } },
+  dearest: { pricing: { prompt: 1, completion: 1, request: 10_000 } },
+};
 
 let lab: Lab;
 beforeAll(async () => {
@@ -141,6 +144,22 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(await rowsOf(lab.gateway.dataDir, session)).toMatchObject([{ priced: 0, cost_nano_usd: 0 }]);
   });
 
+  it('books no more than an answer can cost, whatever a provider counts, and what comes after it', async () => {
+    const session = newSession();
+    lab.upstream.respond(recount(how, 1_000_000_000));
+    const outcome = await lab.ask(how, { model: `${wire}/dearest`, body: { session_id: session } });
+    expect(outcome.response).toMatchObject({
+      status: 'completed',
+      usage: { output_tokens: 1_000_000_000, cost: null },
+    });
+    lab.upstream.always(answer(how));
+    await lab.ask(how, { model: `${wire}/priced`, body: { session_id: session } });
+    expect(await rowsOf(lab.gateway.dataDir, session)).toMatchObject([
+      { cost_nano_usd: 9_000_000 * 1e9, priced: 0, output_tokens: 1_000_000_000 },
+      { priced: 1 },
+    ]);
+  });
+
   it('says zero when the price is zero', async () => {
     lab.upstream.always(answer(how));
     const outcome = await lab.ask(how, { model: `${wire}/free` });
@@ -224,6 +243,15 @@ it.each([
 });
 
 /** An answer of "Hello there." from a provider that counts nothing. */
+/** An answer whose provider counts as many tokens of each kind. */
+function recount({ wire, mode }: Case, count: number) {
+  const counted = <Value extends object>(value: Value): Value =>
+    JSON.parse(JSON.stringify(value), (key, member) =>
+      key.endsWith('_tokens') && typeof member === 'number' ? count : member,
+    );
+  return mode === 'buffered' ? json(counted(wholeBody(wire))) : stream(wire, streamFrames(wire).map(counted));
+}
+
 function uncounted({ wire, mode }: Case) {
   const without = (value: object): object =>
     JSON.parse(JSON.stringify(value), (key, member) => (key === 'usage' ? null : member)) as object;

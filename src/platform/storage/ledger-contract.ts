@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createId } from '../../domain/ids.ts';
 import type { BookedEntry, LedgerEntry, LedgerLine } from '../../domain/ledger-entry.ts';
+import { isRefusedData } from './refused-data.ts';
 import type { LedgerStore, SpendingScope, Storage } from './storage.ts';
 
 /** An entry that no other test has; `fields` replace. */
@@ -621,7 +622,11 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const entries = Array.from({ length: 2500 }, () => makeEntry({ workspaceId }));
     const wrong = makeEntry({ id: 'gen-~', workspaceId, costNanoUsd: 2n ** 63n }); // sorts last, and is too much
 
-    await expect(ledger.append([...entries, wrong])).rejects.toThrow();
+    await expect(ledger.append([...entries, wrong])).rejects.toSatisfy(isRefusedData);
+    await expect(ledger.append([makeEntry({ workspaceId, keyHash: null! })])).rejects.toSatisfy(isRefusedData);
+    await expect(ledger.append([makeEntry({ workspaceId, requestedModel: undefined! })])).rejects.toSatisfy(
+      isRefusedData,
+    );
     expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: 0 });
     expect(await readSpent(ledger, { workspaceId }, 0)).toEqual([0n]);
     await ledger.append(entries);

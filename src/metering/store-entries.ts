@@ -1,0 +1,70 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { isRefusedData } from '../platform/storage/refused-data.ts';
+import { type Leftover, type OpenedJournal, writeEntry } from './journal.ts';
+import type { EntryStore } from './ledger.ts';
+
+export interface StoringParts {
+  store: Pick<EntryStore, 'append'>;
+  /** Where lines are put that no store will ever take: a file of this folder, which may be that of the journal. */
+  asideFolder: string;
+  /** Told of them. */
+  onSetAside: (message: string, cause?: unknown) => void;
+}
+
+/** No start reads it. */
+const SET_ASIDE = 'set-aside.jsonl';
+
+/**
+ * Stores entries. One that the store refuses for what is in it is set aside, so that it holds up no other.
+ *
+ * @throws the store's error when it takes none, or the file system's; what was stored by then may be stored again
+ */
+export async function storeEntries(parts: StoringParts, entries: readonly LedgerEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const { store, asideFolder, onSetAside } = parts;
+  try {
+    await store.append(entries);
+  } catch (error) {
+    if (!isRefusedData(error)) throw error;
+    const [first] = entries;
+    if (entries.length === 1) {
+      const path = setAside(asideFolder, [writeEntry(first!)]);
+      onSetAside(`The store refuses the ledger entry ${first!.id} for what is in it; it stands in ${path}.`, error);
+      return;
+    }
+    const middle = entries.length >> 1;
+    await storeEntries(parts, entries.slice(0, middle));
+    await storeEntries(parts, entries.slice(middle));
+  }
+}
+
+/**
+ * Stores what an earlier process left in a journal, and removes it there.
+ *
+ * @param onLeft told of it then, if it is anything
+ * @throws the store's or the file system's error
+ */
+export async function storeLeft(
+  parts: StoringParts,
+  { left, forgetLeft }: OpenedJournal,
+  onLeft?: (left: Leftover) => void,
+): Promise<void> {
+  const { entries, unreadable } = left;
+  await storeEntries(parts, entries);
+  if (unreadable.length > 0) {
+    const path = setAside(parts.asideFolder, unreadable);
+    const lines = unreadable.length === 1 ? 'a line' : `${unreadable.length} lines`;
+    parts.onSetAside(`The journal of the ledger has ${lines} that nobody can read; what was there stands in ${path}.`);
+  }
+  forgetLeft();
+  if (entries.length > 0) onLeft?.(left);
+}
+
+/** @returns the path of the file. @throws the file system's error */
+function setAside(folder: string, lines: readonly string[]): string {
+  const path = join(folder, SET_ASIDE);
+  appendFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600, flush: true });
+  return path;
+}
