@@ -6,7 +6,9 @@ import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
 import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
+import { viewFor } from './catalog-view.ts';
 import { type Ask, type Exclusion, findExclusion, preferCapable } from './filters.ts';
+import { findEndpoints, LONGEST_SLUG } from './find-endpoints.ts';
 import { excludeByGuardrails } from './guardrail.ts';
 import type { Health } from './health.ts';
 import { ImageNeeds } from './image-needs.ts';
@@ -16,7 +18,7 @@ import { isMeant, type Preferences, readPreferences } from './preferences.ts';
 import { modelNotFound, noEndpoints, nothingLeft } from './refusals.ts';
 import { type Router, type RouterPlan, routers } from './routers/index.ts';
 import type { RouterSettings } from './routers/router.ts';
-import { deriveSessionKey, findSessionKey, type SessionKey, type StickyMemory } from './sticky.ts';
+import { Session, type SessionKey, type StickyMemory } from './sticky.ts';
 
 /** Where a run may go. */
 export interface Plan<E extends EndpointFacts> {
@@ -84,9 +86,6 @@ interface Group<E extends EndpointFacts> {
   choice: Choice | undefined;
   keep: RouterPlan['keep'];
 }
-
-/** Longer slugs name nothing; what callers make up must not fill the memory. */
-const LONGEST_SLUG = 512;
 
 /**
  * Plans the way of a request: resolves its slugs, drops the endpoints that may not serve it, and orders the others, the
@@ -371,57 +370,6 @@ function findRouter(slug: string): Router | undefined {
   return routers.find((router) => router.takes(lower));
 }
 
-function findEndpoints<E extends EndpointFacts>(slug: string, parsed: Slug, catalog: RoutingCatalog<E>): readonly E[] {
-  const found = catalog.find(parsed.model);
-  const colon = parsed.model.indexOf(':');
-  // A wildcard takes any suffix; of a model that the catalogue has, it has all variants that there are.
-  const isInvented =
-    colon !== -1 && !catalog.findModel(parsed.model) && catalog.findModel(parsed.model.slice(0, colon)) !== undefined;
-  if (found.length > 0 && !isInvented) return found;
-  const base = withoutVariant(parsed);
-  if (parsed.variant !== undefined && catalog.find(base).length > 0) throw noEndpoints(slug, parsed.variant);
-  if (isInvented) throw modelNotFound(slug, parsed.model.slice(0, colon));
-  const known = catalog.findKnown(base);
-  if (known) throw noEndpoints(slug, undefined, known.providers);
-  throw modelNotFound(slug, guess(parsed.model, catalog.choices));
-}
-
-/** The model that is meant by a name without its author. */
-function guess(slug: string, models: readonly Model[]): string | undefined {
-  const end = `/${slug.toLowerCase().slice(0, LONGEST_SLUG)}`;
-  return models.find(({ id }) => id.endsWith(end))?.id;
-}
-
-const views = new WeakMap<object, Map<string, object>>();
-
-/**
- * The catalogue as one workspace sees it: of others' own keys, and of models that only these carry, it hears nothing.
- * Made once for each workspace and catalogue.
- */
-function viewFor<E extends EndpointFacts>(catalog: RoutingCatalog<E>, workspaceId: string): RoutingCatalog<E> {
-  if (!catalog.hasOwnKeys) return catalog;
-  let known = views.get(catalog);
-  if (!known) {
-    known = new Map();
-    views.set(catalog, known);
-  }
-  let view = known.get(workspaceId) as RoutingCatalog<E> | undefined; // made of this very catalogue
-  if (!view) {
-    const isVisible = ({ workspace }: E) => workspace === undefined || workspace === workspaceId;
-    const find = (slug: string) => catalog.find(slug).filter(isVisible);
-    const isCarried = ({ id }: Model) => find(id).length > 0;
-    view = {
-      ...catalog,
-      find,
-      findModel: (slug) => (find(slug).length > 0 ? catalog.findModel(slug) : undefined),
-      models: catalog.models.filter(isCarried),
-      choices: catalog.choices.filter(isCarried),
-    };
-    known.set(workspaceId, view);
-  }
-  return view;
-}
-
 /** `allow_fallbacks: false`: the first alone, or those of the list. */
 function cutFallbacks<E extends EndpointFacts>(
   endpoints: readonly E[],
@@ -437,36 +385,4 @@ function cutFallbacks<E extends EndpointFacts>(
     if (!isKept(endpoint, index)) excluded.push({ endpoint, code: 'allowed_providers', reason });
   }
   return endpoints.filter(isKept);
-}
-
-/** The memory of one request's conversation, made out only when somebody asks. */
-class Session {
-  private readonly request: ResponseRequest;
-  private readonly workspaceId: string;
-  private readonly memory: StickyMemory;
-  private found: SessionKey | undefined;
-  private isKnown = false;
-
-  constructor(request: ResponseRequest, workspaceId: string, memory: StickyMemory) {
-    this.request = request;
-    this.workspaceId = workspaceId;
-    this.memory = memory;
-  }
-
-  /** The key that the caller gave, or one made of the first messages, where that could be remembered. */
-  get key(): SessionKey | undefined {
-    if (!this.isKnown) {
-      this.isKnown = true;
-      this.found = findSessionKey(this.request);
-      if (!this.found && this.memory.mayKnowDerived) this.found = deriveSessionKey(this.request);
-    }
-    return this.found;
-  }
-
-  /** `provider.order` leaves nothing to memory. */
-  find(slug: string): { endpoint: string; model: string } | undefined {
-    const provider = this.request.provider as { order?: readonly unknown[] | null } | null | undefined;
-    if ((provider?.order?.length ?? 0) > 0 || !this.key) return undefined;
-    return this.memory.find(this.workspaceId, slug, this.key);
-  }
 }

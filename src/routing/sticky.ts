@@ -112,3 +112,35 @@ export function deriveSessionKey({ input, instructions }: ResponseRequest): Sess
   if (first === undefined) return undefined;
   return { key: `d:${hash('sha256', JSON.stringify([system ?? null, first]), 'base64url')}`, isExplicit: false };
 }
+
+/** The memory of one request's conversation, made out only when somebody asks. */
+export class Session {
+  private readonly request: ResponseRequest;
+  private readonly workspaceId: string;
+  private readonly memory: StickyMemory;
+  private found: SessionKey | undefined;
+  private isKnown = false;
+
+  constructor(request: ResponseRequest, workspaceId: string, memory: StickyMemory) {
+    this.request = request;
+    this.workspaceId = workspaceId;
+    this.memory = memory;
+  }
+
+  /** The key that the caller gave, or one made of the first messages, where that could be remembered. */
+  get key(): SessionKey | undefined {
+    if (!this.isKnown) {
+      this.isKnown = true;
+      this.found = findSessionKey(this.request);
+      if (!this.found && this.memory.mayKnowDerived) this.found = deriveSessionKey(this.request);
+    }
+    return this.found;
+  }
+
+  /** `provider.order` leaves nothing to memory. */
+  find(slug: string): { endpoint: string; model: string } | undefined {
+    const provider = this.request.provider as { order?: readonly unknown[] | null } | null | undefined;
+    if ((provider?.order?.length ?? 0) > 0 || !this.key) return undefined;
+    return this.memory.find(this.workspaceId, slug, this.key);
+  }
+}

@@ -1,0 +1,38 @@
+import { type Slug, withoutVariant } from '../catalog/slug.ts';
+import type { EndpointFacts, Model } from '../domain/endpoint.ts';
+import type { RoutingCatalog } from './plan-route.ts';
+import { modelNotFound, noEndpoints } from './refusals.ts';
+
+/** Longer slugs name nothing; what callers make up must not fill the memory. */
+export const LONGEST_SLUG = 512;
+
+/**
+ * The endpoints of a model as it was named.
+ *
+ * @param slug for messages
+ * @throws {GatewayError} `model_not_found`, `not_found` for a variant or a provider that is not here
+ */
+export function findEndpoints<E extends EndpointFacts>(
+  slug: string,
+  parsed: Slug,
+  catalog: RoutingCatalog<E>,
+): readonly E[] {
+  const found = catalog.find(parsed.model);
+  const colon = parsed.model.indexOf(':');
+  // A wildcard takes any suffix; of a model that the catalogue has, it has all variants that there are.
+  const isInvented =
+    colon !== -1 && !catalog.findModel(parsed.model) && catalog.findModel(parsed.model.slice(0, colon)) !== undefined;
+  if (found.length > 0 && !isInvented) return found;
+  const base = withoutVariant(parsed);
+  if (parsed.variant !== undefined && catalog.find(base).length > 0) throw noEndpoints(slug, parsed.variant);
+  if (isInvented) throw modelNotFound(slug, parsed.model.slice(0, colon));
+  const known = catalog.findKnown(base);
+  if (known) throw noEndpoints(slug, undefined, known.providers);
+  throw modelNotFound(slug, guess(parsed.model, catalog.choices));
+}
+
+/** The model that is meant by a name without its author. */
+function guess(slug: string, models: readonly Model[]): string | undefined {
+  const end = `/${slug.toLowerCase().slice(0, LONGEST_SLUG)}`;
+  return models.find(({ id }) => id.endsWith(end))?.id;
+}
