@@ -154,6 +154,10 @@ export type Capability =
   | { readonly type: 'range'; readonly min: number; readonly max: number }
   | { readonly type: 'boolean' };
 
+/** The most that a range has; undefined where nothing is said. */
+export const upperBound = (can: Capability | undefined): number | undefined =>
+  can?.type === 'range' ? can.max : undefined;
+
 export const imageParameters = [
   ...(['n', 'aspect_ratio', 'resolution', 'size', 'quality', 'output_format', 'output_compression'] as const),
   ...(['background', 'input_references', 'seed'] as const),

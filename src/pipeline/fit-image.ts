@@ -20,6 +20,7 @@ import {
   readSize,
   resolutions,
   tierOf,
+  upperBound,
   writeSize,
 } from '../domain/images.ts';
 
@@ -246,10 +247,6 @@ const isOff = ({ width, height }: PixelSize, ratio: AspectRatio): boolean =>
 
 const listOf = (can: Capability | undefined): readonly string[] | undefined =>
   can === undefined ? undefined : can.type === 'enum' ? can.values : [];
-
-/** The most that a range has; undefined where nothing is said. */
-export const upperBound = (can: Capability | undefined): number | undefined =>
-  can?.type === 'range' ? can.max : undefined;
 
 /** What the caller wants of this provider alone, by its slug, as far as it is let through. */
 function pickOptions(

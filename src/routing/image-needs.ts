@@ -6,6 +6,7 @@ import {
   type PixelSize,
   pixelsOf,
   tierOf,
+  upperBound,
   writeSize,
 } from '../domain/images.ts';
 import { estimateImageCost, linesOf } from '../metering/image-cost.ts';
@@ -45,8 +46,8 @@ export class ImageNeeds extends Needs {
     if (!image) return { code: 'wrong_endpoint', reason: 'makes no pictures for POST /images' };
     const { n = 1, input_references: references = [], output_format: format } = this.asked;
     const { parameters } = image;
-    if (n > 1 && most(parameters.n, 1) === 1) return { code: 'n', reason: 'makes single pictures only' };
-    const taken = most(parameters.input_references, 0);
+    if (n > 1 && (upperBound(parameters.n) ?? 1) === 1) return { code: 'n', reason: 'makes single pictures only' };
+    const taken = upperBound(parameters.input_references) ?? 0;
     if (references.length > taken) {
       return { code: 'input_references', reason: `takes ${taken === 0 ? 'no' : taken} reference pictures` };
     }
@@ -87,13 +88,12 @@ const sizeOf = ({ size, aspect_ratio: ratio, resolution }: ImageRequest): PixelS
 export const variantOf = ({ size, resolution }: ImageRequest): string | undefined =>
   (resolution ?? (size && tierOf(size)))?.toLowerCase();
 
-const most = (can: Capability | undefined, otherwise: number): number => (can?.type === 'range' ? can.max : otherwise);
 const has = (can: Capability | undefined, value: string): boolean => can?.type === 'enum' && can.values.includes(value);
 
 function takesValue(parameters: ImageParameters, name: string, asked: ImageRequest): boolean {
   switch (name) {
     case 'n':
-      return (asked.n ?? 1) <= most(parameters.n, 1);
+      return (asked.n ?? 1) <= (upperBound(parameters.n) ?? 1);
     case 'size': {
       const { size: can } = parameters;
       if (can?.type === 'enum') return can.values.includes(writeSize(asked.size!)); // it was sent

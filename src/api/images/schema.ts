@@ -1,17 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { aspectRatios, backgrounds, imageFormats, qualities, resolutions } from '../../domain/images.ts';
-import { anyObject, mapOf, maybe, oneOf, strings } from '../responses/schema/shapes.ts';
+import { providerSort } from '../responses/schema/plugins.ts';
+import { anyObject, mapOf, maybe, oneOf, strings, trace } from '../responses/schema/shapes.ts';
 import { maxIdCharacters } from '../responses/schema.ts';
-
-const sortKey = oneOf('price', 'throughput', 'latency', 'exacto');
 
 /** @see images.md section 4; an own key beyond these is named in the metadata, like one of the body */
 const providerPreferences = Type.Object({
   only: maybe(strings()),
   ignore: maybe(strings()),
   order: maybe(strings()),
-  sort: maybe(Type.Union([sortKey, Type.Object({ by: maybe(sortKey), partition: maybe(oneOf('model', 'none')) })])),
+  sort: maybe(providerSort),
   allow_fallbacks: maybe(Type.Boolean()),
   options: Type.Optional(mapOf(anyObject())),
 });
@@ -44,15 +43,7 @@ export const imageSchema = Type.Object({
   provider: Type.Optional(providerPreferences),
   session_id: Type.Optional(Type.String({ maxLength: maxIdCharacters })),
   user: Type.Optional(Type.String({ maxLength: maxIdCharacters })),
-  trace: Type.Optional(
-    Type.Object({
-      trace_id: Type.Optional(Type.String()),
-      trace_name: Type.Optional(Type.String()),
-      span_name: Type.Optional(Type.String()),
-      generation_name: Type.Optional(Type.String()),
-      parent_span_id: Type.Optional(Type.String()),
-    }),
-  ),
+  trace: Type.Optional(trace),
 });
 
 /** A body whose every field has its shape. */

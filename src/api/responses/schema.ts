@@ -4,7 +4,7 @@ import { byKind } from './schema/by-kind.ts';
 import { inputItem } from './schema/items.ts';
 import { inputFile, inputImage, inputText } from './schema/parts.ts';
 import { pluginSetting, providerPreferences } from './schema/plugins.ts';
-import { anyObject, cacheControl, mapOf, maybe, nullable, oneOf, reasoningEffort } from './schema/shapes.ts';
+import { anyObject, cacheControl, mapOf, maybe, nullable, oneOf, reasoningEffort, trace } from './schema/shapes.ts';
 import { toolChoice } from './schema/tool-choice.ts';
 import { tool } from './schema/tools.ts';
 
@@ -120,15 +120,7 @@ export const requestSchema = Type.Object({
   top_k: Type.Optional(Type.Integer()),
   top_logprobs: maybe(Type.Integer()),
   top_p: maybe(Type.Number()),
-  trace: Type.Optional(
-    Type.Object({
-      trace_id: Type.Optional(Type.String()),
-      trace_name: Type.Optional(Type.String()),
-      span_name: Type.Optional(Type.String()),
-      generation_name: Type.Optional(Type.String()),
-      parent_span_id: Type.Optional(Type.String()),
-    }),
-  ),
+  trace: Type.Optional(trace),
   truncation: maybe(oneOf('auto', 'disabled')),
   user: Type.Optional(Type.String({ maxLength: maxIdCharacters })),
 });

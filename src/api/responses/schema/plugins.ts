@@ -1,8 +1,10 @@
 import { type TProperties, Type } from 'typebox';
+import { quantizations } from '../../../domain/endpoint.ts';
+import { sortKeys } from '../../../domain/request-defaults.ts';
 import { byKind, findKinds } from './by-kind.ts';
 import { searchMode, typedUserLocation, xSearch } from './search.ts';
 import { fusionLimits } from './server-tools.ts';
-import { characterCount, mapOf, maybe, notNegative, nullable, oneOf, strings } from './shapes.ts';
+import { characterCount, mapOf, maybe, notNegative, oneOf, strings } from './shapes.ts';
 
 const plugin = <const Id extends string, Fields extends TProperties>(id: Id, fields: Fields) =>
   Type.Object({ id: Type.Literal(id), enabled: Type.Optional(Type.Boolean()), ...fields });
@@ -95,7 +97,13 @@ const price = Type.Optional(
   ]),
 );
 
-const sortKey = oneOf('price', 'throughput', 'latency', 'exacto');
+const sortKey = oneOf(...sortKeys);
+
+/** `provider.sort`. */
+export const providerSort = Type.Union([
+  sortKey,
+  Type.Object({ by: maybe(sortKey), partition: maybe(oneOf('model', 'none')) }),
+]);
 
 const cutoffs = Type.Union([
   Type.Number(),
@@ -118,14 +126,8 @@ export const providerPreferences = Type.Object(
     data_collection: maybe(oneOf('allow', 'deny')),
     zdr: maybe(Type.Boolean()),
     enforce_distillable_text: maybe(Type.Boolean()),
-    quantizations: maybe(
-      Type.Array(
-        oneOf('int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'),
-      ),
-    ),
-    sort: Type.Optional(
-      nullable(Type.Union([sortKey, Type.Object({ by: maybe(sortKey), partition: maybe(oneOf('model', 'none')) })])),
-    ),
+    quantizations: maybe(Type.Array(oneOf(...quantizations))),
+    sort: maybe(providerSort),
     max_price: maybe(Type.Object({ prompt: price, completion: price, request: price, image: price, audio: price })),
     preferred_max_latency: maybe(cutoffs),
     preferred_min_throughput: maybe(cutoffs),

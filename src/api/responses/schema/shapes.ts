@@ -51,3 +51,12 @@ export const itemStatus = oneOf('in_progress', 'completed', 'incomplete');
 
 /** The status words of tools that can fail in themselves. */
 export const failableStatus = oneOf('in_progress', 'completed', 'incomplete', 'failed');
+
+/** What a request says of the trace that it is part of. */
+export const trace = Type.Object({
+  trace_id: Type.Optional(Type.String()),
+  trace_name: Type.Optional(Type.String()),
+  span_name: Type.Optional(Type.String()),
+  generation_name: Type.Optional(Type.String()),
+  parent_span_id: Type.Optional(Type.String()),
+});
