@@ -68,7 +68,7 @@ const reasoning = closed({
 });
 
 /** A model, whoever serves it. `source` and `as_of` say where the facts are from and of what day. */
-export const modelRecord = closed({
+const modelRecord = closed({
   id: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._:-]*$', maxLength: 200 }),
   canonical_slug: Type.Optional(text()),
   name: Type.Optional(text()),
@@ -94,7 +94,7 @@ export const modelRecord = closed({
 });
 
 /** A model at a provider: `model` is the id of one, `provider` the id of one of the built-in list or the configuration. */
-export const endpointRecord = closed({
+const endpointRecord = closed({
   model: Type.String({ minLength: 1, maxLength: 200 }),
   provider: Type.String({ minLength: 1, maxLength: 100 }),
   upstream_model: Type.Optional(text()),
@@ -123,7 +123,7 @@ export const endpointRecord = closed({
 });
 
 /** What a provider asks besides tokens, where an endpoint says nothing of it. */
-export const feeRecord = closed({
+const feeRecord = closed({
   provider: Type.String({ minLength: 1, maxLength: 100 }),
   /** Ids of those for which it holds. Absent: all that no other record of the provider names. */
   models: Type.Optional(texts()),
@@ -135,7 +135,7 @@ export const feeRecord = closed({
 });
 
 /** A file of the catalogue. */
-export const catalogFile = closed({
+const catalogFile = closed({
   note: Type.Optional(Type.String()),
   fees: Type.Optional(Type.Array(feeRecord, { maxItems: 1000 })),
   models: Type.Optional(Type.Array(modelRecord, { maxItems: 20_000 })),

@@ -86,7 +86,7 @@ function readKind({ member, organization, management }: CreateKeyOptions): KeyRe
 }
 
 /** @throws {CommandError} when it is neither a date nor a duration, or has passed */
-export function readExpiry(text: string, nowMs: number): number {
+function readExpiry(text: string, nowMs: number): number {
   const [, count, unit = ''] = /^(\d+)([dhm])$/.exec(text) ?? [];
   const unitMs = { d: 86_400_000, h: 3_600_000, m: 60_000 }[unit];
   const isDate = /^\d{4}-\d\d-\d\d/.test(text);

@@ -63,7 +63,7 @@ export function readOverrides(env: Environment, tree: unknown, interpolated: Rea
 }
 
 /** The variable that overrides the value at a path. */
-export const formatName = (path: Path): string =>
+const formatName = (path: Path): string =>
   prefix +
   path
     .map((step) =>

@@ -503,7 +503,7 @@ const budgets = Type.Object({
 });
 
 /** Least to none. */
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** The whole file. The schema takes what `load.ts` has already merged and interpolated. */
 export const configSchema = Type.Object({

@@ -97,7 +97,7 @@ const LEAST_PRICE_USD = 1e-9;
  * Draws without putting back, with the weight 1/price²: an endpoint at a third of the price is nine times as likely to
  * come first. One whose price nobody knows has the mean weight of the others.
  */
-export function drawByPrice<E extends EndpointFacts>(endpoints: readonly E[], ask: Ask, random: () => number): E[] {
+function drawByPrice<E extends EndpointFacts>(endpoints: readonly E[], ask: Ask, random: () => number): E[] {
   if (endpoints.length < 2) return [...endpoints];
   const weights = endpoints.map((endpoint) => {
     const price = ask.needs.priceOf(endpoint);
@@ -161,7 +161,7 @@ function preferFast<E extends EndpointFacts>(
 }
 
 /** Does it keep within all cutoffs? Latencies are in seconds. */
-export function isFast(view: HealthView | undefined, minThroughput: Cutoffs, maxLatency: Cutoffs): boolean {
+function isFast(view: HealthView | undefined, minThroughput: Cutoffs, maxLatency: Cutoffs): boolean {
   return (
     minThroughput.every(({ percentile, value }) => (view?.throughput(percentile) ?? -1) >= value) &&
     maxLatency.every(({ percentile, value }) => {

@@ -5,7 +5,7 @@ import type { LatestAlias, RouterSettings, Traffic } from './routers/router.ts';
 import { StickyMemory } from './sticky.ts';
 
 /** Families whose newest model has a name of its own; the operator's table is laid over it. */
-export const builtinAliases: readonly LatestAlias[] = [
+const builtinAliases: readonly LatestAlias[] = [
   {
     alias: '~openai/gpt-latest',
     pattern: 'openai/gpt-*',

@@ -1,7 +1,7 @@
 import { fieldPath, type Report } from './report.ts';
 
 /** Objects and lists may lie this deep in one another; the body itself is level 1. */
-export const maxLevels = 100;
+const maxLevels = 100;
 
 export type Finding = 'fine' | 'too deep' | 'not finite';
 

@@ -58,7 +58,7 @@ async function findThere(folder: string): Promise<string> {
 }
 
 /** Where the gateway keeps a master key that nobody configured. */
-export const masterKeyFile = 'master.key';
+const masterKeyFile = 'master.key';
 
 /** Is it configured, or kept in a file that nobody else can read? */
 export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataDir: string): Promise<Finding> {

@@ -6,7 +6,7 @@ const SLICES = 60;
 const REQUESTS = 0;
 const TOKENS = 1;
 /** When a stream will end nobody knows. */
-export const STREAM_RETRY_MS = 1000;
+const STREAM_RETRY_MS = 1000;
 
 /** What one scope did in the last 60 seconds, in slices of one, and its open streams. */
 export class RateWindow {

@@ -2,7 +2,7 @@
  * Every way a fetch can fail: reason → what a caller may be told, after the place of the address. A name that is not
  * known and one that leads to a private address are the same reason: who could tell them apart could map the network.
  */
-export const outboundReasons = {
+const outboundReasons = {
   invalid_url: 'It is no valid URL.',
   unsupported_scheme: 'Only http and https addresses are fetched.',
   has_credentials: 'An address that holds a user name or a password is not fetched.',

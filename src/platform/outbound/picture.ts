@@ -16,7 +16,7 @@ export interface PictureLimits {
   maxPixels: number;
 }
 
-export const pictureLimits: PictureLimits = {
+const pictureLimits: PictureLimits = {
   formats: ['png', 'jpeg', 'webp', 'gif'],
   maxBytes: 20 * 1024 * 1024,
   maxSvgBytes: 8 * 1024 * 1024,
