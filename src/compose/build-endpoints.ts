@@ -4,9 +4,9 @@ import { findKnown } from '../config/known-providers.ts';
 import type { Config, ModelConfig, ProviderConfig } from '../config/schema.ts';
 import type { Model, Pricing } from '../domain/endpoint.ts';
 import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from '../domain/images.ts';
-import { perPiece, perToken, readPricesAbove, readTokenPrices } from '../metering/price.ts';
 import { wires } from '../providers/index.ts';
 import { bareEndpoint, createProvider, type Endpoint, type Provider } from '../providers/provider-entry.ts';
+import { mergePricing } from './merge-pricing.ts';
 
 /** What a configuration and the catalogue make together. */
 export interface Built {
@@ -279,52 +279,4 @@ function listCapabilities({ tools, structuredOutputs, reasoning }: Endpoint['cap
     ...(structuredOutputs ? ['response_format', 'structured_outputs'] : []),
     ...(reasoning ? ['reasoning', 'include_reasoning'] : []),
   ];
-}
-
-/** @returns undefined when no price is written: nobody said, which is not the same as free */
-function readPricing(pricing: ModelConfig['pricing']): Pricing | undefined {
-  if (pricing?.prompt === undefined && pricing?.completion === undefined && pricing?.request === undefined) {
-    return undefined;
-  }
-  return {
-    ...readTokenPrices(pricing, perToken),
-    promptNanoUsdPerMillion: perToken(pricing.prompt ?? 0),
-    completionNanoUsdPerMillion: perToken(pricing.completion ?? 0),
-    ...readPiecePrices(pricing),
-    ...(pricing.above === undefined ? undefined : { above: readPricesAbove(pricing.above, perToken) }),
-  };
-}
-
-/**
- * What the configuration says of prices, over what the catalogue says.
- *
- * @throws {Error} when one of the two main prices is then missing: it would be a silent zero
- */
-function mergePricing({ model, pricing }: ModelConfig, known: Pricing | undefined): Pricing | undefined {
-  if (!pricing) return known;
-  const { prompt, completion, request } = pricing;
-  if (!known && (prompt === undefined) !== (completion === undefined) && request === undefined) {
-    const missing = prompt === undefined ? 'prompt' : 'completion';
-    throw new Error(`The pricing of ${model} has no ${missing}: write it, 0 when it costs nothing.`);
-  }
-  const own = readPricing(pricing);
-  if (!known || (prompt !== undefined && completion !== undefined)) return own; // a price of one's own is one's own in all
-  return {
-    ...known,
-    ...readTokenPrices(pricing, perToken),
-    ...readPiecePrices(pricing),
-    ...(own?.above === undefined ? undefined : { above: own.above }),
-  };
-}
-
-type WrittenPricing = NonNullable<ModelConfig['pricing']>;
-
-function readPiecePrices(pricing: WrittenPricing): Partial<Pricing> {
-  const { request, image, web_search: search, searched_request: searched } = pricing;
-  return {
-    ...(request === undefined ? undefined : { requestNanoUsd: perPiece(request) }),
-    ...(image === undefined ? undefined : { imageNanoUsd: perPiece(image) }),
-    ...(search === undefined ? undefined : { webSearchNanoUsd: perPiece(search) }),
-    ...(searched === undefined ? undefined : { searchedRequestNanoUsd: perPiece(searched) }),
-  };
 }
