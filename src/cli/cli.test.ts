@@ -94,7 +94,11 @@ describe('headgate', () => {
     expect(stderr).toContain(message);
   });
 
-  it.each(['start', 'doctor', 'keys list'])('%s tells all problems of a bad configuration at once', async (command) => {
+  it.each([
+    'start',
+    'doctor',
+    'models list',
+  ])('%s tells all problems of a bad configuration at once', async (command) => {
     write(
       'headgate.yaml',
       'server:\n  prot: 1\nproviders: [{ id: a, wire: openai-chat, api_key: "${GONE}", models: [] }]\n',

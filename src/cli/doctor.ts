@@ -24,7 +24,14 @@ const colours: Record<Finding['status'], Colour> = { ok: 'green', warn: 'yellow'
 export async function doctor(terminal: Terminal, load: () => LoadedConfig, options: DoctorOptions): Promise<number> {
   const findings = [checkNode(process.versions.node)];
   const loaded = tryLoad(load, findings);
-  if (loaded) {
+  if (loaded instanceof ConfigError) {
+    findings.push(...(await checkSound(loaded)), {
+      status: 'warn',
+      subject: 'others',
+      says: 'not checked, because they need the configuration',
+      mend: 'Correct the lines above. Every key is in docs/reference/configuration.md.',
+    });
+  } else {
     const { config, dataDir } = loaded;
     findings.push(...checkWorkers(config));
     findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir));
@@ -40,7 +47,24 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
   return findings.some(({ status }) => status === 'fail') ? 1 : 0;
 }
 
-function tryLoad(load: () => LoadedConfig, findings: Finding[]): LoadedConfig | undefined {
+/** What a configuration with mistakes tells all the same, so that one look is enough. */
+async function checkSound(error: ConfigError): Promise<Finding[]> {
+  const forSecrets = error.findSound([['secrets']]);
+  const forStore = error.findSound([['storage', 'url']]);
+  const forPort = error.findSound([
+    ['server', 'host'],
+    ['server', 'port'],
+  ]);
+  const checks = [
+    forSecrets && checkDataDir(forSecrets.dataDir),
+    forSecrets && checkMasterKey(forSecrets.config, forSecrets.dataDir),
+    forStore && checkStorage(forStore.config),
+    forPort && checkPort(forPort.config.server),
+  ];
+  return (await Promise.all(checks)).filter((finding) => finding !== undefined);
+}
+
+function tryLoad(load: () => LoadedConfig, findings: Finding[]): LoadedConfig | ConfigError {
   try {
     const loaded = load();
     findings.push({ status: 'ok', subject: 'config', says: loaded.file ?? 'no file, so the defaults' });
@@ -52,13 +76,7 @@ function tryLoad(load: () => LoadedConfig, findings: Finding[]): LoadedConfig | 
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     for (const problem of error.problems) findings.push({ status: 'fail', subject: 'config', says: problem });
-    findings.push({
-      status: 'warn',
-      subject: 'others',
-      says: 'not checked, because they need the configuration',
-      mend: 'Correct the lines above. Every key is in docs/reference/configuration.md.',
-    });
-    return undefined;
+    return error;
   }
 }
 

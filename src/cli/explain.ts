@@ -17,9 +17,10 @@ import type { Storage, WorkspaceRecord } from '../platform/storage/storage.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type Asker, type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
 import { findKey } from './change-keys.ts';
-import { findStoreFile, lookIntoStore } from './open-store.ts';
+import { lookIntoStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
 import { placeOf, readWorld } from './read-world.ts';
+import { findStoreFile } from './store-place.ts';
 import { alignColumns, CommandError, paint, readMessage, type Terminal } from './terminal.ts';
 
 export interface ExplainOptions {

@@ -10,7 +10,8 @@ import { writePerPiece } from '../metering/price.ts';
 import { findCorrection, isSettled, type PricedEndpoint, priceAgain } from '../metering/reprice.ts';
 import { takeDataFolder } from '../platform/data-folder/data-folder.ts';
 import type { Correction, EntryQuery, Storage } from '../platform/storage/storage.ts';
-import { findStoreFile, withStore } from './open-store.ts';
+import { withStore } from './open-store.ts';
+import { findStoreFile } from './store-place.ts';
 import { alignColumns, CommandError, readMessage, type Terminal } from './terminal.ts';
 
 export interface RecomputeOptions {

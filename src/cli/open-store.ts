@@ -3,11 +3,8 @@ import type { Config } from '../config/schema.ts';
 import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import type { Storage } from '../platform/storage/storage.ts';
+import { findStoreFile } from './store-place.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
-
-/** The SQLite file of a loaded configuration; undefined when the store is PostgreSQL. */
-export const findStoreFile = ({ storage }: Pick<Config, 'storage'>): string | undefined =>
-  storage.url.startsWith('file:') ? storage.url.slice('file:'.length) : undefined;
 
 /**
  * Opens the configured store for a command beside the server, and closes it after.

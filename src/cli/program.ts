@@ -1,11 +1,13 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { ConfigError, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { findNearest } from '../config/nearest.ts';
+import type { Path } from '../config/path.ts';
 import type { UpdateKeyOptions } from './change-keys.ts';
 import type { ExplainOptions } from './explain.ts';
 import type { HolderOptions, RuleOptions } from './guardrails.ts';
 import type { CreateKeyOptions } from './keys.ts';
 import type { RecomputeOptions } from './ledger.ts';
+import { loadWhatIsNeeded } from './load-what-is-needed.ts';
 import type { ListModelsOptions } from './models/list.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
@@ -52,9 +54,15 @@ function explain(error: unknown): string {
 /** The commands, their options and their help. `docs/reference/cli.md` tells the same; a test compares the names. */
 export function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
   const { env, cwd, stdout, stderr } = terminal;
-  const load = ({ config: file, data, port, host, workers }: SourceOptions): LoadedConfig =>
-    loadConfig({ file, env, flags: { data, port, host, workers }, cwd });
-  const readConfig = (options: SourceOptions) => load(options).config;
+  const readSources = ({ config: file, data, port, host, workers }: SourceOptions): ConfigSources => ({
+    ...{ env, cwd, flags: { data, port, host, workers } },
+    ...(file === undefined ? undefined : { file }),
+  });
+  const load = (options: SourceOptions): LoadedConfig => loadConfig(readSources(options));
+  /** For what is done to the store alone. */
+  const loadForStore = (options: SourceOptions, ...more: Path[]): LoadedConfig =>
+    loadWhatIsNeeded(terminal, readSources(options), [['storage', 'url'], ...more]);
+  const readConfig = (options: SourceOptions) => loadForStore(options).config;
   const isColoured = Boolean(stdout.isTTY) && !env.NO_COLOR;
 
   const program = new Command('headgate')
@@ -132,7 +140,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .option('--force', 'overwrite an earlier recording of that name')
     .action(async (options: SourceOptions & RecordOptions) => {
       const { record } = await import('./record.ts');
-      exit(await record(terminal, readConfig(options), options));
+      exit(await record(terminal, load(options).config, options));
     });
 
   program
@@ -261,7 +269,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .option('--json', 'as a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { listBudgets } = await import('./budgets.ts');
-      await listBudgets(terminal, readConfig(options), options);
+      await listBudgets(terminal, loadForStore(options, ['budgets']).config, options);
     });
 
   const models = program.command('models').description('list models; fetch a newer list of them');
@@ -304,7 +312,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .option(...ioSamplingOption)
       .action(async (options: SourceOptions & WorkspaceOptions & { name: string }) => {
         const { makeWorkspace } = await import('./workspaces.ts');
-        await makeWorkspace(terminal, load(options), options);
+        await makeWorkspace(terminal, loadForStore(options), options);
       });
     command(workspaces, 'update', 'change the settings of a workspace', workspacesExamples)
       .argument(...workspaceArgument)
@@ -319,7 +327,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .option(...ioSamplingOption)
       .action(async (wanted: string, options: SourceOptions & WorkspaceOptions) => {
         const { changeWorkspace } = await import('./workspaces.ts');
-        await changeWorkspace(terminal, load(options), wanted, options);
+        await changeWorkspace(terminal, loadForStore(options), wanted, options);
       });
     command(workspaces, 'delete', 'remove a workspace that has no keys; its ledger entries stay', workspacesExamples)
       .argument(...workspaceArgument)
@@ -383,7 +391,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         .option('--workspace <name>', 'whose keys and members may have it (the default one)'),
     ).action(async (options: SourceOptions & RuleOptions & { name: string; workspace?: string }) => {
       const { makeGuardrail } = await import('./guardrails.ts');
-      await makeGuardrail(terminal, load(options), options);
+      await makeGuardrail(terminal, loadForStore(options), options);
     });
     withRules(
       command(guardrails, 'update', 'change the rules of a guardrail', guardrailsExamples)
@@ -391,7 +399,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         .option('--name <name>', 'name for people'),
     ).action(async (wanted: string, options: SourceOptions & RuleOptions) => {
       const { changeGuardrail } = await import('./guardrails.ts');
-      await changeGuardrail(terminal, load(options), wanted, options);
+      await changeGuardrail(terminal, loadForStore(options), wanted, options);
     });
     command(guardrails, 'delete', 'remove a guardrail; it holds for nobody any more', guardrailsExamples)
       .argument(...guardrailArgument)

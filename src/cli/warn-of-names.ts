@@ -14,6 +14,10 @@ export function warnOfNames(
   find: (world: ReturnType<typeof readWorld>) => string[],
 ): void {
   const say = (message: string): void => void stderr.write(`headgate: ${message}\n`);
+  if (!loaded.isWhole) {
+    say('whether models and providers of these names are there is not looked up.');
+    return;
+  }
   try {
     for (const warning of find(readWorld(loaded, say))) say(`${warning} It is kept all the same.`);
   } catch (error) {

@@ -6,14 +6,16 @@ import { checkSchema } from './check-schema.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
 import { interpolate, type Problem } from './interpolate.ts';
 import { completeProviders, discoverProviders } from './known-providers.ts';
+import { findNearest } from './nearest.ts';
 import { refuseNotOffered } from './not-offered.ts';
 import { formatPath, getIn, type Path, setIn } from './path.ts';
 import { type FileTree, readTree } from './read-file.ts';
 import type { Config, ProviderConfig } from './schema.ts';
+import { findNode } from './schema-node.ts';
 
 export interface ConfigSources {
-  /** `--config`. Absent: HEADGATE_CONFIG, or `headgate.yaml` in the working directory when it is there. */
-  file?: string;
+  /** `--config`. Absent: HEADGATE_CONFIG, or `headgate.yaml` in the working directory when it is there. Null: no file. */
+  file?: string | null;
   env: Environment;
   /** `--port`, `--host`, `--data`, `--workers`, as they were typed. */
   flags?: { port?: string | number; host?: string; data?: string; workers?: string };
@@ -34,16 +36,24 @@ export interface LoadedConfig {
   isBare: boolean;
   /** Providers that nobody configured and whose key stands in the environment. */
   discovered: { id: string; variable: string }[];
+  /** False for what is left of a configuration that cannot be used: where it is wrong stands what means nothing. */
+  isWhole: boolean;
 }
 
 /** A configuration that cannot be used. `problems` are all of them, one line each, and never hold a secret. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
+  /** What is left of it, for those who need no more than these values; undefined when one of them is wrong, too. */
+  readonly findSound: (needed: readonly Path[]) => LoadedConfig | undefined;
+  /** False when there is no file where one was named, or it is no YAML: nothing of it is known then. */
+  readonly isRead: boolean;
 
-  constructor(problems: readonly string[]) {
+  constructor(problems: readonly string[], findSound?: ConfigError['findSound']) {
     super(problems.join('\n'));
     this.name = 'ConfigError';
     this.problems = problems;
+    this.findSound = findSound ?? (() => undefined);
+    this.isRead = findSound !== undefined;
   }
 }
 
@@ -62,7 +72,7 @@ const simulator: ProviderConfig = {
  */
 export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }: ConfigSources): LoadedConfig {
   const dataDir = resolve(cwd, flags.data || env.HEADGATE_DATA || 'data');
-  const file = findFile(named || env.HEADGATE_CONFIG, cwd);
+  const file = named === null ? undefined : findFile(named || env.HEADGATE_CONFIG, cwd);
   const written = file === undefined ? undefined : readFile(file, showPath(file, cwd));
 
   const tree = written?.tree ?? {};
@@ -95,30 +105,45 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
   ];
   const wrong = problems.map(({ path }) => path);
   problems.push(...checkRelations(config).filter((problem) => !isFollowUp(problem, config, wrong)));
-  if (problems.length > 0) {
-    const told = problems.map(({ path, message, source = findOverride(overrides, path)?.source }) => {
-      const where = formatPath(path);
-      if (source !== undefined) return { text: `${source} (${where}): ${message}` };
-      const isInFile = written !== undefined && file !== undefined && topKeys.has(String(path[0]));
-      if (!isInFile) return { text: `${where}: ${message}` };
-      const line = written.lineOf(path);
-      return { line, text: `${showPath(file, cwd)}:${line}: ${where}: ${message}` };
-    });
-    told.sort((a, b) => (a.line ?? Number.MAX_SAFE_INTEGER) - (b.line ?? Number.MAX_SAFE_INTEGER)); // as one mends them
-    throw new ConfigError([...new Set(told.map(({ text }) => text))]);
-  }
+  const settle = (isWhole: boolean) =>
+    settleConfig(config, { isWhole, dataDir, file, env, cwd, warnings: found.warnings });
+  if (problems.length === 0) return settle(true);
 
-  config.storage.url = settleStorageUrl(config.storage.url, dataDir, cwd);
-  if (config.catalog.overrides !== undefined) config.catalog.overrides = resolve(cwd, config.catalog.overrides);
-  const discovered = config.catalog.auto_discover ? discoverProviders(config.providers, env) : [];
-  config.providers.push(...discovered.map(({ provider }) => structuredClone(provider)));
-  const isBare = config.providers.length === 0;
-  if (isBare) config.providers = [structuredClone(simulator)];
+  const told = problems.map(({ path, message, source = findOverride(overrides, path)?.source }) => {
+    const where = formatPath(path);
+    if (source !== undefined) return { text: `${source} (${where}): ${message}` };
+    const isInFile = written !== undefined && file !== undefined && topKeys.has(String(path[0]));
+    if (!isInFile) return { text: `${where}: ${message}` };
+    const line = written.lineOf(path);
+    return { line, text: `${showPath(file, cwd)}:${line}: ${where}: ${message}` };
+  });
+  told.sort((a, b) => (a.line ?? Number.MAX_SAFE_INTEGER) - (b.line ?? Number.MAX_SAFE_INTEGER)); // as one mends them
+  const isSound = (needed: Path) =>
+    problems.every(({ path }) => !touches(path, needed) && (findOverride(overrides, needed) || !isMeant(path, needed)));
+  throw new ConfigError([...new Set(told.map(({ text }) => text))], (needed) =>
+    needed.every(isSound) ? settle(false) : undefined,
+  );
+}
+
+interface Surroundings extends Pick<LoadedConfig, 'isWhole' | 'dataDir' | 'file' | 'warnings'> {
+  env: Environment;
+  cwd: string;
+}
+
+/** What nobody wrote: absolute paths, and the providers that come by themselves. */
+function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroundings): LoadedConfig {
+  const config = structuredClone(checked);
+  const { storage, catalog, providers } = config;
+  storage.url = settleStorageUrl(storage.url, about.dataDir, cwd);
+  if (catalog.overrides !== undefined) catalog.overrides = resolve(cwd, catalog.overrides);
+  const discovered = catalog.auto_discover ? discoverProviders(providers, env) : [];
+  providers.push(...discovered.map(({ provider }) => structuredClone(provider)));
+  const isBare = providers.length === 0;
+  if (isBare) providers.push(structuredClone(simulator));
   return {
+    ...about,
     config: deepFreeze(config),
-    dataDir,
-    file,
-    warnings: [...found.warnings, ...findOddPrices(config.providers)],
+    warnings: [...warnings, ...findOddPrices(providers)],
     isBare,
     discovered: discovered.map(({ variable, provider }) => ({ variable, id: provider.id })),
   };
@@ -168,7 +193,18 @@ function readFlags({ port, host, workers }: NonNullable<ConfigSources['flags']>)
 function isFollowUp({ path, leansOn = [] }: RelationProblem, config: Config, wrong: readonly Path[]): boolean {
   const around = getIn(config, path) === undefined ? [path.slice(0, -1)] : [];
   const grounds = [path, ...leansOn, ...around];
-  return grounds.some((ground) => wrong.some((bad) => startsWith(bad, ground) || startsWith(ground, bad)));
+  return grounds.some((ground) => wrong.some((bad) => touches(bad, ground)));
+}
+
+const touches = (one: Path, other: Path) => startsWith(one, other) || startsWith(other, one);
+
+/** Is it a wrong name for a step on the way to `path`? Then the value at `path` is not what was written. */
+function isMeant(wrong: Path, path: Path): boolean {
+  const depth = wrong.length - 1;
+  const [key, step] = [wrong[depth], path[depth]];
+  if (typeof key !== 'string' || step === undefined || !startsWith(path, wrong.slice(0, depth))) return false;
+  const known = Object.keys(findNode(wrong.slice(0, depth))?.properties ?? {});
+  return !known.includes(key) && findNearest(key, known) === step;
 }
 
 const startsWith = (path: Path, start: Path) => start.every((step, index) => path[index] === step);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../../config/schema.ts';
 import { openPostgresStorage } from '../../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../../platform/storage/sqlite/open.ts';
-import { findStoreFile } from '../open-store.ts';
+import { findStoreFile, nameStore } from '../store-place.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
@@ -10,7 +10,7 @@ import type { Finding } from './finding.ts';
 export async function checkStorage(config: Pick<Config, 'storage'>): Promise<Finding> {
   const subject = 'storage';
   const file = findStoreFile(config);
-  const place = file ?? describeServer(config.storage.url);
+  const place = nameStore(config);
   if (file !== undefined && file !== ':memory:' && !existsSync(file)) {
     return { status: 'ok', subject, says: `SQLite ${place}, made at the first start` };
   }
@@ -49,10 +49,4 @@ async function checkSchema(read: () => Promise<string>, place: string): Promise<
       mend: 'The next start brings it up to date. Make a backup first.',
     };
   }
-}
-
-/** Host and database, without user and password. */
-function describeServer(text: string): string {
-  const url = URL.parse(text);
-  return url ? `${url.host}${url.pathname}` : 'of storage.url';
 }

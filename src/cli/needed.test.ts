@@ -1,0 +1,123 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCli } from './program.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'headgate-needed-'));
+  await run('keys', 'create', '--name', 'app'); // in data/
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function call(args: string[], env: Record<string, string> = {}) {
+  const told = { stdout: '', stderr: '' };
+  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const code = await runCli(args, { stdout: write('stdout'), stderr: write('stderr'), env, cwd: folder });
+  return { code, ...told };
+}
+const run = (...args: string[]) => call(args);
+const save = (text: string) => writeFileSync(join(folder, 'headgate.yaml'), text);
+
+describe('a command for the store, beside a configuration with a mistake', () => {
+  it.each([
+    ['keys list', 'app'],
+    ['keys show app', '"name": "app"'],
+    ['keys disable app', 'Disabled "app"'],
+    ['credits show', 'Credits are off'],
+    ['credits add 5', 'Added 5 USD'],
+    ['budgets', ''],
+    ['workspaces list', 'default'],
+    ['guardrails list', ''],
+    ['guardrails create --name G --allow-model m', '"name": "G"'],
+  ])('tells it in a line and goes on: %s', async (command, prints) => {
+    save('server: { prot: 1 }\nlog: { level: loud }\n');
+    const { code, stdout, stderr } = await run(...command.split(' '));
+    expect({ code, line: stderr.split('\n')[0] }).toEqual({
+      code: 0,
+      line:
+        'headgate: headgate.yaml:1: server.prot: there is no such key; the nearest known key is "port" ' +
+        '("headgate doctor" lists all 2 mistakes). This command needs nothing of that, and goes on.',
+    });
+    expect(stdout).toContain(prints);
+    expect(stderr).not.toContain('means no model');
+  });
+
+  it.each([
+    ['storage: { url: "mysql://x" }', 'storage.url: must be'],
+    ['storage: { uri: "postgres://x" }', 'storage.uri: there is no such key'],
+    ['storag: { url: "postgres://x" }', 'storag: there is no such key'],
+    ['storage: { url: "${GONE}" }', 'the environment has no GONE'],
+    ['storage: []', 'storage: must be a mapping'],
+  ])('stops where nobody knows which store is meant: %s', async (text, says) => {
+    save(text);
+    const { code, stdout, stderr } = await run('keys', 'create', '--name', 'other');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('headgate: the configuration cannot be used.\n');
+    expect(stderr).toContain(says);
+    // The environment outweighs the file.
+    const env = { HEADGATE_STORAGE_URL: 'file:<data>/headgate.db' };
+    expect(await call(['keys', 'list'], env)).toMatchObject({ code: text === 'storage: []' ? 1 : 0 });
+  });
+
+  it('stops where its own part is wrong', async () => {
+    save('budgets: { member: { monthly: much } }');
+    expect(await run('budgets')).toMatchObject({ code: 1, stdout: '' });
+    expect(await run('keys', 'list')).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    'models list',
+    'record --provider a --body b --out c',
+    'explain --body b',
+  ])('stops where all of it is needed: %s', async (command) => {
+    save('server: { prot: 1 }');
+    expect(await run(...command.split(' '))).toMatchObject({ code: 1, stdout: '' });
+  });
+});
+
+it('doctor checks what the rest of a configuration with mistakes tells', async () => {
+  save('server: { prot: 1 }\nlog: { level: loud }\n');
+  const { code, stdout } = await run('doctor');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^fail +config .*prot/m);
+  expect(stdout).toMatch(/^ok +data folder .*GiB free$/m);
+  expect(stdout).toMatch(/^ok +storage +SQLite .*; 1 key$/m);
+  expect(stdout).not.toMatch(/^\w+ +port /m); // who knows what "prot" was to be
+  expect(stdout).toMatch(/^warn +others +not checked/m);
+});
+
+describe('a file that is no YAML', () => {
+  beforeEach(() => save('server: { port: 1\nstorage: {}\n'));
+
+  it('stops a command for the store, and tells how to go on', async () => {
+    const { code, stdout, stderr } = await run('keys', 'list');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/headgate\.yaml:2: .*\n/);
+    expect(stderr).toContain('name a data folder that has one with --data to go on without');
+  });
+
+  it('does not, with a data folder that has a store', async () => {
+    const { code, stdout, stderr } = await run('keys', 'disable', 'app', '--data', 'data');
+    expect(code).toBe(0);
+    expect(stdout).toContain('Disabled "app"');
+    expect(stderr).toContain(`goes on without the file, with the store ${folder}/data/headgate.db.\n`);
+    expect((await call(['keys', 'list'], { HEADGATE_DATA: 'data' })).code).toBe(0);
+    expect((await call(['keys', 'list'], { HEADGATE_STORAGE_URL: 'file:data/headgate.db' })).code).toBe(0);
+    expect((await run('budgets', '--data', 'data')).code).toBe(1);
+  });
+
+  it('makes no store in a folder that has none', async () => {
+    mkdirSync(join(folder, 'empty'));
+    expect(await run('keys', 'create', '--data', 'empty')).toMatchObject({ code: 1, stdout: '' });
+    expect(existsSync(join(folder, 'empty', 'headgate.db'))).toBe(false);
+    expect(readFileSync(join(folder, 'headgate.yaml'), 'utf8')).toContain('port: 1');
+  });
+
+  it('goes for one that is not there, too', async () => {
+    expect((await run('keys', 'list', '--config', 'gone.yaml')).stderr).toContain('gone.yaml: there is no such file');
+    expect((await run('keys', 'list', '--config', 'gone.yaml', '--data', 'data')).code).toBe(0);
+  });
+});
