@@ -50,6 +50,8 @@ export function readEdgeError(thrown: unknown, bodyLimit: string): unknown {
       return new GatewayError('invalid_request', 'The body is shorter or longer than its Content-Length says.');
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
       return new GatewayError('invalid_request', 'The body is empty; send a JSON object.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': // of a shape that no parser is asked about
+      return new GatewayError('invalid_request', 'Content-Type is no media type; send application/json.');
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
       return new GatewayError('client_closed', 'The client left while it sent its body.');

@@ -126,6 +126,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
+      refuseEncoding(request.headers['content-encoding']);
       request.rawBody = body as Buffer; // as `parseAs` says
       // Clients name a content type on every request, also where there is no content.
       const isEmpty = request.rawBody.length === 0;
@@ -157,6 +158,15 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     });
   }
   return app;
+}
+
+/** Bodies are read as they come; compressed ones would fail as text that is no text. @throws {GatewayError} */
+function refuseEncoding(encoding: string | undefined): void {
+  if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity') return;
+  throw new GatewayError(
+    'invalid_request',
+    `Content-Encoding is ${encoding.slice(0, 100)}; send the body as it is, without compression.`,
+  );
 }
 
 /** What a route says of itself. What no route carries is answered with 404 only to those who have a key. */

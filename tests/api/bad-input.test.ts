@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TestGateway, testGateway, testKeys } from '../../src/testing/index.ts';
@@ -50,6 +51,17 @@ describe('a body that cannot be read', () => {
     expect(answer.status).toBe(400);
     expect(answer.message).toContain(type);
     expect(answer.message).toContain('application/json');
+  });
+
+  it.each(['', '/', 'json', 'application/json\ttext'])('is a 400 when the Content-Type is %j', async (type) => {
+    const answer = await refusal(JSON.stringify(good), { 'content-type': type });
+    expect(answer).toMatchObject({ status: 400, message: expect.stringContaining('send application/json') });
+  });
+
+  it('is a 400 that says so when it is compressed', async () => {
+    const answer = await refusal(gzipSync(JSON.stringify(good)), { 'content-encoding': 'gzip' });
+    expect(answer.status).toBe(400);
+    expect(answer.message).toBe('Content-Encoding is gzip; send the body as it is, without compression.');
   });
 
   it.each([[[]], [null], ['"text"'], [42], ['true']])('is a 400 when it is no object: %j', async (body) => {
