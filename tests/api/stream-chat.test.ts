@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { json } from '../../src/testing/answers.ts';
 import { around, field, order, streamed, text, whole } from './event-order.ts';
-import { chatChunk, type Lab, openLab, stream } from './lab.ts';
+import { chatChunk, type Lab, openLab, stream, wholeBody } from './lab.ts';
 
 let lab: Lab;
 beforeAll(async () => {
@@ -88,6 +89,44 @@ describe('openai-chat', () => {
       { name: 'one', arguments: '{"a":1}' },
       { name: 'two', arguments: '{"b":2}' },
     ]);
+  });
+
+  it('keeps calls apart that share an id', async () => {
+    const same = (index: number) =>
+      call(index, { id: 'call', type: 'function', function: { name: 'look', arguments: '' } });
+    const outcome = await streamed(lab, wire, [
+      same(0),
+      same(1),
+      more(0, '{"at":"a"}'),
+      more(1, '{"at":"b"}'),
+      stop('tool_calls'),
+    ]);
+    const output = outcome.response?.output ?? [];
+    expect(output).toMatchObject([{ call_id: 'call', arguments: '{"at":"a"}' }, { arguments: '{"at":"b"}' }]);
+    expect(output[1]?.call_id).toMatch(/^call_/);
+  });
+
+  it.each([
+    ['an id', { id: 'call' }],
+    ['an index', { id: 'call', index: 0 }],
+    ['nothing', {}],
+  ])('keeps the calls of a whole message apart that share %s', async (_what, fields) => {
+    const made = (args: string) => ({ ...fields, type: 'function', function: { name: 'look', arguments: args } });
+    const choice = {
+      index: 0,
+      message: { tool_calls: [made('{"at":"a"}'), made('{"at":"b"}')] },
+      finish_reason: 'stop',
+    };
+    lab.upstream.respond(json({ ...wholeBody(wire), choices: [choice] }));
+    const { response } = await lab.ask({ wire, mode: 'buffered' });
+    expect(response?.output).toMatchObject([{ arguments: '{"at":"a"}' }, { arguments: '{"at":"b"}' }]);
+    expect(new Set(response?.output.map((item) => item.call_id)).size).toBe(2);
+  });
+
+  it('takes a number as the id of a call', async () => {
+    const numbered = call(0, { id: 7, function: { name: 'look', arguments: '{}' } });
+    const outcome = await streamed(lab, wire, [numbered, stop('tool_calls')]);
+    expect(outcome.response?.output).toMatchObject([{ call_id: '7' }]);
   });
 
   it('closes the text before a call, and opens new text behind it', async () => {

@@ -207,6 +207,16 @@ describe('what comes beside the text', () => {
 });
 
 describe('usage', () => {
+  it('names counts that are called like something every object has', () => {
+    const counts = { prompt_tokens: 3, completion_tokens: 2, toString: 7 };
+    expect(finish(readDeltas([{ content: 'a' }], { usage: counts }))).toEqual({
+      type: 'finish',
+      reason: 'stop',
+      usage: usage({ inputTokens: 3, outputTokens: 2 }),
+      dropped: ['usage.toString'],
+    });
+  });
+
   it.each([
     ['text', { inputTokens: 14, outputTokens: 9, totalTokens: 23 }],
     ['usage-cache-hit', { inputTokens: 2112, cachedTokens: 2048, outputTokens: 3 }],

@@ -167,7 +167,7 @@ class AnswerReader implements Reader {
     if (choice.delta) this.streamed = true;
     // Some servers repeat the text so far as `message` beside each delta; others stream one whole message.
     const said = choice[key] ?? (this.streamed ? undefined : choice.message);
-    if (said) this.message.read(said, choice.logprobs, chunks);
+    if (said) this.message.read(said, { logprobs: choice.logprobs, isWhole: said !== choice.delta }, chunks);
     for (const name in choice) {
       switch (name) {
         case 'index':

@@ -35,8 +35,12 @@ export class MessageReader {
     return { type: 'text', delta };
   }
 
-  /** @param logprobs of the choice, which belong to the text */
-  read(delta: ChatDelta, logprobs: unknown, chunks: Chunk[]): void {
+  /**
+   * @param delta or the whole message
+   * @param how.logprobs of the choice, which belong to the text
+   */
+  read(delta: ChatDelta, how: { logprobs: unknown; isWhole: boolean }, chunks: Chunk[]): void {
+    const { logprobs, isWhole } = how;
     let content: unknown;
     let refusal = '';
     let reasoning: unknown;
@@ -99,10 +103,10 @@ export class MessageReader {
     }
     if (pictures) for (const picture of pictures) this.addImage(picture, chunks);
     if (pieces) {
-      for (const piece of pieces as ChatToolCallPiece[]) {
+      for (const [place, piece] of (pieces as ChatToolCallPiece[]).entries()) {
         this.textIsLast = false;
         this.calls ??= new CallReader(this.reading, this.dropped);
-        this.calls.read(piece ?? {}, chunks);
+        this.calls.read(piece ?? {}, chunks, isWhole ? place : undefined);
       }
     }
   }

@@ -4,6 +4,9 @@ import { OpenCall } from '../open-call.ts';
 import type { ChatToolCallPiece, Reading } from './wire.ts';
 
 interface Call {
+  /** As the server says it; empty as long as it has not. */
+  id: string;
+  /** Ours: the same, unless another call of the answer has it. */
   callId: string;
   name: string;
   /** Arguments that came before id and name were known. */
@@ -24,16 +27,23 @@ export class CallReader {
     this.dropped = dropped;
   }
 
-  /** @param piece an entry of `tool_calls`, whole or in part */
-  read(piece: ChatToolCallPiece, chunks: Chunk[]): void {
-    const call = this.findCall(piece);
-    if (piece.id && call.callId === '') call.callId = piece.id;
+  /**
+   * @param piece an entry of `tool_calls`, whole or in part
+   * @param place in the list of a whole message, where every entry is a call of its own
+   */
+  read(piece: ChatToolCallPiece, chunks: Chunk[], place?: number): void {
+    const id = piece.id ? String(piece.id) : '';
+    const call = this.findCall(piece, id, place ?? piece.index);
+    if (id !== '' && call.id === '') {
+      call.callId = this.calls.some((other) => other.callId === id) ? createId('call_') : id;
+      call.id = id;
+    }
     for (const key in piece) {
       if (key === 'id' || key === 'index' || key === 'type' || key === 'function') continue;
       if (piece[key] !== null) this.dropped.add(`message.tool_calls[].${key}`);
     }
     const { name, arguments: text } = piece.function ?? {};
-    if (name && call.name === '') call.name = name;
+    if (typeof name === 'string' && call.name === '') call.name = name;
     if (!call.open && call.callId !== '' && call.name !== '') this.announce(call, chunks);
     if (typeof text === 'string') addArguments(call, text, chunks);
     else if (text !== null && text !== undefined) addArguments(call, JSON.stringify(text), chunks);
@@ -59,23 +69,22 @@ export class CallReader {
   }
 
   private open(index: number | undefined): Call {
-    const call: Call = { callId: '', name: '', held: '', open: undefined };
+    const call: Call = { id: '', callId: '', name: '', held: '', open: undefined };
     this.calls.push(call);
     if (index !== undefined) this.slots.set(index, call);
     return call;
   }
 
   /** Some servers send no index, others index 0 for every call: then a new id, or a name behind none, begins a call. */
-  private findCall(piece: ChatToolCallPiece): Call {
-    const id = piece.id ?? '';
+  private findCall(piece: ChatToolCallPiece, id: string, index: unknown): Call {
     const named = (piece.function?.name ?? '') !== '';
-    if (typeof piece.index === 'number') {
-      const call = this.slots.get(piece.index);
-      if (call === undefined) return this.open(piece.index);
-      const isAnother = id !== '' && call.callId !== '' && call.callId !== id && named;
-      return isAnother ? this.open(piece.index) : call;
+    if (typeof index === 'number') {
+      const call = this.slots.get(index);
+      if (call === undefined) return this.open(index);
+      const isAnother = id !== '' && call.id !== '' && call.id !== id && named;
+      return isAnother ? this.open(index) : call;
     }
-    if (id !== '') return this.calls.find((call) => call.callId === id) ?? this.open(undefined);
+    if (id !== '') return this.calls.find((call) => call.id === id) ?? this.open(undefined);
     return named ? this.open(undefined) : (this.calls.at(-1) ?? this.open(undefined));
   }
 

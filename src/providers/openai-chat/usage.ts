@@ -69,7 +69,7 @@ export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefine
   for (const name in counts) {
     const count = counts[name];
     if (count === 0 || count === null) continue;
-    const place = specialNames[name];
+    const place = Object.hasOwn(specialNames, name) ? specialNames[name] : undefined;
     if (place !== undefined && typeof count === 'number') {
       apart ??= {};
       apart[place] ??= count;
