@@ -42,8 +42,10 @@ export class ItemWriter {
     if (this.isTold) this.events.push(event);
   }
 
+  /** An id that an earlier item has is replaced: clients find items by it. */
   addItem(wire: OutputItem): OpenItem {
-    const item = openItem(wire, this.items.length);
+    const isTaken = wire.id !== undefined && this.items.some(({ id }) => id === wire.id);
+    const item = openItem(isTaken ? { ...wire, id: undefined } : wire, this.items.length);
     this.items.push(item);
     this.push('response.output_item.added', { output_index: item.index, item: item.wire });
     return item;
@@ -53,7 +55,10 @@ export class ItemWriter {
   closeItem(item: OpenItem, status: 'completed' | 'incomplete', final?: OutputItem): void {
     this.closePart(item);
     if (isCall(item)) this.tellCallDone(item, final);
-    item.wire = final ? { ...final, id: item.id } : { ...item.wire, ...callFields(item), status };
+    if (!final) item.wire = { ...item.wire, ...callFields(item), status };
+    else if (final['status'] === 'in_progress')
+      item.wire = { ...final, id: item.id, status }; // it says that it is done
+    else item.wire = { ...final, id: item.id };
     item.open = false;
     this.push('response.output_item.done', { output_index: item.index, item: item.wire });
   }

@@ -30,23 +30,23 @@ export interface OpenItem {
   relayed: boolean;
 }
 
-const idPrefixes: Record<string, string> = {
-  message: 'msg_',
-  reasoning: 'rs_',
-  function_call: 'fc_',
-  custom_tool_call: 'ctc_',
-  web_search_call: 'ws_',
-  file_search_call: 'fs_',
-  image_generation_call: 'img_',
-  code_interpreter_call: 'ci_',
-  computer_call: 'cu_',
-  apply_patch_call: 'apc_',
-  shell_call: 'shc_',
-  shell_call_output: 'sho_',
-};
+const idPrefixes = new Map([
+  ['message', 'msg_'],
+  ['reasoning', 'rs_'],
+  ['function_call', 'fc_'],
+  ['custom_tool_call', 'ctc_'],
+  ['web_search_call', 'ws_'],
+  ['file_search_call', 'fs_'],
+  ['image_generation_call', 'img_'],
+  ['code_interpreter_call', 'ci_'],
+  ['computer_call', 'cu_'],
+  ['apply_patch_call', 'apc_'],
+  ['shell_call', 'shc_'],
+  ['shell_call_output', 'sho_'],
+]);
 
 export function openItem(wire: OutputItem, index: number): OpenItem {
-  const id = wire.id ?? createId(idPrefixes[wire.type] ?? 'item_');
+  const id = wire.id ?? createId(idPrefixes.get(wire.type) ?? 'item_');
   return {
     index,
     id,

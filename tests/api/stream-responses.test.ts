@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OutputItem } from '../../src/domain/items.ts';
+import { json } from '../../src/testing/answers.ts';
 import { around, order, streamed, text, whole } from './event-order.ts';
-import { type Lab, openLab, responseObject } from './lab.ts';
+import { type Lab, openLab, responseObject, stream } from './lab.ts';
 import { textOf } from './outcome.ts';
 
 let lab: Lab;
@@ -146,5 +148,83 @@ describe('openai-responses', () => {
     );
     expect(outcome.events[3]).toMatchObject({ type: 'response.unheard_of', sequence_number: 3, mood: 'good' });
     expect(outcome.events[4]).toEqual({ type: 'response.rumour', sequence_number: 4, text: 'psst' });
+  });
+
+  it('relays no field `error`, which clients take for the end of the stream, and names it', async () => {
+    const rumour = { type: 'response.rumour', text: 'psst', error: { message: 'boo' } };
+    lab.upstream.respond(stream(wire, answered(rumour)));
+    const outcome = await lab.ask({ wire, mode: 'streamed' }, { headers: { 'x-router-metadata': 'enabled' } });
+    expect(outcome.events[2]).toEqual({ type: 'response.rumour', sequence_number: 2, text: 'psst' });
+    expect(outcome.response?.router_metadata?.params).toMatchObject({
+      dropped_upstream_fields: ['response.rumour.error'],
+    });
+  });
+
+  describe('items that share an id', () => {
+    const message = (text?: string) => ({
+      id: 'same',
+      type: 'message',
+      role: 'assistant',
+      status: text === undefined ? 'in_progress' : 'completed',
+      content: text === undefined ? [] : [{ type: 'output_text', text, annotations: [] }],
+    });
+    const delta = (index: number, text: string) =>
+      event('output_text.delta', index, 'same', { content_index: 0, delta: text });
+    const wordsOf = ({ content }: OutputItem) => (content as { text: string }[])[0]?.text;
+    const ended = [message('one'), message('two')];
+    const end = { type: 'response.completed', response: responseObject('completed', ended) };
+    const [begin] = answered();
+
+    it.each<[string, object[]]>([
+      [
+        'one after the other',
+        [
+          added(0, message()),
+          delta(0, 'one'),
+          done(0, ended[0]!),
+          added(1, message()),
+          delta(1, 'two'),
+          done(1, ended[1]!),
+        ],
+      ],
+      [
+        'at once',
+        [
+          added(0, message()),
+          added(1, message()),
+          delta(0, 'one'),
+          delta(1, 'two'),
+          done(0, ended[0]!),
+          done(1, ended[1]!),
+        ],
+      ],
+      ['whole, one by one', [done(0, ended[0]!), done(1, ended[1]!)]],
+      ['in the last event alone', []],
+    ])('are all told, under ids of their own: %s', async (_name, frames) => {
+      const outcome = await streamed(lab, wire, [begin!, ...frames, end]);
+      expect(outcome.response?.output.map(wordsOf)).toEqual(['one', 'two']);
+      expect(new Set(outcome.response?.output.map(({ id }) => id)).size).toBe(2);
+    });
+
+    it('are all in a whole answer', async () => {
+      lab.upstream.respond(json(responseObject('completed', ended)));
+      const { response } = await lab.ask({ wire, mode: 'buffered' });
+      expect(response?.output.map(wordsOf)).toEqual(['one', 'two']);
+      expect(new Set(response?.output.map(({ id }) => id)).size).toBe(2);
+    });
+  });
+
+  it('gives a call its arguments as text, and an id to answer to', async () => {
+    lab.upstream.respond(
+      json(responseObject('completed', [item('function_call', { name: 'f', arguments: { city: 'Bern' } })])),
+    );
+    const { response } = await lab.ask({ wire, mode: 'buffered' });
+    expect(response?.output).toMatchObject([{ call_id: 'function_call_1', arguments: '{"city":"Bern"}' }]);
+  });
+
+  it('never ends with an item that is in progress', async () => {
+    const message = item('message', { role: 'assistant', status: 'in_progress', content: [] });
+    const outcome = await streamed(lab, wire, answered(added(0, message), done(0, message)));
+    expect(outcome.response?.output).toMatchObject([{ status: 'completed' }]);
   });
 });

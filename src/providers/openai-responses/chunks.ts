@@ -74,6 +74,7 @@ function createAnswer({ reasoningFormat }: Reading) {
   let hasCalls = false;
   let searches = 0;
   let usage: Usage | undefined;
+  const dropped = new Set<string>();
 
   function start(response: unknown): Chunk[] {
     if (started) return [];
@@ -84,16 +85,25 @@ function createAnswer({ reasoningFormat }: Reading) {
 
   // --- which item: by its id, which some servers change midway; by its index, which some leave out or never raise ---
 
+  /** Where the item of this id is; of several that share it the one in progress at the index, or the last. */
+  function find(id: unknown, index: unknown): ItemKey | undefined {
+    if (typeof id !== 'string') return undefined;
+    const there = typeof index === 'number' ? seen.get(index) : undefined;
+    return there?.id === id && !there.done ? (index as number) : keys.get(id); // there is something at the index
+  }
+
   function keyOf({ item_id: id, output_index: index }: WireEvent): ItemKey {
-    const known = typeof id === 'string' ? keys.get(id) : undefined;
+    const known = find(id, index);
     if (known !== undefined) return known;
     if (typeof index === 'number') return index;
     return typeof id === 'string' && id !== '' ? id : lastKey;
   }
 
   function keyOfItem({ id }: OutputItem, index: unknown, isFree: (there: Seen) => boolean): ItemKey {
-    const known = id === undefined ? undefined : keys.get(id);
-    if (known !== undefined) return known;
+    const known = find(id, index);
+    const isAnother =
+      typeof known === 'number' && seen.get(known)?.done && typeof index === 'number' && !seen.has(index);
+    if (known !== undefined && !isAnother) return known;
     if (typeof index === 'number') {
       const there = seen.get(index);
       if (!there || isFree(there)) return index;
@@ -115,17 +125,24 @@ function createAnswer({ reasoningFormat }: Reading) {
 
   function addItem(event: WireEvent): Chunk[] {
     const item = readItem(event.item);
-    const namesake = item.id === undefined ? undefined : keys.get(item.id);
-    if (namesake !== undefined && seen.get(namesake)?.done) keys.delete(item.id!); // an id that is used again
-    const key = keyOfItem(item, event.output_index, (there) => there.id === undefined && !there.done);
+    const { output_index: index } = event;
+    const namesake = find(item.id, index);
+    const isElsewhere = typeof namesake === 'number' && typeof index === 'number' && namesake !== index;
+    if (namesake !== undefined && (isElsewhere || seen.get(namesake)?.done)) keys.delete(item.id!); // an id that is used again
+    const key = keyOfItem(item, index, (there) => there.id === undefined && !there.done);
     const before = seen.get(key);
     if (before && !before.silent) return []; // told already, or opened by its own deltas
     remember(key, item).silent = before !== undefined;
     return [{ type: 'item', key, item }];
   }
 
-  function finishItem(item: OutputItem, index: unknown): Chunk[] {
-    const key = keyOfItem(item, index, (there) => !there.done);
+  const finishItem = (item: OutputItem, index: unknown): Chunk[] =>
+    finishAt(
+      keyOfItem(item, index, (there) => !there.done),
+      item,
+    );
+
+  function finishAt(key: ItemKey, item: OutputItem): Chunk[] {
     const before = seen.get(key);
     if (before?.done) return [];
     const isSealed = item.type === 'reasoning' && item.encrypted_content;
@@ -192,8 +209,12 @@ function createAnswer({ reasoningFormat }: Reading) {
     return within('message', event, { type: 'annotation', annotation, key: keyOf(event) });
   }
 
-  /** Progress of hosted tools, and whatever will be invented. */
-  function relay(event: WireEvent): Chunk[] {
+  /**
+   * Progress of hosted tools, and whatever will be invented. A field `error` is left out: clients take an event that has
+   * one for the end of the stream.
+   */
+  function relay({ error, ...event }: WireEvent): Chunk[] {
+    if (error !== undefined && error !== null) dropped.add(`${event.type.slice(0, 100)}.error`);
     const isPlaced =
       typeof event.output_index === 'number' || (typeof event.item_id === 'string' && event.item_id !== '');
     return [isPlaced ? { type: 'relay', key: keyOf(event), event } : { type: 'relay', event }];
@@ -223,6 +244,7 @@ function createAnswer({ reasoningFormat }: Reading) {
       usage,
       serviceTier: readServiceTier(response.service_tier),
       ...fieldsOf(response),
+      ...(dropped.size > 0 && { dropped: [...dropped] }),
     });
     return chunks;
   }
@@ -231,10 +253,14 @@ function createAnswer({ reasoningFormat }: Reading) {
   function finishItems(output: unknown[]): Chunk[] {
     const chunks: Chunk[] = [];
     const seenBefore = seen.size;
+    const listed = new Set<ItemKey>(); // some servers give all their items one id
     output.forEach((entry, index) => {
       const item = readItem(entry);
-      const there = seen.get((item.id === undefined ? undefined : keys.get(item.id)) ?? index);
-      if (there ? !there.done : index >= seenBefore) chunks.push(...finishItem(item, index));
+      const named = item.id === undefined || seen.get(index)?.id === item.id ? index : (keys.get(item.id) ?? index);
+      const key = listed.has(named) ? index : named;
+      listed.add(key);
+      const there = seen.get(key);
+      if (there ? !there.done : index >= seenBefore) chunks.push(...finishAt(key, item));
     });
     return chunks;
   }

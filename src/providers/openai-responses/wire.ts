@@ -45,16 +45,39 @@ export function readDelta(event: WireEvent): string {
 }
 
 /**
- * @returns the item itself; a copy when it has no type (it is a message) or an id that is none (`null`, `""`)
+ * @returns the item itself; a copy when it has no type (it is a message), an id that is none (`null`, `""`), or is a call
+ *   whose arguments are no text, or that has only an id of its own to be answered by
  * @throws {GatewayError} `upstream_failed` when it is no item
  */
 export function readItem(item: unknown): OutputItem {
   if (!isRecord(item)) throw strange('an output item that is not an object');
   const { id, type } = item;
   const hasId = typeof id === 'string' && id !== '';
-  if (typeof type === 'string' && (hasId || id === undefined)) return item as OutputItem; // both fields are as it says
-  return { ...item, type: typeof type === 'string' ? type : 'message', id: hasId ? id : undefined };
+  // Both fields are as it says.
+  if (typeof type === 'string' && (hasId || id === undefined)) return mendCall(item as OutputItem);
+  return mendCall({ ...item, type: typeof type === 'string' ? type : 'message', id: hasId ? id : undefined });
 }
+
+/** Clients parse the arguments, and answer to `call_id`. */
+function mendCall(item: OutputItem): OutputItem {
+  const field = callTexts.get(item.type);
+  if (field === undefined) return item;
+  const { [field]: text, call_id: callId } = item;
+  const isCalled = (typeof callId === 'string' && callId !== '') || item.id === undefined;
+  const isText = typeof text === 'string' || text === undefined;
+  if (isCalled && isText) return item;
+  return {
+    ...item,
+    ...(!isCalled && { call_id: item.id }),
+    ...(!isText && { [field]: text === null ? '' : JSON.stringify(text) }),
+  };
+}
+
+/** Calls whose words come in pieces → the field of these. */
+const callTexts = new Map([
+  ['function_call', 'arguments'],
+  ['custom_tool_call', 'input'],
+]);
 
 /**
  * @param response may tell what the provider's own tools did
