@@ -1,7 +1,7 @@
 import type { Chunk } from '../../domain/chunks.ts';
-import { GatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { OpenCall } from '../open-call.ts';
+import { senseless } from '../senseless.ts';
 import { readCitation } from './citations.ts';
 import { reasoningFormat } from './messages.ts';
 import type { AnswerBlock, Reading } from './wire.ts';
@@ -156,7 +156,7 @@ export class BlockReader {
   private openCall(block: AnswerBlock, chunks: Chunk[]): void {
     const { id, name, input } = block;
     if (typeof id !== 'string' || typeof name !== 'string') {
-      throw new GatewayError('upstream_failed', 'The provider sent a call without id or name.', { retryable: true });
+      throw senseless('The provider sent a call without id or name.');
     }
     this.textLength = 0;
     this.call = new OpenCall(this.reading.tools, { callId: id, name }, chunks);

@@ -1,8 +1,8 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
-import { GatewayError } from '../../domain/errors.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
+import { parseEvent, senseless } from '../senseless.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { BlockReader } from './blocks.ts';
 import { type Counts, readServiceTier, readStopReason, readUsage } from './usage.ts';
@@ -23,22 +23,10 @@ export function readWhole(body: unknown, reading: Reading): Chunk[] {
   return chunks;
 }
 
-function parse(data: string): Record<string, unknown> {
-  try {
-    return asObject(JSON.parse(data), 'The provider sent a stream event that is no object.');
-  } catch (cause) {
-    if (cause instanceof GatewayError) throw cause;
-    throw senseless('The provider sent a stream event that is not JSON.', cause);
-  }
-}
-
 function asObject(value: unknown, otherwise: string): Record<string, unknown> {
   if (typeof value !== 'object' || value === null) throw senseless(otherwise);
   return value as Record<string, unknown>;
 }
-
-const senseless = (message: string, cause?: unknown) =>
-  new GatewayError('upstream_failed', message, { retryable: true, cause });
 
 /** Fields of a message that say nothing, or that are read elsewhere. */
 const known = new Set([
@@ -65,7 +53,7 @@ class MessageReader implements Reader {
     const delta = this.blocks.isText ? this.frames.read(data) : undefined;
     if (delta) return [this.blocks.readText(delta)];
     const chunks: Chunk[] = [];
-    this.take(parse(data), data, chunks);
+    this.take(parseEvent(data), data, chunks);
     return chunks;
   }
 

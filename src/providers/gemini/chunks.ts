@@ -1,8 +1,8 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
-import { GatewayError } from '../../domain/errors.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
+import { senseless } from '../senseless.ts';
 import { refuseBlocked } from './blocked.ts';
 import { readErrorObject } from './errors.ts';
 import { countQueries, readGrounding } from './grounding.ts';
@@ -29,9 +29,6 @@ export function countWhole(body: unknown): Usage | undefined {
   const last = (Array.isArray(body) ? body.at(-1) : body) as Answer | null | undefined;
   return readUsage(last?.usageMetadata ?? undefined);
 }
-
-const senseless = (message: string, cause?: unknown) =>
-  new GatewayError('upstream_failed', message, { retryable: true, cause });
 
 const answerFields = new Set([
   ...['candidates', 'usageMetadata', 'modelVersion', 'responseId', 'promptFeedback', 'createTime', 'error'],

@@ -1,7 +1,7 @@
 import type { Chunk } from '../../domain/chunks.ts';
-import { GatewayError } from '../../domain/errors.ts';
 import { createId } from '../../domain/ids.ts';
 import { OpenCall } from '../open-call.ts';
+import { senseless } from '../senseless.ts';
 import { reasoningFormat } from './contents.ts';
 import type { Reading } from './wire.ts';
 
@@ -183,8 +183,6 @@ const progress = (key: string, step: string, fields?: object): Chunk => ({
   ...{ type: 'relay', key },
   event: { type: `response.image_generation_call.${step}`, item_id: '', ...fields },
 });
-
-const senseless = (message: string) => new GatewayError('upstream_failed', message, { retryable: true });
 
 function readLogprobs(result: unknown): object[] | undefined {
   const { chosenCandidates: chosen, topCandidates: tops } = (result ?? {}) as Fields;

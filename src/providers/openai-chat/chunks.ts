@@ -1,8 +1,8 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
-import { GatewayError } from '../../domain/errors.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
+import { parseEvent, senseless } from '../senseless.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { MessageReader } from './message.ts';
 import { readFinishReason, readServiceTier, readUsage } from './usage.ts';
@@ -25,21 +25,6 @@ export function readWhole(body: unknown, reading: Reading): Chunk[] {
 /** @see Wire.countWhole */
 export const countWhole = (body: unknown): Usage | undefined =>
   readUsage((body as ChatAnswer | null | undefined)?.usage, new Set());
-
-function parse(data: string): ChatAnswer {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch (cause) {
-    throw senseless('The provider sent a stream event that is not JSON.', cause);
-  }
-  if (typeof value !== 'object' || value === null)
-    throw senseless('The provider sent a stream event that is no object.');
-  return value as ChatAnswer;
-}
-
-const senseless = (message: string, cause?: unknown) =>
-  new GatewayError('upstream_failed', message, { retryable: true, cause });
 
 /** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class AnswerReader implements Reader {
@@ -65,7 +50,7 @@ class AnswerReader implements Reader {
     if (data === '') return []; // a keep-alive of some servers
     const delta = this.ended || event === 'error' ? undefined : this.frames.read(data);
     if (delta) return [this.message.readText(delta)];
-    const chunk = parse(data);
+    const chunk = parseEvent(data) as ChatAnswer; // each of its fields is looked at before it is used
     if (event === 'error') throw readUpstreamErrorObject(chunk.error ?? chunk, 200);
     const chunks = this.take(chunk, 'delta');
     this.learn(data, chunks);

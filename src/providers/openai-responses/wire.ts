@@ -1,6 +1,7 @@
-import { GatewayError } from '../../domain/errors.ts';
+import type { GatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
+import { senseless } from '../senseless.ts';
 
 /** An event as it was sent. Only what we read is named, and nothing of it is sure to be there. */
 export interface WireEvent {
@@ -158,7 +159,5 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The provider said what makes no sense; another endpoint may do better. @param what completes "The provider sent …" */
-export function strange(what: string, cause?: unknown): GatewayError {
-  return new GatewayError('upstream_failed', `The provider sent ${what}.`, { retryable: true, cause });
-}
+/** @param what completes "The provider sent …" */
+export const strange = (what: string, cause?: unknown): GatewayError => senseless(`The provider sent ${what}.`, cause);
