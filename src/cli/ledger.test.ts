@@ -135,14 +135,12 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     const gone = entryOf({ model: 'acme/gone' });
     const silent = entryOf({ model: 'acme/silent' });
     const wrote = entryOf({ router: 'router/bodybuilder', costNanoUsd: 0n });
-    const picture = entryOf({ apiType: 'image', model: 'acme/free' });
-    await book(unpriced, free, gone, silent, wrote, picture);
+    await book(unpriced, free, gone, silent, wrote);
     configure(store.url, [model('small', '0.000001', '0.000001'), model('free', '0'), { model: 'acme/silent' }]);
 
     const { stdout } = await call(['ledger', 'recompute', '--apply']);
-    expect(stdout).toContain('acme/free    2        1           0.001    0.001    0\n');
+    expect(stdout).toContain('acme/free    1        1           0        0        0\n');
     expect(stdout).toContain('acme/small   2        1           0        0.0011   +0.0011\n');
-    expect(stdout).toContain('Left as they are, since the ledger does not keep sizes: pictures of POST /images (1).\n');
     expect(stdout).toContain(
       'Left as they are, since no price is known today for who answered: acme/gone (1), acme/silent (1).\n',
     );
@@ -175,6 +173,33 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     const output = 50n * 2000n + 40n * 3000n + 10n * 10_000n;
     expect((await find(usual.id))?.correction?.costNanoUsd).toBe(input + output + 30_000_000n - 1n);
     expect((await find(flex.id))?.correction?.costNanoUsd).toBe(500_000n + 100_000n - 1n);
+  });
+
+  it('prices pictures again that were counted, of generations and of answers, and tells of the others', async () => {
+    const painter = { endpointId: 'acme/painter@acme', model: 'acme/painter', costNanoUsd: 80_000_000n };
+    const pictures = { made: 2, madePixels: 2_000_000, references: 0, referencePixels: 0, variant: '1k' };
+    const none = { inputTokens: 0, outputTokens: 0, inputCostNanoUsd: 0n };
+    const generation = entryOf({ ...painter, ...none, apiType: 'image', pictures });
+    const answer = entryOf({ ...painter, pictures });
+    const words = entryOf({ ...painter, costNanoUsd: 1n, pictures: { made: 0, references: 0 } });
+    const older = entryOf(painter);
+    await book(generation, answer, words, older);
+    const price = (cost_usd: number) => ({
+      ...model('painter', '0.000001'),
+      capabilities: { output: ['text', 'image'] },
+      image: { pricing: [{ billable: 'output_image', unit: 'image', cost_usd }] },
+    });
+    configure(store.url, [price(0.05)]);
+    const { stdout } = await call(['ledger', 'recompute', '--apply']);
+    expect(stdout).toContain('Left as they are, since nobody counted or measured their pictures: 1.\n');
+    expect(stdout).toContain('Booked 3 corrections.');
+    expect((await find(generation.id))?.correction).toMatchObject({ costNanoUsd: 20_000_000n, inputCostNanoUsd: 0n });
+    expect((await find(answer.id))?.correction?.costNanoUsd).toBe(21_000_000n);
+    expect((await find(words.id))?.correction?.costNanoUsd).toBe(999_999n);
+    expect(await find(generation.id)).toMatchObject({ pictures }); // a correction counts nothing again
+    configure(store.url, [price(0.04)]);
+    await call(['ledger', 'recompute', '--apply']);
+    expect((await find(generation.id))?.correction).toMatchObject({ costNanoUsd: 0n, count: 2 });
   });
 
   it('prices attempts that broke off at what their endpoints ask, and lets failures without output cost nothing', async () => {

@@ -154,16 +154,17 @@ class Sums {
   private readonly models = new Map<string, Sum>();
   /** Models without a price, and how many entries they have. */
   private readonly unpriced = new Map<string, number>();
-  private pictures = 0;
+  /** Entries whose pictures nobody counted. */
+  private uncounted = 0;
 
   add(entry: BookedEntry, find: (model: string) => readonly PricedEndpoint[]): Correction | undefined {
     const { model } = entry;
     if (model === null) return undefined; // nobody answered
-    if (entry.apiType === 'image') this.pictures++;
-    const keeps = isSettled(entry);
-    const cost = keeps ? undefined : priceAgain(entry, find);
+    const priced = isSettled(entry) ? undefined : priceAgain(entry, find);
+    const cost = typeof priced === 'object' ? priced : undefined;
     const old = summedCost(entry);
-    if (!cost && !keeps) this.unpriced.set(model, (this.unpriced.get(model) ?? 0) + 1);
+    if (priced === 'unpriced') this.unpriced.set(model, (this.unpriced.get(model) ?? 0) + 1);
+    if (priced === 'uncounted') this.uncounted++;
     const correction = cost && findCorrection(entry, cost);
     if (correction) this.corrections++;
     const sum = this.models.get(model) ?? nothing;
@@ -197,11 +198,12 @@ class Sums {
       ...rows.map(([model, sum]) => writeSum(model, sum)),
       writeSum('all', total),
     ]);
-    const pictures =
-      this.pictures === 0
-        ? ''
-        : `Left as they are, since the ledger does not keep sizes: pictures of POST /images (${this.pictures}).\n`;
-    return table + pictures + this.tellUnpriced();
+    return table + this.tellUncounted() + this.tellUnpriced();
+  }
+
+  private tellUncounted(): string {
+    if (this.uncounted === 0) return '';
+    return `Left as they are, since nobody counted or measured their pictures: ${this.uncounted}.\n`;
   }
 
   private tellUnpriced(): string {

@@ -23,6 +23,59 @@ export interface PixelSize {
   height: number;
 }
 
+/** A picture as its price sees it: undefined where nobody can tell its size. */
+export interface Measured {
+  width: number | undefined;
+  height: number | undefined;
+}
+
+/** What prices of pictures look at, and what the ledger keeps of them. */
+export interface PictureCounts {
+  /** Finished pictures that were made. */
+  made: number;
+  /** Of all of them together; absent where nobody looked, or could tell the size of each. */
+  madePixels?: number;
+  /** Pictures that were sent. */
+  references: number;
+  referencePixels?: number;
+  /** `2k`: the tier in lower case that price lines may hold for. */
+  variant?: string;
+}
+
+export function countPictures(
+  made: readonly Measured[],
+  references: readonly Measured[],
+  variant?: string,
+): PictureCounts {
+  const counts: PictureCounts = { made: made.length, references: references.length };
+  const [madePixels, referencePixels] = [sumPixels(made), sumPixels(references)];
+  if (madePixels !== undefined) counts.madePixels = madePixels;
+  if (referencePixels !== undefined) counts.referencePixels = referencePixels;
+  if (variant !== undefined) counts.variant = variant;
+  return counts;
+}
+
+function sumPixels(pictures: readonly Measured[]): number | undefined {
+  let sum = 0;
+  for (const { width, height } of pictures) {
+    if (width === undefined || height === undefined) return undefined;
+    sum += width * height;
+  }
+  return sum;
+}
+
+/** Of several attempts. */
+export function addPictures(a: PictureCounts, b: PictureCounts): PictureCounts {
+  const sum: PictureCounts = { made: a.made + b.made, references: a.references + b.references };
+  if (a.madePixels !== undefined && b.madePixels !== undefined) sum.madePixels = a.madePixels + b.madePixels;
+  if (a.referencePixels !== undefined && b.referencePixels !== undefined) {
+    sum.referencePixels = a.referencePixels + b.referencePixels;
+  }
+  const variant = b.variant ?? a.variant;
+  if (variant !== undefined) sum.variant = variant;
+  return sum;
+}
+
 /**
  * A checked `POST /images` body. Wire names; settled already: a tier in `size` is in `resolution`, so that `size` is in
  * pixels and agrees with `resolution` and `aspect_ratio`.

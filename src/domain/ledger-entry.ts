@@ -1,3 +1,4 @@
+import type { PictureCounts } from './images.ts';
 import type { SpecialCounts } from './usage.ts';
 
 /**
@@ -43,6 +44,8 @@ export interface LedgerEntry {
   reasoningTokens: number;
   /** Absent where all of them are 0. */
   special?: SpecialCounts;
+  /** Absent where nobody counted them: the endpoint makes none, or a build wrote this that did not. */
+  pictures?: PictureCounts;
   costNanoUsd: bigint;
   /** The part of `costNanoUsd` that is for input; 0 in entries of a build that did not tell the parts apart. */
   inputCostNanoUsd: bigint;
@@ -100,6 +103,7 @@ export type PartOfEntry = Pick<
   | 'outputTokens'
   | 'reasoningTokens'
   | 'special'
+  | 'pictures'
   | 'costNanoUsd'
   | 'inputCostNanoUsd'
   | 'priced'

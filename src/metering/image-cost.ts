@@ -1,16 +1,11 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import type { ImagePrice, PixelSize } from '../domain/images.ts';
+import { countPictures, type ImagePrice, type PictureCounts, type PixelSize } from '../domain/images.ts';
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
 import { addCost, boundCost, costOf, MOST_COST_NANO_USD, totalOf } from './cost.ts';
 
 /** What was made, or is about to be. */
 export interface ImageWork {
-  /** Width and height of each picture; one without a size counts as a picture all the same. */
-  made: readonly { width: number | undefined; height: number | undefined }[];
-  /** References that were sent, with their sizes. */
-  references: readonly { width: number | undefined; height: number | undefined }[];
-  /** `2k`: the tier in lower case that price lines may hold for. */
-  variant: string | undefined;
+  pictures: PictureCounts;
   /** As the provider reported it. */
   usage: Usage | undefined;
 }
@@ -54,17 +49,21 @@ export function pictureLinesOf({ image, pricing }: PricedMaker): readonly ImageP
   return pricing ? lines.filter(isByPicture) : lines;
 }
 
+/** Do these lines ask for more of a picture than that it is there? */
+export const needsSizes = (lines: readonly ImagePrice[]): boolean =>
+  lines.some(({ unit, variant }) => unit === 'megapixel' || variant !== undefined);
+
 const isByPicture = ({ billable, unit }: ImagePrice): boolean => billable === 'output_image' && unit !== 'token';
 
 /**
  * What an answer costs: its tokens, and the pictures in it where the endpoint asks for pictures themselves. Tokens that
  * the provider reports of them then cost nothing besides.
  */
-export function costOfAnswer(maker: PricedMaker, used: Usage, pictures: Omit<ImageWork, 'usage'>): Cost {
+export function costOfAnswer(maker: PricedMaker, used: Usage, pictures: PictureCounts | undefined): Cost {
   const { pricing } = maker;
-  const lines = pictures.made.length > 0 ? pictureLinesOf(maker) : undefined;
-  if (!lines) return costOf(pricing, used);
-  const cost = costOfImages(lines, { ...pictures, usage: used });
+  const lines = pictures && pictures.made > 0 ? pictureLinesOf(maker) : undefined;
+  if (!pictures || !lines) return costOf(pricing, used);
+  const cost = costOfImages(lines, { pictures, usage: used });
   return pricing ? boundCost(addCost(costOf(pricing, withoutImageTokens(used)), cost)) : cost;
 }
 
@@ -88,7 +87,7 @@ export function costOfImages(lines: readonly ImagePrice[] | undefined, work: Ima
   if (!lines || lines.length === 0) return unknown;
   let inputUsd = 0;
   let outputUsd = 0;
-  const picked = pickLines(lines, work.variant);
+  const picked = pickLines(lines, work.pictures.variant);
   if (lines.some(isOutput) && !picked.some(isOutput)) return unknown;
   for (const line of picked) {
     const quantity = quantityOf(line, work);
@@ -115,26 +114,20 @@ function pickLines(lines: readonly ImagePrice[], variant: string | undefined): r
 }
 
 /** @returns undefined when it is not known */
-function quantityOf({ billable, unit }: ImagePrice, { made, references, usage }: ImageWork): number | undefined {
+function quantityOf({ billable, unit }: ImagePrice, { pictures, usage }: ImageWork): number | undefined {
+  const isMade = billable === 'output_image';
   switch (unit) {
     case 'request':
       return 1;
     case 'image':
-      return billable === 'output_image' ? made.length : references.length;
-    case 'megapixel':
-      return megapixels(billable === 'output_image' ? made : references);
+      return isMade ? pictures.made : pictures.references;
+    case 'megapixel': {
+      const pixels = isMade ? pictures.madePixels : pictures.referencePixels;
+      return pixels === undefined ? undefined : pixels / 1e6;
+    }
     case 'token':
       return usage && tokensOf(billable, usage);
   }
-}
-
-function megapixels(pictures: ImageWork['made']): number | undefined {
-  let sum = 0;
-  for (const { width, height } of pictures) {
-    if (width === undefined || height === undefined) return undefined;
-    sum += (width * height) / 1e6;
-  }
-  return sum;
 }
 
 /** A provider that does not tell the input's parts apart has counted text, and what it makes are pictures. */
@@ -171,9 +164,11 @@ export function estimateImageCost(
   const inputTokens = Math.ceil(asked.promptCharacters / 4) + inputImageTokens;
   const square = { width: 1024, height: 1024 };
   const cost = costOfImages(lines, {
-    made: Array.from({ length: asked.count }, () => asked.size),
-    references: Array.from({ length: asked.references }, () => square),
-    variant: asked.variant,
+    pictures: countPictures(
+      Array.from({ length: asked.count }, () => asked.size),
+      Array.from({ length: asked.references }, () => square),
+      asked.variant,
+    ),
     usage: usage({ inputTokens, outputTokens, special: { inputImageTokens, outputImageTokens: outputTokens } }),
   });
   const total = totalOf(cost); // also of one that cannot be true

@@ -42,6 +42,7 @@ it('keeps every field of what is appended, from the return of append on', () => 
     makeEntry({ router: 'router/auto', task: 'code:review' }),
     makeEntry({ special: { webSearches: 2 }, isByok: true, upstreamCostNanoUsd: 5, tier: 'flex' }),
     makeEntry({ memberId: null, model: null, firstOutputMs: null }),
+    makeEntry({ pictures: { made: 1, madePixels: 5, references: 0, referencePixels: 0, variant: '1k' } }),
     makeEntry({ lines: [{ ...makeLine(), costNanoUsd: 2n ** 63n - 1n }, makeLine()] }),
   ];
   for (const entry of entries) journal.append(entry);
@@ -182,6 +183,7 @@ describe('a request that goes out', () => {
         { firstOutputMs: null, durationMs: 0 },
       ],
       ...[{ upstreamCostNanoUsd: 5 }, { estimated: true }, { priced: false }, { special: { webSearches: 2 } }],
+      { pictures: { made: 1, references: 0 } },
       ...[{ lines: [makeLine(), makeLine()] }, { model: 'acme/other' }, { model: null }, { provider: 'Bolt' }],
       ...[{ providerId: 'bolt' }, { endpointId: 'acme/other@bolt' }, { isByok: true }, { router: 'router/auto' }],
       ...[{ task: 'code' }, { requestedModel: 'acme/other' }, { createdAtMs: 7 }, { workspaceId: 'other' }],

@@ -274,6 +274,7 @@ const readList = <Field extends string>(fields: readonly Field[], line: readonly
 const continues = (underway: UnderwayEntry, entry: LedgerEntry): boolean =>
   entry.lines === undefined &&
   entry.special === undefined &&
+  entry.pictures === undefined &&
   entry.model === underway.model &&
   entry.endpointId === underway.endpointId &&
   entry.provider === underway.provider &&

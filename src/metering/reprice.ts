@@ -1,4 +1,5 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
+import { countPictures } from '../domain/images.ts';
 import {
   type BookedEntry,
   type LedgerEntry,
@@ -8,8 +9,8 @@ import {
 } from '../domain/ledger-entry.ts';
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
 import type { Correction } from '../platform/storage/storage.ts';
-import { costOf, totalOf } from './cost.ts';
-import { isPricedByTokens, pictureLinesOf } from './image-cost.ts';
+import { totalOf } from './cost.ts';
+import { costOfAnswer, costOfGeneration, isPricedByTokens, needsSizes, pictureLinesOf } from './image-cost.ts';
 import { pricesOfTier } from './price.ts';
 
 /** What pricing again must know of an endpoint. */
@@ -23,40 +24,60 @@ const freeRouters = new Set(['router/bodybuilder']);
 
 /**
  * Is what was booked no matter of today's prices? Nobody answered; a failure that made no output, and what a router pays,
- * cost nothing; what a killed gateway had under way is an estimate of several attempts that cannot be told apart; and of
- * pictures that `POST /images` made the ledger knows neither number nor sizes.
+ * cost nothing; and what a killed gateway had under way is an estimate of several attempts that cannot be told apart.
  */
 export function isSettled(entry: BookedEntry): boolean {
-  const { model, router, outcome, outputTokens, errorType, lines, apiType } = entry;
-  if (apiType === 'image') return true;
+  const { model, router, outcome, outputTokens, errorType, lines } = entry;
   if (model === null || (router !== null && freeRouters.has(router))) return true;
   if (errorType === 'gateway_stopped' && lines === undefined) return true;
   const hasFailed = outcome === 'failed' || outcome === 'cancelled';
   return hasFailed && outputTokens === 0 && settledCost(entry) === 0n;
 }
 
+/** Why an entry stays as it is. `uncounted`: its endpoint asks for pictures, and nobody counted those of the entry. */
+export type NotPriced = 'unpriced' | 'uncounted';
+
 /**
  * What an entry costs at today's prices: the sum of its lines where it has several.
  *
  * @param find gives the endpoints that a model has now
- * @returns undefined when no price is known for who answered, or for one of those who did: the entry then stays as it is
+ * @returns why not, when who answered, or one of those who did, has no price that is known
  */
-export function priceAgain(entry: LedgerEntry, find: (model: string) => readonly PricedEndpoint[]): Cost | undefined {
+export function priceAgain(entry: LedgerEntry, find: (model: string) => readonly PricedEndpoint[]): Cost | NotPriced {
   const sum: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, toolsNanoUsd: 0n, priced: true };
   for (const part of entry.lines ?? [entry]) {
-    const endpoint = part.model === null ? undefined : chooseEndpoint(part, entry.workspaceId, find(part.model));
-    const pricing = endpoint && pricesOfTier(endpoint, part.tier);
-    // Of pictures the ledger knows the tokens alone, not how many there were and how large.
-    if (!pricing || (entry.apiType === 'image' ? !isPricedByTokens(endpoint) : pictureLinesOf(endpoint)))
-      return undefined;
-    const cost = costOf(pricing, readUsage(part));
-    if (!cost.priced) return undefined;
+    const endpoint = part.model === null ? undefined : chooseEndpoint(part, entry, find(part.model));
+    if (!endpoint) return 'unpriced';
+    if (lacksCounts(part, endpoint, entry.apiType)) return 'uncounted';
+    const cost = entry.apiType === 'image' ? priceGeneration(part, endpoint) : priceAnswer(part, endpoint);
+    if (!cost.priced) return 'unpriced';
     sum.inputNanoUsd += cost.inputNanoUsd;
     sum.outputNanoUsd += cost.outputNanoUsd;
     sum.toolsNanoUsd! += cost.toolsNanoUsd ?? 0n; // set above
   }
   return sum;
 }
+
+/** Is it unknown how many pictures a price is for, or how large they were? */
+function lacksCounts({ pictures }: Part, endpoint: PricedEndpoint, apiType: LedgerEntry['apiType']): boolean {
+  if (apiType === 'image') return pictures === undefined && !isPricedByTokens(endpoint);
+  const lines = pictureLinesOf(endpoint);
+  if (!lines) return false;
+  return pictures === undefined || (pictures.made > 0 && pictures.madePixels === undefined && needsSizes(lines));
+}
+
+/** Of a generation whose provider counted nothing, the ledger has no tokens. */
+function priceGeneration(part: Part, endpoint: PricedEndpoint): Cost {
+  const used = readUsage(part);
+  const isCounted = used.inputTokens > 0 || used.outputTokens > 0;
+  return costOfGeneration(endpoint, {
+    pictures: part.pictures ?? countPictures([], []),
+    usage: isCounted ? used : undefined,
+  });
+}
+
+const priceAnswer = (part: Part, endpoint: PricedEndpoint): Cost =>
+  costOfAnswer({ image: endpoint.image, pricing: pricesOfTier(endpoint, part.tier) }, readUsage(part), part.pictures);
 
 /** What an entry's cost has to be corrected by; undefined when it agrees with what it costs today. */
 export function findCorrection(entry: BookedEntry, cost: Cost): Correction | undefined {
@@ -75,19 +96,21 @@ type Part = LedgerEntry | LedgerLine;
  */
 function chooseEndpoint(
   { endpointId, providerId, provider: name, tier: used }: Part,
-  workspaceId: string,
+  { workspaceId, apiType }: LedgerEntry,
   endpoints: readonly PricedEndpoint[],
 ): PricedEndpoint | undefined {
+  const canDo = ({ makesText, image }: PricedEndpoint) => (apiType === 'image' ? image !== undefined : makesText);
   const same = endpoints.find(({ id }) => id === endpointId);
-  if (same) return same.makesText ? same : undefined;
-  const those = endpoints.filter(({ provider, workspace, makesText }) => {
+  if (same) return canDo(same) ? same : undefined;
+  const those = endpoints.filter((endpoint) => {
+    const { provider, workspace } = endpoint;
     const isProvider = providerId === null ? provider.name === name : provider.id === providerId;
-    return isProvider && makesText && (workspace === undefined || workspace === workspaceId);
+    return isProvider && canDo(endpoint) && (workspace === undefined || workspace === workspaceId);
   });
   const ofTier = those.filter(({ tier = 'default' }) => tier === (used ?? 'default'));
   const [first, ...others] = ofTier.length > 0 ? ofTier : those;
-  const prices = JSON.stringify(first?.pricing);
-  return others.every(({ pricing }) => JSON.stringify(pricing) === prices) ? first : undefined;
+  const pricesOf = (endpoint: PricedEndpoint) => JSON.stringify([endpoint.pricing, endpoint.image?.pricing]);
+  return first && others.every((other) => pricesOf(other) === pricesOf(first)) ? first : undefined;
 }
 
 function readUsage(part: Part): Usage {

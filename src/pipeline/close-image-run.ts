@@ -1,3 +1,4 @@
+import { countPictures } from '../domain/images.ts';
 import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
 import { usage as emptyUsage, isCredible } from '../domain/usage.ts';
 import { costOfGeneration } from '../metering/image-cost.ts';
@@ -12,14 +13,11 @@ function settle(run: ImageRun): void {
   const { finish, selected, made, references } = run;
   const reported = finish?.usage && isCredible(finish.usage) ? finish.usage : undefined;
   run.usage = (run.isComplete && reported) || emptyUsage({ inputTokens: 0, outputTokens: 0 });
-  if (!run.isComplete || !selected || run.plan?.choiceOf(selected)?.isFree) run.cost = free;
-  else {
-    run.cost = costOfGeneration(selected, {
-      ...{ made, references },
-      variant: variantOf(run.request),
-      usage: reported,
-    });
-  }
+  run.cost = free;
+  if (!run.isComplete || !selected) return;
+  run.pictures = countPictures(made, references, variantOf(run.request));
+  if (run.plan?.choiceOf(selected)?.isFree) return;
+  run.cost = costOfGeneration(selected, { pictures: run.pictures, usage: reported });
 }
 
 /** The ledger's entry of a generation that has ended, however it ended. */

@@ -1,17 +1,19 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
+import { addPictures } from '../domain/images.ts';
 import type { EntryOrigin, LedgerEntry, LedgerLine, UnderwayEntry } from '../domain/ledger-entry.ts';
 import { type Cost, usage as emptyUsage, special, specialCounts, type Usage } from '../domain/usage.ts';
 import { addCost, estimateUsage, totalOf } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import { findPictures } from './answer-pictures.ts';
+import { countAnswerPictures } from './answer-pictures.ts';
 import type { AttemptRecord, Run, RunBase } from './run.ts';
-import { costOfBroken, free, measureAttempt, priceAt, type Spent } from './spent.ts';
+import { costOfBroken, free, hasPriced, measureAttempt, priceAt, type Spent } from './spent.ts';
 
 /** Settles what a run used and cost, the attempts that failed before its answer included in the cost. */
 export function settleRun(run: Run): void {
   if (run.cost) return;
-  const { usage, cost } = measureAnswer(run);
+  const { usage, cost, pictures } = measureAnswer(run);
   run.usage = usage;
+  run.pictures = pictures;
   run.cost = run.attempts.some(hasSpent) ? addCost(cost, costOfBroken(run)) : cost;
 }
 
@@ -20,13 +22,14 @@ const hasSpent = ({ spent }: AttemptRecord): boolean => spent !== undefined;
 /** What the attempt used and cost that answered; nothing when none did. */
 function measureAnswer(run: Run): Spent {
   const { selected } = run;
-  const pictures = selected?.image && run.builder && findPictures(selected, run.builder.items);
-  const usage = selected && measureAttempt(run, run.builder?.producedLength ?? 0, pictures);
+  const pictures = selected?.image && run.builder && countAnswerPictures(selected, run.builder.items, run.sent.images);
+  const isPriced = pictures && hasPriced(selected, pictures);
+  const usage = selected && measureAttempt(run, run.builder?.producedLength ?? 0, isPriced);
   if (usage) return priceAt(run, selected, usage, pictures);
   // Of one who left before the first word nobody knows what the provider made of it.
   const left = run.error?.kind === 'client_closed' && run.dispatchedAt !== undefined;
   const nothing = emptyUsage({ inputTokens: 0, outputTokens: 0, estimated: left });
-  if (selected && run.finish) return priceAt(run, selected, nothing);
+  if (selected && run.finish) return priceAt(run, selected, nothing, pictures);
   return { usage: nothing, cost: free, tier: selected?.tier ?? null };
 }
 
@@ -63,6 +66,7 @@ export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome
     errorType: error?.errorType ?? null,
     ...writeUsage(run.usage!), // it is settled
     ...writeCost(run.cost!),
+    ...(run.pictures && { pictures: run.pictures }),
     // From the end, not from `timeOrigin`, which knows nothing of a clock that was set since.
     firstOutputMs:
       firstOutputAt === undefined ? null : Math.max(0, Math.round(durationMs - (performance.now() - firstOutputAt))),
@@ -151,6 +155,8 @@ function addAttempts(entry: LedgerEntry, run: Run): void {
   entry.reasoningTokens = sum((line) => line.reasoningTokens);
   const counts = special(Object.fromEntries(specialCounts.map((name) => [name, sum((line) => line.special?.[name])])));
   if (counts) entry.special = counts;
+  const pictures = lines.flatMap((line) => line.pictures ?? []);
+  if (pictures.length > 0) entry.pictures = pictures.reduce(addPictures);
   if (lines.some(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd !== null)) {
     entry.upstreamCostNanoUsd = sum((line) => line.upstreamCostNanoUsd ?? 0);
   }
@@ -159,7 +165,7 @@ function addAttempts(entry: LedgerEntry, run: Run): void {
   else entry.tier = lines[0]!.tier; // nobody answered, so it is the attempt's that was made
 }
 
-const writeLine = (endpoint: Endpoint, status: number, { usage, cost, tier }: Spent): LedgerLine => ({
+const writeLine = (endpoint: Endpoint, status: number, { usage, cost, tier, pictures }: Spent): LedgerLine => ({
   kind: 'attempt',
   model: endpoint.model,
   provider: endpoint.provider.name,
@@ -170,4 +176,5 @@ const writeLine = (endpoint: Endpoint, status: number, { usage, cost, tier }: Sp
   status,
   ...writeUsage(usage),
   ...writeCost(cost),
+  ...(pictures && { pictures }),
 });

@@ -1,10 +1,10 @@
 import { type Chunk, isOutput } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { AttemptOutcome } from '../routing/health.ts';
-import { findPictures, itemsOf } from './answer-pictures.ts';
+import { countAnswerPictures, itemsOf } from './answer-pictures.ts';
 import { type AttemptParts, attempt } from './attempt.ts';
 import type { Run } from './run.ts';
-import { measureAttempt, priceAt } from './spent.ts';
+import { hasPriced, measureAttempt, priceAt } from './spent.ts';
 import type { Work } from './walk-plan.ts';
 
 /** How an endpoint is asked for a response. */
@@ -14,11 +14,11 @@ export const createResponseWork = (parts: AttemptParts): Work<Run, Chunk> => ({
   isKept: ({ type }) => type === 'debug',
   describeOutcome,
   measureFailed(run, endpoint, held) {
-    const pictures = endpoint.image && findPictures(endpoint, itemsOf(held));
+    const pictures = endpoint.image && countAnswerPictures(endpoint, itemsOf(held), run.sent.images);
     const usage = measureAttempt(
       run,
       held.reduce((sum, chunk) => sum + ('delta' in chunk ? chunk.delta.length : 0), 0),
-      pictures,
+      pictures && hasPriced(endpoint, pictures),
     );
     return usage && priceAt(run, endpoint, usage, pictures);
   },

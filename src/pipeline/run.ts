@@ -2,7 +2,7 @@ import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { FinishChunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
-import type { ImageFinishChunk, ImageRequest, Picture } from '../domain/images.ts';
+import type { ImageFinishChunk, ImageRequest, Picture, PictureCounts } from '../domain/images.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { Origin } from '../domain/origin.ts';
 import type { PictureDigest } from '../domain/picture-digest.ts';
@@ -105,6 +105,8 @@ export interface RunBase extends RunOrigin {
   usage: Usage | undefined;
   /** Of everything, attempts that failed included. */
   cost: Cost | undefined;
+  /** Those of the answer, where its endpoint can make some. */
+  pictures?: PictureCounts | undefined;
   error: GatewayError | undefined;
   /** The attempt that went out last, as the ledger knows it. */
   begun: Begun | undefined;

@@ -1,9 +1,9 @@
+import type { PictureCounts } from '../domain/images.ts';
 import { type Cost, isCredible, type Usage } from '../domain/usage.ts';
 import { addCost, costOf, estimateUsage } from '../metering/cost.ts';
-import { costOfAnswer } from '../metering/image-cost.ts';
+import { costOfAnswer, pictureLinesOf } from '../metering/image-cost.ts';
 import { pricesOfTier } from '../metering/price.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import type { AnswerPictures } from './answer-pictures.ts';
 import type { Run } from './run.ts';
 
 /** What an attempt used and cost. */
@@ -12,6 +12,8 @@ export interface Spent {
   cost: Cost;
   /** The service tier whose price counts. */
   tier: string | null;
+  /** Of an endpoint that can make some. */
+  pictures?: PictureCounts;
 }
 
 /** Nobody made anything, so there is nothing to price. */
@@ -22,16 +24,16 @@ export const free: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
  * that says so.
  *
  * @param producedLength characters of output that it made
- * @param pictures that it made, where they have a price
+ * @param hasPictures it made some that have a price
  * @returns undefined when it made no output that anybody knows of: then a failure costs nothing
  * @see responses.md section 5, "Zero-output answers"
  */
-export function measureAttempt(run: Run, producedLength: number, pictures?: AnswerPictures): Usage | undefined {
+export function measureAttempt(run: Run, producedLength: number, hasPictures = false): Usage | undefined {
   const reported = run.finish?.usage;
   if (reported && isCredible(reported)) return reported;
   const counted = run.finish === undefined && run.counted && isCredible(run.counted) ? run.counted : undefined;
   if (counted && counted.outputTokens > 0) return counted;
-  if (producedLength === 0 && !pictures) return undefined;
+  if (producedLength === 0 && !hasPictures) return undefined;
   const guess = estimateUsage(run.sent.characters + lengthOfTools(run), producedLength);
   if (!counted) return guess;
   const { outputTokens } = guess;
@@ -42,21 +44,25 @@ function lengthOfTools({ request: { tools } }: Run): number {
   return tools === undefined ? 0 : JSON.stringify(tools).length;
 }
 
+/** Did it make pictures that have a price of their own? */
+export const hasPriced = (endpoint: Endpoint, { made }: PictureCounts): boolean =>
+  made > 0 && pictureLinesOf(endpoint) !== undefined;
+
 /**
  * What usage of the last attempt costs; nothing where a router pays.
  *
- * @param pictures that it made, where they have a price
+ * @param pictures that it made, where the endpoint can make some
  */
-export function priceAt(run: Run, endpoint: Endpoint, usage: Usage, pictures?: AnswerPictures): Spent {
+export function priceAt(run: Run, endpoint: Endpoint, usage: Usage, pictures?: PictureCounts): Spent {
   const tier = run.finish?.serviceTier ?? endpoint.tier ?? null;
-  if (run.plan?.choiceOf(endpoint)?.isFree) return { usage, cost: free, tier };
+  const counted = pictures && { pictures };
+  if (run.plan?.choiceOf(endpoint)?.isFree) return { usage, cost: free, tier, ...counted };
   const pricing = pricesOfTier(endpoint, run.finish?.serviceTier);
   const { images } = run.sent;
   // Where each picture has its price: no provider says how many it read.
   const all = pricing?.imageNanoUsd && images > 0 ? withImages(usage, images) : usage;
-  if (!pictures) return { usage: all, cost: costOf(pricing, all), tier };
-  const references = Array.from({ length: images }, () => ({ width: undefined, height: undefined }));
-  return { usage: all, cost: costOfAnswer({ image: endpoint.image, pricing }, all, { ...pictures, references }), tier };
+  const cost = pictures ? costOfAnswer({ image: endpoint.image, pricing }, all, pictures) : costOf(pricing, all);
+  return { usage: all, cost, tier, ...counted };
 }
 
 const withImages = (usage: Usage, inputImages: number): Usage => ({

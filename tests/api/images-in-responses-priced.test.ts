@@ -5,6 +5,7 @@ import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { paint } from './images-lab.ts';
 import { ask, type Mode, providerKey } from './lab.ts';
+import { newSession, rowsOf } from './ledger-rows.ts';
 
 const perPicture = [{ billable: 'output_image', unit: 'image', cost_usd: 0.04 }];
 const perMegapixel = [{ billable: 'output_image', unit: 'megapixel', cost_usd: 0.5 }];
@@ -87,6 +88,23 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
     expect(await booked({ id: headers.get('x-generation-id') })).toMatchObject({ total_cost: 0.04 });
     answer(mode, [picture, picture]);
     expect(await costOf('pictures')).toBe(0.08);
+  });
+
+  it('is counted in the ledger, and measured where its size has a price', async () => {
+    const picture = await square(64);
+    for (const [model, results, counted] of [
+      ['both', [picture, picture], { output_images: 2, output_pixels: null, picture_tier: null }],
+      ['tiers', [picture, null], { output_images: 1, output_pixels: 64 * 64, picture_tier: '512' }],
+      ['sizes', [null], { output_images: 0, output_pixels: 0, picture_tier: null }],
+    ] as const) {
+      const session = newSession();
+      answer(mode, results);
+      const { headers } = await draw(model, { headers: { 'x-session-id': session } });
+      expect(await rowsOf(gateway.dataDir, session)).toMatchObject([{ ...counted, reference_images: 0 }]);
+      expect(await booked({ id: headers.get('x-generation-id') })).toMatchObject({
+        num_media_completion: counted.output_images,
+      });
+    }
   });
 
   it('costs nothing besides for the tokens that the provider reports of it', async () => {

@@ -431,6 +431,7 @@ describe('the books', () => {
     expect(await generation(headers.get('x-generation-id'))).toMatchObject({
       ...{ api_type: 'image', model: 'simulator/image', provider_name: 'Simulator', streamed: false, cancelled: false },
       ...{ tokens_prompt: 3, tokens_completion: 256, total_cost: 0, session_id: 's-1' },
+      ...{ num_media_prompt: 0, num_media_completion: 1 },
     });
   });
 

@@ -29,7 +29,7 @@ export function createGenerationHandler(
 
 /** `Generation` of the interface; its cost is what corrections made of it. */
 export function writeGeneration(entry: BookedEntry): Record<string, unknown> {
-  const { special = {} } = entry;
+  const { special = {}, pictures } = entry;
   const settled = settledCost(entry);
   const cost = settled === null ? null : usdOf(settled);
   return {
@@ -50,7 +50,8 @@ export function writeGeneration(entry: BookedEntry): Record<string, unknown> {
     native_tokens_cached: entry.cachedTokens,
     native_tokens_reasoning: entry.reasoningTokens,
     native_tokens_completion_images: special.outputImageTokens ?? null,
-    num_media_prompt: special.inputImages ?? null,
+    num_media_prompt: special.inputImages ?? pictures?.references ?? null,
+    num_media_completion: pictures?.made ?? null,
     total_cost: cost,
     usage: cost,
     usage_estimated: entry.estimated,

@@ -101,7 +101,9 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
         ...{ cacheWrite1hTokens: 1, inputAudioTokens: 2, cachedAudioTokens: 3, inputImageTokens: 4 },
         ...{ outputAudioTokens: 5, outputImageTokens: 6, inputImages: 7, webSearches: 8 },
       },
+      pictures: { made: 1, madePixels: 4_000_000, references: 2, referencePixels: 3_000_000, variant: '2k' },
     });
+    const unmeasured = makeEntry({ pictures: { made: 0, references: 3 } });
     const sparse = makeEntry({
       memberId: null,
       model: null,
@@ -114,8 +116,9 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
       sessionId: null,
       endUser: null,
     });
-    await ledger.append([full, sparse]);
+    await ledger.append([full, sparse, unmeasured]);
 
+    expect(await ledger.find(unmeasured.workspaceId, unmeasured.id)).toEqual(unmeasured);
     expect(await ledger.find(full.workspaceId, full.id)).toEqual(full);
     expect(await ledger.find(sparse.workspaceId, sparse.id)).toEqual(sparse);
   });
@@ -128,6 +131,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
       ...{ special: { webSearches: 2 }, upstreamCostNanoUsd: null, priced: false, estimated: false },
     });
     const lines = [line, makeLine({ kind: 'turn', isByok: true, costNanoUsd: 5n }), tool];
+    lines[1]!.pictures = { made: 2, references: 0, referencePixels: 0, variant: '1k' };
     const entry = makeEntry({ costNanoUsd: 139n, lines });
     const plain = makeEntry({ workspaceId: entry.workspaceId });
     const again = { ...plain, lines: [line, line] };

@@ -10,6 +10,7 @@ import { guardrails } from './0007-guardrails.ts';
 import { contents } from './0008-contents.ts';
 import { images } from './0009-images.ts';
 import { credits } from './0010-credits.ts';
+import { pictures } from './0011-pictures.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
@@ -23,6 +24,7 @@ const migrations: Record<string, Migration> = {
   '0008-contents': contents,
   '0009-images': images,
   '0010-credits': credits,
+  '0011-pictures': pictures,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -75,6 +75,7 @@ export async function expectUpgrade(db: Kysely<Tables>): Promise<void> {
   const unknown = { providerId: null, endpointId: null, tier: null, isByok: false, upstreamCostNanoUsd: null };
   expect(first).toMatchObject({ id: 'a', costNanoUsd: 2n ** 60n, ...unknown });
   expect(first).not.toHaveProperty('special');
+  expect(first).not.toHaveProperty('pictures');
   expect(others.map(({ id }) => id)).toEqual(['b', 'c', 'd', 'e']);
   await correct([{ entry: first!, costNanoUsd: 1n - 2n ** 60n, inputCostNanoUsd: 0n }], 5 * day);
   expect(await readSpent(storage.ledger, { keyHash: 'k1' }, 0, 5 * day)).toEqual([13n, 0n]);

@@ -3,6 +3,7 @@ import type { BookedEntry, LedgerEntry, LedgerLine } from '../../../domain/ledge
 import { type Integer, readNumber, writeFlag, writeNullableText } from './columns.ts';
 import type { Database } from './database.ts';
 import { type PartColumns, readPart } from './part-columns.ts';
+import { writePictures } from './picture-columns.ts';
 import { writeSpecialCounts } from './special-counts.ts';
 
 /** The parts of entries that have several. Written with their entry, and gone with it. */
@@ -33,6 +34,7 @@ export function writeLineRows({ id, lines = [] }: LedgerEntry) {
     output_tokens: line.outputTokens,
     reasoning_tokens: line.reasoningTokens,
     ...writeSpecialCounts(line.special),
+    ...writePictures(line.pictures),
     cost_nano_usd: line.costNanoUsd,
     input_cost_nano_usd: line.inputCostNanoUsd,
     priced: writeFlag(line.priced),
@@ -41,13 +43,16 @@ export function writeLineRows({ id, lines = [] }: LedgerEntry) {
   }));
 }
 
+/** 33 columns each. @see maxRowsPerInsert of the ledger */
+const maxRowsPerInsert = 900;
+
 /** @param entries that were booked just now, in this transaction */
 export async function insertLines(trx: Database, entries: readonly LedgerEntry[]): Promise<void> {
   const rows = entries.flatMap(writeLineRows);
-  for (let start = 0; start < rows.length; start += 1000) {
+  for (let start = 0; start < rows.length; start += maxRowsPerInsert) {
     await trx
       .insertInto('ledger_lines')
-      .values(rows.slice(start, start + 1000))
+      .values(rows.slice(start, start + maxRowsPerInsert))
       .execute();
   }
 }

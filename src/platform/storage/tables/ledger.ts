@@ -14,6 +14,7 @@ import {
 import type { Database } from './database.ts';
 import { addLines, insertLines } from './ledger-lines.ts';
 import { type PartColumns, readPart } from './part-columns.ts';
+import { writePictures } from './picture-columns.ts';
 import { countReduction } from './revisions.ts';
 import { walkSlices } from './slices.ts';
 import { writeSpecialCounts } from './special-counts.ts';
@@ -44,8 +45,8 @@ export interface LedgerTable extends PartColumns {
   api_type: LedgerEntry['apiType'] | null;
 }
 
-/** 43 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
-const maxRowsPerInsert = 700;
+/** 48 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
+const maxRowsPerInsert = 650;
 
 /** Books what is not booked yet, all or none of it, and what it adds to the sums of the day. */
 export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<void> {
@@ -96,12 +97,14 @@ async function insertRows(
 export async function correctEntries(db: Database, corrections: readonly Correction[], atMs: number): Promise<number> {
   if (corrections.length === 0) return 0;
   const rows = corrections
-    .map(({ entry: { special: _, lines: __, correction, ...entry }, costNanoUsd, inputCostNanoUsd }) => ({
-      ...writeLedgerRow({ ...entry, ...noCounts, costNanoUsd, inputCostNanoUsd }),
-      id: `${entry.id}${behind}${(correction?.count ?? 0) + 1}`,
-      corrects: entry.id,
-      corrected_at_ms: atMs,
-    }))
+    .map(
+      ({ entry: { special: _, lines: __, pictures: ___, correction, ...entry }, costNanoUsd, inputCostNanoUsd }) => ({
+        ...writeLedgerRow({ ...entry, ...noCounts, costNanoUsd, inputCostNanoUsd }),
+        id: `${entry.id}${behind}${(correction?.count ?? 0) + 1}`,
+        corrects: entry.id,
+        corrected_at_ms: atMs,
+      }),
+    )
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   return db.transaction().execute(async (trx) => {
     // First, so that its row puts those who correct at once in a line.
@@ -254,11 +257,12 @@ const add = (a: TrafficRow, b: TrafficRow): TrafficRow => ({
 export const writeLedgerRow = (entry: LedgerEntry) => ({ ...writeUsualColumns(entry), ...writeRareColumns(entry) });
 
 /** Do the rare columns of an entry stand at what the table has by default? Those of nearly all do. */
-export const isUsual = ({ special, upstreamCostNanoUsd, apiType }: LedgerEntry): boolean =>
-  special === undefined && upstreamCostNanoUsd === null && (apiType ?? null) === null;
+export const isUsual = ({ special, pictures, upstreamCostNanoUsd, apiType }: LedgerEntry): boolean =>
+  special === undefined && pictures === undefined && upstreamCostNanoUsd === null && (apiType ?? null) === null;
 
-const writeRareColumns = ({ special, upstreamCostNanoUsd, apiType }: LedgerEntry) => ({
+const writeRareColumns = ({ special, pictures, upstreamCostNanoUsd, apiType }: LedgerEntry) => ({
   ...writeSpecialCounts(special),
+  ...writePictures(pictures),
   upstream_cost_nano_usd: upstreamCostNanoUsd,
   api_type: apiType ?? null,
 });

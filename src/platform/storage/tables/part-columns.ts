@@ -1,10 +1,11 @@
 import type { Selectable } from 'kysely';
 import type { PartOfEntry } from '../../../domain/ledger-entry.ts';
 import { type Integer, type NullableInteger, readFlag, readNullableNumber, readNumber } from './columns.ts';
+import { type PictureColumns, readPictures } from './picture-columns.ts';
 import { readSpecialCounts, type SpecialCountColumns } from './special-counts.ts';
 
 /** Columns that entries of the ledger and their lines have in common. */
-export interface PartColumns extends SpecialCountColumns {
+export interface PartColumns extends SpecialCountColumns, PictureColumns {
   model: string | null;
   provider: string | null;
   provider_id: string | null;
@@ -36,6 +37,7 @@ export const readPart = (row: Selectable<PartColumns>): PartOfEntry => ({
   outputTokens: readNumber(row.output_tokens),
   reasoningTokens: readNumber(row.reasoning_tokens),
   ...readSpecialCounts(row),
+  ...readPictures(row),
   costNanoUsd: row.cost_nano_usd,
   inputCostNanoUsd: row.input_cost_nano_usd,
   priced: readFlag(row.priced),
