@@ -1,5 +1,5 @@
 import OpenAI, { APIError } from 'openai';
-import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
+import type { ResponseInput, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
@@ -210,6 +210,19 @@ describe('what the openai client can ask for and this gateway does not do', () =
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
     expect(error.message).toContain(`${path}: `);
     expect(error.message).toContain('chat completions');
+  });
+
+  it.each([
+    [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }, '`input_text`'],
+    [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.example' } }] }, '`input_image`'],
+    [{ role: 'tool', tool_call_id: 'call_1', content: 'sunny' }, '"function_call_output"'],
+  ])('names what %j of chat completions is called here', async (message, name) => {
+    const input = [message] as unknown as ResponseInput;
+
+    const error = await failureOf(client.responses.create({ model, input }));
+
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(error.message).toContain(name);
   });
 });
 

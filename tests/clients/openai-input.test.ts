@@ -1,5 +1,10 @@
 import { BadRequestError } from 'openai';
-import type { ResponseInput, ResponseInputItem, ResponseOutputItem } from 'openai/resources/responses/responses';
+import type {
+  ResponseInput,
+  ResponseInputContent,
+  ResponseInputItem,
+  ResponseOutputItem,
+} from 'openai/resources/responses/responses';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
@@ -204,3 +209,15 @@ function outputsOf(output: ResponseOutputItem[]): ResponseInputItem[] {
     item.type === 'function_call' ? [{ type: 'function_call_output', call_id: item.call_id, output: '12:00' }] : [],
   );
 }
+
+it('tells what a package of the AI SDK cannot do with the input, and does not call it a failure of the provider', async () => {
+  const backEnd = backEnds.all.find(({ kind }) => kind === 'ai-sdk')!;
+  const client = openaiClient(backEnd);
+  const ask = (part: ResponseInputContent) =>
+    client.responses.create({ model: backEnd.model, input: [{ role: 'user', content: [part] }] });
+
+  const text = ask({ type: 'input_file', filename: 'a.txt', file_data: 'data:text/plain;base64,aGVsbG8=' });
+  await expect(text).rejects.toMatchObject({ status: 400, message: expect.stringContaining('text/plain') });
+  const address = ask({ type: 'input_image', image_url: 'ftp://a.example/b.png', detail: 'auto' });
+  await expect(address).rejects.toMatchObject({ status: 400, message: expect.stringContaining('neither http') });
+});

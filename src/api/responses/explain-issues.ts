@@ -65,9 +65,24 @@ function explainKind(kinds: Kinds, value: unknown, path: string, report: Report)
   else if (given === undefined) {
     report.add(keyPath, `is missing; it names the kind of ${kinds.noun}: ${nameKinds(kinds)}`);
   } else {
-    const hint = hintAt(given, [...kinds.schemas.keys()]) ?? `the kinds are ${nameKinds(kinds)}`;
+    const hint = hintAtKind(given, kinds) ?? `the kinds are ${nameKinds(kinds)}`;
     report.add(keyPath, `does not name ${kinds.noun}: ${show(given)}; ${hint}`);
   }
+}
+
+/** What chat completions call kinds of this interface. */
+const chatNames: Readonly<Record<string, string>> = {
+  text: 'input_text',
+  image_url: 'input_image',
+  file: 'input_file',
+};
+
+function hintAtKind(given: unknown, { key, schemas }: Kinds): string | undefined {
+  if (key === 'role' && given === 'tool') {
+    return 'what a tool answered is an item of its own: `{"type": "function_call_output", "call_id", "output"}`';
+  }
+  const name = typeof given === 'string' && Object.hasOwn(chatNames, given) ? chatNames[given]! : undefined;
+  return name !== undefined && schemas.has(name) ? `did you mean \`${name}\`?` : hintAt(given, [...schemas.keys()]);
 }
 
 const nameKinds = (kinds: Kinds): string => listWords([...kinds.schemas.keys()]);

@@ -155,6 +155,9 @@ describe('a request', () => {
       { prompt: { id: 'p' } },
       { input: [{ type: 'mcp_call' } as InputItem] },
       { tools: [{ type: 'mcp' as const }] },
+      ...['ftp://a.example/b.png', '/tmp/b.png'].map((url) => ({
+        input: [{ type: 'message', role: 'user', content: [{ type: 'input_image', image_url: url }] } as InputItem],
+      })),
     ]) {
       expect(() => write(request)).toThrow(expect.objectContaining({ kind: 'invalid_request', retryable: true }));
     }

@@ -8,6 +8,8 @@ interface PackageError {
   statusCode?: number;
   responseHeaders?: Record<string, string>;
   responseBody?: string;
+  /** Of `AI_UnsupportedFunctionalityError`, in words: `audio content parts`. */
+  functionality?: string;
 }
 
 /**
@@ -17,7 +19,7 @@ interface PackageError {
  */
 export function readPackageError(error: unknown, provider: string): GatewayError {
   if (error instanceof GatewayError) return error;
-  const { statusCode, responseHeaders, responseBody, name, message } = (error ?? {}) as PackageError;
+  const { statusCode, responseHeaders, responseBody, name, message, functionality } = (error ?? {}) as PackageError;
   if (typeof statusCode === 'number' && statusCode >= 300) {
     return readUpstreamError({
       status: statusCode,
@@ -32,7 +34,8 @@ export function readPackageError(error: unknown, provider: string): GatewayError
     });
   }
   if (name === 'AI_UnsupportedFunctionalityError') {
-    return new GatewayError('upstream_rejected', `${provider} cannot do what was asked for.`, { cause: error });
+    const what = functionality === undefined ? '' : `: ${functionality.slice(0, 200)}`;
+    return new GatewayError('upstream_rejected', `${provider} cannot do what was asked for${what}.`, { cause: error });
   }
   return new GatewayError('upstream_failed', `${provider} failed or cannot be reached.`, {
     retryable: true,

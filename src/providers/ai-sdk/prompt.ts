@@ -215,6 +215,8 @@ function writePart(draft: Draft, part: MessagePart | EncryptedContentPart, place
   }
 }
 
+const notBase64 = /[^A-Za-z0-9+/_=\s-]/;
+
 const dataUrl = /^data:([^;,]*)(?:;[^;,]*)*;base64,/;
 
 function writeFile(draft: Draft, text: string, otherwise: string, filename: string | undefined, place: string): Part {
@@ -226,6 +228,8 @@ function writeFile(draft: Draft, text: string, otherwise: string, filename: stri
   }
   const head = dataUrl.exec(text);
   if (text.startsWith('data:') && !head) throw refuse(draft, place, 'A data URL that is not base64');
+  // The SDK would throw at it, as at a provider that fails.
+  if (!head && notBase64.test(text)) throw refuse(draft, place, 'An address that is neither http nor a data URL');
   return { ...writeData(head ? text.slice(head[0].length) : text, head?.[1] || otherwise), ...named };
 }
 
