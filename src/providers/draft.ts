@@ -31,12 +31,14 @@ export function refuseBecause(path: string, message: string): GatewayError {
   });
 }
 
+/** What to do where an item is looked for that only the caller has. */
+export const sendTheItem = 'send the item itself (Vercel AI SDK: providerOptions.openai.store = false)';
+
 /** The refusal of an `item_reference`: nothing is stored, so only the caller has the item. */
 export function refuseReference({ target }: Draft, path: string, id: unknown): GatewayError {
   return refuseBecause(
     path,
-    `Nothing is stored, so ${target.endpoint} cannot look up the item ${String(id)}: send the item itself ` +
-      '(Vercel AI SDK: providerOptions.openai.store = false).',
+    `Nothing is stored, so ${target.endpoint} cannot look up the item ${String(id)}: ${sendTheItem}.`,
   );
 }
 

@@ -36,6 +36,12 @@ describe('what a status means (ruling 9)', () => {
     ['a model that is not ours', 403, { message: 'No.', code: 'model_not_found' }, 'model_unavailable'],
     ['a model under another status', 400, { code: 'ModelNotFound', message: 'No.' }, 'model_unavailable'],
     ['a path that is not there', 404, { message: 'Invalid URL (POST /v1/x)' }, 'upstream_failed'],
+    [
+      'an item that is not there',
+      404,
+      { message: "Item with id 'rs_1' not found.", param: 'input' },
+      'upstream_rejected',
+    ],
     ['a content filter', 400, { code: 'content_filter' }, 'content_policy'],
     ['a moderation', 403, { message: 'x', metadata: { reasons: ['a'], flagged_input: 'b' } }, 'content_policy'],
     ['an empty purse', 429, { code: 'insufficient_quota' }, 'rate_limited'],

@@ -1,4 +1,5 @@
 import { type ErrorKind, GatewayError } from '../domain/errors.ts';
+import { sendTheItem } from './draft.ts';
 import type { UpstreamErrorAnswer } from './provider.ts';
 
 /** What is left of an error, whichever of the many shapes it came in. */
@@ -6,6 +7,8 @@ interface Complaint {
   message: string;
   code: string | number | undefined;
   type: string;
+  /** The field of the request that the error is about. */
+  param: string;
   /** Seconds, when the error itself says how long to wait. */
   wait: number | undefined;
   /** A hosted moderation in front of the model says what it flagged. */
@@ -61,7 +64,8 @@ function explain(
   const blamesKey = kind === 'rate_limited' || (kind === 'upstream_failed' && isAboutKey(complaint, status));
   const isRegional = regionWords.test(`${complaint.code ?? ''} ${complaint.type} ${complaint.message}`);
   const waits = kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_failed';
-  return new GatewayError(kind, `${says[kind]} (status ${status})${reason === '' ? '.' : `: ${reason}`}`, {
+  const advice = storeWords.test(complaint.message) ? ` This gateway stores nothing: ${sendTheItem}.` : '';
+  return new GatewayError(kind, `${says[kind]} (status ${status})${reason === '' ? '.' : `: ${reason}`}${advice}`, {
     retryable: kind === 'upstream_timeout' || kind === 'model_unavailable' || waits,
     retryAfterSeconds: waits
       ? (retryAfterSeconds ?? complaint.wait ?? readSpokenWait(complaint.message, kind))
@@ -85,6 +89,8 @@ const contextWords =
 const contentCodes = /content_?filter|content_policy|responsibleaipolicy|moderation|safety_violation|cyber_policy/;
 const contentWords = /content (?:management |filtering )?policy|violates usage guidelines|our safety system/i;
 const overloadWords = /overloaded|over capacity/i;
+/** What OpenAI says of an item that came without its content, which it looks for in its store. */
+const storeWords = /items are not persisted/i;
 /** A 404 without them is about the address, which is the operator's business. */
 const modelWords = /\bmodels?\b/i;
 const keyWords = /\bapi[ _-]?key\b/i;
@@ -92,7 +98,7 @@ const keyWords = /\bapi[ _-]?key\b/i;
 const accountWords = /credit balance is too low|user location is not supported/i;
 
 /** Ruling 9, in the order in which signs outweigh one another. */
-function classify({ message, code, type, moderated }: Complaint, status: number): ErrorKind {
+function classify({ message, code, type, param, moderated }: Complaint, status: number): ErrorKind {
   const signs = `${code ?? ''} ${type}`.toLowerCase();
   if (status < 400) return 'upstream_failed';
   if (signs.includes('insufficient_quota')) return 'rate_limited';
@@ -106,7 +112,9 @@ function classify({ message, code, type, moderated }: Complaint, status: number)
     case 403:
       return contentWords.test(message) ? 'content_policy' : 'upstream_failed';
     case 404:
-      return modelWords.test(message) ? 'model_unavailable' : 'upstream_failed';
+      if (modelWords.test(message)) return 'model_unavailable';
+      // OpenAI says it of an item, a file or a prompt that it does not have: the field is the caller's.
+      return param === '' ? 'upstream_failed' : 'upstream_rejected';
     case 408:
     case 504:
     case 522:
@@ -153,7 +161,7 @@ function deriveStatus({ code, type }: Complaint): number {
 function readComplaint(body: unknown): Complaint {
   if (Array.isArray(body)) return readComplaint(body[0]); // the compatible door of Gemini answers a list
   if (typeof body !== 'object' || body === null) {
-    return { message: '', code: undefined, type: '', wait: undefined, moderated: false }; // a page or plain text is never repeated
+    return { message: '', code: undefined, type: '', param: '', wait: undefined, moderated: false }; // a page or plain text is never repeated
   }
   const outer = body as Record<string, unknown>;
   const inner = outer.error ?? outer;
@@ -170,6 +178,7 @@ function complaint(fields: Record<string, unknown>, message: string): Complaint 
     message,
     code: (typeof code === 'string' && code !== '') || typeof code === 'number' ? code : undefined,
     type: typeof type === 'string' ? type : typeof fields.status === 'string' ? fields.status : '',
+    param: typeof fields.param === 'string' ? fields.param : '',
     wait: readRetryInfo(fields.details),
     moderated: Array.isArray(metadata?.reasons) && metadata.flagged_input !== undefined,
   };

@@ -1,4 +1,4 @@
-import { APIError } from 'openai';
+import { APIError, BadRequestError } from 'openai';
 import type { ResponseCreateParamsNonStreaming, ResponseInput } from 'openai/resources/responses/responses';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { htmlPage, json, resetAfter } from '../../src/testing/answers.ts';
@@ -101,6 +101,23 @@ describe('the openai client before two providers', () => {
 
     if (!(error instanceof APIError)) throw new Error(`It did not fail: ${error}`);
     expect(error.error).toMatchObject({ metadata: { previous_errors: [{ provider: 'first', status: 529 }] } });
+  });
+
+  it('is told to send the item itself when the provider looks for it in a store', async () => {
+    const message = "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.";
+    const error = { message, type: 'invalid_request_error', param: 'input', code: null };
+    second.always(json({ error }, { status: 404 }));
+    const input: ResponseInput = [
+      { type: 'item_reference', id: 'rs_1' },
+      { role: 'user', content: 'Go on' },
+    ];
+
+    const failure = await client.responses
+      .create({ ...ask, input, provider: { only: ['second'] } } as ResponseCreateParamsNonStreaming)
+      .catch((thrown: unknown) => thrown);
+
+    expect(failure).toBeInstanceOf(BadRequestError);
+    expect(String(failure)).toContain('send the item itself');
   });
 
   it('goes on to the fallback models, which its own types do not know', async () => {

@@ -30,9 +30,13 @@ export interface WrittenInput {
 export function writeInput(items: InputItem[], dialect: Dialect, dropped: string[]): WrittenInput {
   const written: WrittenInput = { input: items, tools: [], effort: undefined };
   let changed = false;
+  let isOrphaned = false; // by its reasoning, which stayed behind
   for (let index = 0; index < items.length; index++) {
     const item = items[index]!;
-    const after = writeItem(item, index, written, dialect, dropped);
+    let after = writeItem(item, index, written, dialect, dropped);
+    if (item.type === 'reasoning') isOrphaned ||= after === undefined;
+    else if (endsTurn(item)) isOrphaned = false;
+    else if (isOrphaned && mayLackId.has(item.type)) after = withoutId(after);
     if (after !== item && !changed) {
       changed = true;
       written.input = items.slice(0, index);
@@ -40,6 +44,18 @@ export function writeInput(items: InputItem[], dialect: Dialect, dropped: string
     if (changed && after !== undefined) written.input.push(after);
   }
   return written;
+}
+
+/** What the model did not put out itself. */
+const endsTurn = (item: InputItem): boolean =>
+  item.type === 'message' ? item.role !== 'assistant' : item.type.endsWith('_output');
+
+const mayLackId: ReadonlySet<string> = new Set(['message', 'function_call', 'custom_tool_call']);
+
+/** By the id of an item the upstream knows which reasoning belongs before it, and refuses the item without it: choice 239. */
+function withoutId(item: unknown): unknown {
+  const { id: _, ...rest } = item as { id?: string }; // one of `mayLackId`
+  return rest;
 }
 
 /** @returns the same item, a changed copy, or undefined when it does not go upstream */

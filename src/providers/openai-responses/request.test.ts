@@ -202,6 +202,25 @@ describe('items', () => {
     expect(writeItems([own], { reasoning_format: 'xai-responses-v1' })).toEqual({ input: [], dropped: ['input[0]'] });
   });
 
+  it('takes the id from what the model put out after reasoning that stays behind, until the user or a tool speaks', () => {
+    const bare: InputItem = { type: 'reasoning', id: 'rs_1', summary: [] };
+    const call: InputItem = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' };
+    const said: InputItem = { type: 'message', role: 'assistant', id: 'msg_1', content: [] };
+    const search = { type: 'web_search_call', id: 'ws_1', status: 'completed' } as InputItem;
+    const output: InputItem = { type: 'function_call_output', call_id: 'c', output: 'x' };
+    const without = ({ id: _, ...item }: InputItem) => item;
+
+    expect(writeItems([bare, search, said, call, output, said]).input).toEqual([
+      search,
+      without(said),
+      without(call),
+      output,
+      said,
+    ]);
+    const sealed: InputItem = { ...bare, encrypted_content: 'gAAAA' };
+    expect(writeItems([sealed, said, call]).input).toEqual([sealed, said, call]);
+  });
+
   it('keeps the text of reasoning that another dialect made only where plain reasoning is accepted', () => {
     const foreign: InputItem = {
       type: 'reasoning',

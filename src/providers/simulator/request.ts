@@ -1,6 +1,7 @@
 import { GatewayError } from '../../domain/errors.ts';
 import type { Tool } from '../../domain/items.ts';
 import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
+import { sendTheItem } from '../draft.ts';
 import type { Target, UpstreamRequest } from '../provider.ts';
 import type { SimulatorRequest } from './wire.ts';
 
@@ -27,12 +28,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (!isClientTool(tool)) throw refuse(`tools[${index}]`, `it does not run the hosted tool ${tool.type}`, target);
   }
   for (const [index, item] of request.input.entries()) {
-    if (item.type === 'item_reference')
-      throw refuse(
-        `input[${index}]`,
-        'nothing is stored: send the item itself (Vercel AI SDK: providerOptions.openai.store = false)',
-        target,
-      );
+    if (item.type === 'item_reference') throw refuse(`input[${index}]`, `nothing is stored: ${sendTheItem}`, target);
   }
   const model = target.upstreamModel.replace(/^simulator\//, ''); // as an entry without `upstream_model` names it
   const body: SimulatorRequest = { model, input: request.input };
