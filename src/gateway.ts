@@ -61,6 +61,8 @@ export interface Gateway {
   flush(): Promise<void>;
   /** What it has counted. */
   collectMetrics(): Family[];
+  /** Those of its numbers that only grow. */
+  collectCounters(): Family[];
   /** Writes into its log. */
   tell(level: 'info' | 'warn', message: string): void;
   /** Takes no new work, lets open requests finish up to `server.shutdown_grace_ms`, flushes, closes. */
@@ -247,6 +249,7 @@ async function assemble(
     release: accounts.release,
     flush: books.flush,
     collectMetrics: telemetry.collect,
+    collectCounters: telemetry.collectCounters,
     tell: (level, message) => log[level](message),
     async close() {
       draining = true; // the port stays open for a while: whoever comes is told to go elsewhere

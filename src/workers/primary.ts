@@ -34,8 +34,8 @@ import { serveStorage } from '../platform/storage/remote/serve.ts';
 import { LoopProbe } from '../platform/telemetry/loop-probe.ts';
 import { describeProcess } from '../platform/telemetry/metrics.ts';
 import { openLog } from '../platform/telemetry/open-log.ts';
-import { type PrimaryService, serviceNames, type WorkerService } from './services.ts';
-import { WorkerNumbers } from './worker-numbers.ts';
+import { type NumbersService, type PrimaryService, serviceNames, type WorkerService } from './services.ts';
+import { type WorkerLife, WorkerNumbers } from './worker-numbers.ts';
 
 export interface PrimaryOptions {
   config: Config;
@@ -54,6 +54,7 @@ interface ServingWorker extends Member {
   readonly slot: number;
   readonly gateway: Remote<WorkerService>;
   readonly forked: Forked;
+  readonly life: WorkerLife;
   /** What it serves by. */
   config: Config;
 }
@@ -141,7 +142,7 @@ async function assemble(
   relayBus(hub, bus);
   const door = createFrontDoor();
   if (!isSharedStore(url)) hub.provide(storageService, (worker) => serveStorage(storage, worker));
-  const numbers = new WorkerNumbers();
+  const numbers = new WorkerNumbers(workers);
   const probe = new LoopProbe();
   held.defer(() => probe.close());
   const service: PrimaryService = {
@@ -152,8 +153,9 @@ async function assemble(
     },
     async collectMetrics() {
       const answers = await Promise.all(
-        [...serving].map(async ({ slot, gateway }) => {
+        [...serving].map(async ({ slot, gateway, life }) => {
           const families = await Promise.race([gateway.collectMetrics().catch(() => undefined), delay(ANSWER_MS)]);
+          if (families) life.see(families);
           return { slot, families: families ?? undefined };
         }),
       );
@@ -182,6 +184,9 @@ async function assemble(
     const forked = fork();
     const peer = hub.attach(slot, forked.channel);
     const gateway = peer.use<WorkerService>(serviceNames.worker);
+    const life = numbers.begin(slot);
+    peer.provide(serviceNames.numbers, { see: life.see } satisfies NumbersService);
+    peer.gone.addEventListener('abort', life.end); // after all that it has told
     void forked.ended.then(() => {
       journals.delete(journal);
       left.schedule();
@@ -189,12 +194,17 @@ async function assemble(
     try {
       const given = config;
       await gateway.open({ config: given, dataDir, seat: { slot, journal, workers } });
-      const worker: ServingWorker = { slot, pid: forked.pid, ended: forked.ended, forked, gateway, config: given };
+      const worker: ServingWorker = {
+        slot,
+        pid: forked.pid,
+        ended: forked.ended,
+        forked,
+        gateway,
+        life,
+        config: given,
+      };
       serving.add(worker);
-      void forked.ended.then(() => {
-        serving.delete(worker);
-        numbers.end(slot);
-      });
+      void forked.ended.then(() => void serving.delete(worker));
       releaseEnded();
       await bringUpToDate(worker);
       peer.provide(serviceNames.door, door.open(peer, forked.sendConnection));

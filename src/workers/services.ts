@@ -46,5 +46,11 @@ export interface PrimaryService {
   collectMetrics(): Promise<Family[]>;
 }
 
+/** What a worker tells the primary unasked. */
+export interface NumbersService {
+  /** What it has counted so far: the primary has it when the worker is killed. */
+  see(counters: readonly Family[]): void;
+}
+
 /** Their names among the services of either side. */
-export const serviceNames = { worker: 'gateway', primary: 'primary', door: 'door' } as const;
+export const serviceNames = { worker: 'gateway', primary: 'primary', door: 'door', numbers: 'numbers' } as const;

@@ -13,6 +13,9 @@ const primary = openPeer(channelToPrimary());
 let gateway: Gateway | undefined;
 let commit: (() => Promise<void>) | undefined;
 
+/** What a worker counts in this time is lost with it when it is killed. */
+const TELL_MS = 1000;
+
 /** @throws when the primary asks before it has opened the gateway: a mistake in the program */
 function getGateway(): Gateway {
   if (!gateway) throw new Error('This worker has no gateway yet.');
@@ -26,6 +29,8 @@ const service: WorkerService = {
   async open({ config, dataDir, seat }) {
     gateway = await createGateway({ config, dataDir, seat: { ...seat, primary } });
     const serve = await gateway.startBehind();
+    const { collectCounters } = gateway;
+    setInterval(() => primary.tell(serviceNames.numbers, 'see', collectCounters()), TELL_MS).unref();
     takeConnections(
       {
         taken: (connection) => primary.tell(serviceNames.door, 'taken', connection),

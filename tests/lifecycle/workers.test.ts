@@ -117,6 +117,36 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(later.get('headgate_worker_restarts_total')).toBe(1);
   });
 
+  it('keeps what a worker counted that nobody has asked it for when it is killed', async () => {
+    const gateway = await start();
+    const [client, ofOther] = [connect(gateway), connect(gateway)];
+    await ask(client);
+    const [free] = [...(await untilKnown(gateway, 1)).keys()];
+    for (let time = 0; time < 3; time++) await ask(ofOther);
+    const killed = free === 0 ? 1 : 0;
+    const pid = (await untilKnown(gateway, 2)).get(killed)!;
+    const ofKilled = `headgate_worker_requests_total{worker="${killed}"}`;
+    // A stopped one answers nobody: what is shown of it, it told unasked.
+    const look = async () => {
+      process.kill(pid, 'SIGSTOP');
+      try {
+        const numbers = await readNumbers(client);
+        expect(numbers.get(`headgate_worker_up{worker="${killed}"}`)).toBe(0);
+        return numbers.get(ofKilled);
+      } finally {
+        process.kill(pid, 'SIGCONT');
+      }
+    };
+    await expect.poll(look, { timeout: 20_000 }).toBe(3);
+    process.kill(pid, 'SIGKILL');
+    await expect
+      .poll(async () => (await readNumbers(client)).get('headgate_worker_restarts_total'), { timeout: 10_000 })
+      .toBe(1);
+    const later = await readNumbers(client);
+    const total = 'headgate_responses_total{model="simulator/echo",provider="simulator",status="2xx",streamed="false"}';
+    expect([later.get(ofKilled), later.get(total)]).toEqual([3, 4]);
+  });
+
   it('prints the URL and the first keys once, and all workers know the keys', async () => {
     const gateway = await start({ config: null });
     const keys = gateway.running.stdout.match(/sk-rt-v1-[0-9a-f]{64}/g)!;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { writeFailedAttempts } from './attempt-log.ts';
 import type { Family } from './exposition.ts';
+import { keepCounters } from './join-families.ts';
 import { LoopProbe } from './loop-probe.ts';
 import { type MetricSources, Metrics } from './metrics.ts';
 import type { Observe } from './observed.ts';
@@ -39,6 +40,8 @@ export interface Telemetry {
   /** For shared counters. @see Metrics.countCounterFailure */
   countCounterFailure: () => void;
   collect: () => Family[];
+  /** Those that only grow. Takes nothing that the next look is to see. */
+  collectCounters: () => Family[];
   /** Sends the last spans; bounded. */
   close: () => Promise<void>;
 }
@@ -76,6 +79,7 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
     countLimitHit: (limit, scope) => metrics.countLimitHit(limit, scope),
     countCounterFailure: () => metrics.countCounterFailure(),
     collect: () => metrics.collect({ ...sources, loopDelayMs: () => probe.takeLongestMs() }),
+    collectCounters: () => keepCounters(metrics.collect({ ...sources, loopDelayMs: () => 0 })),
     async close() {
       probe.close();
       await tracer?.close();
