@@ -1,8 +1,8 @@
-import type { AgentMessageItem, FunctionCallItem } from '../domain/items.ts';
-import type { Draft } from './draft.ts';
+import type { AgentMessageItem, FunctionCallItem, InputItem, ReasoningEffort, Tool } from '../domain/items.ts';
+import { type Draft, dropUnknown, refuse, refuseReference } from './draft.ts';
 
 /*
- * What the wires without items of their own make alike of items that a caller sends back.
+ * What the wires without items of their own make alike of items that a caller sends.
  */
 
 /**
@@ -43,5 +43,43 @@ export function readObject(text: string): object | undefined {
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** What control items change elsewhere in the request. */
+export interface Control {
+  /** Tools of `additional_tools` items, each list with its path. */
+  readonly additionalTools: { tools: readonly Tool[]; path: string }[];
+  /** Of the last `configuration_update`. */
+  effort?: ReasoningEffort | undefined;
+}
+
+/**
+ * Writes control items. Of those that such a wire has no place for, the ones go that the rest of the conversation can do
+ * without.
+ *
+ * @throws {GatewayError} for an item without which the conversation would mean something else
+ */
+export function writeOtherItem(draft: Draft, control: Control, item: InputItem, place: () => string): void {
+  switch (item.type) {
+    case 'additional_tools':
+      dropUnknown(draft, item, itemFields.additionalTools, place);
+      control.additionalTools.push({ tools: item.tools as Tool[], path: `${place()}.tools` }); // as the checks left them
+      return;
+    case 'configuration_update':
+      dropUnknown(draft, item, itemFields.configurationUpdate, place);
+      control.effort = (item.reasoning as { effort: ReasoningEffort }).effort; // the same
+      return;
+    case 'compaction':
+    case 'context_compaction': // only the provider that made it can read it
+    case 'web_search_call': // what was found stands in the text; the pages themselves are not in the item
+      draft.dropped.push(`${place()} (${item.type})`);
+      return;
+    case 'item_reference':
+      throw refuseReference(draft, place(), item.id);
+    default:
+      // What the gateway's own tools did before is told by the answer that followed.
+      if (!item.type.startsWith('router:')) throw refuse(draft, place(), `An item of type ${item.type}`);
+      draft.dropped.push(`${place()} (${item.type})`);
   }
 }

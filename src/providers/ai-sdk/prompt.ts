@@ -8,14 +8,12 @@ import type {
   InputItem,
   MessageItem,
   MessagePart,
-  ReasoningEffort,
   ReasoningItem,
-  Tool,
 } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { type Draft, dropUnknown, refuse, refuseReference } from '../draft.ts';
+import { type Draft, dropUnknown, refuse } from '../draft.ts';
 import { readMadeImage } from '../made-image.ts';
-import { agentHeading, itemFields, readArguments } from '../replay.ts';
+import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import type { Metadata } from './model.ts';
 import { readSeal } from './seal.ts';
@@ -28,10 +26,10 @@ interface Message {
 }
 
 /** The messages of a call, and what control items change elsewhere in the request. */
-export class Conversation {
+export class Conversation implements Control {
   readonly prompt: Message[] = [];
-  readonly additionalTools: { tools: readonly Tool[]; path: string }[] = [];
-  effort: ReasoningEffort | undefined;
+  readonly additionalTools: Control['additionalTools'] = [];
+  effort: Control['effort'];
   /** Call id → name upstream, which a result must repeat. */
   readonly names = new Map<string, string>();
   /** Call id → what its provider wants back with it. */
@@ -120,21 +118,8 @@ function writeItem(draft: Draft, conversation: Conversation, item: InputItem, in
       else draft.dropped.push(`${place} (${item.type})`);
       return;
     }
-    case 'additional_tools':
-      conversation.additionalTools.push({ tools: item.tools as Tool[], path: `${place}.tools` });
-      return;
-    case 'configuration_update':
-      conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
-      return;
-    case 'compaction':
-    case 'context_compaction':
-    case 'web_search_call':
-      draft.dropped.push(`${place} (${item.type})`);
-      return;
     default:
-      if (item.type === 'item_reference') throw refuseReference(draft, place, item.id);
-      if (item.type.startsWith('router:')) draft.dropped.push(`${place} (${item.type})`);
-      else throw refuse(draft, place, `An item of type ${item.type}`);
+      writeOtherItem(draft, conversation, item, at);
   }
 }
 
@@ -147,8 +132,6 @@ const fieldsOf: Readonly<Record<string, ReadonlySet<string>>> = {
   custom_tool_call_output: itemFields.output,
   agent_message: itemFields.agentMessage,
   image_generation_call: itemFields.image,
-  additional_tools: itemFields.additionalTools,
-  configuration_update: itemFields.configurationUpdate,
 };
 
 const partFields: Readonly<Record<string, ReadonlySet<string>>> = {

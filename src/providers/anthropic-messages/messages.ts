@@ -6,13 +6,11 @@ import type {
   FunctionCallOutputItem,
   InputItem,
   MessageItem,
-  ReasoningEffort,
   ReasoningItem,
-  Tool,
 } from '../../domain/items.ts';
-import { dropUnknown, refuse, refuseReference } from '../draft.ts';
+import { dropUnknown, refuse } from '../draft.ts';
 import { madeImageHeading, readMadeImage } from '../made-image.ts';
-import { agentHeading, itemFields, readArguments } from '../replay.ts';
+import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import { type MessagesDraft, writeParts } from './parts.ts';
 import type { Block, Source, Turn } from './wire.ts';
@@ -21,13 +19,11 @@ import type { Block, Source, Turn } from './wire.ts';
 export const reasoningFormat = 'anthropic-claude-v1';
 
 /** What `instructions` and `input` say: system blocks, turns, and what control items change elsewhere in the request. */
-export class Conversation {
+export class Conversation implements Control {
   readonly system: Block[] = [];
   readonly turns: Turn[] = [];
-  /** Tools of `additional_tools` items, each list with its path. */
-  readonly additionalTools: { tools: readonly Tool[]; path: string }[] = [];
-  /** Of the last `configuration_update`. */
-  effort: ReasoningEffort | undefined;
+  readonly additionalTools: Control['additionalTools'] = [];
+  effort: Control['effort'];
 
   /** The protocol knows two roles that take turns, so neighbours of one role share a turn. */
   add(role: Turn['role'], blocks: readonly Block[]): void {
@@ -122,23 +118,8 @@ function writeItem(draft: MessagesDraft, conversation: Conversation, item: Input
       ]);
       return;
     }
-    case 'additional_tools':
-      dropUnknown(draft, item, itemFields.additionalTools, place);
-      conversation.additionalTools.push({ tools: item.tools as Tool[], path: `input[${index}].tools` });
-      return;
-    case 'configuration_update':
-      dropUnknown(draft, item, itemFields.configurationUpdate, place);
-      conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
-      return;
-    case 'compaction':
-    case 'context_compaction':
-    case 'web_search_call': // what was found stands in the text; the pages themselves are not in the item
-      draft.dropped.push(`input[${index}] (${item.type})`);
-      return;
     default:
-      if (item.type === 'item_reference') throw refuseReference(draft, place(), item.id);
-      if (item.type.startsWith('router:')) draft.dropped.push(`input[${index}] (${item.type})`);
-      else throw refuse(draft, place(), `An item of type ${item.type}`);
+      writeOtherItem(draft, conversation, item, place);
   }
 }
 

@@ -6,13 +6,11 @@ import type {
   FunctionCallOutputItem,
   InputItem,
   MessageItem,
-  ReasoningEffort,
   ReasoningItem,
-  Tool,
 } from '../../domain/items.ts';
-import { dropUnknown, refuse, refuseReference } from '../draft.ts';
+import { dropUnknown, refuse } from '../draft.ts';
 import { readMadeImage } from '../made-image.ts';
-import { agentHeading, itemFields, readArguments, readObject } from '../replay.ts';
+import { agentHeading, type Control, itemFields, readArguments, readObject, writeOtherItem } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import { type GeminiDraft, writeParts } from './parts.ts';
 import type { Content, Part } from './wire.ts';
@@ -24,13 +22,11 @@ export const reasoningFormat = 'google-gemini-v1';
 const noSignature = 'skip_thought_signature_validator';
 
 /** What `instructions` and `input` say: the system text, turns, and what control items change elsewhere in the request. */
-export class Conversation {
+export class Conversation implements Control {
   readonly system: Part[] = [];
   readonly contents: Content[] = [];
-  /** Tools of `additional_tools` items, each list with its path. */
-  readonly additionalTools: { tools: readonly Tool[]; path: string }[] = [];
-  /** Of the last `configuration_update`. */
-  effort: ReasoningEffort | undefined;
+  readonly additionalTools: Control['additionalTools'] = [];
+  effort: Control['effort'];
   /** Call id → name upstream, which a result must repeat. */
   readonly names = new Map<string, string>();
   /** A signature on its way to the part it belongs to. */
@@ -131,23 +127,8 @@ function writeItem(draft: GeminiDraft, conversation: Conversation, item: InputIt
       else draft.dropped.push(`input[${index}] (${item.type})`);
       return;
     }
-    case 'additional_tools':
-      dropUnknown(draft, item, itemFields.additionalTools, place);
-      conversation.additionalTools.push({ tools: item.tools as Tool[], path: `input[${index}].tools` });
-      return;
-    case 'configuration_update':
-      dropUnknown(draft, item, itemFields.configurationUpdate, place);
-      conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
-      return;
-    case 'compaction':
-    case 'context_compaction':
-    case 'web_search_call': // what was found stands in the text
-      draft.dropped.push(`input[${index}] (${item.type})`);
-      return;
     default:
-      if (item.type === 'item_reference') throw refuseReference(draft, place(), item.id);
-      if (item.type.startsWith('router:')) draft.dropped.push(`input[${index}] (${item.type})`);
-      else throw refuse(draft, place(), `An item of type ${item.type}`);
+      writeOtherItem(draft, conversation, item, place);
   }
 }
 

@@ -6,13 +6,11 @@ import type {
   FunctionCallOutputItem,
   InputItem,
   MessageItem,
-  ReasoningEffort,
   ReasoningItem,
-  Tool,
 } from '../../domain/items.ts';
-import { dropUnknown, refuse, refuseReference } from '../draft.ts';
+import { dropUnknown, refuse } from '../draft.ts';
 import { madeImageHeading, readMadeImage } from '../made-image.ts';
-import { agentHeading, itemFields } from '../replay.ts';
+import { agentHeading, type Control, itemFields, writeOtherItem } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import type { ChatDraft } from './draft.ts';
 import { writeContent } from './parts.ts';
@@ -20,12 +18,8 @@ import { writeReasoningDetails } from './reasoning-details.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
 
 /** What `input` says: messages, and what its control items change elsewhere in the request. */
-export interface Conversation {
+export interface Conversation extends Control {
   messages: ChatMessage[];
-  /** Tools of `additional_tools` items, each list with its path. */
-  additionalTools: { tools: readonly Tool[]; path: string }[];
-  /** Of the last `configuration_update`. */
-  effort?: ReasoningEffort;
 }
 
 /**
@@ -80,14 +74,6 @@ export function writeMessages(
         turn = undefined;
         break;
       }
-      case 'additional_tools':
-        dropUnknown(draft, item, itemFields.additionalTools, place);
-        conversation.additionalTools.push({ tools: item.tools as Tool[], path: `input[${index}].tools` });
-        break;
-      case 'configuration_update':
-        dropUnknown(draft, item, itemFields.configurationUpdate, place);
-        conversation.effort = (item.reasoning as { effort: ReasoningEffort }).effort;
-        break;
       case 'image_generation_call': {
         dropUnknown(draft, item, itemFields.image, place);
         const image = readMadeImage(item);
@@ -104,16 +90,8 @@ export function writeMessages(
         turn = undefined;
         break;
       }
-      case 'web_search_call': // what was found stands in the text
-      case 'compaction':
-      case 'context_compaction':
-        draft.dropped.push(`input[${index}] (${item.type})`);
-        break;
       default:
-        if (item.type === 'item_reference') throw refuseReference(draft, place(), item.id);
-        // What the gateway's own tools did before is told by the answer that followed (choice).
-        if (!item.type.startsWith('router:')) throw refuse(draft, place(), `An item of type ${item.type}`);
-        draft.dropped.push(`input[${index}] (${item.type})`);
+        writeOtherItem(draft, conversation, item, place);
     }
   }
   return conversation;
