@@ -242,6 +242,10 @@ export interface ServerTool {
   type: `router:${string}` | 'tool_search';
   parameters?: Record<string, unknown>;
 }
+/** Does this run in the gateway? What a model must know of such a tool reaches a provider as a function. */
+export const isServerTool = ({ type }: { type: string }): boolean =>
+  type.startsWith('router:') || type === 'tool_search';
+
 export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool | ServerTool;
 
 export type ToolChoice =

@@ -1,10 +1,11 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, existsSync, globSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { canRun } from './can-run.ts';
 import { findFreePort } from './free-port.ts';
 
 const readyWithinMs = 30_000;
@@ -71,16 +72,6 @@ function findPrograms(): string | undefined {
   const debian = globSync('/usr/lib/postgresql/*/bin').sort((a, b) => version(b) - version(a));
   const path = (process.env.PATH ?? '').split(delimiter);
   return [...debian, ...path].find((folder) => ['initdb', 'postgres'].every((name) => canRun(join(folder, name))));
-}
-
-function canRun(path: string): boolean {
-  if (!existsSync(path)) return false;
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function findUser(names: string[]): Promise<{ uid: number; gid: number } | undefined> {

@@ -1,5 +1,5 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
-import type { NamespaceTool } from '../../domain/items.ts';
+import { isServerTool, type NamespaceTool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from './report.ts';
 import type { RequestBody } from './schema.ts';
@@ -47,7 +47,7 @@ export const notOffered: readonly NotOffered[] = [
     refused: 'the server tools: every `router:…` type, and `tool_search`',
     instead: 'Use a tool of your own, or one that runs at the provider.',
     find: (request) =>
-      findTools(request, (tool) => isServerTool(tool.type)).map(({ path, tool }) => ({
+      findTools(request, isServerTool).map(({ path, tool }) => ({
         path: `${path}.type`,
         value: tool.type,
       })),
@@ -127,8 +127,6 @@ export function refuseNotOffered(request: CheckedRequest): void {
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
   throw new GatewayError('not_offered', `${first.message}${more}`, { metadata: { issues } });
 }
-
-const isServerTool = (type: string): boolean => type.startsWith('router:') || type === 'tool_search';
 
 type AnyTool = { type: string; defer_loading?: boolean };
 

@@ -1,16 +1,16 @@
-import type {
-  AgentMessageItem,
-  FunctionCallItem,
-  InputItem,
-  InputPart,
-  MessageItem,
-  ReasoningEffort,
-  ReasoningItem,
-  Tool,
+import {
+  type AgentMessageItem,
+  type FunctionCallItem,
+  type InputItem,
+  type InputPart,
+  isServerTool,
+  type MessageItem,
+  type ReasoningEffort,
+  type ReasoningItem,
+  type Tool,
 } from '../../domain/items.ts';
 import { madeImageHeading, readMadeImage } from '../made-image.ts';
 import type { Dialect } from './dialect.ts';
-import { isServerTool } from './tools.ts';
 
 /** What the items of a request turn into. */
 export interface WrittenInput {

@@ -1,9 +1,4 @@
-import type { Tool, ToolChoice } from '../../domain/items.ts';
-
-/** Tools that run in the gateway. What a model must know of them arrives here as functions. */
-export function isServerTool(tool: { type: string }): boolean {
-  return tool.type.startsWith('router:') || tool.type === 'tool_search';
-}
+import { isServerTool, type Tool, type ToolChoice } from '../../domain/items.ts';
 
 /** Settings of the web-search kinds that are ours, or another vendor's. `engine` has been heeded by routing. */
 const searchSettings = ['engine', 'max_results', 'max_uses', 'mode', 'x_search'] as const;
