@@ -99,6 +99,7 @@ async function assemble(
   const config = (): Config => live;
   const { log, addSecrets, mask } = openLog(live.log.level, listSecrets(live), seat && { worker: seat.slot });
   const warn = (message: string): void => log.warn(message);
+  const tellLeftKeys = (message: string | undefined): void => void (message && log.warn(message));
   const journal = join(dataDir, 'journal', seat?.journal ?? '');
   held.defer(seat ? takeFolder(journal)! : takeDataFolder(dataDir)); // nobody else knows this folder of a worker's
   const storage = await openStorage({
@@ -114,7 +115,7 @@ async function assemble(
   );
   if (!seat) {
     await storage.migrate();
-    await applyBootstrap(storage.access, live.bootstrap);
+    tellLeftKeys(await applyBootstrap(storage.access, live.bootstrap));
   }
   const left: LedgerEntry[] = [];
   const books = await openBooks(
@@ -241,7 +242,7 @@ async function assemble(
       return (connection) => void app.server.emit('connection', connection);
     },
     async reload(next) {
-      await applyBootstrap(storage.access, next.bootstrap);
+      tellLeftKeys(await applyBootstrap(storage.access, next.bootstrap));
       await (await prepareReload(next))();
     },
     prepareReload,

@@ -66,6 +66,22 @@ describe('bootstrap', () => {
     expect(keys.find(({ hash }) => hash === hashKey('key-of-ada'))).toMatchObject({ disabled: true, name: 'renamed' });
   });
 
+  it('tells of keys that are taken out and may still be used, until they are ended', async () => {
+    const [app, org, admin] = plan().keys;
+    const apply = (...keys: (typeof app)[]) => applyBootstrap(storage.access, plan({ keys: keys.map((key) => key!) }));
+    expect(await apply(app, org, admin)).toBeUndefined();
+    expect(await apply(app, admin)).toBe(
+      `This key is no longer in bootstrap.keys and may still be used: "org" (${hashKey(org!.key).slice(0, 12)}). ` +
+        `End it with "headgate keys disable ${hashKey(org!.key).slice(0, 12)}".`,
+    );
+    expect(await apply(app)).toMatch(/^These keys are .*: "(org|admin)" \(\w+\), "(org|admin)" \(\w+\)\. End one /);
+    expect(await apply(app, org, { ...admin!, disabled: true })).toBeUndefined();
+    expect(await apply(app, org)).toBeUndefined();
+    await createFirstKeys(storage.access);
+    await storage.access.setKeyDisabled(hashKey(org!.key), true);
+    expect(await apply(app)).toBeUndefined();
+  });
+
   it('sets the limit of a key that has credit_usd, and leaves that of any other to whoever set it', async () => {
     const [app] = plan().keys;
     const apply = async (fields: object) => {

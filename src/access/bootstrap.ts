@@ -16,6 +16,8 @@ export interface BootstrapStore {
   putMember(member: MemberRecord): Promise<void>;
   setMemberships(memberId: string, workspaceIds: readonly string[]): Promise<void>;
   putKey(key: KeyRecord): Promise<void>;
+  listBootstrapKeys(): Promise<string[]>;
+  markBootstrapKey(hash: string): Promise<void>;
 }
 
 /** `bootstrap` of the configuration file, checked. */
@@ -38,8 +40,13 @@ export interface BootstrapPlan {
 export const DEFAULT_WORKSPACE = 'default';
 export const DEFAULT_MEMBER = 'owner';
 
-/** Makes true what the configuration says must be there; running it again changes nothing. @throws the store's error */
-export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan): Promise<void> {
+/**
+ * Makes true what the configuration says must be there; running it again changes nothing.
+ *
+ * @returns what is to be told of keys that are no longer there; undefined: nothing
+ * @throws the store's error
+ */
+export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan): Promise<string | undefined> {
   const now = Date.now();
   const workspaces = await store.listWorkspaces();
   const idByName = new Map(workspaces.flatMap(({ id, name }) => [[name, id] as const, [id, id] as const]));
@@ -60,12 +67,44 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
     await store.setMemberships(id, names.map(idOf));
   }
   const known = new Map((await store.listKeys()).map((key) => [key.hash, key]));
+  const marked = new Set(await store.listBootstrapKeys());
   for (const key of plan.keys) {
     const record = readKey(key, idOf, now);
     const before = known.get(record.hash);
     if (before === undefined) await store.putKey(record);
     else if (!isSame(before, named(record))) await store.putKey({ ...before, ...named(record), updatedAtMs: now });
+    if (!marked.has(record.hash)) await store.markBootstrapKey(record.hash);
   }
+  return findLeftKeys(store, plan);
+}
+
+/** Keys that are named in one message. */
+const NAMED = 10;
+
+/**
+ * Looks for keys that an earlier `bootstrap` brought, that this one no longer names, and that may still be used: they are
+ * not ended by being taken out, since other hosts may have another file, or somebody may manage them otherwise by now.
+ *
+ * @returns a sentence that names them, and how to end them; undefined when there are none
+ * @throws the store's error
+ */
+export async function findLeftKeys(
+  store: Pick<BootstrapStore, 'listKeys' | 'listBootstrapKeys'>,
+  plan: Pick<BootstrapPlan, 'keys'>,
+): Promise<string | undefined> {
+  const marked = new Set(await store.listBootstrapKeys());
+  for (const { key } of plan.keys) marked.delete(hashKey(key));
+  if (marked.size === 0) return undefined;
+  const now = Date.now();
+  const left = (await store.listKeys()).filter(
+    ({ hash, disabled, expiresAtMs }) =>
+      marked.has(hash) && !disabled && (expiresAtMs ?? Number.POSITIVE_INFINITY) > now,
+  );
+  if (left.length === 0) return undefined;
+  const names = left.slice(0, NAMED).map(({ name, hash }) => `"${name}" (${hash.slice(0, 12)})`);
+  const more = left.length > NAMED ? ` and ${left.length - NAMED} more` : '';
+  const [are, one] = left.length === 1 ? ['This key is', 'it'] : ['These keys are', 'one'];
+  return `${are} no longer in bootstrap.keys and may still be used: ${names.join(', ')}${more}. End ${one} with "headgate keys disable ${left[0]!.hash.slice(0, 12)}".`;
 }
 
 /** Gateways that start at once on one store make the same. */

@@ -1,6 +1,7 @@
 import { ConfigError, type LoadedConfig } from '../config/load.ts';
 import { checkCounters } from './checks/counters.ts';
 import type { Finding } from './checks/finding.ts';
+import { checkLeftKeys } from './checks/left-keys.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
 import { checkModels } from './checks/models.ts';
 import { checkPort } from './checks/port.ts';
@@ -37,7 +38,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir));
     const store = await checkStorage(config);
     findings.push(store, await checkCounters(config, store), await checkPort(config.server));
-    findings.push(...(await checkModels(loaded)));
+    findings.push(...(await checkLeftKeys(config)), ...(await checkModels(loaded)));
     const byProvider = await Promise.all(
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );

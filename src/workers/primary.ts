@@ -91,7 +91,8 @@ async function assemble(
     storage.close().catch((error) => log.error({ err: error }, 'The store was left without a good-bye.')),
   );
   await storage.migrate();
-  await applyBootstrap(storage.access, config.bootstrap);
+  const tellLeftKeys = (message: string | undefined): void => void (message && log.warn(message));
+  tellLeftKeys(await applyBootstrap(storage.access, config.bootstrap));
 
   const serving = new Set<ServingWorker>();
   /** Of requests whose worker has ended: until a worker frees what they held. */
@@ -248,7 +249,7 @@ async function assemble(
       return firstKeys ? { url, firstKeys } : { url };
     },
     async reload(next) {
-      await applyBootstrap(storage.access, next.bootstrap);
+      tellLeftKeys(await applyBootstrap(storage.access, next.bootstrap));
       const asked = [...serving];
       await Promise.all(asked.map(({ gateway }) => gateway.prepareReload(next).catch(unlessGone)));
       config = next;

@@ -91,6 +91,23 @@ describe('a reload', () => {
     await expect.poll(() => status(gateway, 'simulator/echo', testKeys.key)).toBe(200);
   });
 
+  it('tells of a bootstrap key that was taken out and still works, and how to end it; so does the next start', async () => {
+    const gateway = await startGateway();
+    const [, management] = bootstrap.keys;
+    const told = 'This key is no longer in bootstrap.keys and may still be used: \\"app\\" (';
+    writeConfig(gateway.folder, { bootstrap: { ...bootstrap, keys: [management] } });
+    await expect.poll(() => gateway.running.stderr, { timeout: 5000 }).toContain(told);
+    expect(gateway.running.stderr).toMatch(/"level":40,.*End it with \\"headgate keys disable [0-9a-f]{12}\\"/);
+    expect(await status(gateway, 'simulator/echo', testKeys.key)).toBe(200);
+    await gateway.end();
+    const again = await startGateway({
+      folder: gateway.folder,
+      config: { bootstrap: { ...bootstrap, keys: [management] } },
+      args: ['--workers', '2'],
+    });
+    expect(again.running.stderr).toContain(told);
+  });
+
   it('lets a request under way fall back to the endpoints it began with', async () => {
     const first = await startUpstream();
     const second = await startUpstream();

@@ -45,6 +45,20 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
     expect(await findKey(sparse.hash)).toEqual(sparse);
   });
 
+  it('remembers which keys a configuration brought, whatever becomes of them', async () => {
+    const { access } = pair().storage;
+    const [key, other] = [makeKey(), makeKey()];
+    await access.putKey(key);
+    await access.putKey(other);
+    const revision = await access.readRevision();
+    await access.markBootstrapKey(key.hash);
+    await access.markBootstrapKey(makeKey().hash); // there is none
+    expect(await access.readRevision()).toBe(revision);
+    await access.putKey({ ...key, name: 'renamed' });
+    const marked = await pair().other.access.listBootstrapKeys();
+    expect(marked.filter((hash) => [key.hash, other.hash].includes(hash))).toEqual([key.hash]);
+  });
+
   it('replaces a key by its hash, all but the time of its creation', async () => {
     const key = makeKey();
     const changed = makeKey({

@@ -7,7 +7,7 @@ import { appendContents, deleteContentsBefore, findContent } from './tables/cont
 import type { Tables } from './tables/database.ts';
 import { addFeedback, listFeedback } from './tables/feedback.ts';
 import { listAppliedGuardrails } from './tables/guardrails.ts';
-import { listKeys, putKey, setKeyDisabled } from './tables/keys.ts';
+import { listBootstrapKeys, listKeys, markBootstrapKey, putKey, setKeyDisabled } from './tables/keys.ts';
 import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
@@ -31,6 +31,8 @@ export async function createSqlStorage(
     access: {
       readRevision: () => readAccessRevision(db),
       listKeys: () => listKeys(db),
+      listBootstrapKeys: () => listBootstrapKeys(db),
+      markBootstrapKey: (hash) => markBootstrapKey(db, hash),
       listWorkspaces: () => listWorkspaces(db),
       listMembers: () => listMembers(db),
       putKey: (key) => putKey(db, key),

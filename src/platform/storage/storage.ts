@@ -75,6 +75,10 @@ export interface AccessStore {
   listMembers(): Promise<MemberRecord[]>;
   /** Creates or replaces, by hash. Keeps `createdAtMs` of an existing row. */
   putKey(key: KeyRecord): Promise<void>;
+  /** Hashes of the keys that `markBootstrapKey` was told of and that are there. In no order. */
+  listBootstrapKeys(): Promise<string[]>;
+  /** Remembers that a configuration brought the key, whatever becomes of it. */
+  markBootstrapKey(hash: string): Promise<void>;
   /** @returns the key as it is now, or undefined when there is none with this hash */
   setKeyDisabled(hash: string, disabled: boolean): Promise<KeyRecord | undefined>;
   /** Creates or renames, by id. A new one gets a slug of its name that no other has. */

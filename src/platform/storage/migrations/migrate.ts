@@ -11,6 +11,7 @@ import { contents } from './0008-contents.ts';
 import { images } from './0009-images.ts';
 import { credits } from './0010-credits.ts';
 import { pictures } from './0011-pictures.ts';
+import { bootstrapKeys } from './0012-bootstrap-keys.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
@@ -25,6 +26,7 @@ const migrations: Record<string, Migration> = {
   '0009-images': images,
   '0010-credits': credits,
   '0011-pictures': pictures,
+  '0012-bootstrap-keys': bootstrapKeys,
 };
 
 const migrationTable = 'headgate_migrations';

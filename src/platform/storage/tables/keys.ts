@@ -29,6 +29,7 @@ export interface KeyTable {
   updated_at_ms: NullableInteger;
   creator_user_id: string | null;
   external_user: string | null;
+  from_bootstrap: Integer;
 }
 
 const replaceable = [
@@ -67,6 +68,7 @@ export async function writeKey(trx: Database, key: KeyRecord): Promise<boolean> 
       updated_at_ms: key.updatedAtMs,
       creator_user_id: writeNullableText(key.creatorUserId),
       external_user: writeNullableText(key.externalUser),
+      from_bootstrap: 0,
     })
     .onConflict((oc) =>
       oc
@@ -95,6 +97,17 @@ export async function setKeyDisabled(db: Database, hash: string, disabled: boole
     return result.numUpdatedRows !== 0n;
   });
   return key;
+}
+
+/** Hashes of keys that a configuration has brought. In no order. */
+export async function listBootstrapKeys(db: Database): Promise<string[]> {
+  const rows = await db.selectFrom('keys').select('hash').where('from_bootstrap', '<>', 0n).execute();
+  return rows.map(({ hash }) => hash);
+}
+
+/** Changes nothing that a request depends on, so the revision stays. */
+export async function markBootstrapKey(db: Database, hash: string): Promise<void> {
+  await db.updateTable('keys').set({ from_bootstrap: 1 }).where('hash', '=', hash).execute();
 }
 
 export async function findKey(db: Database, hash: string): Promise<KeyRecord | undefined> {
