@@ -1,5 +1,5 @@
 import { readUsage } from '../api/credits/handler.ts';
-import { listChanges } from '../api/management/store.ts';
+import { listChanges } from '../api/management/change.ts';
 import type { Config } from '../config/schema.ts';
 import { createTimedId } from '../domain/ids.ts';
 import { usdOf } from '../metering/cost.ts';

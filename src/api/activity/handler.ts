@@ -4,7 +4,7 @@ import { startOfDay } from '../../metering/windows.ts';
 import { askStore } from '../../platform/storage/ask-store.ts';
 import type { ActivityRow } from '../../platform/storage/storage.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
-import type { Handler, ManagementParts } from '../management/store.ts';
+import type { Handler, ManagementParts } from '../management/route-handler.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;

@@ -1,6 +1,6 @@
 import { askStore } from '../../platform/storage/ask-store.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type Handler, type ManagementParts, writeTime } from '../management/store.ts';
+import { type Handler, type ManagementParts, writeTime } from '../management/route-handler.ts';
 
 /** `GET /audit`: who changed what by the management API, the newest first. Not in the interface: a route of our own. */
 export function createAuditHandler({ management }: Pick<ManagementParts, 'management'>): Handler {

@@ -1,7 +1,7 @@
 import { usdOf } from '../../metering/cost.ts';
 import { askStore } from '../../platform/storage/ask-store.ts';
 import type { LedgerStore } from '../../platform/storage/storage.ts';
-import type { Handler, ManagementParts } from '../management/store.ts';
+import type { Handler, ManagementParts } from '../management/route-handler.ts';
 
 /**
  * `GET /credits`: what was paid in for the organization (`headgate credits add`), and what all workspaces have spent.

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ContentRecord } from '../../domain/content-record.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { type Handler, writeTime } from '../management/store.ts';
+import { type Handler, writeTime } from '../management/route-handler.ts';
 
 /**
  * `GET /generation/content?id=`: what a generation was asked and what it answered, where its workspace has that kept.

@@ -5,7 +5,7 @@ import { askStore } from '../../platform/storage/ask-store.ts';
 import type { ContentStore } from '../../platform/storage/storage.ts';
 import { body, createBodyCheck, plainText } from '../management/check-body.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type Handler, writeTime } from '../management/store.ts';
+import { type Handler, writeTime } from '../management/route-handler.ts';
 import { maybe } from '../responses/schema/shapes.ts';
 
 export interface FeedbackParts {

@@ -8,7 +8,7 @@ import type {
   GuardrailRecord,
   ManagementTransaction,
 } from '../../platform/storage/storage.ts';
-import { listChanges } from '../management/store.ts';
+import { listChanges } from '../management/change.ts';
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import type { CreateGuardrailBody, UpdateGuardrailBody } from './schema.ts';
 import { readSettings, writeSettings } from './write-guardrail.ts';

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { askStore } from '../../platform/storage/ask-store.ts';
 import type { GuardrailHolder, GuardrailRecord, ListedAssignment } from '../../platform/storage/storage.ts';
+import { makeChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { type Handler, type ManagementParts, param } from '../management/route-handler.ts';
 import {
   assignGuardrail,
   createGuardrail,

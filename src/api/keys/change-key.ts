@@ -2,7 +2,7 @@ import { hashKey, labelKey } from '../../access/key-text.ts';
 import { invalidRequest } from '../../domain/errors.ts';
 import type { FieldChange, KeyRecord, ManagementTransaction } from '../../platform/storage/storage.ts';
 import { giveGuardrail } from '../guardrails/change-guardrail.ts';
-import { listChanges } from '../management/store.ts';
+import { listChanges } from '../management/change.ts';
 import { handOnContents } from '../workspaces/keep-contents.ts';
 import { happeningOf, writeSettings } from './write-key.ts';
 

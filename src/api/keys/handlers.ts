@@ -10,8 +10,9 @@ import {
   type ManagementTransaction,
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
+import { makeChange } from '../management/change.ts';
 import { readOffset, readQuery } from '../management/read-query.ts';
-import { type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { type Handler, type ManagementParts, param } from '../management/route-handler.ts';
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import { createKey, deleteKey, rotateKey, updateKey } from './change-key.ts';
 import { type CreateKeyBody, checkCreateKey, checkRotateKey, checkUpdateKey } from './schema.ts';

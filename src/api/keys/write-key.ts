@@ -2,7 +2,7 @@ import { numberKey } from '../../access/key-text.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { windowStarts } from '../../metering/windows.ts';
 import type { AuditHappening, FieldChange, KeyRecord, LedgerStore } from '../../platform/storage/storage.ts';
-import { writeNullableTime, writeTime } from '../management/store.ts';
+import { writeNullableTime, writeTime } from '../management/route-handler.ts';
 
 /** Nano-dollars, ever and in the windows that are open now. */
 interface Sums {

@@ -6,7 +6,7 @@ import { createKeyHandlers } from '../keys/handlers.ts';
 import { createBudgetHandlers } from '../workspaces/budgets.ts';
 import { createWorkspaceHandlers } from '../workspaces/handlers.ts';
 import { createMemberHandlers } from '../workspaces/members.ts';
-import type { ManagementParts } from './store.ts';
+import type { ManagementParts } from './route-handler.ts';
 
 export type ManagementHandlers = ReturnType<typeof createManagementHandlers>;
 

@@ -7,7 +7,8 @@ import {
   budgetIntervals,
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
-import { type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { makeChange } from '../management/change.ts';
+import { type Handler, type ManagementParts, param } from '../management/route-handler.ts';
 import { deleteBudget, getBudget, putBudget } from './change-budget.ts';
 import { getWorkspace } from './find-workspace.ts';
 import { readBudgetUsage } from './read-budget-usage.ts';

@@ -9,7 +9,7 @@ import {
   type ManagementTransaction,
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
-import { listChanges } from '../management/store.ts';
+import { listChanges } from '../management/change.ts';
 import { happeningOf } from './find-workspace.ts';
 import type { PutBudgetBody } from './schema.ts';
 import { writeSettings } from './write-workspace.ts';

@@ -1,6 +1,6 @@
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import type { ManagementTransaction, WorkspaceMemberRecord } from '../../platform/storage/storage.ts';
-import { listChanges } from '../management/store.ts';
+import { listChanges } from '../management/change.ts';
 
 // What the management API and the command line do to memberships, each with its line in the audit log.
 

@@ -1,7 +1,8 @@
 import { askStore } from '../../platform/storage/ask-store.ts';
 import type { WorkspaceDetails } from '../../platform/storage/storage.ts';
+import { makeChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { type Handler, type ManagementParts, param } from '../management/route-handler.ts';
 import { createWorkspace, deleteWorkspace, updateWorkspace } from './change-workspace.ts';
 import { findUnknownModels } from './find-unknown-models.ts';
 import { getWorkspace } from './find-workspace.ts';

@@ -1,6 +1,6 @@
 import { numberKey } from '../../access/key-text.ts';
 import type { ManagementTransaction } from '../../platform/storage/storage.ts';
-import { listChanges } from '../management/store.ts';
+import { listChanges } from '../management/change.ts';
 import { happeningOf } from './find-workspace.ts';
 import { writeSettings } from './write-workspace.ts';
 

@@ -1,6 +1,7 @@
 import { askStore } from '../../platform/storage/ask-store.ts';
+import { makeChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type Handler, type ManagementParts, makeChange, param } from '../management/store.ts';
+import { type Handler, type ManagementParts, param } from '../management/route-handler.ts';
 import { addMembers, removeMembers } from './change-members.ts';
 import { getWorkspace } from './find-workspace.ts';
 import { checkMembers } from './schema.ts';

@@ -8,7 +8,7 @@ import type {
   WorkspaceMemberRecord,
   WorkspaceSettings,
 } from '../../platform/storage/storage.ts';
-import { writeNullableTime, writeTime } from '../management/store.ts';
+import { writeNullableTime, writeTime } from '../management/route-handler.ts';
 import { writeLimitUsage } from '../management/write-limit-usage.ts';
 import type { UpdateWorkspaceBody } from './schema.ts';
 

@@ -1,26 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { askStore } from '../../platform/storage/ask-store.ts';
-import type {
-  AccessStore,
-  FieldChange,
-  LedgerStore,
-  ManagementStore,
-  ManagementTransaction,
-} from '../../platform/storage/storage.ts';
-import type { ModelWorld } from '../workspaces/find-unknown-models.ts';
-
-/** What the management API stands on. */
-export interface ManagementParts {
-  management: ManagementStore;
-  access: Pick<AccessStore, 'listKeys' | 'listAppliedGuardrails'>;
-  ledger: Pick<LedgerStore, 'readSpending' | 'readActivity'>;
-  /** The models and providers that there are now. */
-  world: () => ModelWorld;
-  /** Takes keys over that changed; other processes do so within a second by themselves. */
-  refreshAccess: () => Promise<void>;
-}
-
-export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+import type { FieldChange, ManagementTransaction } from '../../platform/storage/storage.ts';
+import type { ManagementParts } from './route-handler.ts';
 
 /**
  * Makes a change in the name of the caller: in one transaction, with what `work` records of it.
@@ -49,10 +30,3 @@ export function listChanges(before: object | undefined, after: object | undefine
     changed.map((name) => [name, { before: old.get(name) ?? null, after: now.get(name) ?? null }]),
   );
 }
-
-export const writeTime = (ms: number): string => new Date(ms).toISOString();
-export const writeNullableTime = (ms: number | null): string | null => (ms === null ? null : writeTime(ms));
-
-/** A parameter of the path. */
-export const param = (request: FastifyRequest, name: string): string =>
-  (request.params as Record<string, string>)[name]!; // the row of the route names it
