@@ -228,6 +228,40 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect((await call(['ledger', 'recompute'])).stdout).toContain('for who answered: acme/small (1).');
   });
 
+  it('corrects what own keys and shared ones have cost apart where an entry has lines of both', async () => {
+    const { id: _, workspaceId: __, ...part } = entryOf();
+    const broken = {
+      ...{ ...part, kind: 'attempt' as const, status: 502, isByok: true, costNanoUsd: 2_000_000n },
+      ...{ model: 'acme/own', endpointId: 'acme/own@acme' },
+    };
+    const answered = { ...part, kind: 'attempt' as const };
+    const lines = [broken, answered];
+    const entry = entryOf({ lines, inputTokens: 2000, outputTokens: 200, costNanoUsd: 3_000_000n });
+    await book(entry);
+    const spent = () =>
+      use(async ({ ledger }) => [
+        ...(await readSpent(ledger, { keyHash: 'k' }, 0)),
+        ...(await readSpentByOwnKeys(ledger, { keyHash: 'k' }, 0)),
+      ]);
+    expect(await spent()).toEqual([1_000_000n, 2_000_000n]);
+    configure(store.url, [model('small', '0.000001'), model('own', '0.000005')]);
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('Booked 1 correction.');
+    expect(await spent()).toEqual([1_000_000n, 5_000_000n]);
+    configure(store.url, [model('small', '0.000004'), model('own', '0.000001')]);
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('-0.001');
+    expect(await spent()).toEqual([4_000_000n, 1_000_000n]);
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('agrees with it.');
+    // As a build before this one booked it: all on the side of the entry.
+    const [stored] = await use(({ ledger }) => ledger.list({ limit: 1 }));
+    await use(({ ledger }) => ledger.correct([{ entry: stored!, costNanoUsd: 9n, inputCostNanoUsd: 0n }], 1));
+    configure(store.url, [
+      model('small', '0.000004'),
+      { ...model('own', '0.000001'), pricing: { prompt: '0.000001', completion: '0', request: '0.000000009' } },
+    ]);
+    await call(['ledger', 'recompute', '--apply']);
+    expect(await spent()).toEqual([4_000_000n, 1_000_009n]);
+  });
+
   it('looks at the days, the model and the provider that are asked for', async () => {
     const at = (time: string, fields: Partial<LedgerEntry> = {}) => entryOf({ createdAtMs: day(time), ...fields });
     await book(

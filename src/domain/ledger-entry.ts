@@ -69,12 +69,27 @@ export interface LedgerEntry {
 /** An entry as it stands today. */
 export interface BookedEntry extends LedgerEntry {
   /** What later corrections added to its cost, or took away; absent when there were none. */
-  correction?: { costNanoUsd: bigint; inputCostNanoUsd: bigint; count: number };
+  correction?: {
+    costNanoUsd: bigint;
+    inputCostNanoUsd: bigint;
+    /** Of `costNanoUsd` what is for lines of the other kind of key than the entry's; absent where nothing is. */
+    otherKeysNanoUsd?: bigint;
+    count: number;
+  };
 }
 
 /** What an entry adds to all sums, as it stands today: also where not all parts of it have a known price. */
 export const summedCost = ({ costNanoUsd, correction }: BookedEntry): bigint =>
   costNanoUsd + (correction?.costNanoUsd ?? 0n);
+
+/**
+ * The part of that which is for lines of the other kind of key than the entry's: own provider keys and shared ones are
+ * summed apart. @see `LedgerStore.readSpending`
+ */
+export const summedForOtherKeys = ({ lines = [], isByok, correction }: BookedEntry): bigint =>
+  lines
+    .filter((line) => line.isByok !== isByok)
+    .reduce((sum, { costNanoUsd }) => sum + costNanoUsd, correction?.otherKeysNanoUsd ?? 0n);
 
 /** The cost of an entry as it stands today: null when no price was ever known for a part of it. */
 export const settledCost = (entry: BookedEntry): bigint | null =>

@@ -82,7 +82,7 @@ it('does not choose between two endpoints that ask differently for pictures', ()
 
 it('adds only what an entry lacks of which one part had a price', () => {
   const booked = { ...entry, priced: false, costNanoUsd: 500n, inputCostNanoUsd: 100n };
-  const cost = { inputNanoUsd: 300n, outputNanoUsd: 600n, priced: true };
+  const cost = { inputNanoUsd: 300n, outputNanoUsd: 600n, otherKeysNanoUsd: 0n, priced: true };
   const correction = findCorrection(booked, cost);
   expect(correction).toMatchObject({ costNanoUsd: 400n, inputCostNanoUsd: 200n });
   const { costNanoUsd, inputCostNanoUsd } = correction!;

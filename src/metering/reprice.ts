@@ -6,6 +6,7 @@ import {
   type LedgerLine,
   settledCost,
   summedCost,
+  summedForOtherKeys,
 } from '../domain/ledger-entry.ts';
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
 import type { Correction } from '../platform/storage/storage.ts';
@@ -37,14 +38,22 @@ export function isSettled(entry: BookedEntry): boolean {
 /** Why an entry stays as it is. `uncounted`: its endpoint asks for pictures, and nobody counted those of the entry. */
 export type NotPriced = 'unpriced' | 'uncounted';
 
+export interface CostToday extends Cost {
+  /** Of all of it what is for lines of the other kind of key than the entry's. */
+  otherKeysNanoUsd: bigint;
+}
+
 /**
  * What an entry costs at today's prices: the sum of its lines where it has several.
  *
  * @param find gives the endpoints that a model has now
  * @returns why not, when who answered, or one of those who did, has no price that is known
  */
-export function priceAgain(entry: LedgerEntry, find: (model: string) => readonly PricedEndpoint[]): Cost | NotPriced {
-  const sum: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, toolsNanoUsd: 0n, priced: true };
+export function priceAgain(
+  entry: LedgerEntry,
+  find: (model: string) => readonly PricedEndpoint[],
+): CostToday | NotPriced {
+  const sum = { inputNanoUsd: 0n, outputNanoUsd: 0n, toolsNanoUsd: 0n, otherKeysNanoUsd: 0n, priced: true };
   for (const part of entry.lines ?? [entry]) {
     const endpoint = part.model === null ? undefined : chooseEndpoint(part, entry, find(part.model));
     if (!endpoint) return 'unpriced';
@@ -53,7 +62,8 @@ export function priceAgain(entry: LedgerEntry, find: (model: string) => readonly
     if (!cost.priced) return 'unpriced';
     sum.inputNanoUsd += cost.inputNanoUsd;
     sum.outputNanoUsd += cost.outputNanoUsd;
-    sum.toolsNanoUsd! += cost.toolsNanoUsd ?? 0n; // set above
+    sum.toolsNanoUsd += cost.toolsNanoUsd ?? 0n;
+    if (part.isByok !== entry.isByok) sum.otherKeysNanoUsd += totalOf(cost);
   }
   return sum;
 }
@@ -80,11 +90,14 @@ const priceAnswer = (part: Part, endpoint: PricedEndpoint): Cost =>
   costOfAnswer({ image: endpoint.image, pricing: pricesOfTier(endpoint, part.tier) }, readUsage(part), part.pictures);
 
 /** What an entry's cost has to be corrected by; undefined when it agrees with what it costs today. */
-export function findCorrection(entry: BookedEntry, cost: Cost): Correction | undefined {
+export function findCorrection(entry: BookedEntry, cost: CostToday): Correction | undefined {
   const costNanoUsd = totalOf(cost) - summedCost(entry);
-  if (settledCost(entry) !== null && costNanoUsd === 0n) return undefined;
+  const otherKeysNanoUsd = cost.otherKeysNanoUsd - summedForOtherKeys(entry);
+  if (settledCost(entry) !== null && costNanoUsd === 0n && otherKeysNanoUsd === 0n) return undefined;
   const input = entry.inputCostNanoUsd + (entry.correction?.inputCostNanoUsd ?? 0n);
-  return { entry, costNanoUsd, inputCostNanoUsd: cost.inputNanoUsd - input };
+  const correction: Correction = { entry, costNanoUsd, inputCostNanoUsd: cost.inputNanoUsd - input };
+  if (otherKeysNanoUsd !== 0n) correction.otherKeysNanoUsd = otherKeysNanoUsd;
+  return correction;
 }
 
 /** What an entry and its lines have in common. */

@@ -476,6 +476,34 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     ]);
   });
 
+  it('books what a correction says of lines of other keys on their side of the sums, with the rest or not at all', async () => {
+    const { ledger } = pair().storage;
+    const workspaceId = randomUUID();
+    const lines = [makeLine({ isByok: true, costNanoUsd: 40n }), makeLine({ costNanoUsd: 60n })];
+    const entry = makeEntry({ workspaceId, costNanoUsd: 100n, lines });
+    await ledger.append([entry]);
+    const spent = async () => [
+      ...(await readSpent(ledger, { workspaceId }, 0)),
+      ...(await readSpentByOwnKeys(ledger, { workspaceId }, 0)),
+    ];
+    const correction = { entry, costNanoUsd: 7n, inputCostNanoUsd: 1n, otherKeysNanoUsd: 10n };
+    expect(await ledger.correct([correction], 1)).toBe(1);
+    expect(await spent()).toEqual([57n, 50n]);
+    expect(await ledger.readActivity({ fromMs: 0, toMs: 9e15, workspaceId })).toMatchObject([
+      { requests: 1, costNanoUsd: 57n, byokNanoUsd: 50n, inputTokens: BigInt(entry.inputTokens) },
+    ]);
+    const { otherKeysNanoUsd, ...plain } = correction;
+    expect(await ledger.correct([plain], 2)).toBe(0);
+    expect(await ledger.correct([{ ...plain, otherKeysNanoUsd }], 2)).toBe(0);
+    const corrected = (await ledger.find(workspaceId, entry.id))!;
+    expect(corrected.correction).toEqual({ costNanoUsd: 7n, inputCostNanoUsd: 1n, otherKeysNanoUsd, count: 2 });
+    expect(
+      await ledger.correct([{ ...correction, entry: corrected, costNanoUsd: 0n, otherKeysNanoUsd: -10n }], 3),
+    ).toBe(1);
+    expect(await spent()).toEqual([67n, 40n]);
+    expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: 1, costNanoUsd: 107n });
+  });
+
   it('books corrections on the day of their entry, and counts no answer twice', async () => {
     const { ledger } = pair().storage;
     const [workspaceId, keyHash, model] = [randomUUID(), randomUUID(), randomUUID()];

@@ -177,6 +177,8 @@ export interface Correction {
   entry: BookedEntry;
   costNanoUsd: bigint;
   inputCostNanoUsd: bigint;
+  /** Of `costNanoUsd` what goes to lines of the other kind of key than the entry's. */
+  otherKeysNanoUsd?: bigint;
 }
 /** `everything`: all workspaces. */
 export type SpendingScope = { keyHash: string } | { memberId: string } | { workspaceId: string } | 'everything';

@@ -10,16 +10,35 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
   const from = BigInt(Math.round(query.fromMs));
   const to = BigInt(Math.round(query.toMs));
   const sums = new Map<string, ActivityRow>();
-  const day = sql<bigint>`created_at_ms / 86400000`;
-  const workspace = query.byWorkspace ? sql<string | null>`workspace_id` : sql<string | null>`cast(null as text)`;
+  const put = (row: ActivityRow): void => {
+    const key = JSON.stringify([row.day, row.workspaceId, row.model, row.provider]);
+    const sum = sums.get(key);
+    sums.set(key, sum ? add(sum, row) : row);
+  };
+  const day = sql<bigint>`ledger.created_at_ms / 86400000`;
+  const workspace = query.byWorkspace
+    ? sql<string | null>`ledger.workspace_id`
+    : sql<string | null>`cast(null as text)`;
 
   await walkSlices(db, from, async (slice) => {
     let asked = slice
       .select([
         day.as('day'),
         workspace.as('workspaceId'),
-        'model',
-        sql<string>`coalesce(provider, '')`.as('providerName'),
+        'ledger.model',
+        sql<string>`coalesce(ledger.provider, '')`.as('provider'),
+      ])
+      .where('created_at_ms', '>=', from)
+      .where('created_at_ms', '<', to)
+      .where('ledger.model', 'is not', null)
+      .groupBy([day, 'ledger.model', 'ledger.provider'])
+      .$narrowType<{ model: string }>();
+    if (query.byWorkspace) asked = asked.groupBy('workspace_id');
+    if (query.workspaceId !== undefined) asked = asked.where('workspace_id', '=', writeText(query.workspaceId));
+    if (query.keyHash !== undefined) asked = asked.where('key_hash', '=', writeText(query.keyHash));
+    if (query.memberId !== undefined) asked = asked.where('member_id', '=', writeText(query.memberId));
+    const found = await asked
+      .select([
         answers.as('requests'),
         sql<bigint>`cast(sum(case when is_byok = 0 then cost_nano_usd else 0 end) as bigint)`.as('costNanoUsd'),
         sql<bigint>`cast(sum(case when is_byok = 0 then 0 else cost_nano_usd end) as bigint)`.as('byokNanoUsd'),
@@ -27,20 +46,22 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
         sql<bigint>`cast(sum(output_tokens) as bigint)`.as('outputTokens'),
         sql<bigint>`cast(sum(reasoning_tokens) as bigint)`.as('reasoningTokens'),
       ])
-      .where('created_at_ms', '>=', from)
-      .where('created_at_ms', '<', to)
-      .where('model', 'is not', null)
-      .groupBy([day, 'model', 'provider'])
-      .$narrowType<{ model: string }>();
-    if (query.byWorkspace) asked = asked.groupBy('workspace_id');
-    if (query.workspaceId !== undefined) asked = asked.where('workspace_id', '=', writeText(query.workspaceId));
-    if (query.keyHash !== undefined) asked = asked.where('key_hash', '=', writeText(query.keyHash));
-    if (query.memberId !== undefined) asked = asked.where('member_id', '=', writeText(query.memberId));
-    for (const { providerName, ...rest } of await asked.execute()) {
-      const row = { ...rest, provider: providerName, day: readNumber(rest.day), requests: readNumber(rest.requests) };
-      const key = JSON.stringify([row.day, row.workspaceId, row.model, row.provider]);
-      const sum = sums.get(key);
-      sums.set(key, sum ? add(sum, row) : row);
+      .execute();
+    for (const row of found) put({ ...row, day: readNumber(row.day), requests: readNumber(row.requests) });
+
+    // An entry stands on the side of its own key with all it has cost; lines of the other kind of key change sides.
+    const others = await asked
+      .innerJoin('ledger_lines as line', 'line.entry_id', 'ledger.id')
+      .whereRef('line.is_byok', '<>', 'ledger.is_byok')
+      .select(
+        sql<bigint>`cast(sum(case when line.is_byok = 0 then line.cost_nano_usd else -line.cost_nano_usd end) as bigint)`.as(
+          'toShared',
+        ),
+      )
+      .execute();
+    for (const { toShared, ...row } of others) {
+      const nothing = { requests: 0, inputTokens: 0n, outputTokens: 0n, reasoningTokens: 0n };
+      put({ ...row, ...nothing, day: readNumber(row.day), costNanoUsd: toShared, byokNanoUsd: -toShared });
     }
   });
   return [...sums.values()];

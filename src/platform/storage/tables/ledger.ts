@@ -56,20 +56,25 @@ export async function appendEntries(db: Database, entries: readonly LedgerEntry[
   const composed = entries.some(({ lines }) => lines !== undefined);
   // Of two with one id the first one is taken.
   const byId = new Map(composed ? entries.toReversed().map((entry) => [entry.id, entry]) : []);
-  await db.transaction().execute((trx) => insertRows(trx, rows, byId));
+  await db.transaction().execute(async (trx) => {
+    const spent = createSpendingSum();
+    await insertRows(trx, rows, spent, byId);
+    await addSpending(trx, spent.rows());
+  });
 }
 
 /**
+ * @param spent takes what those cost that were not there before, for the end of the transaction
  * @param composed by id: entries that have lines, and maybe others
- * @returns how many were not there before
+ * @returns the ids that were not there before
  */
 async function insertRows(
   trx: Database,
   rows: readonly Insertable<LedgerTable>[],
+  spent: ReturnType<typeof createSpendingSum>,
   composed: ReadonlyMap<string, LedgerEntry> = new Map(),
-): Promise<number> {
-  const spent = createSpendingSum();
-  let count = 0;
+): Promise<Set<string>> {
+  const ids = new Set<string>();
   for (let start = 0; start < rows.length; start += maxRowsPerInsert) {
     const booked = await trx
       .insertInto('ledger')
@@ -77,15 +82,16 @@ async function insertRows(
       .onConflict((oc) => oc.column('id').doNothing())
       .returning(['id', 'workspace_id', 'key_hash', 'member_id', 'created_at_ms', 'cost_nano_usd', 'is_byok'])
       .execute();
-    for (const row of booked) spent.add(row, composed.get(row.id)?.lines);
+    for (const row of booked) {
+      spent.add(row, composed.get(row.id)?.lines);
+      ids.add(row.id);
+    }
     await insertLines(
       trx,
       booked.flatMap(({ id }) => composed.get(id) ?? []),
     );
-    count += booked.length;
   }
-  await addSpending(trx, spent.rows());
-  return count;
+  return ids;
 }
 
 /**
@@ -97,20 +103,37 @@ async function insertRows(
 export async function correctEntries(db: Database, corrections: readonly Correction[], atMs: number): Promise<number> {
   if (corrections.length === 0) return 0;
   const rows = corrections
-    .map(
-      ({ entry: { special: _, lines: __, pictures: ___, correction, ...entry }, costNanoUsd, inputCostNanoUsd }) => ({
-        ...writeLedgerRow({ ...entry, ...noCounts, costNanoUsd, inputCostNanoUsd }),
-        id: `${entry.id}${behind}${(correction?.count ?? 0) + 1}`,
-        corrects: entry.id,
-        corrected_at_ms: atMs,
-      }),
-    )
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
+    .map((correction) => writeCorrection(correction, atMs))
+    .sort(([a], [b]) => (a.id < b.id ? -1 : 1));
   return db.transaction().execute(async (trx) => {
     // First, so that its row puts those who correct at once in a line.
-    if (rows.some((row) => row.cost_nano_usd < 0n)) await countReduction(trx);
-    return insertRows(trx, rows);
+    if (rows.flat().some((row) => row.cost_nano_usd < 0n)) await countReduction(trx);
+    const spent = createSpendingSum();
+    const firsts = rows.map(([first]) => first);
+    const booked = await insertRows(trx, firsts, spent);
+    const seconds = rows.flatMap(([first, second]) => (second && booked.has(first.id) ? second : []));
+    await insertRows(trx, seconds, spent);
+    await addSpending(trx, spent.rows());
+    return booked.size;
   });
+}
+
+/** @returns its row, and a second one for lines of the other kind of key, which is booked with the first or not at all */
+function writeCorrection({ entry: corrected, otherKeysNanoUsd, ...all }: Correction, atMs: number) {
+  const { special: _, lines: __, pictures: ___, correction, ...entry } = corrected;
+  const count = correction?.count ?? 0;
+  const write = (number: number, part: Pick<LedgerEntry, 'isByok' | 'costNanoUsd' | 'inputCostNanoUsd'>) => ({
+    ...writeLedgerRow({ ...entry, ...noCounts, ...part }),
+    id: `${entry.id}${behind}${count + number}`,
+    corrects: entry.id,
+    corrected_at_ms: atMs,
+  });
+  const { isByok } = entry;
+  if (otherKeysNanoUsd === undefined) return [write(1, { isByok, ...all })] as const;
+  return [
+    write(1, { isByok, ...all, costNanoUsd: all.costNanoUsd - otherKeysNanoUsd }),
+    write(2, { isByok: !isByok, costNanoUsd: otherKeysNanoUsd, inputCostNanoUsd: 0n }),
+  ] as const;
 }
 
 /** Corrections stand right behind their entry in the order of ids: no id of an entry has this character. */
@@ -184,15 +207,23 @@ function readBooked(rows: readonly Selectable<LedgerTable>[]): BookedEntry[] {
   for (const row of rows) {
     const last = booked.at(-1);
     if (row.corrects === null) booked.push(readEntry(row));
-    else if (last?.id === row.corrects) {
-      last.correction = {
-        costNanoUsd: (last.correction?.costNanoUsd ?? 0n) + row.cost_nano_usd,
-        inputCostNanoUsd: (last.correction?.inputCostNanoUsd ?? 0n) + row.input_cost_nano_usd,
-        count: (last.correction?.count ?? 0) + 1,
-      };
-    }
+    else if (last?.id === row.corrects) last.correction = addCorrection(last, row);
   }
   return booked;
+}
+
+function addCorrection(
+  { isByok, correction }: BookedEntry,
+  row: Selectable<LedgerTable>,
+): NonNullable<BookedEntry['correction']> {
+  const isOther = readFlag(row.is_byok) !== isByok;
+  const otherKeysNanoUsd = (correction?.otherKeysNanoUsd ?? 0n) + (isOther ? row.cost_nano_usd : 0n);
+  return {
+    costNanoUsd: (correction?.costNanoUsd ?? 0n) + row.cost_nano_usd,
+    inputCostNanoUsd: (correction?.inputCostNanoUsd ?? 0n) + row.input_cost_nano_usd,
+    ...(otherKeysNanoUsd !== 0n && { otherKeysNanoUsd }),
+    count: (correction?.count ?? 0) + 1,
+  };
 }
 
 /** Of a query whose rows are entries and corrections: only the former are answers. */
