@@ -186,6 +186,22 @@ describe('a connection that was kept', () => {
     expect(scripted.requests).toHaveLength(3);
   });
 
+  it('is not replaced when the provider may have done the work, and reset it then', async () => {
+    scripted.respond(json({ count: 1 }));
+    await readAll(await send());
+    const before = scripted.requests.length;
+    const now = performance.now.bind(performance);
+    let late = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + late);
+    scripted.always(() => {
+      late = 2000;
+      return resetBeforeHeaders();
+    });
+    await expect(send()).rejects.toMatchObject({ kind: 'upstream_failed', retryable: true });
+    expect(scripted.requests.length - before).toBe(1);
+    clock.mockRestore();
+  });
+
   it('is not replaced when some of an answer came', async () => {
     let connections = 0;
     const raw = await listen((socket) => {

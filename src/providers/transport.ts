@@ -67,6 +67,9 @@ export interface UpstreamAnswer {
 const RELEASE_BYTES = 64 * 1024;
 const RELEASE_MS = 2000;
 
+/** A server that had closed a connection says so within a round trip. One that takes longer may have done the work. */
+const STALE_MS = 1000;
+
 const usual: SendOptions = {};
 
 export function createUpstream(options: UpstreamOptions): Upstream {
@@ -100,7 +103,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         return await first.dispatch(pool, request);
       } catch (error) {
         // A kept-alive connection that the provider had just closed: nothing was answered, so once more on a new one.
-        if (!first.networkError || !stale.wasStale(first.networkError)) throw error;
+        if (!first.networkError || first.waitedMs > STALE_MS || !stale.wasStale(first.networkError)) throw error;
         return new Exchange(name, limits, cancellation).dispatch(pool, request);
       }
     },
@@ -117,6 +120,9 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
   headers: UpstreamAnswer['headers'] = {};
   /** Why the network failed before the first byte of an answer; undefined when we stopped it. */
   networkError: Error | undefined;
+  /** From the sent request to that failure. */
+  waitedMs = 0;
+  private sentAt = 0;
   private readonly name: string;
   private readonly timeouts: UpstreamTimeouts;
   private readonly cancellation: Cancellation;
@@ -174,6 +180,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
+    this.sentAt = performance.now();
     if (this.stopped) controller.abort(this.stopped);
     else this.waitFor(this.timeouts.firstByteMs);
   }
@@ -212,7 +219,10 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.settle();
-    if (!this.stopped && !this.isAnswered) this.networkError = error;
+    if (!this.stopped && !this.isAnswered) {
+      this.networkError = error;
+      this.waitedMs = performance.now() - this.sentAt;
+    }
     const reason = this.stopped ?? readNetworkError(error, this.name, this.timeouts);
     this.body?.fail(reason);
     this.reject?.(reason);
