@@ -1,4 +1,5 @@
 import type { Chunk, ToolCallChunk } from '../domain/chunks.ts';
+import { createId } from '../domain/ids.ts';
 import { createInputReader, type InputReader } from './custom-input.ts';
 import type { OfferedTools } from './tool-box.ts';
 
@@ -43,4 +44,15 @@ export class OpenCall {
     const rest = this.input?.end() ?? (this.isEmpty && !cut ? '{}' : ''); // `arguments` is JSON, never empty
     if (rest !== '') chunks.push({ type: 'tool_call_arguments', callId: this.callId, delta: rest });
   }
+}
+
+/**
+ * The id of a call, or one of ours when another call of the answer has it: clients answer calls by their ids.
+ *
+ * @param taken ids of the answer's calls; this one is added
+ */
+export function takeCallId(id: string, taken: Set<string>): string {
+  const callId = taken.has(id) ? createId('call_') : id;
+  taken.add(callId);
+  return callId;
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import { type Answer, json, recording } from '../../src/testing/answers.ts';
+import { type Answer, json, recording, sse } from '../../src/testing/answers.ts';
 import { type AskOptions, type Lab, type Mode, openLab } from './lab.ts';
 
 let lab: Lab;
@@ -107,6 +107,39 @@ describe.each<Mode>(['buffered', 'streamed'])('a failure, %s', (mode) => {
     const outcome = await ask(mode, { body: { prompt: { id: 'pmpt_1' } } });
     expect(outcome.status).toBe(400);
     expect(outcome.envelope?.error.message).toContain('anthropic-messages/patient at');
+  });
+});
+
+describe('calls whose pieces are interleaved', () => {
+  const block = (index: number, id: string) => ({
+    type: 'content_block_start',
+    index,
+    content_block: { type: 'tool_use', id, name: 'look', input: {} },
+  });
+  const piece = (index: number, partial_json: string) => ({
+    type: 'content_block_delta',
+    index,
+    delta: { type: 'input_json_delta', partial_json },
+  });
+  const usage = { input_tokens: 5, output_tokens: 9 };
+  const begin = {
+    type: 'message_start',
+    message: { type: 'message', role: 'assistant', model: 'm', content: [], usage },
+  };
+  const ends = [0, 1].map((index) => ({ type: 'content_block_stop', index }));
+  const end = [{ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage }, { type: 'message_stop' }];
+
+  it.each([
+    ['toolu_a', 'toolu_b', 'each with its end', ends],
+    ['toolu_a', 'toolu_a', 'under one id', ends],
+    ['toolu_a', 'toolu_b', 'and have no end', []],
+  ])('are put together, %s and %s, %s', async (first, second, _how, stops) => {
+    const pieces = [piece(0, '{"at":'), piece(1, '{"at":'), piece(0, '"a"}'), piece(1, '"b"}')];
+    const frames = [begin, block(0, first), block(1, second), ...pieces, ...stops, ...end];
+    lab.upstream.respond(sse(frames, { named: true }));
+    const { response } = await ask('streamed');
+    expect(response?.output).toMatchObject([{ arguments: '{"at":"a"}' }, { arguments: '{"at":"b"}' }]);
+    expect(new Set(response?.output.map((item) => item['call_id'])).size).toBe(2);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
-import { OpenCall } from '../open-call.ts';
+import { OpenCall, takeCallId } from '../open-call.ts';
 import { senseless } from '../senseless.ts';
 import { readCitation } from './citations.ts';
 import { reasoningFormat } from './messages.ts';
@@ -12,12 +12,14 @@ interface Search {
   input: string;
 }
 
-/** Reads the content blocks of a message, which come one after the other. */
+/** Reads the content blocks of a message. They come one after the other; of other servers calls may come interleaved. */
 export class BlockReader {
   private readonly reading: Reading;
   private readonly dropped: Set<string>;
   private kind = '';
-  private call: OpenCall | undefined;
+  private index: unknown;
+  private readonly calls = new Map<unknown, OpenCall>(); // by the index of the block
+  private readonly callIds = new Set<string>();
   private signature = '';
   private isSilent = true;
   private items = 0;
@@ -38,9 +40,11 @@ export class BlockReader {
   }
 
   /** A block begins, or is here as a whole. */
-  open(block: AnswerBlock, chunks: Chunk[]): void {
+  open(block: AnswerBlock, index: unknown, chunks: Chunk[]): void {
+    if (this.kind !== 'tool_use' || this.index === index) this.close(this.index, chunks); // when its end was left out
     const { type } = block;
     this.kind = String(type);
+    this.index = index;
     switch (type) {
       case 'text':
         this.textStart = this.textLength;
@@ -76,15 +80,13 @@ export class BlockReader {
     return { type: 'text', delta };
   }
 
-  add(delta: Record<string, unknown>, chunks: Chunk[]): void {
+  add(delta: Record<string, unknown>, index: unknown, chunks: Chunk[]): void {
     switch (delta.type) {
       case 'text_delta':
         if (typeof delta.text === 'string' && delta.text !== '') chunks.push(this.readText(delta.text));
         break;
       case 'input_json_delta':
-        if (typeof delta.partial_json !== 'string') break;
-        if (this.call) this.call.push(delta.partial_json, chunks);
-        else if (this.search) this.search.input += delta.partial_json;
+        if (typeof delta.partial_json === 'string') this.addInput(delta.partial_json, index, chunks);
         break;
       case 'thinking_delta':
         this.addThought(delta.thinking, chunks);
@@ -100,8 +102,27 @@ export class BlockReader {
     }
   }
 
+  private addInput(json: string, index: unknown, chunks: Chunk[]): void {
+    const call = this.calls.get(index);
+    if (call) call.push(json, chunks);
+    else if (this.search) this.search.input += json;
+  }
+
+  /** The message is over: closes what was left open. @param cut by the token limit */
+  end(chunks: Chunk[], cut: boolean): void {
+    if (this.kind !== 'tool_use') this.close(this.index, chunks);
+    for (const call of this.calls.values()) call.end(chunks, cut);
+    this.calls.clear();
+  }
+
   /** The block is complete. */
-  close(chunks: Chunk[]): void {
+  close(index: unknown, chunks: Chunk[]): void {
+    this.calls.get(index)?.end(chunks);
+    this.calls.delete(index);
+    if (index === this.index) this.closeOpen(chunks);
+  }
+
+  private closeOpen(chunks: Chunk[]): void {
     switch (this.kind) {
       case 'text':
         for (const citation of this.citations) {
@@ -116,10 +137,6 @@ export class BlockReader {
         // A thought may be left out, and only its signature be there.
         if (this.isSilent) this.addReasoning({ signature: this.signature }, chunks);
         else chunks.push({ type: 'reasoning_seal', format: reasoningFormat, signature: this.signature });
-        break;
-      case 'tool_use':
-        this.call?.end(chunks);
-        this.call = undefined;
         break;
       case 'server_tool_use':
         this.search = undefined;
@@ -159,10 +176,12 @@ export class BlockReader {
       throw senseless('The provider sent a call without id or name.');
     }
     this.textLength = 0;
-    this.call = new OpenCall(this.reading.tools, { callId: id, name }, chunks);
+    const callId = takeCallId(id, this.callIds);
+    const call = new OpenCall(this.reading.tools, { callId, name }, chunks);
+    this.calls.set(this.index, call);
     // A stream begins with an empty object, and its pieces follow.
     if (typeof input === 'object' && input !== null && Object.keys(input).length > 0) {
-      this.call.push(JSON.stringify(input), chunks);
+      call.push(JSON.stringify(input), chunks);
     }
   }
 

@@ -69,14 +69,16 @@ class MessageReader implements Reader {
   }
 
   readBlock(block: unknown, chunks: Chunk[]): void {
-    this.blocks.open(asObject(block, 'The provider sent a content block that is no object.') as AnswerBlock, chunks);
-    this.blocks.close(chunks);
+    const whole = asObject(block, 'The provider sent a content block that is no object.') as AnswerBlock;
+    this.blocks.open(whole, undefined, chunks);
+    this.blocks.close(undefined, chunks);
   }
 
   stop(reason: unknown, chunks: Chunk[]): void {
     if (typeof reason !== 'string') throw senseless('The provider ended its message without a reason.');
     this.ended = true;
     const read: FinishReason = readStopReason(reason, this.dropped);
+    this.blocks.end(chunks, read === 'length');
     const finish: Chunk = { type: 'finish', reason: read };
     const counts = readUsage(this.counts, this.dropped);
     if (counts) finish.usage = counts;
@@ -96,12 +98,14 @@ class MessageReader implements Reader {
       case 'content_block_delta':
         this.readDelta(event, data, chunks);
         break;
-      case 'content_block_start':
-        this.blocks.open(asObject(event.content_block, 'The provider sent a content block that is no object.'), chunks);
+      case 'content_block_start': {
+        const block = asObject(event.content_block, 'The provider sent a content block that is no object.');
+        this.blocks.open(block, event.index, chunks);
         this.frames.forget();
         break;
+      }
       case 'content_block_stop':
-        this.blocks.close(chunks);
+        this.blocks.close(event.index, chunks);
         break;
       case 'message_start':
         chunks.push(...this.start(asObject(event.message, 'The provider began a message without a message.')));
@@ -128,7 +132,7 @@ class MessageReader implements Reader {
 
   private readDelta(event: Record<string, unknown>, data: string, chunks: Chunk[]): void {
     const delta = asObject(event.delta, 'The provider sent a delta that is no object.');
-    this.blocks.add(delta, chunks);
+    this.blocks.add(delta, event.index, chunks);
     const [first] = chunks;
     if (delta.type !== 'text_delta' || chunks.length !== 1 || first?.type !== 'text') return;
     this.frames.learn(data, [{ key: 'text', value: first.delta }]);

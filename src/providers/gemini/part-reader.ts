@@ -1,6 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { createId } from '../../domain/ids.ts';
-import { OpenCall } from '../open-call.ts';
+import { OpenCall, takeCallId } from '../open-call.ts';
 import { senseless } from '../senseless.ts';
 import { reasoningFormat } from './contents.ts';
 import type { Reading } from './wire.ts';
@@ -21,6 +21,7 @@ export class PartReader {
   private isSealOpen = false; // a seal stands last, and the next call would take it for its own
   private images = 0;
   private calls = 0;
+  private readonly callIds = new Set<string>();
   private readonly tries: string[] = []; // pictures of thoughts that nobody has been told of
   private trial: { key: string; told: number } | undefined; // the picture that they became
 
@@ -116,7 +117,7 @@ export class PartReader {
     if (typeof (args ?? {}) !== 'object') throw senseless('The provider sent a call whose arguments are no object.');
     for (const field in rest) if (rest[field]) this.dropped.add(`parts[].functionCall.${field}`);
     this.isTextOpen = false;
-    const callId = typeof id === 'string' && id !== '' ? id : this.createCallId();
+    const callId = takeCallId(typeof id === 'string' && id !== '' ? id : this.createCallId(), this.callIds);
     this.calls++;
     const call = new OpenCall(this.reading.tools, { callId, name }, chunks);
     if (typeof args === 'object' && args !== null && Object.keys(args).length > 0) {

@@ -1,6 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { createId } from '../../domain/ids.ts';
-import { OpenCall } from '../open-call.ts';
+import { OpenCall, takeCallId } from '../open-call.ts';
 import type { ChatToolCallPiece, Reading } from './wire.ts';
 
 interface Call {
@@ -19,6 +19,7 @@ interface Call {
 export class CallReader {
   private readonly reading: Reading;
   private readonly dropped: Set<string>;
+  private readonly callIds = new Set<string>();
   private readonly calls: Call[] = []; // in the order of their first piece
   private readonly slots = new Map<number, Call>(); // the index upstream → the call that holds it now
 
@@ -35,7 +36,7 @@ export class CallReader {
     const id = piece.id ? String(piece.id) : '';
     const call = this.findCall(piece, id, place ?? piece.index);
     if (id !== '' && call.id === '') {
-      call.callId = this.calls.some((other) => other.callId === id) ? createId('call_') : id;
+      call.callId = takeCallId(id, this.callIds);
       call.id = id;
     }
     for (const key in piece) {
