@@ -4,7 +4,7 @@ const base = '/api/v1';
 const elsewhere: readonly { path: RegExp; advice: string }[] = [
   {
     path: /^\/(chat\/completions|completions|messages)$/,
-    advice: `Send the conversation as \`input\` to POST ${base}/responses (in the openai clients: responses.create).`,
+    advice: `Send the conversation as \`input\` to POST ${base}/responses: docs/guides/clients.md says how clients do it.`,
   },
   {
     path: /^\/responses\/(input_tokens|compact)$/,
