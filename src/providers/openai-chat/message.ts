@@ -163,7 +163,7 @@ export class MessageReader {
     }
     const data = /^data:[^,]*;base64,/.exec(url);
     const item = { type: 'image_generation_call', status: 'completed' };
-    // A link is not what `result` holds, but it must not be lost (choice).
+    // A link is not what `result` holds, but it must not be lost: choice 59.
     const whole = data === null ? { ...item, result: null, url } : { ...item, result: url.slice(data[0].length) };
     this.textIsLast = false;
     chunks.push({ type: 'item_done', key: `image-${this.images++}`, item: whole });

@@ -128,7 +128,7 @@ function flatten(wire: Counts, prefix: string, flat: Counts): void {
 }
 
 /**
- * Translates `finish_reason`. A word that we do not know is a regular end, and named in `dropped` (choice).
+ * Translates `finish_reason`. A word that we do not know is a regular end, and named in `dropped`: choice 57.
  *
  * @throws {GatewayError} when it says that the server gave up
  */
