@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../domain/errors.ts';
 import type { CompletedImageEvent, ImageEvent } from '../domain/image-events.ts';
 import type { Taker } from '../domain/taker.ts';
-import { DONE, drained, type EventStreamOptions, SseAnswer } from './sse.ts';
+import { DONE, drained, type EventStreamOptions, SseAnswer, sseHeaders } from './sse.ts';
 import { base64Length, base64Pieces } from './write-base64.ts';
 
 export interface ImageAnswerOptions extends Omit<EventStreamOptions, 'headers'> {
@@ -22,7 +22,7 @@ export class ImageAnswer extends SseAnswer implements Taker<ImageEvent> {
   private isStream: boolean | undefined;
 
   constructor(raw: ServerResponse, options: ImageAnswerOptions) {
-    super(raw, { keepAliveMs: options.keepAliveMs, headers: { ...options.headers, ...streamHeaders } });
+    super(raw, { keepAliveMs: options.keepAliveMs, headers: { ...options.headers, ...sseHeaders } });
     this.settings = options;
   }
 
@@ -118,9 +118,3 @@ export class ImageAnswer extends SseAnswer implements Taker<ImageEvent> {
     if (!this.raw.destroyed && !this.send(text)) await drained(this.raw);
   }
 }
-
-const streamHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache',
-  'x-accel-buffering': 'no',
-};

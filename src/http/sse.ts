@@ -7,6 +7,13 @@ import { isTerminal } from '../pipeline/fold-events.ts';
 const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
 export const DONE = 'data: [DONE]\n\n';
 
+/** Of every answer of server-sent events; the last one keeps proxies from gathering it. */
+export const sseHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+} as const;
+
 /**
  * Writes events as server-sent events. Deltas come by the hundred and have a fixed shape: all but the number and the
  * text is the same from one to the next, so only these two are written anew.

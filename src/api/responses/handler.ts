@@ -7,7 +7,7 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
 import { describeRequest, type FailedRequest } from '../../http/failed-request.ts';
 import type { OpenRequests } from '../../http/open-requests.ts';
-import { EventStream } from '../../http/sse.ts';
+import { EventStream, sseHeaders } from '../../http/sse.ts';
 import { ClientWatch } from '../../http/watch-client.ts';
 import { booksAreClosed } from '../../metering/ledger.ts';
 import { createResponse } from '../../pipeline/create-response.ts';
@@ -42,12 +42,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
   /** @throws what goes wrong before the answer has begun; nothing after that */
   async function streamResponse(reply: FastifyReply, run: Run): Promise<void> {
     const stream = new EventStream(reply.raw, {
-      headers: {
-        ...(reply.getHeaders() as Record<string, string>),
-        'content-type': 'text/event-stream',
-        'cache-control': 'no-cache',
-        'x-accel-buffering': 'no',
-      },
+      headers: { ...(reply.getHeaders() as Record<string, string>), ...sseHeaders },
       keepAliveMs: parts.keepAliveMs(),
     });
     try {
