@@ -59,10 +59,14 @@ export async function readAnswer<C extends { type: string }>(
     if (!pass.isFinished) await reading.end();
     pass.end();
   } catch (error) {
+    if (isOfProvider(error) && (await reading.endEarly())) return;
     how.broken?.(reading.counted());
     throw error;
   }
 }
+
+const isOfProvider = (error: unknown): boolean =>
+  error instanceof GatewayError && (error.kind === 'upstream_failed' || error.kind === 'upstream_timeout');
 
 /**
  * A body as it comes.
@@ -185,6 +189,8 @@ class BodyReading<C extends { type: string }> implements Taker<Buffer> {
   private cutter: FrameCutter | undefined;
   /** A whole answer. */
   private body: unknown;
+  /** What goes wrong now goes wrong with what was said, not with the connection. */
+  private isTaking = false;
 
   constructor(answer: UpstreamAnswer, how: AnswerReading<C>, pass: ChunkPass<C>) {
     this.answer = answer;
@@ -195,6 +201,18 @@ class BodyReading<C extends { type: string }> implements Taker<Buffer> {
   }
 
   take(batch: Buffer[]): Promise<void> | undefined {
+    this.isTaking = true;
+    const held = this.takeBatch(batch);
+    if (!held) {
+      this.isTaking = false;
+      return undefined;
+    }
+    return held.then(() => {
+      this.isTaking = false;
+    });
+  }
+
+  private takeBatch(batch: Buffer[]): Promise<void> | undefined {
     for (const piece of batch) this.bytes += piece.length;
     if (this.kind === 'stream') return this.takeFrames(batch);
     for (const piece of batch) this.pieces.push(piece);
@@ -209,6 +227,7 @@ class BodyReading<C extends { type: string }> implements Taker<Buffer> {
 
   /** The body has ended in order. */
   async end(): Promise<void> {
+    this.isTaking = true;
     const { wire, reading, name, lift } = this.how;
     if (this.kind === 'unknown') this.begin(this.saysStream);
     if (this.reader && this.cutter) {
@@ -221,6 +240,17 @@ class BodyReading<C extends { type: string }> implements Taker<Buffer> {
     const body = parseWhole(textOf(pieces), name);
     this.body = body;
     await this.pass.give(blamingProvider(name, () => wire.readWhole(body, reading)));
+  }
+
+  /**
+   * The connection broke or fell silent. A provider that had said why it stopped had said everything but its counts.
+   *
+   * @returns whether it had
+   */
+  async endEarly(): Promise<boolean> {
+    if (this.isTaking || !this.reader) return false;
+    await this.pass.readEnd(this.reader);
+    return this.pass.isFinished;
   }
 
   /** What the provider has counted so far. */

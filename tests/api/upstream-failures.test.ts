@@ -7,7 +7,18 @@ import {
   resetAfter,
   resetBeforeHeaders,
 } from '../../src/testing/answers.ts';
-import { answer, cases, type Lab, openFrames, openLab, stream, type WireName, wholeBody } from './lab.ts';
+import {
+  answer,
+  cases,
+  chatChunk,
+  type Lab,
+  type Mode,
+  openFrames,
+  openLab,
+  stream,
+  type WireName,
+  wholeBody,
+} from './lab.ts';
 import { expectBroken, expectFailure, expectText } from './outcome.ts';
 
 let lab: Lab;
@@ -76,5 +87,36 @@ describe.each(cases)('$wire, $mode, answered by a stream that breaks behind its 
     const response = expectBroken(outcome, errorType, 'Hello');
     expect(response.error).toEqual({ code: 'server_error', message: expect.stringMatching(message) });
     expect(response.usage).toMatchObject({ output_tokens: 2 }); // an estimate: five characters
+  });
+});
+
+describe.each<Mode>(['buffered', 'streamed'])('a provider that has said why it stopped, %s', (mode) => {
+  const gemini = (text: string, finishReason?: string) => ({
+    candidates: [{ content: { role: 'model', parts: [{ text }] }, finishReason, index: 0 }],
+  });
+  const said: [WireName, object[]][] = [
+    ['openai-chat', [...openFrames('openai-chat', ['Hel', 'lo']), chatChunk({}, 'stop')]],
+    ['gemini', [gemini('Hel'), gemini('lo', 'STOP')]],
+  ];
+  const ends = ['reset', 'close', 'silence'] as const;
+
+  it.each(
+    said.flatMap(([wire, frames]) => ends.map((end) => [wire, end, frames] as const)),
+  )('has answered, whatever becomes of its connection: %s, %s', async (wire, end, frames) => {
+    lab.upstream.respond({ ...stream(wire, frames, { done: false }), end });
+    const outcome = await lab.ask({ wire, mode }, { model: `${wire}/hasty` });
+    expectText(outcome, 'Hello');
+    expect(outcome.response?.usage).toMatchObject({ output_tokens: 2 }); // an estimate: five characters
+  });
+
+  it.each([
+    ['an error', '{"error":{"message":"Out of memory.","type":"server_error"}}'],
+    ['nonsense', 'nonsense'],
+  ])('has failed all the same when %s follows', async (_what, frame) => {
+    const frames = [...openFrames('openai-chat', ['Hel', 'lo']), chatChunk({}, 'stop'), frame];
+    lab.upstream.respond({ ...stream('openai-chat', frames, { done: false }), end: 'reset' });
+    const outcome = await lab.ask({ wire: 'openai-chat', mode });
+    if (mode === 'buffered') expectFailure(outcome, 502, 'provider_unavailable', /./);
+    else expectBroken(outcome, outcome.response?.error_type ?? '', 'Hello');
   });
 });
