@@ -1,4 +1,4 @@
-import { performance } from 'node:perf_hooks';
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { CancelListener, Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
@@ -26,7 +26,7 @@ export interface UpstreamOptions {
 /** The network of one provider: a pool of kept-alive connections to its origin. Never follows a redirect. */
 export interface Upstream {
   /**
-   * Sends a POST and waits for the headers of the answer.
+   * Sends a request and waits for the headers of its answer.
    *
    * @param headers flat list of names and values
    * @throws {GatewayError} `upstream_failed` or `upstream_timeout`, or the reason of the cancellation
@@ -302,7 +302,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
 
 const lookAtClock = (exchange: Exchange): void => exchange.lookAtClock();
 
-const slow = (text: string) => new GatewayError('upstream_timeout', text, { retryable: true });
+const slow = (text: string, cause?: Error) => new GatewayError('upstream_timeout', text, { retryable: true, cause });
 
 /**
  * Tells failures of a kept-alive connection that had been closed meanwhile from other failures. The system's errors do
@@ -336,11 +336,10 @@ function readNetworkError(error: Error, name: string, timeouts: UpstreamTimeouts
   if (error instanceof GatewayError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? '';
   const failed = (text: string) => new GatewayError('upstream_failed', text, { retryable: true, cause: error });
-  const slow = (text: string) => new GatewayError('upstream_timeout', text, { retryable: true, cause: error });
   switch (code) {
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'ETIMEDOUT':
-      return slow(`${name} did not accept a connection within ${timeouts.connectMs} ms.`);
+      return slow(`${name} did not accept a connection within ${timeouts.connectMs} ms.`, error);
     case 'ECONNREFUSED':
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':

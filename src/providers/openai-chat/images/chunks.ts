@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../domain/errors.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
-import { countPictures } from '../../count-pictures.ts';
 import { readPicture } from '../../picture-text.ts';
+import { withPictureTokens } from '../../picture-tokens.ts';
 import type { Frame, Reader } from '../../provider.ts';
 import { readUpstreamErrorObject } from '../../upstream-error.ts';
 import { readFinishReason, readUsage } from '../usage.ts';
@@ -65,7 +65,7 @@ class AnswerReader implements Reader<ImageChunk> {
     if (this.made === 0) throw this.explainNothing(this.reason);
     const finish: ImageFinishChunk = { type: 'finish' };
     const counts = readUsage(this.usage, this.dropped);
-    if (counts) finish.usage = countPictures(counts);
+    if (counts) finish.usage = withPictureTokens(counts);
     if (this.dropped.size > 0) finish.dropped = [...this.dropped];
     return [finish];
   }
