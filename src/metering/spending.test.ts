@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
+import { makeEntry, makeLine } from '../platform/storage/ledger-contract.ts';
 import type { SpendingScope, Spent } from '../platform/storage/storage.ts';
-import { Spending, type SpendingLimit } from './spending.ts';
+import { type Held, Spending, type SpendingLimit } from './spending.ts';
 
 const limit = (scope: SpendingScope, fields: Partial<SpendingLimit> = {}): SpendingLimit => ({
   ...{ kind: 'key', scope, window: 'daily', limitNanoUsd: 100n, name: 'The key k', includesByok: false },
@@ -59,5 +60,30 @@ describe('spending', () => {
     window = 'lifetime';
     await spending.refreshLimits();
     expect(() => ask('gen-2')).toThrow(/has spent 0\.000000095 USD/);
+  });
+
+  it('holds what broke off besides, once, in the accounts for which it counts, and frees it with the rest', async () => {
+    const { spending } = open(
+      () => [limit({ keyHash: 'k' }), limit({ workspaceId: 'w' }, { includesByok: true, kind: 'workspace' })],
+      nothing,
+    );
+    await spending.refresh();
+    const ask = (id: string, nanoUsd: bigint) =>
+      spending.reserve(caller('k'), id, { nanoUsd, sharedNanoUsd: nanoUsd }) as Held;
+    const held = ask('gen-1', 10n);
+    const [own, shared] = [
+      { costNanoUsd: 50n, isByok: true },
+      { costNanoUsd: 5n, isByok: false },
+    ];
+    await held.raise([own]);
+    await held.raise([own]); // an endpoint that was not asked in between
+    await held.raise([own, shared]);
+    expect(() => held.raise([own, shared, { costNanoUsd: 36n, isByok: true }])).toThrow(
+      /^The key k may spend .* has spent 0 USD, and 0\.000000065 USD is held .*; what of this request broke off has cost 0\.000000091 USD/,
+    );
+    expect(() => ask('gen-2', 36n)).toThrow('may cost up to'); // 65 of the workspace are held
+    held.settle(makeEntry({ createdAtMs: Date.now(), lines: [makeLine({ ...own }), makeLine({ ...shared })] }));
+    expect(() => ask('gen-3', 46n)).toThrow('has spent 0.000000055 USD;');
+    expect(ask('gen-4', 45n)).toBeDefined();
   });
 });

@@ -51,13 +51,27 @@ export interface Estimate {
   describe?(nanoUsd: bigint): string | undefined;
 }
 
+/** A part of what a request has cost. */
+type SpentPart = Pick<LedgerEntry, 'costNanoUsd' | 'isByok'>;
+
 /** What a request may cost at most, held back until it is over. */
 export interface Held {
+  /**
+   * Holds what attempts have cost that broke off, so that what was held at first is there for the next one.
+   *
+   * @param broken all of them so far
+   * @returns a promise only where it is held elsewhere
+   * @throws {GatewayError} as `reserve` does: the next one must not go out
+   */
+  raise(broken: readonly SpentPart[]): Soon<void>;
   /** Puts what was really spent in the place of what was held. */
   settle(entry: LedgerEntry): void;
 }
 
 const REFRESH_MS = 10_000;
+/** Of a process that was killed so many further holds of a request are freed; more end by their time. */
+const RAISES_FREED = 4;
+const nameRaise = (id: string, number: number): string => `${id}.${number}`;
 /** A hold outlives the deadline of its request by no more than this. */
 const HOLD_MARGIN_MS = 60_000;
 
@@ -198,15 +212,18 @@ export class Spending {
       const { nanoUsd } = reservation.claims[refusal.claim]!;
       const basis = nanoUsd > 0n ? estimate.describe?.(nanoUsd) : undefined;
       const mostCost = `${dollars(nanoUsd)}${basis === undefined ? '' : ` (${basis})`}`;
-      throw explain(limit, mostCost, refusal, this.now());
+      throw explain(limit, `this request may cost up to ${mostCost}`, refusal, this.now());
     }
+    let raised: Raised | undefined;
     return {
+      raise: (broken) => {
+        raised ??= new Raised(this.parts, accounts, reservation, this.now);
+        return raised.to(broken);
+      },
       settle(entry) {
-        const { createdAtMs, lines = [entry] } = entry;
-        const all = sumCosts(lines);
-        const shared = lines.some(({ isByok }) => isByok) ? sumCosts(lines.filter(({ isByok }) => !isByok)) : all;
-        const costsNanoUsd = accounts.map(({ includesByok }) => (includesByok ? all : shared));
-        void counters.settle(reservation, { atMs: createdAtMs, costsNanoUsd });
+        const { createdAtMs: atMs, lines = [entry] } = entry;
+        void counters.settle(reservation, { atMs, costsNanoUsd: accounts.map(sumFor(lines)) });
+        raised?.free(atMs);
       },
     };
   }
@@ -225,7 +242,7 @@ export class Spending {
     if (accounts.size === 0) return;
     const nowMs = this.now();
     await counters.release(
-      ended.map(({ id }) => id),
+      ended.flatMap(({ id }) => [id, ...Array.from({ length: RAISES_FREED }, (_, at) => nameRaise(id, at + 1))]),
       [...accounts].map((account) => ({ ...account.claim(0n, nowMs), limits: [] })),
     );
   }
@@ -317,8 +334,66 @@ class Account {
   }
 }
 
-const sumCosts = (lines: readonly Pick<LedgerEntry, 'costNanoUsd'>[]): bigint =>
-  lines.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n);
+/** What a request holds besides its first reservation: the cost of its attempts that broke off. */
+class Raised {
+  private readonly parts: SpendingParts;
+  private readonly accounts: readonly Account[];
+  private readonly first: Reservation;
+  private readonly now: () => number;
+  /** By account. */
+  private readonly heldNanoUsd: bigint[];
+  private readonly further: Reservation[] = [];
+
+  constructor(parts: SpendingParts, accounts: readonly Account[], first: Reservation, now: () => number) {
+    this.parts = parts;
+    this.accounts = accounts;
+    this.first = first;
+    this.now = now;
+    this.heldNanoUsd = accounts.map(() => 0n);
+  }
+
+  to(broken: readonly SpentPart[]): Soon<void> {
+    const nowMs = this.now();
+    const wanted = this.accounts.map(sumFor(broken));
+    const lacking = this.accounts.flatMap((account, at) => {
+      const nanoUsd = wanted[at]! - this.heldNanoUsd[at]!;
+      return nanoUsd > 0n ? { account, claim: account.claim(nanoUsd, nowMs) } : [];
+    });
+    if (lacking.length === 0) return undefined;
+    const { id, holdMs } = this.first;
+    const claims = lacking.map(({ claim }) => claim);
+    const reservation = { id: nameRaise(id, this.further.length + 1), claims, holdMs };
+    const take = (refusal: BudgetRefusal | undefined): void => {
+      if (refusal) this.refuse(lacking[refusal.claim]!.account, wanted, refusal);
+      this.further.push(reservation);
+      for (const [at, nanoUsd] of wanted.entries()) this.heldNanoUsd[at] = nanoUsd;
+    };
+    const answer = this.parts.counters.reserve(reservation);
+    return answer instanceof Promise ? answer.then(take) : take(answer);
+  }
+
+  private refuse(account: Account, wanted: readonly bigint[], refusal: BudgetRefusal): never {
+    const limit = account.limits[refusal.limit]!;
+    this.parts.onHit?.(limit.kind, limit.window);
+    const cost = dollars(wanted[this.accounts.indexOf(account)]!);
+    const why = `what of this request broke off has cost ${cost}, which leaves too little for another attempt`;
+    throw explain(limit, why, refusal, this.now());
+  }
+
+  /** What they cost is in what the first reservation is settled with. */
+  free(atMs: number): void {
+    for (const reservation of this.further) {
+      const costsNanoUsd = reservation.claims.map(() => 0n);
+      void this.parts.counters.settle(reservation, { atMs, costsNanoUsd });
+    }
+  }
+}
+
+/** What counts for an account. */
+const sumFor =
+  (parts: readonly SpentPart[]) =>
+  ({ includesByok }: Account): bigint =>
+    parts.reduce((sum, { costNanoUsd, isByok }) => (includesByok || !isByok ? sum + costNanoUsd : sum), 0n);
 
 /** When the windows began that are open now, in the order of `spendingWindows`; the last of them is the day's. */
 function startsOf(nowMs: number): number[] {
@@ -360,7 +435,7 @@ const refusals = {
 
 function explain(
   limit: SpendingLimit,
-  mostCost: string,
+  why: string,
   { spentNanoUsd, heldNanoUsd }: BudgetRefusal,
   nowMs: number,
 ): GatewayError {
@@ -371,7 +446,7 @@ function explain(
     window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOfWindow(window, nowMs)).toISOString()}.`;
   const isExhausted = spentNanoUsd >= limitNanoUsd;
   const held = heldNanoUsd > 0n ? `, and ${dollars(heldNanoUsd)} is held for requests that are under way` : '';
-  const mayCost = isExhausted ? '' : `; this request may cost up to ${mostCost}`;
+  const mayCost = isExhausted ? '' : `; ${why}`;
   // What the organization has and spends is not for every caller to read.
   const what =
     kind === 'credits' || kind === 'organization'

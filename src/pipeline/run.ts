@@ -3,7 +3,6 @@ import type { Cancellation } from '../domain/cancellation.ts';
 import type { FinishChunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { ImageFinishChunk, ImageRequest, Picture, PictureCounts } from '../domain/images.ts';
-import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { Origin } from '../domain/origin.ts';
 import type { PictureDigest } from '../domain/picture-digest.ts';
 import type { ResponseRequest } from '../domain/request.ts';
@@ -11,6 +10,7 @@ import type { ModelDefault } from '../domain/request-defaults.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
 import type { Begun } from '../metering/journal.ts';
+import type { Held } from '../metering/spending.ts';
 import type { Soon } from '../platform/counters/counters.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Excluded, Plan } from '../routing/plan-route.ts';
@@ -87,7 +87,7 @@ export interface RunBase extends RunOrigin {
   /** Which of the provider's keys the last attempt was made with; undefined before it was sent, or without keys. */
   key: number | undefined;
   /** Holds back what the run may cost, until it is booked. */
-  reservation: { settle(entry: LedgerEntry): void } | undefined;
+  reservation: Held | undefined;
   /** The endpoint that answers, once its output has been let through. */
   selected: Endpoint | undefined;
   /** The model that the provider says it ran, where that is another one than was asked for. */

@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { type Availability, asGatewayError, type GatewayError, makeAvailability } from '../domain/errors.ts';
 import type { Taker } from '../domain/taker.ts';
+import { totalOf } from '../metering/cost.ts';
+import type { Soon } from '../platform/counters/counters.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type AttemptOutcome, type Health, isEndpointFault } from '../routing/health.ts';
 import type { Plan } from '../routing/plan-route.ts';
@@ -76,6 +78,10 @@ export async function walkPlan<R extends RunBase, C>(
       }
       entered = endpoint.model;
     }
+    if (run.attempts.length > 0) {
+      const raised = holdBroken(run);
+      if (raised instanceof Promise) await raised;
+    }
     const record: AttemptRecord = { endpoint, status: 200 };
     run.attempts.push(record);
     gate.endpoint = endpoint;
@@ -110,6 +116,30 @@ export async function walkPlan<R extends RunBase, C>(
     }
   }
   throw failure ? withHistory(run, failure) : limited!; // there is an endpoint at least
+}
+
+/**
+ * What attempts have cost that broke off is held besides what the next one may cost.
+ *
+ * @returns a promise only where money is held elsewhere
+ * @throws {GatewayError} when it may not be spent, telling of those attempts
+ */
+function holdBroken(run: RunBase): Soon<void> {
+  const broken = run.attempts.flatMap(({ endpoint, spent }) =>
+    spent ? { costNanoUsd: totalOf(spent.cost), isByok: endpoint.workspace !== undefined } : [],
+  );
+  if (broken.length === 0 || !run.reservation) return undefined;
+  const refuse = (error: unknown): never => {
+    const refusal = asGatewayError(error);
+    const metadata = { ...refusal.metadata, previous_errors: describeErrors(run.attempts) };
+    throw copyError(refusal, refusal.message, { metadata });
+  };
+  try {
+    const raised = run.reservation.raise(broken);
+    return raised instanceof Promise ? raised.catch(refuse) : undefined;
+  } catch (error) {
+    return refuse(error);
+  }
 }
 
 /** Notes why the endpoints of a model are not asked. */
@@ -189,18 +219,19 @@ function withHistory(run: RunBase, failure: GatewayError): GatewayError {
   return copyError(last, last.message, {
     metadata: {
       ...last.metadata,
-      previous_errors: tried
-        .filter(({ error }) => error !== last)
-        .map(({ endpoint, status, error }) => ({
-          provider: endpoint.provider.name,
-          code: error?.providerCode ?? error?.errorType,
-          status,
-        })),
+      previous_errors: describeErrors(tried.filter(({ error }) => error !== last)),
     },
     ...(availability === undefined ? undefined : { availability }),
     ...(waits.length === 0 ? undefined : { retryAfterSeconds: Math.min(...waits) }),
   });
 }
+
+const describeErrors = (tried: readonly AttemptRecord[]) =>
+  tried.map(({ endpoint, status, error }) => ({
+    provider: endpoint.provider.name,
+    code: error?.providerCode ?? error?.errorType,
+    status,
+  }));
 
 /**
  * When every attempt failed for want of capacity, or of a provider that works or has the model. The code goes with the

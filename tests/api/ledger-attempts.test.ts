@@ -19,6 +19,7 @@ import {
   wireNames,
 } from './lab.ts';
 import { newSession, rowsOf } from './ledger-rows.ts';
+import { main, manage } from './manage.ts';
 import { expectText, type Outcome } from './outcome.ts';
 
 const pricing = { prompt: '0.000001', completion: '0.000002', cache_read: '0.0000001', request: '0.00005' };
@@ -118,6 +119,41 @@ describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', 
         { provider_name: 'second', model_permaslug: `${wire}/second`, status: 200 },
       ],
     });
+  });
+
+  it('is held beside what the next attempt may cost, which does not go out where both do not fit', async () => {
+    const askFor = async (limitNanoUsd: number) => {
+      const made = { name: 'poor', workspace_id: main, limit: limitNanoUsd / 1e9 };
+      const { key } = (await manage(() => gateway)('POST', '/keys', made)).body as { key: string };
+      const body = { model: `${wire}/first`, models: [`${wire}/second`], max_output_tokens: 10 };
+      const session = newSession();
+      return { key, session, ...(await ask(gateway, how.mode, { ...body, session_id: session }, { key })) };
+    };
+    const heldAtFirst = 80_000; // the request, ten tokens of output, and a few of input: less than that
+    const before = upstream.requests.length;
+    upstream.respond(brokenOff(how));
+    const refused = await askFor(brokenCost + 60_000);
+    expect(refused.status).toBe(402);
+    expect(refused.envelope!.error).toMatchObject({
+      message: expect.stringContaining('broke off has cost 0.00023 USD, which leaves too little for another attempt'),
+      metadata: {
+        limit_source: 'router_in_flight_budget',
+        previous_errors: [{ provider: 'first', status: 502 }],
+      },
+    });
+    expect(upstream.requests).toHaveLength(before + 1);
+    expect(await rowOf(refused.session)).toMatchObject({ outcome: 'failed', status: 402, cost_nano_usd: brokenCost });
+
+    upstream.respond(brokenOff(how));
+    upstream.respond(answer(how));
+    const fits = await askFor(brokenCost + answerCost + heldAtFirst);
+    expectText(fits, 'Hello there.');
+    upstream.respond(answer(how)); // nothing is held any more: there is just room for another one
+    const { key } = fits;
+    expectText(
+      await ask(gateway, how.mode, { model: `${wire}/first`, max_output_tokens: 10 }, { key }),
+      'Hello there.',
+    );
   });
 
   it('is the entry when nobody answered', async () => {
