@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeKey } from '../platform/storage/access-contract.ts';
-import { type Access, type AppliedSettings, type KnownKey, openAccess } from './access.ts';
+import type { AppliedSettings } from '../platform/storage/storage.ts';
+import { type Access, type KnownKey, openAccess } from './access.ts';
 import { hashKey, numberKey } from './key-text.ts';
 import type { RefusedKey } from './refused-keys.ts';
 

@@ -1,40 +1,23 @@
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
+import type { AppliedSettings, KeyRecord } from '../platform/storage/storage.ts';
 import { type AppliedGuardrails, applyGuardrails } from './apply-guardrails.ts';
 import { hashKey, numberKey } from './key-text.ts';
 import { type RefusedKey, RefusedKeys } from './refused-keys.ts';
 
-/** What access control needs of the store. @see platform/storage/storage.ts */
+/** What access control needs of the store. */
 export interface KeySource {
   readRevision(): Promise<number>;
   listKeys(): Promise<readonly KnownKey[]>;
   listAppliedGuardrails(): Promise<AppliedGuardrails>;
   listAppliedSettings(): Promise<readonly AppliedSettings[]>;
 }
-/** What a workspace says of the requests of its keys. */
-export interface AppliedSettings {
-  workspaceId: string;
-  /** How inputs and outputs are kept; null: not at all. */
-  ioLogging: {
-    /** Of its sessions. */
-    samplingRate: number;
-    /** Null: of all its keys. */
-    apiKeyIds: readonly number[] | null;
-  } | null;
-  defaultTextModel: string | null;
-  defaultImageModel: string | null;
-  defaultProviderSort: string | null;
-}
-export interface KnownKey {
-  hash: string;
-  name: string;
-  kind: Caller['kind'];
-  workspaceId: string;
-  memberId: string | null;
-  disabled: boolean;
-  expiresAtMs: number | null;
-}
+/** What is needed of a key. */
+export type KnownKey = Pick<
+  KeyRecord,
+  'hash' | 'name' | 'kind' | 'workspaceId' | 'memberId' | 'disabled' | 'expiresAtMs'
+>;
 
 /** All keys, in memory: nothing on the way of a request waits for the store. */
 export interface Access {

@@ -1,7 +1,7 @@
-import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { InputItem } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import type { Media, MediaOptions } from '../platform/outbound/fetch-media.ts';
 import { refuseBecause } from '../providers/draft.ts';
 import { copyError } from './copy-error.ts';
 import type { Run } from './run.ts';
@@ -13,24 +13,10 @@ export interface MediaSource {
    *
    * @throws {GatewayError} that names the path
    */
-  fetch: ((url: string, options: MediaOptions) => Promise<FetchedMedia>) | undefined;
+  fetch: ((url: string, options: MediaOptions) => Promise<Media>) | undefined;
   /** Of one request. */
   maxBytes: number;
   maxUrls: number;
-}
-
-export interface MediaOptions {
-  kind: 'image' | 'file';
-  /** Of the field that holds the address: `input[0].content[1].image_url`. */
-  path: string;
-  /** What may still be read for this request, in bytes; counted down as it comes. */
-  budget: { left: number };
-  cancellation: Cancellation;
-}
-
-export interface FetchedMedia {
-  bytes: Buffer;
-  mediaType: string;
 }
 
 export const nothingFetched: MediaSource = { fetch: undefined, maxBytes: 0, maxUrls: 0 };
@@ -38,7 +24,7 @@ export const nothingFetched: MediaSource = { fetch: undefined, maxBytes: 0, maxU
 /** What the addresses of a run have led to so far: what was there, or why it was not to be had. */
 export interface RunMedia {
   budget: { left: number };
-  found: Map<string, FetchedMedia | GatewayError>;
+  found: Map<string, Media | GatewayError>;
 }
 
 /** Fetches of one request that are under way at once. */
