@@ -1,3 +1,4 @@
+import { executionAsyncResource } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';
 
 /** How often it looks. */
@@ -30,6 +31,7 @@ export interface IdleMemoryParts {
  * @returns ends it
  */
 export function giveBackIdleMemory({ begun, open, collect = collectAll, held }: IdleMemoryParts): () => void {
+  keepTick();
   const readHeld = held ?? (() => process.memoryUsage.rss());
   let seen = begun();
   let floor = 0;
@@ -50,6 +52,19 @@ export function giveBackIdleMemory({ begun, open, collect = collectAll, held }: 
   }, PERIOD_MS);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+const kept: object[] = [];
+
+/**
+ * Keeps one object of `process.nextTick` for the life of the process. Where a collection finds none of them, the engine
+ * forgets their shape; when it has learnt it anew three times it gives up, and each tick costs 0.3 µs in place of 0.06
+ * from then on. A request takes eight.
+ */
+function keepTick(): void {
+  process.nextTick(() => {
+    if (kept.length === 0) kept.push(executionAsyncResource());
+  });
 }
 
 /** `HeapProfiler.collectGarbage` of the inspector's protocol, within this process: no port is opened. */
