@@ -9,6 +9,7 @@ import { adviseOnPath } from './advise-on-path.ts';
 import { createMethodFinder } from './allowed-methods.ts';
 import { readEdgeError, writeError } from './error-envelope.ts';
 import { describeRequest, type FailedRequest } from './failed-request.ts';
+import { hearOut, isHeardOut } from './hear-out.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { readJson } from './read-json.ts';
 import { admitted, type BodyLimit, type Permission, type Route } from './routes.ts';
@@ -207,8 +208,10 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
     options.onFailure(error, describeRequest(request));
   }
-  // The rest of a body that nobody reads would stand in the way of the next request.
-  if (answer.status === 413 || answer.status === 401) reply.header('connection', 'close');
+  if (answer.status === 413 || answer.status === 401) {
+    reply.removeHeader('connection'); // which says `close`, to whom is still sending
+    hearOut(request.raw);
+  }
   return reply
     .code(answer.status)
     .headers(answer.headers)
@@ -218,7 +221,7 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
 
 /** What Node's HTTP parser refuses before there is a request: answered on the bare socket. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (error.code === 'ECONNRESET' || !socket.writable || isHeardOut(socket)) {
     socket.destroy();
     return;
   }

@@ -76,6 +76,47 @@ describe('a body that cannot be read', () => {
   });
 });
 
+describe('a body that nobody reads', () => {
+  const head = (key: string, bytes: number) =>
+    `POST /api/v1/responses HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`;
+
+  function open() {
+    const { port, hostname } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    const answers = { socket, text: '' };
+    socket.setEncoding('latin1').on('data', (text) => {
+      answers.text += text;
+    });
+    return answers;
+  }
+
+  it.each([
+    { status: 413, key: testKeys.key, bytes: 33 * 1024 * 1024 },
+    { status: 401, key: 'nobody-knows-this-key', bytes: 5 * 1024 * 1024 },
+  ])('is a $status for a client that sends it to its end, whose connection can be used again', async (its) => {
+    const answers = open();
+    answers.socket.write(head(its.key, its.bytes));
+    await expect.poll(() => answers.text).toContain(`HTTP/1.1 ${its.status} `);
+
+    const body = JSON.stringify(good);
+    answers.socket.write(Buffer.alloc(its.bytes, ' '));
+    answers.socket.write(head(testKeys.key, body.length) + body);
+
+    await expect.poll(() => answers.text, { timeout: 15_000 }).toContain('HTTP/1.1 200 ');
+    answers.socket.destroy();
+  });
+
+  it('is answered once when it does not come', async () => {
+    const answers = open();
+    answers.socket.write(head('nobody-knows-this-key', 1000));
+
+    await once(answers.socket, 'close'); // timeouts.receive_ms
+
+    expect(answers.text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
+  });
+});
+
 describe('a body that is too much', () => {
   it('is a 413 at one byte over 32 MiB, and a 400 of its own accord at 32 MiB', async () => {
     const size = 32 * 1024 * 1024;
