@@ -139,6 +139,9 @@ export interface FinishChunk {
 }
 export type FinishReason = 'stop' | 'tool_calls' | 'length' | 'content_filter';
 
+/** The provider ended in order, but its answer is not all that it would have been. */
+export const isIncomplete = ({ reason }: FinishChunk): boolean => reason === 'length' || reason === 'content_filter';
+
 /** Chunks that become events. */
 export function isVisible(chunk: Chunk): boolean {
   return chunk.type !== 'start' && chunk.type !== 'debug';

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
+import { isIncomplete } from '../domain/chunks.ts';
 import { addPictures } from '../domain/images.ts';
 import type { EntryOrigin, LedgerEntry, LedgerLine, UnderwayEntry } from '../domain/ledger-entry.ts';
 import { type Cost, usage as emptyUsage, special, specialCounts, type Usage } from '../domain/usage.ts';
@@ -36,19 +37,16 @@ function measureAnswer(run: Run): Spent {
 /** The ledger's entry of a run that has ended, however it ended. */
 export function writeLedgerEntry(run: Run): LedgerEntry {
   settleRun(run);
-  const { error } = run;
-  const reachedEnd = run.builder?.ended === true && error === undefined;
-  const outcome = reachedEnd
-    ? run.finish?.reason === 'length' || run.finish?.reason === 'content_filter'
-      ? 'incomplete'
-      : 'completed'
-    : error?.kind === 'client_closed'
-      ? 'cancelled'
-      : 'failed';
-  const entry = writeEntry(run, run.selected ?? run.attempts.findLast(hasSpent)?.endpoint, outcome);
+  const entry = writeEntry(run, run.selected ?? run.attempts.findLast(hasSpent)?.endpoint, outcomeOf(run));
   if (run.finish?.serviceTier) entry.tier = run.finish.serviceTier;
   if (run.attempts.some(hasSpent)) addAttempts(entry, run);
   return entry;
+}
+
+function outcomeOf({ builder, finish, error }: Run): LedgerEntry['outcome'] {
+  if (error) return error.kind === 'client_closed' ? 'cancelled' : 'failed';
+  if (!builder?.ended) return 'failed';
+  return finish && isIncomplete(finish) ? 'incomplete' : 'completed';
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { FinishChunk } from '../domain/chunks.ts';
+import { type FinishChunk, isIncomplete } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import { responseErrorCode } from '../domain/errors.ts';
 import type { OutputItem } from '../domain/items.ts';
@@ -77,7 +77,7 @@ export interface Ending {
 
 /** The response object after the provider's regular end. @param now Unix seconds */
 export function finishResponse(base: ResponseObject, finish: FinishChunk, ending: Ending, now: number): ResponseObject {
-  const cut = finish.reason === 'length' || finish.reason === 'content_filter';
+  const cut = isIncomplete(finish);
   // Spreading behind something else copies key by key, ten times slower than a clone.
   const response: ResponseObject = finish.fields ? { ...finish.fields, ...base } : { ...base };
   response.status = cut ? 'incomplete' : 'completed';
