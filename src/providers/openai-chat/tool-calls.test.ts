@@ -1,22 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Chunk } from '../../domain/chunks.ts';
-import { readRecording, replay } from '../../testing/replay.ts';
-import { createReader, readWhole } from './chunks.ts';
-import type { Reading } from './wire.ts';
+import { readDeltas, stream, whole } from '../../../tests/wires/read-chat.ts';
 
-const recording = (name: string) => new URL(`recordings/${name}`, import.meta.url);
-const stream = (name: string, reading: Reading = {}) => replay(recording(`${name}.stream.http`), createReader(reading));
-const whole = (name: string) =>
-  readWhole(JSON.parse(readRecording(recording(`${name}.whole.http`)).body.toString()), {});
-
-/** The chunks of a stream of these deltas, without its start. */
-function readDeltas(deltas: object[], rest: object = {}, reading: Reading = {}): Chunk[] {
-  const reader = createReader(reading);
-  const frames: unknown[] = deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] }));
-  frames.push({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], ...rest });
-  const chunks = frames.flatMap((frame) => reader.read({ event: '', data: JSON.stringify(frame) }));
-  return [...chunks, ...reader.read({ event: '', data: '[DONE]' }), ...reader.end()].slice(1);
-}
 const call = (index: number | undefined, id?: string, name?: string, text?: unknown) => ({
   tool_calls: [{ index, id, type: 'function', function: { name, arguments: text } }],
 });
