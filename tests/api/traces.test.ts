@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bytes, json, stallBeforeHeaders } from '../../src/testing/answers.ts';
 import { type ScriptedUpstream, startUpstream, type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { type ReceivedSpan, startReceiver } from './otlp-receiver.ts';
@@ -43,6 +43,19 @@ const spans = async (count: number): Promise<ReceivedSpan[]> => {
 };
 
 describe('a traced request', () => {
+  it('has the times of a clock that was set since the start', async () => {
+    await open();
+    upstream.always(json(answer));
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+    try {
+      const before = Date.now();
+      await gateway.post('/responses', { model: 'm', input: 'Hello' });
+      for (const span of await spans(1)) expect(Number(span.startNs / 1_000_000n)).toBeGreaterThan(before - 60_000);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('is one span, with one below it for each attempt', async () => {
     await open({ headers: { 'x-collector-key': 'collector-secret' } });
     upstream.always(json(answer));

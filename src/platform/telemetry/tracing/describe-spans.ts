@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { ObservedAttempt, ObservedRun } from '../observed.ts';
 import { dispatchOf, endOf, upstreamMsOf } from '../run-times.ts';
@@ -27,10 +26,19 @@ const LONGEST_VALUE = 4096;
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
  */
 export function describeSpans(run: ObservedRun, entry: LedgerEntry, now: number) {
+  const clock = { now, zeroMs: Date.now() - now };
   return {
-    request: describeRequest(run, entry, now),
-    attempts: run.attempts.flatMap((attempt) => describeAttempt(run, entry, attempt, now) ?? []),
+    request: describeRequest(run, entry, clock),
+    attempts: run.attempts.flatMap((attempt) => describeAttempt(run, entry, attempt, clock) ?? []),
   };
+}
+
+/** Of one run, so that its spans fit together. `performance.timeOrigin` knows nothing of a clock that was set since. */
+interface Clock {
+  /** performance.now() of the end. */
+  now: number;
+  /** Unix milliseconds of performance.now() 0. */
+  zeroMs: number;
 }
 
 const kindOf = ({ apiType }: LedgerEntry) =>
@@ -38,7 +46,7 @@ const kindOf = ({ apiType }: LedgerEntry) =>
     ? { route: '/api/v1/images', operation: 'generate_content' }
     : { route: '/api/v1/responses', operation: 'chat' };
 
-function describeRequest(run: ObservedRun, entry: LedgerEntry, now: number): SpanDescription {
+function describeRequest(run: ObservedRun, entry: LedgerEntry, { now, zeroMs }: Clock): SpanDescription {
   const { origin, request } = run;
   const receivedAt = origin?.receivedAt ?? now;
   const { trace = {} } = request;
@@ -46,8 +54,8 @@ function describeRequest(run: ObservedRun, entry: LedgerEntry, now: number): Spa
   const { route, operation } = kindOf(entry);
   return {
     name: textOf(trace['span_name']) ?? `POST ${route}`,
-    startMs: unixMs(receivedAt),
-    endMs: unixMs(now),
+    startMs: zeroMs + receivedAt,
+    endMs: zeroMs + now,
     errorType: failed,
     attributes: {
       'http.request.method': 'POST',
@@ -81,7 +89,7 @@ function describeAttempt(
   run: ObservedRun,
   entry: LedgerEntry,
   attempt: ObservedAttempt,
-  now: number,
+  { now, zeroMs }: Clock,
 ): SpanDescription | undefined {
   const from = dispatchOf(run, attempt);
   if (from === undefined) return undefined; // refused before it was sent
@@ -91,8 +99,8 @@ function describeAttempt(
   const { operation } = kindOf(entry);
   return {
     name: textOf(request.trace?.['generation_name']) ?? `${operation} ${endpoint.upstreamModel}`,
-    startMs: unixMs(from),
-    endMs: unixMs(endOf(run, attempt, now)),
+    startMs: zeroMs + from,
+    endMs: zeroMs + endOf(run, attempt, now),
     errorType: error?.errorType,
     attributes: {
       'gen_ai.operation.name': operation,
@@ -159,5 +167,3 @@ function present(given: Record<string, string | number | null | undefined>): Att
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value.slice(0, 256) : undefined;
-
-const unixMs = (at: number): number => performance.timeOrigin + at;
