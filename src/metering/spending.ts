@@ -1,11 +1,10 @@
 import type { Caller } from '../domain/caller.ts';
-import { GatewayError } from '../domain/errors.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { type SpendingWindow, spendingWindows } from '../platform/counters/accounts.ts';
 import type { AccountLimit, BudgetRefusal, Claim, Counters, Reservation, Soon } from '../platform/counters/counters.ts';
 import type { SpendingScope, Spent } from '../platform/storage/storage.ts';
-import { writeDollars } from './cost.ts';
-import { DAY_MS, endOfWindow, windowStarts } from './windows.ts';
+import { dollars, refuseSpending } from './refuse-spending.ts';
+import { DAY_MS, windowStarts } from './windows.ts';
 
 /** Who may spend how much. */
 export interface SpendingLimit {
@@ -212,7 +211,7 @@ export class Spending {
       const { nanoUsd } = reservation.claims[refusal.claim]!;
       const basis = nanoUsd > 0n ? estimate.describe?.(nanoUsd) : undefined;
       const mostCost = `${dollars(nanoUsd)}${basis === undefined ? '' : ` (${basis})`}`;
-      throw explain(limit, `this request may cost up to ${mostCost}`, refusal, this.now());
+      throw refuseSpending(limit, `this request may cost up to ${mostCost}`, refusal, this.now());
     }
     let raised: Raised | undefined;
     return {
@@ -377,7 +376,7 @@ class Raised {
     this.parts.onHit?.(limit.kind, limit.window);
     const cost = dollars(wanted[this.accounts.indexOf(account)]!);
     const why = `what of this request broke off has cost ${cost}, which leaves too little for another attempt`;
-    throw explain(limit, why, refusal, this.now());
+    throw refuseSpending(limit, why, refusal, this.now());
   }
 
   /** What they cost is in what the first reservation is settled with. */
@@ -410,59 +409,3 @@ function nameOf(scope: SpendingScope): string {
 /** With own keys it is another sum. */
 const nameOfAccount = ({ scope, includesByok }: SpendingLimit): string =>
   includesByok ? `${nameOf(scope)} byok` : nameOf(scope);
-
-const dollars = (nanoUsd: bigint): string => `${writeDollars(nanoUsd)} USD`;
-
-/** Within a sentence. */
-const lower = (words: string): string => `${words[0]!.toLowerCase()}${words.slice(1)}`;
-
-const spans: Record<SpendingWindow, string> = {
-  lifetime: 'in all',
-  monthly: 'a month',
-  weekly: 'a week',
-  daily: 'a day',
-};
-
-/** How a refusal is told. @see platform.md sections 4 and 6 */
-const refusals = {
-  key: { error: 'payment_required', source: 'router_key_limit', remedy: 'Raise the limit of the key' },
-  member: { error: 'permission_denied', source: 'member_budget', remedy: 'Raise budgets.member' },
-  guardrail: { error: 'permission_denied', source: 'guardrail_budget', remedy: 'Raise the limit of the guardrail' },
-  workspace: { error: 'permission_denied', source: 'workspace_budget', remedy: 'Raise the budget of the workspace' },
-  organization: { error: 'payment_required', source: 'router_credits', remedy: 'Raise budgets.organization' },
-  credits: { error: 'payment_required', source: 'router_credits', remedy: 'Add credits (headgate credits add)' },
-} as const;
-
-function explain(
-  limit: SpendingLimit,
-  why: string,
-  { spentNanoUsd, heldNanoUsd }: BudgetRefusal,
-  nowMs: number,
-): GatewayError {
-  const { kind, window, limitNanoUsd } = limit;
-  const { error, source, remedy } = refusals[kind];
-  const name = limit.guardrail ? `By the ${limit.guardrail.title} ${lower(limit.name)}` : limit.name;
-  const until =
-    window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOfWindow(window, nowMs)).toISOString()}.`;
-  const isExhausted = spentNanoUsd >= limitNanoUsd;
-  const held = heldNanoUsd > 0n ? `, and ${dollars(heldNanoUsd)} is held for requests that are under way` : '';
-  const mayCost = isExhausted ? '' : `; ${why}`;
-  // What the organization has and spends is not for every caller to read.
-  const what =
-    kind === 'credits' || kind === 'organization'
-      ? `${name} has ${isExhausted ? 'spent' : 'too little left of'} ${kind === 'credits' ? 'its credits' : `what it may spend ${spans[window]}`}`
-      : `${name} may spend ${dollars(limitNanoUsd)} ${spans[window]} and has spent ${dollars(spentNanoUsd)}${isExhausted ? '' : held}`;
-  const message = `${what}${mayCost}.${until}`;
-  const metadata = isExhausted
-    ? {
-        limit_source: source,
-        remedy_hint: `${remedy}${window === 'lifetime' ? '.' : ', or wait until it begins anew.'}`,
-      }
-    : {
-        limit_source: 'router_in_flight_budget',
-        // It alone is too much, or it is too much beside others.
-        reason: heldNanoUsd === 0n ? 'weight_exceeds_budget' : 'in_flight_budget_exhausted',
-        remedy_hint: `Ask for less (max_output_tokens, n)${heldNanoUsd === 0n ? '' : ', wait for requests that are under way'}, or ${lower(remedy)}.`,
-      };
-  return new GatewayError(error, message, { metadata: { ...metadata, interval: window } });
-}
