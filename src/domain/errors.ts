@@ -209,10 +209,17 @@ export class GatewayError extends Error {
 
 /** A body that breaks rules: the first problem is the message, all of them are `metadata.issues`. */
 export function invalidRequest(issues: Issue[]): GatewayError {
-  const first = issues[0]!;
+  const { path, message } = issues[0]!;
+  return tellIssues('invalid_request', path === '' ? message : `${path}: ${message}`, issues);
+}
+
+/** A body that asks for what this build does not do, told in the same way; each message names its field. */
+export const notOfferedRequest = (issues: Issue[]): GatewayError =>
+  tellIssues('not_offered', issues[0]!.message, issues);
+
+function tellIssues(kind: ErrorKind, first: string, issues: Issue[]): GatewayError {
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
-  const place = first.path === '' ? '' : `${first.path}: `;
-  return new GatewayError('invalid_request', `${place}${first.message}${more}`, { metadata: { issues } });
+  return new GatewayError(kind, `${first}${more}`, { metadata: { issues } });
 }
 
 /** Anything thrown, as a GatewayError. The original stays as `cause` for the log. */

@@ -1,4 +1,4 @@
-import { GatewayError, type Issue } from '../../domain/errors.ts';
+import { type Issue, notOfferedRequest } from '../../domain/errors.ts';
 import { show } from '../responses/report.ts';
 import type { UpdateGuardrailBody } from './schema.ts';
 
@@ -22,8 +22,5 @@ export function refuseNotOffered(body: UpdateGuardrailBody): void {
     const message = `\`${field}\` with the value ${show(value)} is not offered by this build. ${instead}`;
     return [{ path: field, message }];
   });
-  const [first] = issues;
-  if (first === undefined) return;
-  const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
-  throw new GatewayError('not_offered', `${first.message}${more}`, { metadata: { issues } });
+  if (issues.length > 0) throw notOfferedRequest(issues);
 }

@@ -12,7 +12,7 @@ interface Sums {
   monthly: bigint;
 }
 /** What a key has spent, without own provider keys, and what these have cost. */
-export interface Spending extends Sums {
+export interface KeySpending extends Sums {
   byok: Sums;
 }
 
@@ -21,7 +21,7 @@ export async function readKeySpending(
   ledger: Pick<LedgerStore, 'readSpending'>,
   keyHashes: readonly string[],
   nowMs: number,
-): Promise<Spending[]> {
+): Promise<KeySpending[]> {
   const starts = windowStarts(nowMs);
   const spent = await ledger.readSpending(
     keyHashes.map((keyHash) => ({ keyHash })),
@@ -35,10 +35,10 @@ function nameSums([ever = 0n, daily = 0n, weekly = 0n, monthly = 0n]: readonly b
 }
 
 /** What a key has not spent before. */
-export const nothingSpent: Spending = { ...nameSums([]), byok: nameSums([]) };
+export const nothingSpent: KeySpending = { ...nameSums([]), byok: nameSums([]) };
 
 /** `Key` of the interface. @see platform.md section 7, "Keys" */
-export function writeKey(key: KeyRecord, spending: Spending): Record<string, unknown> {
+export function writeKey(key: KeyRecord, spending: KeySpending): Record<string, unknown> {
   return {
     hash: key.hash,
     id: numberKey(key.hash),
@@ -66,7 +66,7 @@ export function writeSettings(key: KeyRecord): Record<string, unknown> {
 }
 
 /** The numbers that the ledger gives. */
-export function writeMoney(key: KeyRecord, spending: Spending): Record<string, unknown> {
+export function writeMoney(key: KeyRecord, spending: KeySpending): Record<string, unknown> {
   return {
     limit_remaining: writeRemaining(key, spending),
     usage: usdOf(spending.ever),
@@ -80,7 +80,7 @@ export function writeMoney(key: KeyRecord, spending: Spending): Record<string, u
   };
 }
 
-function writeRemaining(key: KeyRecord, spending: Spending): number | null {
+function writeRemaining(key: KeyRecord, spending: KeySpending): number | null {
   const { limitNanoUsd, limitReset, includeByokInLimit } = key;
   if (limitNanoUsd === null) return null;
   const window = limitReset ?? 'ever';

@@ -1,4 +1,4 @@
-import { GatewayError, type Issue } from '../../domain/errors.ts';
+import { type Issue, notOfferedRequest } from '../../domain/errors.ts';
 import { isServerTool, type NamespaceTool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from './report.ts';
@@ -122,10 +122,7 @@ export function refuseNotOffered(request: CheckedRequest): void {
     }
   }
   const issues = hits.slice(0, maxIssues);
-  const [first] = issues;
-  if (first === undefined) return;
-  const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
-  throw new GatewayError('not_offered', `${first.message}${more}`, { metadata: { issues } });
+  if (issues.length > 0) throw notOfferedRequest(issues);
 }
 
 type AnyTool = { type: string; defer_loading?: boolean };
