@@ -7,11 +7,12 @@ import { book, manage } from '../api/manage.ts';
 const file = new URL('management.schema.json', import.meta.url);
 const { $defs } = JSON.parse(readFileSync(file, 'utf8')) as { $defs: Record<string, object> };
 
+const generation = 'gen-0123456789abcdefghijklmn';
 let gateway: TestGateway;
 const ask = manage(() => gateway);
 beforeAll(async () => {
   gateway = await testGateway();
-  await book(gateway, { createdAtMs: Date.now() - 86_400_000 });
+  await book(gateway, { id: generation, createdAtMs: Date.now() - 86_400_000 });
   const { id: keyId } = (await ask('POST', '/keys', { name: 'k' })).body.data;
   await ask('PATCH', '/workspaces/main', { description: 'x', io_logging_api_key_ids: [keyId] });
   await ask('PUT', '/workspaces/main/budgets/daily', { limit_usd: 5 });
@@ -47,6 +48,7 @@ it.each([
   ['DeletedResponse', 'DELETE', '/guardrails/$guardrail'],
   ['CreditsResponse', 'GET', '/credits'],
   ['ActivityResponse', 'GET', '/activity?group_by=workspace'],
+  ['GenerationResponse', 'GET', `/generation?id=${generation}`],
 ])('%s is what %s %s answers', async (shape, method, path, body?: object) => {
   const [key] = (await ask('GET', '/keys')).body.data;
   const [guardrail] = (await ask('GET', '/guardrails')).body.data;

@@ -27,15 +27,35 @@ export function createGenerationHandler(
   };
 }
 
+/** What the interface has a field for, and the ledger nothing to say of. */
+const untold = {
+  app_id: null,
+  cache_discount: null,
+  data_region: 'global',
+  external_user: null,
+  http_referer: null,
+  moderation_latency: null,
+  native_finish_reason: null,
+  num_fetches: null,
+  num_input_audio_prompt: null,
+  num_search_results: null,
+  origin: '',
+  preset_id: null,
+  upstream_id: null,
+  user_agent: null,
+  web_search_engine: null,
+};
+
 /** `Generation` of the interface; its cost is what corrections made of it. */
 export function writeGeneration(entry: BookedEntry): Record<string, unknown> {
   const { special = {}, pictures } = entry;
   const settled = settledCost(entry);
   const cost = settled === null ? null : usdOf(settled);
   return {
+    ...untold,
     id: entry.id,
     created_at: new Date(entry.createdAtMs).toISOString(),
-    api_type: entry.apiType ?? 'responses',
+    api_type: entry.apiType ?? 'completions', // the interface has no word of its own for responses
     model: entry.model ?? entry.requestedModel,
     provider_name: entry.provider,
     streamed: entry.streamed,
