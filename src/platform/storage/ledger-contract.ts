@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createId } from '../../domain/ids.ts';
-import type { BookedEntry, LedgerEntry, LedgerLine } from '../../domain/ledger-entry.ts';
+import { type BookedEntry, type LedgerEntry, type LedgerLine, summedCost } from '../../domain/ledger-entry.ts';
 import { isRefusedData } from './refused-data.ts';
 import type { LedgerStore, SpendingScope, Storage } from './storage.ts';
 
@@ -474,6 +475,61 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     expect(await ledger.readActivity({ fromMs: 0, toMs: 9e15, keyHash })).toMatchObject([
       { requests: 3, costNanoUsd: 3n, byokNanoUsd: 750n },
     ]);
+  });
+
+  it('says the same in all its sums, whatever is booked, corrected and put together', async () => {
+    const { ledger } = pair().storage;
+    const dayMs = 86_400_000;
+    const first = 40_000; // 2079
+    const cost = () => fc.bigInt(0n, 10n ** 15n);
+    const part = fc.record({ isByok: fc.boolean(), costNanoUsd: cost() });
+    const booked = fc.record({
+      day: fc.nat(20),
+      isByok: fc.boolean(),
+      costNanoUsd: cost(),
+      lines: fc.option(fc.array(part, { minLength: 2, maxLength: 3 }), { nil: undefined }),
+      corrections: fc.array(fc.record({ all: fc.bigInt(-(10n ** 15n), 10n ** 15n), other: cost() }), { maxLength: 2 }),
+      isFolded: fc.boolean(),
+    });
+    const check = async (many: (typeof booked extends fc.Arbitrary<infer Value> ? Value : never)[]) => {
+      const workspaceId = randomUUID();
+      const expected = { shared: 0n, byok: 0n, ofLastDays: 0n };
+      const lastDay = first + 10;
+      const add = (day: number, isByok: boolean, nanoUsd: bigint) => {
+        expected[isByok ? 'byok' : 'shared'] += nanoUsd;
+        if (!isByok && first + day >= lastDay) expected.ofLastDays += nanoUsd;
+      };
+      for (const { day, isByok, costNanoUsd, lines: parts, corrections, isFolded } of many) {
+        const lines = parts?.map((each) => makeLine(each));
+        const sum = lines?.reduce((total, line) => total + line.costNanoUsd, 0n) ?? costNanoUsd;
+        const id = `gen-zzzzz${workspaceId.slice(0, 8)}${createId('')}`;
+        const createdAtMs = (first + day) * dayMs + 5;
+        await ledger.append([
+          makeEntry({ id, workspaceId, createdAtMs, isByok, costNanoUsd: sum, ...(lines && { lines }) }),
+        ]);
+        for (const line of lines ?? [{ isByok, costNanoUsd }]) add(day, line.isByok, line.costNanoUsd);
+        for (const { all, other } of corrections) {
+          const entry = (await ledger.find(workspaceId, id))!;
+          const correction = { entry, costNanoUsd: all, inputCostNanoUsd: 0n };
+          expect(await ledger.correct([lines ? { ...correction, otherKeysNanoUsd: other } : correction], 1)).toBe(1);
+          add(day, isByok, lines ? all - other : all);
+          if (lines) add(day, !isByok, other);
+        }
+        if (isFolded) await ledger.foldSpending([0, (first + 3) * dayMs, lastDay * dayMs]);
+      }
+      const [spent] = await ledger.readSpending([{ workspaceId }], [0, lastDay * dayMs]);
+      expect(spent).toMatchObject({ costNanoUsd: [expected.shared, expected.ofLastDays] });
+      expect(spent!.byokNanoUsd[0]).toBe(expected.byok);
+      const total = expected.shared + expected.byok;
+      expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: many.length, costNanoUsd: total });
+      const activity = await ledger.readActivity({ fromMs: 0, toMs: 9e15, workspaceId });
+      expect(activity.reduce((sum, row) => sum + row.costNanoUsd, 0n)).toBe(expected.shared);
+      expect(activity.reduce((sum, row) => sum + row.byokNanoUsd, 0n)).toBe(expected.byok);
+      const listed = await ledger.list({ fromMs: first * dayMs, limit: 10_000 });
+      const entries = listed.filter((entry) => entry.workspaceId === workspaceId);
+      expect(entries.reduce((sum, entry) => sum + summedCost(entry), 0n)).toBe(total);
+    };
+    await fc.assert(fc.asyncProperty(fc.array(booked, { minLength: 1, maxLength: 8 }), check), { numRuns: 25 });
   });
 
   it('books what a correction says of lines of other keys on their side of the sums, with the rest or not at all', async () => {
