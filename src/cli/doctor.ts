@@ -7,6 +7,7 @@ import { checkModels } from './checks/models.ts';
 import { checkPort } from './checks/port.ts';
 import { checkPrices } from './checks/prices.ts';
 import { checkProvider } from './checks/provider.ts';
+import { checkSetAside } from './checks/set-aside.ts';
 import { checkStorage } from './checks/storage.ts';
 import { type Colour, paint, type Terminal } from './terminal.ts';
 
@@ -38,7 +39,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir));
     const store = await checkStorage(config);
     findings.push(store, await checkCounters(config, store), await checkPort(config.server));
-    findings.push(...(await checkLeftKeys(config)), ...(await checkModels(loaded)));
+    findings.push(...(await checkSetAside(dataDir)), ...(await checkLeftKeys(config)), ...(await checkModels(loaded)));
     const byProvider = await Promise.all(
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );

@@ -14,7 +14,7 @@ export interface StoringParts {
 }
 
 /** No start reads it. */
-const SET_ASIDE = 'set-aside.jsonl';
+export const SET_ASIDE = 'set-aside.jsonl';
 
 /**
  * Stores entries. One that the store refuses for what is in it is set aside, so that it holds up no other.

@@ -1,0 +1,24 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runCli } from '../program.ts';
+
+it('doctor tells of entries that never came to the ledger, while they are there', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'headgate-set-aside-'));
+  const file = join(dataDir, 'journal', 'set-aside.jsonl');
+  const examine = async () => {
+    let told = '';
+    const stdout = { write: (text: string) => (told += text) };
+    await runCli(['doctor', '--data', dataDir, '--port', '0'], { stdout, stderr: stdout, env: {}, cwd: dataDir });
+    return told;
+  };
+  try {
+    expect(await examine()).not.toContain('ledger');
+    mkdirSync(join(dataDir, 'journal'));
+    writeFileSync(file, '{"id":"gen-1"}\n{"id":"gen-2"}\n');
+    expect(await examine()).toContain(`2 lines of its journal never came to the store: ${file}\n`);
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});
