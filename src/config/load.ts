@@ -155,6 +155,13 @@ function findFile(named: string | undefined, cwd: string): string | undefined {
   return existsSync(usual) ? usual : undefined;
 }
 
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EISDIR: 'is a folder; name the file in it',
+  EACCES: 'may not be read by this user',
+};
+
 /** @throws {ConfigError} when there is no file, or it is no YAML */
 function readFile(file: string, shownFile: string): FileTree {
   let text: string;
@@ -163,8 +170,7 @@ function readFile(file: string, shownFile: string): FileTree {
   } catch (error) {
     // Node's errors of the file system carry a code.
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`;
-    throw new ConfigError([`${shownFile}: ${why}`]);
+    throw new ConfigError([`${shownFile}: ${unreadable[code ?? ''] ?? `cannot be read (${code})`}`]);
   }
   const written = readTree(text);
   if (written.problems.length > 0) {
@@ -176,7 +182,7 @@ function readFile(file: string, shownFile: string): FileTree {
 /** For messages: relative to the working directory when it is in there. */
 export function showPath(file: string, cwd: string): string {
   const short = relative(cwd, file);
-  return short.startsWith('..') ? file : short;
+  return short === '' || short.startsWith('..') ? file : short;
 }
 
 function readFlags({ port, host, workers }: NonNullable<ConfigSources['flags']>): Override[] {

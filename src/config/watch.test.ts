@@ -25,7 +25,7 @@ function watcher(load: () => LoadedConfig, apply?: (config: Config) => Promise<v
     readText: () => world.text,
     startTimer: (onEnd) => {
       timers.push(onEnd);
-      return () => {};
+      return () => void timers.splice(timers.indexOf(onEnd), 1);
     },
     onHangUp: (reload) => {
       hangUp = reload;
@@ -99,6 +99,31 @@ describe('watching the configuration', () => {
     watched.hangUp();
     await expect.poll(() => watched.reports.at(-1)).toBe('info: Reloaded: nothing changed.');
     expect(watched.applied).toHaveLength(1); // for the sake of bootstrap
+  });
+
+  it.each(['', ' \n'])('keeps the old configuration when the file has become empty: %j', async (text) => {
+    const watched = watcher(() => withEnv({ HEADGATE_LOG_LEVEL: 'debug' }));
+    watched.save(text);
+    watched.timers.shift()!();
+    await expect
+      .poll(() => watched.reports)
+      .toEqual([
+        'warn: The configuration was not reloaded; the one before stays in use:',
+        'warn: /etc/headgate.yaml is empty. To go on with the defaults alone, write {} into it.',
+      ]);
+    watched.hangUp();
+    await expect.poll(() => watched.reports).toHaveLength(4);
+    expect(watched.applied).toEqual([]);
+    watched.save('{}');
+    watched.timers.shift()!();
+    await expect.poll(() => watched.reports.at(-1)).toBe('info: Reloaded: log.level.');
+  });
+
+  it('keeps the old configuration when the file is gone', async () => {
+    const watched = watcher(() => ({ ...withEnv({ HEADGATE_LOG_LEVEL: 'debug' }), file: undefined }));
+    watched.hangUp();
+    await expect.poll(() => watched.reports.at(-1)).toBe('warn: /etc/headgate.yaml: there is no such file');
+    expect(watched.applied).toEqual([]);
   });
 
   it('tries again what could not be applied', async () => {

@@ -27,7 +27,7 @@ export interface WatchOptions {
   world?: WatchWorld;
 }
 
-/** Editors save in two or three steps; wait until they are through. */
+/** Editors save in two or three steps, scripts line by line: wait until nothing comes any more. */
 const settleMs = 100;
 
 /**
@@ -39,6 +39,8 @@ export function watchConfig({ running, load, apply, report, world = realWorld }:
   const { file } = running;
   let config = running.config;
   let text = file === undefined ? undefined : world.readText(file);
+  /** That of the configuration in use. */
+  let used = text;
   let cancelTimer: (() => void) | undefined;
   let work = Promise.resolve();
   let isStopped = false;
@@ -47,11 +49,18 @@ export function watchConfig({ running, load, apply, report, world = realWorld }:
     work = work.then(async () => {
       if (isStopped) return;
       try {
+        const next = file === undefined ? undefined : world.readText(file);
+        // A save that broke off, on a full disk for instance, must not take all providers away.
+        if (next?.trim() === '' && used?.trim() !== '') {
+          throw new ConfigError([`${file} is empty. To go on with the defaults alone, write {} into it.`]);
+        }
         const loaded = load();
+        if (file !== undefined && loaded.file !== file) throw new ConfigError([`${file}: there is no such file`]);
         for (const warning of loaded.warnings) report('warn', warning);
         const changes = findChanges(config, loaded.config);
         await apply(changes.config); // also when nothing is new: what bootstrap says may be otherwise in the store by now
         config = changes.config;
+        used = next;
         if (changes.live.length > 0) report('info', `Reloaded: ${changes.live.join(', ')}.`);
         if (changes.restart.length > 0) report('warn', `Changed, but needs a restart: ${changes.restart.join(', ')}.`);
         if (changes.live.length + changes.restart.length === 0) report('info', 'Reloaded: nothing changed.');
@@ -76,7 +85,9 @@ export function watchConfig({ running, load, apply, report, world = realWorld }:
     const stopFolder = world.watchFolder(dirname(file), (name) => {
       // Kubernetes swaps a link named "..data" when a mounted file changes.
       const isOurs = name === undefined || name === basename(file) || name.startsWith('..');
-      if (isOurs) cancelTimer ??= world.startTimer(look, settleMs);
+      if (!isOurs) return;
+      cancelTimer?.();
+      cancelTimer = world.startTimer(look, settleMs);
     });
     stops.push(stopFolder);
   }

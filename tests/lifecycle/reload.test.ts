@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { json, type ScriptedUpstream, startUpstream, testKeys } from '../../src/testing/index.ts';
 import { bootstrap, cleanUp, type GatewayProcess, openStream, startGateway, writeConfig } from './gateway-process.ts';
@@ -72,6 +74,17 @@ describe('a reload', () => {
     writeConfig(gateway.folder, { server: { port: 1 } });
     await told(gateway).toContain('Changed, but needs a restart: server.port.');
     expect(await status(gateway, 'simulator/echo')).toBe(200);
+  });
+
+  it('keeps the old configuration when the file has become empty, or is gone', async () => {
+    const gateway = await startGateway({ config: { providers: simulator('old/model') } });
+    const file = join(gateway.folder, 'headgate.json');
+    writeFileSync(file, '');
+    await told(gateway).toContain('headgate.json is empty. To go on with the defaults alone, write {} into it.');
+    rmSync(file);
+    gateway.running.child.kill('SIGHUP');
+    await told(gateway).toContain('headgate.json: there is no such file');
+    expect(await status(gateway, 'old/model')).toBe(200);
   });
 
   it('accepts a new bootstrap key, and refuses one that is disabled', async () => {
