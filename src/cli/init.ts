@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { statSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { keyVariable, knownProviders } from '../config/known-providers.ts';
 import { showPath } from '../config/load.ts';
 import { findLocalServers, localServers } from '../config/local-servers.ts';
@@ -32,8 +32,16 @@ export async function init(terminal: Terminal, options: InitOptions, servers = l
     writeFileSync(file, writeConfig(providers, found), { flag: options.force ? 'w' : 'wx' });
   } catch (error) {
     // Node's errors of the file system carry a code.
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+    const { code } = error as NodeJS.ErrnoException;
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new CommandError(`${file} is a folder. --output takes the name of a file.`);
+    }
+    if (code === 'EEXIST') {
       throw new CommandError(`${shown} is there already. --force overwrites it, --output writes another one.`);
+    }
+    if (code === 'ENOENT') throw new CommandError(`${shown} cannot be written: there is no folder ${dirname(file)}.`);
+    if (code === 'EACCES') {
+      throw new CommandError(`${shown} cannot be written: this user may not write into ${dirname(file)}.`);
     }
     throw new CommandError(`${shown} cannot be written: ${readMessage(error)}`);
   }

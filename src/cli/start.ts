@@ -153,7 +153,15 @@ function explain(error: unknown, { server: { host, port } }: Config): CommandErr
     const message = `Port ${port} of ${host} is in use. Stop the program that listens there, or choose another one with --port.`;
     return new CommandError(message, { cause: error });
   }
-  if (syscall === 'listen' || syscall === 'getaddrinfo') {
+  if (code === 'EACCES' && syscall === 'listen') {
+    const message = `Port ${port} of ${host} may not be listened on by this user: those below 1024 are often for root alone. Choose another one with --port.`;
+    return new CommandError(message, { cause: error });
+  }
+  if (code === 'EADDRNOTAVAIL' || syscall === 'getaddrinfo') {
+    const message = `${host} is no address of this machine (${code}). Choose another one with --host: 127.0.0.1 for this machine alone, 0.0.0.0 for all networks.`;
+    return new CommandError(message, { cause: error });
+  }
+  if (syscall === 'listen') {
     const message = `Cannot listen on port ${port} of ${host} (${code}). Choose another --host or --port.`;
     return new CommandError(message, { cause: error });
   }

@@ -2,6 +2,7 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
+import { findHolder } from '../../platform/data-folder/data-folder.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
@@ -31,6 +32,9 @@ export function checkWorkers({ server }: Pick<Config, 'server'>, cores = availab
 export async function checkDataDir(dataDir: string): Promise<Finding> {
   const subject = 'data folder';
   const there = await findThere(dataDir);
+  if (!(await stat(there)).isDirectory()) {
+    return { status: 'fail', subject, says: `${there} is a file`, mend: 'Choose a folder with --data.' };
+  }
   try {
     await access(there, constants.W_OK | constants.X_OK);
   } catch {
@@ -44,7 +48,9 @@ export async function checkDataDir(dataDir: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(there);
   const free = (bavail * bsize) / mebibyte;
   const room = `${free >= 1024 ? `${(free / 1024).toFixed(1)} GiB` : `${Math.floor(free)} MiB`} free`;
-  const says = `${dataDir}${there === dataDir ? '' : ', made at the first start'}; ${room}`;
+  const holder = findHolder(dataDir);
+  const state = there === dataDir ? (holder ? `, in use by ${holder}` : '') : ', made at the first start';
+  const says = `${dataDir}${state}; ${room}`;
   if (free >= 1024) return { status: 'ok', subject, says };
   return { status: free < 64 ? 'fail' : 'warn', subject, says, mend: 'Make room: the ledger grows with each request.' };
 }
@@ -78,8 +84,8 @@ export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataD
     mode = (await stat(file)).mode & 0o777;
   } catch (error) {
     // Node's errors of the file system carry a code.
-    const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    if (isAbsent) return { status: 'ok', subject, says: 'made at the first start' };
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { status: 'ok', subject, says: 'made at the first start' };
     return {
       status: 'fail',
       subject,

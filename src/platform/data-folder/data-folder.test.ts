@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readMasterKey, takeDataFolder } from './data-folder.ts';
+import { findHolder, readMasterKey, takeDataFolder } from './data-folder.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -65,8 +65,21 @@ describe('the data folder', () => {
   it('that cannot be made is told with what to do', () => {
     writeFileSync(join(folder, '..', 'a-file'), '');
     expect(() => takeDataFolder(join(folder, '..', 'a-file', 'data'))).toThrow(
-      /cannot be written \(ENOTDIR.*--data\.$/,
+      /cannot be made: it, or a part of the way to it, is a file\. .*--data\.$/,
     );
+  });
+
+  it('is known to be held, by whom, and to be free again', () => {
+    expect(findHolder(folder)).toBeUndefined();
+    const giveBack = takeDataFolder(folder);
+    expect(findHolder(folder)).toBe(`the process ${process.pid}`);
+    giveBack();
+    expect(findHolder(folder)).toBeUndefined();
+  });
+
+  // Node's own recursive call would never return.
+  it.runIf(existsSync('/proc/self'))('is refused where the system makes no folders', () => {
+    expect(() => takeDataFolder('/proc/headgate/data')).toThrow('cannot be written (ENOENT');
   });
 });
 

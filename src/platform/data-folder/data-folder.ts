@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeFolder } from './make-folder.ts';
 
 /** What SQLite answers when another process has the lock. @see https://sqlite.org/rescode.html */
 const SQLITE_BUSY = 5;
@@ -21,6 +22,7 @@ export function takeDataFolder(folder: string): () => void {
 }
 
 const pidFileName = 'gateway.pid';
+const lockFileName = 'gateway.lock';
 
 /**
  * Makes a folder (0700) and takes it for this process.
@@ -36,8 +38,8 @@ export function takeFolder(folder: string): (() => void) | undefined {
   const pidFile = join(folder, pidFileName);
   let lock: DatabaseSync | undefined;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const file = join(folder, 'gateway.lock');
+    makeFolder(folder);
+    const file = join(folder, lockFileName);
     writeFileSync(file, '', { flag: 'a', mode: 0o600 });
     lock = new DatabaseSync(file, { timeout: 0 });
     lock.exec('pragma journal_mode = memory');
@@ -56,6 +58,23 @@ export function takeFolder(folder: string): (() => void) | undefined {
   };
 }
 
+/** Who has a data folder; undefined when nobody has. Changes nothing in it. */
+export function findHolder(folder: string): string | undefined {
+  const file = join(folder, lockFileName);
+  if (!existsSync(file)) return undefined;
+  let lock: DatabaseSync | undefined;
+  try {
+    lock = new DatabaseSync(file, { timeout: 0 });
+    lock.exec('begin immediate; rollback');
+    return undefined;
+  } catch (error) {
+    const isHeld = (error as { errcode?: number }).errcode === SQLITE_BUSY;
+    return isHeld ? readHolder(join(folder, pidFileName)) : undefined;
+  } finally {
+    lock?.close();
+  }
+}
+
 function readHolder(pidFile: string): string {
   try {
     return `the process ${Number.parseInt(readFileSync(pidFile, 'utf8'), 10)}`;
@@ -66,7 +85,12 @@ function readHolder(pidFile: string): string {
 
 function explain(folder: string, error: unknown): Error {
   const reason = error instanceof Error ? error.message : String(error);
-  const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOTDIR') {
+    const message = `The data folder ${folder} cannot be made: it, or a part of the way to it, is a file. Choose another one with --data.`;
+    return new Error(message, { cause: error });
+  }
+  const isFull = code === 'ENOSPC';
   const advice = isFull
     ? 'Make room on its disk'
     : 'Give the user who runs Headgate read and write access to it, or choose another one with --data';

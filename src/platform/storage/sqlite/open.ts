@@ -1,7 +1,8 @@
-import { mkdir, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
+import { makeFolder } from '../../data-folder/make-folder.ts';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
@@ -40,7 +41,7 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
 async function prepareFile(path: string): Promise<void> {
   const folder = dirname(resolve(path));
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
   } catch (error) {
     throw new Error(
       `The folder of the database, '${folder}', does not exist and cannot be made (${reason(error)}). ` +
