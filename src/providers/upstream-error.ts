@@ -210,18 +210,27 @@ function readProblem(problem: unknown): string {
   return Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg;
 }
 
-const secrets = [
-  /\bBearer\s+\S+/gi,
+/**
+ * What looks like a secret, and what must be in it. Each shape is read once from left to right: a look ahead would read the
+ * rest of a long text again at every place of it, and a message may be as long as the request that it repeats.
+ */
+const secrets: { shape: RegExp; sign?: RegExp }[] = [
+  { shape: /\bBearer\s+\S+/gi },
   // A short prefix, a dash or underscore, and what has a digit or a star in it: `sk-…`, `gsk_…`, `org-…`.
-  /\b(?:sk|pk|rk|gsk|xai|hf|r8|nvapi|pplx|fw|key|org|proj|csk|tgp)[-_](?=[\w*.-]*[\d*])[\w*.-]{4,}/g,
-  /\bAIza[\w*-]{4,}/g,
+  {
+    shape: /\b(?:sk|pk|rk|gsk|xai|hf|r8|nvapi|pplx|fw|key|org|proj|csk|tgp)[-_][\w*.-]{4,}/g,
+    sign: /[\d*]/,
+  },
+  { shape: /\bAIza[\w*-]{4,}/g },
   // Any run of letters and digits of a length that no word has.
-  /(?=[A-Za-z_+=*]*\d)[A-Za-z0-9_+=*]{24,}/g,
+  { shape: /[A-Za-z0-9_+=*]{24,}/g, sign: /\d/ },
 ];
 
 function maskSecrets(text: string): string {
   let masked = text;
-  for (const secret of secrets) masked = masked.replace(secret, '[masked]');
+  for (const { shape, sign } of secrets) {
+    masked = masked.replace(shape, (found) => (!sign || sign.test(found) ? '[masked]' : found));
+  }
   return masked;
 }
 

@@ -142,6 +142,17 @@ describe.each(cases)('$wire, $mode, an error object inside a 200', (how) => {
   });
 });
 
+// Looking for secrets in them once took minutes, in which nobody was served.
+it.each([
+  ['letters', 'A'],
+  ['beginnings of keys', 'sk-'],
+  ['signs', '_='],
+])('takes a message of 900,000 %s, as long as the request that it may repeat', async (_what, piece) => {
+  lab.upstream.always(json(complaint(piece.repeat(900_000 / piece.length)), { status: 400 }));
+  const { error } = expectFailure(await lab.ask({ wire: 'openai-chat', mode: 'buffered' }), 400, 'invalid_request');
+  expect(error.message.length).toBeLessThan(600);
+});
+
 describe('a key of no known shape', () => {
   it.each(cases)('is not shown either ($wire, $mode)', async (how) => {
     const key = 'open sesame';
