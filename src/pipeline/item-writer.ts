@@ -17,6 +17,7 @@ export class ItemWriter {
   private readonly isTold: boolean;
   private events: ResponseEvent[] = [];
   private sequence = 0;
+  private ids: Set<string> | undefined; // most answers are one item
 
   /** @param isTold false: nobody follows, so that only the last event is made */
   constructor(isTold: boolean) {
@@ -44,11 +45,17 @@ export class ItemWriter {
 
   /** An id that an earlier item has is replaced: clients find items by it. */
   addItem(wire: OutputItem): OpenItem {
-    const isTaken = wire.id !== undefined && this.items.some(({ id }) => id === wire.id);
+    const isTaken = wire.id !== undefined && this.items.length > 0 && this.takenIds().has(wire.id);
     const item = openItem(isTaken ? { ...wire, id: undefined } : wire, this.items.length);
     this.items.push(item);
+    this.ids?.add(item.id);
     this.push('response.output_item.added', { output_index: item.index, item: item.wire });
     return item;
+  }
+
+  private takenIds(): Set<string> {
+    this.ids ??= new Set(this.items.map(({ id }) => id));
+    return this.ids;
   }
 
   /** @param final the provider's own last word on the item, carried as it is; absent: what has been gathered */
@@ -95,7 +102,7 @@ export class ItemWriter {
       ...place,
       part: finished,
     });
-    item.wire = withPart(item.wire, isSummary ? 'summary' : 'content', finished);
+    addPart(item, isSummary ? 'summary' : 'content', finished);
   }
 
   /** A part of a kind that has no deltas here: shown as it was sent. */
@@ -224,6 +231,16 @@ function wirePart({ type, text, annotations, logprobs }: OpenPart): Record<strin
   if (type !== 'output_text') return { type, text };
   const part = { type, text, annotations: [...annotations] };
   return logprobs.length > 0 ? { ...part, logprobs } : part;
+}
+
+/** An event shows the item as it was when it began, so that its list is copied; a copy grows. */
+function addPart(item: OpenItem, field: 'content' | 'summary', part: object): void {
+  const list = item.wire[field];
+  if (item.grown !== undefined && item.grown === list) item.grown.push(part);
+  else {
+    item.wire = withPart(item.wire, field, part);
+    item.grown = item.wire[field] as object[]; // as it was made
+  }
 }
 
 function withPart(wire: OutputItem, field: 'content' | 'summary', part: object): OutputItem {

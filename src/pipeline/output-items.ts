@@ -28,6 +28,8 @@ export interface OpenItem {
   sealed: boolean;
   /** A relayed event told of the item's progress already. */
   relayed: boolean;
+  /** The list of finished parts, once it is one that no event shows. */
+  grown: object[] | undefined;
 }
 
 const idPrefixes = new Map([
@@ -59,6 +61,7 @@ export function openItem(wire: OutputItem, index: number): OpenItem {
     callText: '',
     sealed: false,
     relayed: false,
+    grown: undefined,
   };
 }
 

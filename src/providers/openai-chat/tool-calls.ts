@@ -20,6 +20,7 @@ export class CallReader {
   private readonly reading: Reading;
   private readonly dropped: Set<string>;
   private readonly callIds = new Set<string>();
+  private readonly byId = new Map<string, Call>(); // the first of those that share one
   private readonly calls: Call[] = []; // in the order of their first piece
   private readonly slots = new Map<number, Call>(); // the index upstream → the call that holds it now
 
@@ -38,6 +39,7 @@ export class CallReader {
     if (id !== '' && call.id === '') {
       call.callId = takeCallId(id, this.callIds);
       call.id = id;
+      if (!this.byId.has(id)) this.byId.set(id, call);
     }
     for (const key in piece) {
       if (key === 'id' || key === 'index' || key === 'type' || key === 'function') continue;
@@ -85,7 +87,7 @@ export class CallReader {
       const isAnother = id !== '' && call.id !== '' && call.id !== id && named;
       return isAnother ? this.open(index) : call;
     }
-    if (id !== '') return this.calls.find((call) => call.id === id) ?? this.open(undefined);
+    if (id !== '') return this.byId.get(id) ?? this.open(undefined);
     return named ? this.open(undefined) : (this.calls.at(-1) ?? this.open(undefined));
   }
 
