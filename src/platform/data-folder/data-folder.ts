@@ -86,7 +86,7 @@ function readHolder(pidFile: string): string {
 function explain(folder: string, error: unknown): Error {
   const reason = error instanceof Error ? error.message : String(error);
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ENOTDIR') {
+  if (code === 'ENOTDIR' || code === 'EEXIST') {
     const message = `The data folder ${folder} cannot be made: it, or a part of the way to it, is a file. Choose another one with --data.`;
     return new Error(message, { cause: error });
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
@@ -7,19 +7,21 @@ import { dirname } from 'node:path';
  * Level by level, since Node's own recursive call never returns where a system takes no folder in one that is there and
  * says that it is not (`/proc`, a mount that is gone).
  *
- * @throws the system's error
+ * @throws the system's error, also when a file stands in its place
  */
 export function makeFolder(folder: string): void {
-  if (existsSync(folder)) return; // whoever writes into it finds out whether it is a folder
+  if (isFolder(folder)) return;
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
     // Node's errors of the file system carry a code.
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return; // somebody else was faster
+    if (code === 'EEXIST' && isFolder(folder)) return; // somebody else was faster
     const above = dirname(folder);
     if (code !== 'ENOENT' || above === folder || existsSync(above)) throw error;
     makeFolder(above);
     makeFolder(folder);
   }
 }
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
