@@ -19,34 +19,24 @@ export async function checkStorage(config: Pick<Config, 'storage'>): Promise<Fin
       ? openPostgresStorage(config.storage.url, { poolSize: 1 })
       : openSqliteStorage(file));
     try {
-      await store.ping();
-      return await checkSchema(async () => {
-        const [keys] = await Promise.all([
-          store.access.listKeys(),
-          store.access.readRevision(),
-          store.ledger.readTotals(),
-        ]);
-        const kind = file === undefined ? 'PostgreSQL' : 'SQLite';
-        return `${kind} ${place}; ${keys.length === 1 ? '1 key' : `${keys.length} keys`}`;
-      }, place);
+      const { isEmpty, isOlder, unknown } = await store.compareSchema();
+      const what = `${file === undefined ? 'PostgreSQL' : 'SQLite'} ${place}`;
+      if (unknown !== undefined) {
+        const says = `${what} has the schema of a newer Headgate: migration '${unknown}' is not known to this one`;
+        const mend = 'Start that version or a later one, or restore a backup from before the upgrade.';
+        return { status: 'fail', subject, says, mend };
+      }
+      if (isEmpty) return { status: 'ok', subject, says: `${what} answers; its tables are made at the first start` };
+      if (isOlder) {
+        const mend = 'The next start brings it up to date; older versions cannot use it then. Make a backup first.';
+        return { status: 'warn', subject, says: `${what} has the schema of an older Headgate`, mend };
+      }
+      const keys = await store.access.listKeys();
+      return { status: 'ok', subject, says: `${what}; ${keys.length === 1 ? '1 key' : `${keys.length} keys`}` };
     } finally {
       await store.close();
     }
   } catch (error) {
     return { status: 'fail', subject, says: readMessage(error) };
-  }
-}
-
-async function checkSchema(read: () => Promise<string>, place: string): Promise<Finding> {
-  const subject = 'storage';
-  try {
-    return { status: 'ok', subject, says: await read() };
-  } catch (error) {
-    return {
-      status: 'warn',
-      subject,
-      says: `${place} answers, but without the tables of this version (${readMessage(error)})`,
-      mend: 'The next start brings it up to date. Make a backup first.',
-    };
   }
 }

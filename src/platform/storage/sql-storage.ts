@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { migrate } from './migrations/migrate.ts';
+import { compareSchema, migrate } from './migrations/migrate.ts';
 import { createManagementStore } from './sql-management.ts';
 import type { LedgerStore, Storage } from './storage.ts';
 import { readActivity } from './tables/activity.ts';
@@ -65,6 +65,7 @@ export async function createSqlStorage(
       listFeedback: (query) => listFeedback(db, query),
     },
     migrate: () => migrate(db),
+    compareSchema: () => compareSchema(db),
     ping,
     close: () => (closing ??= db.destroy()),
   };

@@ -17,9 +17,20 @@ export interface Storage {
   readonly contents: ContentStore;
   /** Brings the schema up to date; safe when several processes do it at once. */
   migrate(): Promise<void>;
+  /** What `migrate` would find. Changes nothing. */
+  compareSchema(): Promise<SchemaState>;
   /** Resolves when the store answers. */
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface SchemaState {
+  /** Nothing was made yet. */
+  isEmpty: boolean;
+  /** It lacks something of this build. */
+  isOlder: boolean;
+  /** What a newer build has done; undefined: nothing. */
+  unknown: string | undefined;
 }
 
 export interface KeyRecord {

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
+import type { SchemaState } from '../storage.ts';
 import { first } from './0001-first.ts';
 import { routers } from './0002-routers.ts';
 import { management } from './0003-management.ts';
@@ -47,7 +48,11 @@ export async function migrate<T>(db: Kysely<T>, last?: string): Promise<void> {
   });
   const { error } = await (last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(last));
   if (error === undefined) return;
-  const unknown = await findUnknownMigration(db);
+  // What cannot be compared has failed for the first reason.
+  const unknown = await compareSchema(db).then(
+    (state) => state.unknown,
+    () => undefined,
+  );
   if (unknown === undefined) throw error;
   throw new Error(
     `The database has the schema of a newer Headgate: migration '${unknown}' is not known to this one. ` +
@@ -56,13 +61,25 @@ export async function migrate<T>(db: Kysely<T>, last?: string): Promise<void> {
   );
 }
 
-async function findUnknownMigration<T>(db: Kysely<T>): Promise<string | undefined> {
+/** Holds the schema against that of this build, and changes nothing. @throws the database's error */
+export async function compareSchema<T>(db: Kysely<T>): Promise<SchemaState> {
+  const done = await listDone(db);
+  return {
+    isEmpty: done.length === 0,
+    isOlder: Object.keys(migrations).some((name) => !done.includes(name)),
+    unknown: done.find((name) => migrations[name] === undefined),
+  };
+}
+
+async function listDone<T>(db: Kysely<T>): Promise<string[]> {
   try {
     const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)} order by name`.execute(
       db,
     );
-    return rows.find(({ name }) => migrations[name] === undefined)?.name;
-  } catch {
-    return undefined; // the table cannot be read: the first error says why
+    return rows.map(({ name }) => name);
+  } catch (error) {
+    // SQLite's words, and PostgreSQL's: there is no such table.
+    if (error instanceof Error && /no such table|does not exist/.test(error.message)) return [];
+    throw error;
   }
 }
