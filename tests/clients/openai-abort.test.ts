@@ -4,7 +4,8 @@ import { type BackEnd, startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
 
 const backEnds = await startBackEnds();
-const hasty = await startBackEnds({ timeouts: { request_ms: 150 } });
+// Long enough for the first words on a busy machine: the stream is to break off behind them.
+const hasty = await startBackEnds({ timeouts: { request_ms: 700 } });
 const chatty = await startBackEnds({ server: { keep_alive_comment_ms: 10 } });
 afterAll(async () => {
   await backEnds.close();
