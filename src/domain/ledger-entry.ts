@@ -154,4 +154,4 @@ export type EntryOrigin = Pick<
  * what earlier attempts used, and of this one an estimate of its input.
  */
 export type UnderwayEntry = EntryOrigin &
-  Pick<LedgerEntry, 'inputTokens' | 'outputTokens' | 'costNanoUsd' | 'inputCostNanoUsd' | 'priced'>;
+  Pick<LedgerEntry, 'inputTokens' | 'outputTokens' | 'costNanoUsd' | 'inputCostNanoUsd' | 'priced' | 'lines'>;

@@ -196,6 +196,18 @@ describe('a request that goes out', () => {
     expect(readLeftover()).toEqual({ entries, cutOff: 0, unreadable: [] });
   });
 
+  it('is left with the lines of its attempts, where some broke off before the one that was under way', () => {
+    const { journal } = openJournal(folder);
+    const lines = [makeLine({ isByok: true, special: { webSearches: 1 } }), makeLine({ costNanoUsd: 2n ** 62n })];
+    const [composed, picture] = [makeUnderway({ lines }), makeUnderway({ lines, apiType: 'image' })];
+    const begun = journal.begin(composed);
+    journal.begin(picture);
+    expect(readLeftover()).toEqual({ entries: [composed, picture].map(estimateOf), cutOff: 2, unreadable: [] });
+    const entry = makeEntry({ ...composed, lines: undefined } as Partial<LedgerEntry>); // nobody answered, one had cost something
+    journal.append(entry, begun);
+    expect(readLeftover().entries[0]).toEqual(entry);
+  });
+
   it('is told by its last attempt', () => {
     const { journal } = openJournal(folder);
     const first = makeUnderway();

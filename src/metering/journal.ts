@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { Bag } from '../domain/bag.ts';
 import { errorKinds } from '../domain/errors.ts';
-import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
+import type { LedgerEntry, LedgerLine, UnderwayEntry } from '../domain/ledger-entry.ts';
 
 /** Bytes after which the journal goes on in a new file, so that a busy gateway does not keep one for ever. */
 const ROTATE_BYTES = 8 * 1024 * 1024;
@@ -226,21 +226,23 @@ export function writeEntry(entry: LedgerEntry): string {
     ...entry,
     costNanoUsd: String(costNanoUsd),
     inputCostNanoUsd: String(inputCostNanoUsd),
-    ...(lines && {
-      lines: lines.map((line) => ({
-        ...line,
-        costNanoUsd: String(line.costNanoUsd),
-        inputCostNanoUsd: String(line.inputCostNanoUsd),
-      })),
-    }),
+    ...(lines && { lines: writeLines(lines) }),
   });
 }
+
+const writeLines = (lines: readonly LedgerLine[]) =>
+  lines.map((line) => ({
+    ...line,
+    costNanoUsd: String(line.costNanoUsd),
+    inputCostNanoUsd: String(line.inputCostNanoUsd),
+  }));
+const readLines = (lines: readonly LedgerLine[]) => lines.map((line) => ({ ...line, ...readCost({ ...line }) }));
 
 /** What is known of a request before it goes out, in the order in which its line has it. New fields are added at the end. */
 const underwayFields = [
   ...['id', 'createdAtMs', 'workspaceId', 'keyHash', 'memberId', 'requestedModel', 'router', 'task'],
   ...['model', 'provider', 'providerId', 'endpointId', 'tier', 'isByok', 'streamed', 'sessionId', 'endUser'],
-  ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'apiType'],
+  ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'apiType', 'lines'],
 ] as readonly (keyof UnderwayEntry)[];
 
 /** What is known of it afterwards, in the same way. */
@@ -251,7 +253,12 @@ const endFields = [
 ] as readonly (keyof LedgerEntry)[];
 
 /** A request that goes out, as a line: a list, half as long as an entry. */
-const writeUnderway = (underway: UnderwayEntry): string => writeList('underway', underwayFields, underway);
+function writeUnderway(underway: UnderwayEntry): string {
+  const { lines } = underway;
+  // Few have lines, and only they have a place to fill before them.
+  const fields = lines ? { apiType: null, ...underway, lines: writeLines(lines) } : underway;
+  return writeList('underway', underwayFields, fields as UnderwayEntry); // for `readUnderway`
+}
 
 /** The end of a request, as a line: a third of an entry, the rest of which stands in the line of its beginning. */
 const writeEnd = (entry: LedgerEntry): string => writeList('end', endFields, entry);
@@ -273,6 +280,7 @@ const readList = <Field extends string>(fields: readonly Field[], line: readonly
 /** Do these two lines hold all of the entry? */
 const continues = (underway: UnderwayEntry, entry: LedgerEntry): boolean =>
   entry.lines === undefined &&
+  underway.lines === undefined &&
   entry.special === undefined &&
   entry.pictures === undefined &&
   entry.model === underway.model &&
@@ -325,7 +333,7 @@ const notYetKnown = {
 /** @param fields as `writeEntry` wrote them. @throws when they are something else */
 function readEntry(fields: Record<string, unknown>): LedgerEntry {
   const entry = { ...notYetKnown, ...fields, ...readCost(fields) } as LedgerEntry; // by its writer
-  if (entry.lines) entry.lines = entry.lines.map((line) => ({ ...line, ...readCost({ ...line }) }));
+  if (entry.lines) entry.lines = readLines(entry.lines);
   return entry;
 }
 
@@ -337,7 +345,10 @@ const readCost = ({ costNanoUsd, inputCostNanoUsd = 0 }: Record<string, unknown>
 /** @param values as `writeUnderway` wrote them. @throws when they are something else */
 function readUnderway(values: readonly unknown[]): UnderwayEntry {
   const fields = readList(underwayFields, values);
-  return { ...fields, ...readCost(fields) } as UnderwayEntry; // by its writer
+  const underway = { ...fields, ...readCost(fields) } as UnderwayEntry; // by its writer
+  if (underway.apiType === null) delete underway.apiType;
+  if (underway.lines) underway.lines = readLines(underway.lines);
+  return underway;
 }
 
 /**

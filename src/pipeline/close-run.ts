@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { isIncomplete } from '../domain/chunks.ts';
+import { errorKinds } from '../domain/errors.ts';
 import { addPictures } from '../domain/images.ts';
 import type { EntryOrigin, LedgerEntry, LedgerLine, UnderwayEntry } from '../domain/ledger-entry.ts';
 import { type Cost, usage as emptyUsage, special, specialCounts, type Usage } from '../domain/usage.ts';
@@ -78,16 +79,22 @@ export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome
  * @param endpoint where it goes
  */
 export function writeUnderwayEntry(run: Run, endpoint: Endpoint): UnderwayEntry {
-  const { usage: input, cost: price } = priceAt(run, endpoint, estimateUsage(run.sent.characters, 0));
-  const before = run.attempts.filter(hasSpent).map(({ spent }) => spent!.usage); // has it
-  const cost = before.length > 0 ? addCost(price, costOfBroken(run)) : price;
-  return {
+  const input = priceAt(run, endpoint, estimateUsage(run.sent.characters, 0));
+  const before = listSpent(run);
+  const cost = before.length > 0 ? addCost(input.cost, costOfBroken(run)) : input.cost;
+  const underway: UnderwayEntry = {
     ...describeOrigin(run, endpoint),
-    inputTokens: before.reduce((sum, { inputTokens }) => sum + inputTokens, input.inputTokens),
+    inputTokens: before.reduce((sum, { inputTokens }) => sum + inputTokens, input.usage.inputTokens),
     outputTokens: before.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
     ...writeCost(cost),
   };
+  if (before.length > 0) underway.lines = [...before, writeLine(endpoint, errorKinds.gateway_stopped.status, input)];
+  return underway;
 }
+
+/** The attempts that broke off and cost something. */
+const listSpent = ({ attempts }: Run): LedgerLine[] =>
+  attempts.flatMap(({ endpoint, status, spent }) => (spent ? writeLine(endpoint, status, spent) : []));
 
 /** @param endpoint whose model and provider are told; undefined when none made anything */
 export function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): EntryOrigin {
@@ -140,9 +147,7 @@ const writeCost = (cost: Cost) => ({
 
 /** Makes the entry the sum of all attempts that used something; each is a line of it where there are several. */
 function addAttempts(entry: LedgerEntry, run: Run): void {
-  const lines = run.attempts.flatMap(({ endpoint, status, spent }): LedgerLine[] =>
-    spent ? [writeLine(endpoint, status, spent)] : [],
-  );
+  const lines = listSpent(run);
   if (run.selected) lines.push(writeLine(run.selected, run.attempts.at(-1)?.status ?? 200, measureAnswer(run)));
   const sum = (read: (line: LedgerLine) => number | undefined) =>
     lines.reduce((total, line) => total + (read(line) ?? 0), 0);

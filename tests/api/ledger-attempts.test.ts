@@ -1,7 +1,10 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, json } from '../../src/testing/answers.ts';
+import { openJournal } from '../../src/metering/journal.ts';
+import { type Answer, json, stallBeforeHeaders } from '../../src/testing/answers.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import {
@@ -154,6 +157,32 @@ describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', 
       await ask(gateway, how.mode, { model: `${wire}/first`, max_output_tokens: 10 }, { key }),
       'Hello there.',
     );
+  });
+
+  it('is a line of what the next start books when the gateway is killed during the attempt after it', async () => {
+    const session = newSession();
+    const before = upstream.requests.length;
+    const client = new AbortController();
+    upstream.respond(brokenOff(how));
+    upstream.respond(stallBeforeHeaders());
+    const body = { model: `${wire}/first`, models: [`${wire}/second`], input: 'Hello', session_id: session };
+    const answered = gateway.post('/responses', body, { signal: client.signal }).catch(() => {});
+    await expect.poll(() => upstream.requests.length, { timeout: 5000 }).toBe(before + 2);
+    // What a kill would leave at this moment.
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-killed-'));
+    cpSync(join(gateway.dataDir, 'journal'), folder, { recursive: true });
+    const { left, journal } = openJournal(folder);
+    journal.close();
+    rmSync(folder, { recursive: true });
+    client.abort();
+    await answered;
+    await rowOf(session); // and all that follows is done
+    const entry = left.entries.find(({ sessionId }) => sessionId === session)!;
+    expect(entry.lines).toMatchObject([
+      { provider: 'first', status: 502, outputTokens: 40, costNanoUsd: BigInt(brokenCost), estimated: false },
+      { provider: 'second', status: 503, outputTokens: 0, estimated: true },
+    ]);
+    expect(entry.lines!.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n)).toBe(entry.costNanoUsd);
   });
 
   it('is the entry when nobody answered', async () => {
