@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditOf, book, type Json, main, manage, other } from '../../tests/api/manage.ts';
@@ -286,6 +287,47 @@ describe('headgate workspaces', () => {
     expect(code).toBe(0);
     expect(stderr).toContain('It stands in bootstrap.workspaces: change it there, too');
     await call('workspaces', 'update', 'another', '--name', 'other');
+  });
+});
+
+describe('headgate explain', () => {
+  it('tells for a workspace what the running gateway does with a request of its key', async () => {
+    const provider = (id: string, usd: number) => ({
+      ...{ id, name: id, wire: 'simulator' },
+      models: [{ model: 'acme/one', upstream_model: 'echo', pricing: { prompt: usd / 1e6, completion: usd / 1e6 } }],
+    });
+    const own = await testGateway({ providers: [provider('dear', 9), provider('cheap', 1), provider('middle', 5)] });
+    const sources = ['--config', join(own.dataDir, 'test.json'), '--data', own.dataDir];
+    const run = async (...args: string[]) => {
+      let stdout = '';
+      const terminal = {
+        stdout: { write: (text: string) => (stdout += text) },
+        stderr: { write: () => true },
+        ...{ env: {}, cwd: own.dataDir },
+      };
+      expect([args, await runCli([...args, ...sources], terminal)]).toEqual([args, 0]);
+      return stdout;
+    };
+    try {
+      const defaults = ['--default-text-model', 'acme/one', '--default-provider-sort', 'price'];
+      await run('workspaces', 'update', 'main', ...defaults);
+      await run('guardrails', 'update', 'default:main', '--ignore-provider', 'cheap');
+      writeFileSync(join(own.dataDir, 'body.json'), JSON.stringify({ input: 'x' }));
+      const plan: Json = JSON.parse(await run('explain', '--workspace', 'main', '--body', 'body.json', '--json'));
+      expect(plan.endpoints.map(({ provider }: Json) => provider)).toEqual(['middle', 'dear']);
+      const headers = { 'x-router-metadata': 'enabled' };
+      const look = async () =>
+        (await own.post('/responses', { input: 'x' }, { headers })).json().then((body: Json) => body.router_metadata);
+      await expect.poll(async () => (await look())?.params?.excluded, { timeout: 10_000 }).toHaveLength(1);
+      const metadata = await look();
+      expect(metadata).toMatchObject({ requested: plan.requested, strategy: plan.strategy });
+      expect(metadata.params.excluded).toEqual(
+        plan.excluded.map(({ provider, model, reason }: Json) => ({ provider, model, reason })),
+      );
+      expect(metadata.attempts).toMatchObject([{ provider: plan.endpoints[0].provider }]);
+    } finally {
+      await own.close();
+    }
   });
 });
 
