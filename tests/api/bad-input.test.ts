@@ -3,7 +3,9 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { json } from '../../src/testing/answers.ts';
 import { type TestGateway, testGateway, testKeys } from '../../src/testing/index.ts';
+import { openLab, wireNames } from './lab.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -278,3 +280,14 @@ it('never answers 500, whatever the body', async () => {
     { numRuns: 200 },
   );
 }, 60_000);
+
+// As arguments of one call of a function, so many are more than a stack has room for.
+it.each(wireNames)('a message of 200,000 parts behind another one is no 500 on %s', async (wire) => {
+  const lab = await openLab();
+  lab.upstream.always(json({ error: { message: 'Too much.' } }, { status: 400 }));
+  const content = Array.from({ length: 200_000 }, () => ({ type: 'input_text', text: 'a' }));
+  const input = ['system', 'user', 'user'].map((role) => ({ type: 'message', role, content }));
+  const { status } = await lab.ask({ wire, mode: 'buffered' }, { body: { input } });
+  await lab.close();
+  expect(status).toBe(400);
+});

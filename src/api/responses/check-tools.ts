@@ -32,8 +32,8 @@ function findAnnouncedTools(input: readonly unknown[]): FoundTool[] {
   const found: FoundTool[] = [];
   for (let index = 0; index < input.length; index++) {
     const item = input[index];
-    if (isObject(item) && item.type === 'additional_tools')
-      found.push(...findTools(item.tools, `input[${index}].tools`));
+    if (!isObject(item) || item.type !== 'additional_tools') continue;
+    for (const tool of findTools(item.tools, `input[${index}].tools`)) found.push(tool);
   }
   return found;
 }

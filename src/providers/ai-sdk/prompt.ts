@@ -39,8 +39,8 @@ export class Conversation implements Control {
   add(role: 'user' | 'assistant' | 'tool', parts: readonly Part[]): void {
     if (parts.length === 0) return;
     const last = this.prompt.at(-1);
-    if (last?.role === role && typeof last.content !== 'string') last.content.push(...parts);
-    else this.prompt.push({ role, content: [...parts] });
+    if (last?.role !== role || typeof last.content === 'string') this.prompt.push({ role, content: [...parts] });
+    else for (const part of parts) last.content.push(part);
   }
 }
 

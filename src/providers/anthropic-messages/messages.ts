@@ -24,24 +24,36 @@ export class Conversation implements Control {
   readonly turns: Turn[] = [];
   readonly additionalTools: Control['additionalTools'] = [];
   effort: Control['effort'];
+  /** By the user, in the turn at hand. */
+  private said: Block[] = [];
 
   /** The protocol knows two roles that take turns, so neighbours of one role share a turn. */
   add(role: Turn['role'], blocks: readonly Block[]): void {
     if (blocks.length === 0) return;
-    const last = this.turns.at(-1);
-    if (last?.role === role) last.content.push(...blocks);
-    else this.turns.push({ role, content: [...blocks] });
+    const { content } = this.turnOf(role);
+    const end = role === 'user' ? this.said : content;
+    for (const block of blocks) end.push(block);
   }
 
   /** Results stand first in their turn, whatever the user said before them. */
   addResult(block: Block): void {
+    this.turnOf('user').content.push(block);
+  }
+
+  /** The turn at hand is complete. */
+  endTurn(): void {
     const last = this.turns.at(-1);
-    if (last?.role !== 'user') {
-      this.turns.push({ role: 'user', content: [block] });
-      return;
-    }
-    const end = last.content.findIndex(({ type }) => type !== 'tool_result');
-    last.content.splice(end === -1 ? last.content.length : end, 0, block);
+    if (last) for (const block of this.said) last.content.push(block);
+    this.said = [];
+  }
+
+  private turnOf(role: Turn['role']): Turn {
+    const last = this.turns.at(-1);
+    if (last?.role === role) return last;
+    this.endTurn();
+    const turn: Turn = { role, content: [] };
+    this.turns.push(turn);
+    return turn;
   }
 
   /**
@@ -65,6 +77,7 @@ export function writeMessages(
   const conversation = new Conversation();
   if (instructions) conversation.system.push({ type: 'text', text: instructions });
   for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index);
+  conversation.endTurn();
   return conversation;
 }
 

@@ -39,6 +39,10 @@ export class Conversation implements Control {
     this.push(role, parts);
   }
 
+  addSystem(parts: readonly Part[]): void {
+    for (const part of parts) this.system.push(part);
+  }
+
   /** A signature stands before the call it seals. */
   addSignature(signature: string): void {
     this.settle();
@@ -68,8 +72,8 @@ export class Conversation implements Control {
 
   private push(role: Content['role'], parts: readonly Part[]): void {
     const last = this.contents.at(-1);
-    if (last?.role === role) last.parts.push(...parts);
-    else this.contents.push({ role, parts: [...parts] });
+    if (last?.role !== role) this.contents.push({ role, parts: [...parts] });
+    else for (const part of parts) last.parts.push(part);
   }
 }
 
@@ -95,7 +99,7 @@ function writeItem(draft: GeminiDraft, conversation: Conversation, item: InputIt
       const parts = writeParts(draft, content, `input[${index}].content`);
       if (role === 'user') conversation.add('user', parts);
       else if (role === 'assistant') conversation.add('model', parts);
-      else if (parts.every((part) => part.text !== undefined)) conversation.system.push(...parts);
+      else if (parts.every((part) => part.text !== undefined)) conversation.addSystem(parts);
       else throw refuse(draft, place(), 'An image or file in a system message');
       return;
     }

@@ -125,7 +125,7 @@ export class MessageReader {
     } else if (plain !== undefined) this.dropped.add('message.reasoning');
     if (blocks.length === 0) return;
     this.textIsLast = false;
-    chunks.push(...blocks);
+    for (const block of blocks) chunks.push(block);
   }
 
   private addText(delta: string, chunks: Chunk[]): void {

@@ -86,7 +86,7 @@ function writeItem(
     case 'additional_tools': {
       const tools = item.tools.some(isServerTool) ? item.tools.filter((tool) => !isServerTool(tool)) : item.tools;
       if (dialect.native_items) return tools === item.tools ? item : { ...item, tools };
-      written.tools.push(...tools);
+      for (const tool of tools) written.tools.push(tool);
       return undefined;
     }
     case 'agent_message': {
