@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { readResultCode, resultCodes } from '../platform/storage/sqlite/result-codes.ts';
 
 /** What a command sees of the world. */
 export interface Terminal {
@@ -56,6 +57,8 @@ export function readMessage(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return readMessage(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   const { code = '', syscall, path } = error as NodeJS.ErrnoException;
+  if (readResultCode(error) === resultCodes.full)
+    return `The disk of the database is full (${error.message}). Make room on it.`;
   if (syscall === 'open' && path !== undefined && unreadable[code]) return unreadable[code](path);
   if (syscall === 'read' && code === 'EISDIR') return 'It is a folder, not a file.';
   const cause = error.cause instanceof Error && error.message === 'fetch failed' ? `: ${readMessage(error.cause)}` : '';

@@ -55,6 +55,17 @@ await cleanUp();
 const skipped = probe === undefined ? '' : ` (skipped: no tmpfs can be mounted: ${probe})`;
 
 describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
+  it('at the first start is told as what it is', async () => {
+    const folder = makeFolder();
+    mkdirSync(join(folder, 'data'));
+    mountSmall(join(folder, 'data'), '200k');
+    const running = run({ folder });
+    expect(await running.ended).toBe(1);
+    expect(running.stderr).toBe(
+      'headgate: The disk of the database is full (database or disk is full). Make room on it.\n',
+    );
+  });
+
   it('under the data folder: new work gets 503 until there is room, and nothing is lost or booked twice', async () => {
     const folder = makeFolder();
     mountSmall(folder, '4m');

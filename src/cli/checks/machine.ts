@@ -80,8 +80,11 @@ export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataD
   }
   const file = join(dataDir, masterKeyFile);
   let mode: number;
+  let isEmpty: boolean;
   try {
-    mode = (await stat(file)).mode & 0o777;
+    const found = await stat(file);
+    mode = found.mode & 0o777;
+    isEmpty = found.size === 0;
   } catch (error) {
     // Node's errors of the file system carry a code.
     const { code } = error as NodeJS.ErrnoException;
@@ -92,6 +95,10 @@ export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataD
       says: `${file}: ${readMessage(error)}`,
       mend: 'Give the user who runs Headgate access.',
     };
+  }
+  if (isEmpty) {
+    const mend = 'Restore it from a backup; remove it only when there is none.';
+    return { status: 'fail', subject, says: `${file} is empty`, mend };
   }
   const says = `${file}, mode ${mode.toString(8).padStart(4, '0')}`;
   if (process.platform === 'win32' || (mode & 0o077) === 0) return { status: 'ok', subject, says };

@@ -8,6 +8,7 @@ import {
   SqliteDriver,
   type SqliteStatement,
 } from 'kysely';
+import { readResultCode, resultCodes } from './result-codes.ts';
 import { waitWhileBusy } from './wait-while-busy.ts';
 
 /** Longer texts are inserts of many rows, a new text for each number of rows: they would only fill the cache. */
@@ -20,20 +21,22 @@ const maxCachedStatements = 200;
  * @param database opened with `readBigInts`; closed, and its log folded back into the file, with the Kysely instance
  */
 export function createSqliteDialect(database: DatabaseSync): SqliteDialect {
-  return new NodeSqliteDialect({ database: adapt(database) });
+  return new NodeSqliteDialect(adapt(database), () => database.isTransaction);
 }
 
 class NodeSqliteDialect extends SqliteDialect {
   readonly #database: SqliteDatabase;
-  constructor(config: { database: SqliteDatabase }) {
-    super(config);
-    this.#database = config.database;
+  readonly #isInTransaction: () => boolean;
+  constructor(database: SqliteDatabase, isInTransaction: () => boolean) {
+    super({ database });
+    this.#database = database;
+    this.#isInTransaction = isInTransaction;
   }
   override createAdapter() {
     return new TransactionalDdlAdapter();
   }
   override createDriver() {
-    return new ImmediateDriver({ database: this.#database });
+    return new ImmediateDriver(this.#database, this.#isInTransaction);
   }
 }
 
@@ -46,11 +49,20 @@ class TransactionalDdlAdapter extends SqliteAdapter {
 
 /** All our transactions write. One that starts by reading cannot wait for another's lock; SQLite fails it at once. */
 class ImmediateDriver extends SqliteDriver {
+  readonly #isInTransaction: () => boolean;
+  constructor(database: SqliteDatabase, isInTransaction: () => boolean) {
+    super({ database });
+    this.#isInTransaction = isInTransaction;
+  }
   override async acquireConnection() {
     return makePatient(await super.acquireConnection());
   }
   override async beginTransaction(connection: DatabaseConnection) {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  }
+  /** A full disk has ended it already; a complaint about that would hide the reason. */
+  override async rollbackTransaction(connection: DatabaseConnection) {
+    if (this.#isInTransaction()) await super.rollbackTransaction(connection);
   }
 }
 
@@ -81,8 +93,13 @@ function adapt(database: DatabaseSync): SqliteDatabase {
     },
     close() {
       cache.clear();
-      database.exec('pragma wal_checkpoint(truncate)');
-      database.close();
+      try {
+        database.exec('pragma wal_checkpoint(truncate)');
+      } catch (error) {
+        if (readResultCode(error) !== resultCodes.full) throw error; // the log stays beside the file, for the next one
+      } finally {
+        database.close();
+      }
     },
   };
 }
