@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/program.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { readRows } from '../api/ledger-rows.ts';
 import { cleanUp, makeFolder, openStream, run, startGateway } from './gateway-process.ts';
@@ -64,6 +65,23 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     expect(running.stderr).toBe(
       'headgate: The disk of the database is full (database or disk is full). Make room on it.\n',
     );
+  });
+
+  it('beside a store that is there is told to a command, too', async () => {
+    const folder = makeFolder();
+    mountSmall(folder, '5m');
+    const keys = async () => {
+      let stderr = '';
+      const terminal = {
+        stdout: { write: () => true },
+        stderr: { write: (text: string) => (stderr += text) },
+        env: {},
+      };
+      return { code: await runCli(['keys', 'create', '--data', '.'], { ...terminal, cwd: folder }), stderr };
+    };
+    expect(await keys()).toMatchObject({ code: 0 });
+    fill(folder);
+    expect(await keys()).toMatchObject({ code: 1, stderr: expect.stringMatching(/disk.* full.*[Mm]ake room/) });
   });
 
   it('under the data folder: new work gets 503 until there is room, and nothing is lost or booked twice', async () => {

@@ -74,6 +74,12 @@ function explain(path: string, error: unknown): Error {
           'Move it away together with its -wal and -shm files and restore a backup; without one, a new database is made at the next start.',
         { cause: error },
       );
+    case resultCodes.full:
+    case resultCodes.ioError: // also when there is no room for the index of the log
+      return new Error(
+        `The database '${path}' cannot be used (${reason(error)}). Its disk is full or failing: make room, or see what the system's log says of it.`,
+        { cause: error },
+      );
     case resultCodes.readOnly:
     case resultCodes.cannotOpen: // the file is there by now: it is the log beside it that cannot be made
       return cannotBeWritten(path, error);
