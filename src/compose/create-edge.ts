@@ -26,12 +26,13 @@ import type { Storage } from '../platform/storage/storage.ts';
 import { describeFailure } from '../platform/telemetry/describe-failure.ts';
 import { isLoopback } from '../platform/telemetry/is-loopback.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
+import { within } from '../platform/within.ts';
 import type { Health } from '../routing/health.ts';
 import type { PrimaryService } from '../workers/services.ts';
 import type { Models } from './build-models.ts';
 import type { Accounts } from './open-accounts.ts';
 import type { Books } from './open-books.ts';
-import { PING_MS, within } from './within.ts';
+import { PING_MS } from './time-limits.ts';
 
 export interface EdgeParts {
   config: () => Config;

@@ -8,9 +8,10 @@ import { Spending } from '../metering/spending.ts';
 import type { Peer } from '../platform/cluster/peer.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
+import { within } from '../platform/within.ts';
 import type { Books } from './open-books.ts';
 import { openCounters } from './open-counters.ts';
-import { LAST_WORDS_MS, longestRequestMs, within } from './within.ts';
+import { LAST_WORDS_MS, longestRequestMs } from './time-limits.ts';
 
 export interface AccountsParts {
   config: () => Config;

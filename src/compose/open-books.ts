@@ -12,7 +12,8 @@ import { repeatHourly } from '../platform/hourly.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { nameError } from '../platform/telemetry/describe-failure.ts';
 import type { Log } from '../platform/telemetry/open-log.ts';
-import { FLUSH_MS, within } from './within.ts';
+import { within } from '../platform/within.ts';
+import { FLUSH_MS } from './time-limits.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../domain/errors.ts';
+import { within } from '../within.ts';
 import type {
   Admission,
   BudgetRefusal,
@@ -262,13 +263,3 @@ const refuse = (what: string): GatewayError =>
   new GatewayError('unavailable', `${what}, and nothing is let in that they would count; try again later.`, {
     retryAfterSeconds: 5,
   });
-
-async function within<Value>(limitMs: number, work: Promise<Value>): Promise<Value> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`There was no answer within ${limitMs} ms.`)), limitMs);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

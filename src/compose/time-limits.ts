@@ -4,17 +4,6 @@ import type { Config } from '../config/schema.ts';
 export const longestRequestMs = ({ timeouts, images }: Pick<Config, 'timeouts' | 'images'>): number =>
   Math.max(timeouts.request_ms, images.request_ms, images.stream_ms);
 
-/** Waits no longer than that. @throws what `work` throws, or that the store did not answer */
-export async function within(limitMs: number, work: Promise<void>): Promise<void> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const limit = setTimeout(() => reject(new Error(`The store did not answer within ${limitMs} ms.`)), limitMs);
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(limit);
-  }
-}
-
 /** How long an aborted stream has to tell its client so, and a store to say good-bye. */
 export const LAST_WORDS_MS = 1000;
 /** How long the store has to show that it is there. */
