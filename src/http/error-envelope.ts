@@ -48,8 +48,6 @@ export function readEdgeError(thrown: unknown, bodyLimit: string): unknown {
       return new GatewayError('payload_too_large', `The body is larger than ${bodyLimit}.`);
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new GatewayError('invalid_request', 'The body is shorter or longer than its Content-Length says.');
-    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-      return new GatewayError('invalid_request', 'The body is empty; send a JSON object.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': // of a shape that no parser is asked about
       return new GatewayError('invalid_request', 'Content-Type is no media type; send application/json.');
     case 'ECONNRESET':
