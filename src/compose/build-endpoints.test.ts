@@ -154,6 +154,22 @@ describe('what is known of an endpoint', () => {
     });
   });
 
+  it('has each price that the configuration writes over the catalogue, one beyond a length and one for a picture too', () => {
+    const pricing = { image: 0.04, above: [{ prompt_tokens: 900, prompt: 0.000009 }] };
+    expect(only({ model: 'openai/one', pricing }).pricing).toMatchObject({
+      promptNanoUsdPerMillion: 1_000_000_000,
+      imageNanoUsd: 40_000_000,
+      above: [{ promptTokens: 900, promptNanoUsdPerMillion: 9_000_000_000 }],
+    });
+  });
+
+  it('has both main prices or none: a price for pictures alone is refused where nobody knows the others', () => {
+    const written = { model: 'nobody/knows', upstream_model: 'm', pricing: { image: 0.04 } };
+    expect(() => only(written)).toThrow(
+      'The pricing of nobody/knows has no prompt and no completion: write them, 0 when it costs nothing.',
+    );
+  });
+
   it('is what the configuration says, field by field', () => {
     const written: ModelConfig = {
       model: 'openai/one',

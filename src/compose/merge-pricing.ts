@@ -10,33 +10,26 @@ type WrittenPricing = NonNullable<ModelConfig['pricing']>;
  * @throws {Error} when one of the two main prices is then missing: it would be a silent zero
  */
 export function mergePricing({ model, pricing }: ModelConfig, known: Pricing | undefined): Pricing | undefined {
-  if (!pricing) return known;
-  const { prompt, completion, request } = pricing;
-  if (!known && (prompt === undefined) !== (completion === undefined) && request === undefined) {
-    const missing = prompt === undefined ? 'prompt' : 'completion';
-    throw new Error(`The pricing of ${model} has no ${missing}: write it, 0 when it costs nothing.`);
+  if (!pricing || Object.keys(pricing).length === 0) return known;
+  const { prompt, completion, request, above } = pricing;
+  const missing = [prompt === undefined && 'prompt', completion === undefined && 'completion'].filter(Boolean);
+  if (!known && missing.length > 0 && request === undefined) {
+    const what = missing.join(' and no ');
+    throw new Error(
+      `The pricing of ${model} has no ${what}: write ${missing.length === 1 ? 'it' : 'them'}, 0 when it costs nothing.`,
+    );
   }
-  const own = readPricing(pricing);
-  if (!known || (prompt !== undefined && completion !== undefined)) return own; // a price of one's own is one's own in all
-  return {
-    ...known,
+  const own = {
     ...readTokenPrices(pricing, perToken),
     ...readPiecePrices(pricing),
-    ...(own?.above === undefined ? undefined : { above: own.above }),
+    ...(above === undefined ? undefined : { above: readPricesAbove(above, perToken) }),
   };
-}
-
-/** @returns undefined when no price is written: nobody said, which is not the same as free */
-function readPricing(pricing: WrittenPricing): Pricing | undefined {
-  if (pricing.prompt === undefined && pricing.completion === undefined && pricing.request === undefined) {
-    return undefined;
-  }
+  if (known && missing.length > 0) return { ...known, ...own };
+  // A price of one's own is one's own in all.
   return {
-    ...readTokenPrices(pricing, perToken),
-    promptNanoUsdPerMillion: perToken(pricing.prompt ?? 0),
-    completionNanoUsdPerMillion: perToken(pricing.completion ?? 0),
-    ...readPiecePrices(pricing),
-    ...(pricing.above === undefined ? undefined : { above: readPricesAbove(pricing.above, perToken) }),
+    ...own,
+    promptNanoUsdPerMillion: perToken(prompt ?? 0),
+    completionNanoUsdPerMillion: perToken(completion ?? 0),
   };
 }
 
