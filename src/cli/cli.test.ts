@@ -144,6 +144,15 @@ describe('headgate start', () => {
     expect(await again.running.exit).toBe(0);
   });
 
+  it('tells where clients reach it, and that no request is held to a region', async () => {
+    const { running } = await startUp([], {
+      HEADGATE_SERVER_PUBLIC_URL: 'https://models.example.com/',
+      HEADGATE_SERVER_REGIONAL_HOSTS: '["eu.example.com"]',
+    });
+    expect(running.stdout).toContain('Base URL for clients: https://models.example.com/api/v1\n');
+    await expect.poll(() => running.stderr).toContain('server.regional_hosts keeps interns');
+  });
+
   it('says in one message that the port is in use, or the data folder', async () => {
     const { url } = await startUp();
     const port = new URL(url).port;

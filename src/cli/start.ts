@@ -97,7 +97,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
   try {
     gateway = await create(loaded);
     const { url, firstKeys } = await gateway.start();
-    const welcome = `${paint(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n`;
+    const welcome = `${paint(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n${tellPublicUrl(config)}`;
     // One write: who waits for the URL has the keys with it.
     terminal.stdout.write(welcome + (firstKeys ? writeFirstKeys(config, url, firstKeys) : ''));
     return gateway;
@@ -106,6 +106,9 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
     throw explain(error, config);
   }
 }
+
+const tellPublicUrl = ({ server: { public_url: url } }: Config): string =>
+  url === undefined ? '' : `Base URL for clients: ${url.replace(/\/$/, '')}/api/v1\n`;
 
 /** Shown once. What can be pasted stands on lines of its own. */
 function writeFirstKeys(config: Config, url: string, keys: { inference: string; management: string }): string {

@@ -131,6 +131,14 @@ function checkPrices({ pricing, image }: ModelConfig, path: Path): RelationProbl
   return problems;
 }
 
+/** Settings that do nothing in this build and may be taken for more than they are, a sentence each. */
+export function findIdleSettings({ server }: Config): string[] {
+  if (server.regional_hosts.length === 0) return [];
+  return [
+    'server.regional_hosts keeps interns from being reached at these hosts. This build has none: it has no effect, and no request is held to a region.',
+  ];
+}
+
 /** More than ten thousand dollars a million tokens is a price per million, written where one per token belongs. */
 const DEAREST_TOKEN_USD = 0.01;
 

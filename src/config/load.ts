@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkRelations, findOddPrices, type RelationProblem } from './check-relations.ts';
+import { checkRelations, findIdleSettings, findOddPrices, type RelationProblem } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
 import { interpolate, type Problem } from './interpolate.ts';
@@ -143,7 +143,7 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
   return {
     ...about,
     config: deepFreeze(config),
-    warnings: [...warnings, ...findOddPrices(providers)],
+    warnings: [...warnings, ...findIdleSettings(config), ...findOddPrices(providers)],
     isBare,
     discovered: discovered.map(({ variable, provider }) => ({ variable, id: provider.id })),
   };

@@ -42,13 +42,14 @@ const server = Type.Object({
   }),
   public_url: Type.Optional(
     Type.String({
-      description: 'The address clients see, when a proxy stands in front. Used in links.',
+      description: 'The address clients use, when a proxy stands in front. The start tells it.',
       pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
       says: 'an http or https URL without credentials, query and fragment',
     }),
   ),
   regional_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$', says: 'a host name' }), {
-    description: 'Host names at which a request is held to this region.',
+    description:
+      'Host names at which interns are not reached. Without effect in this build, which has no interns; no request is held to a region by it.',
     default: [],
   }),
   region: Type.String({ description: 'Name of the region this gateway stands in.', default: 'local', minLength: 1 }),
