@@ -7,6 +7,7 @@ import { type Cost, usage as emptyUsage, special, specialCounts, type Usage } fr
 import { addCost, estimateUsage, totalOf } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { countAnswerPictures } from './answer-pictures.ts';
+import { cutName } from './cut-name.ts';
 import type { AttemptRecord, Run, RunBase } from './run.ts';
 import { costOfBroken, free, hasPriced, measureAttempt, priceAt, type Spent } from './spent.ts';
 
@@ -39,7 +40,7 @@ function measureAnswer(run: Run): Spent {
 export function writeLedgerEntry(run: Run): LedgerEntry {
   settleRun(run);
   const entry = writeEntry(run, run.selected ?? run.attempts.findLast(hasSpent)?.endpoint, outcomeOf(run));
-  if (run.finish?.serviceTier) entry.tier = run.finish.serviceTier;
+  if (run.finish?.serviceTier) entry.tier = cutName(run.finish.serviceTier);
   if (run.attempts.some(hasSpent)) addAttempts(entry, run);
   return entry;
 }
@@ -106,7 +107,7 @@ export function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): En
     workspaceId: run.caller.workspaceId,
     keyHash: run.caller.keyHash,
     memberId: run.caller.memberId,
-    requestedModel: cutSlug(run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? ''),
+    requestedModel: cutName(run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? ''),
     router: choice && !choice.isAlias ? choice.router : null,
     task: choice?.task ?? null,
     model: endpoint?.model ?? null,
@@ -120,13 +121,6 @@ export function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): En
     endUser: run.endUser ?? null,
   };
 }
-
-/** Characters of a slug that are kept: one that nobody knows may be as long as a body. */
-const MOST_SLUG_CHARACTERS = 200;
-
-/** By way of bytes, since a slice of a long text keeps all of it in memory. */
-const cutSlug = (slug: string): string =>
-  slug.length <= MOST_SLUG_CHARACTERS ? slug : Buffer.from(slug.slice(0, MOST_SLUG_CHARACTERS)).toString();
 
 const writeUsage = (usage: Usage) => ({
   inputTokens: usage.inputTokens,

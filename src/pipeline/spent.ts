@@ -4,6 +4,7 @@ import { addCost, costOf, estimateUsage } from '../metering/cost.ts';
 import { costOfAnswer, pictureLinesOf } from '../metering/image-cost.ts';
 import { pricesOfTier } from '../metering/price.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
+import { cutName } from './cut-name.ts';
 import type { Run } from './run.ts';
 
 /** What an attempt used and cost. */
@@ -54,10 +55,11 @@ export const hasPriced = (endpoint: Endpoint, { made }: PictureCounts): boolean 
  * @param pictures that it made, where the endpoint can make some
  */
 export function priceAt(run: Run, endpoint: Endpoint, usage: Usage, pictures?: PictureCounts): Spent {
-  const tier = run.finish?.serviceTier ?? endpoint.tier ?? null;
+  const told = run.finish?.serviceTier;
+  const tier = told ? cutName(told) : (endpoint.tier ?? null);
   const counted = pictures && { pictures };
   if (run.plan?.choiceOf(endpoint)?.isFree) return { usage, cost: free, tier, ...counted };
-  const pricing = pricesOfTier(endpoint, run.finish?.serviceTier);
+  const pricing = pricesOfTier(endpoint, told);
   const { images } = run.sent;
   // Where each picture has its price: no provider says how many it read.
   const all = pricing?.imageNanoUsd && images > 0 ? withImages(usage, images) : usage;

@@ -224,6 +224,15 @@ describe.each(cases)('$wire, $mode', (how) => {
     ]);
   });
 
+  it('keeps the beginning of what a provider calls its tier, and shows all of it', async () => {
+    const session = newSession();
+    const tier = 'tier'.repeat(25_000);
+    lab.upstream.always(json({ ...wholeBody(wire), service_tier: tier }));
+    const { response } = await lab.ask(how, { model: `${wire}/priced`, body: { session_id: session } });
+    expect(response).toMatchObject({ status: 'completed', service_tier: tier });
+    expect(await rowsOf(lab.gateway.dataDir, session)).toMatchObject([{ tier: tier.slice(0, 200) }]);
+  });
+
   it('books nothing for a body that was refused', async () => {
     const body = { temperature: 'warm', session_id: newSession() };
     const refused = await lab.ask(how, { model: `${wire}/priced`, body });
