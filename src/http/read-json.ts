@@ -4,13 +4,17 @@ import sjson from 'secure-json-parse';
 import { GatewayError } from '../domain/errors.ts';
 
 const PROTO = Buffer.from('proto');
+const ESCAPE = Buffer.from('\\u00');
+/** A letter of that word as an escape, with which no JSON writer hides what it has to say. */
+const hiddenLetter = /\\u00(?:7[024]|6f)/i;
 
 /** The largest text in which the place of a mistake is looked for. */
 const LOCATE_LENGTH = 1024 * 1024;
 
 /**
  * Parses a request body. An own key `__proto__` would be harmless as it stands, but not to code that copies it by
- * assignment, so it is refused where it is written out. Of a key that stands twice the last one counts, as everywhere in JavaScript.
+ * assignment, so it is refused, however its letters are written. Of a key that stands twice the last one counts, as everywhere in
+ * JavaScript.
  *
  * @throws {GatewayError} `invalid_request` that names the place, or the key, that is wrong
  */
@@ -20,7 +24,8 @@ export function readJson(body: Buffer): unknown {
   const text = body.toString('utf8');
   try {
     // Looking for the two keys costs as much as parsing, and hardly any body holds their names.
-    if (!body.includes(PROTO)) return JSON.parse(text);
+    const isPlain = !body.includes(PROTO) && !(body.includes(ESCAPE) && hiddenLetter.test(text));
+    if (isPlain) return JSON.parse(text);
     return sjson.parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
   } catch (error) {
     if (/forbidden prototype/.test(String((error as Error).message))) {

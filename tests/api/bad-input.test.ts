@@ -30,6 +30,9 @@ describe('a body that cannot be read', () => {
     ['{"model":"a"', 'The body is not valid JSON at line 1, column 13: close brace expected.'],
     ['{"__proto__": {"x": 1}}', 'The body holds the key __proto__ or constructor.prototype; remove it.'],
     ['{"input": [{"constructor": {"prototype": 1}}]}', 'The body holds the key __proto__ or constructor.prototype'],
+    ['{"__pr\\u006Fto__": {"x": 1}}', 'The body holds the key __proto__ or constructor.prototype; remove it.'],
+    ['{"\\u005f_\\u0070\\u0072\\u006f\\u0074\\u006f_\\u005f": 1}', 'The body holds the key __proto__'],
+    ['{"a": {"constructor": {"prot\\u006ftype": 1}}}', 'The body holds the key __proto__ or constructor.prototype'],
   ])('is a 400 that names the place: %j', async (body, message) => {
     const answer = await refusal(body);
     expect(answer.status).toBe(400);
