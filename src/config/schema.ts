@@ -81,7 +81,7 @@ const server = Type.Object({
   }),
   metrics: Type.Enum(['loopback', 'management', 'public', 'off'], {
     description:
-      'Who may read `GET /metrics`. `loopback`: anybody, while the gateway listens on loopback and no proxy shows in the headers, else whoever has a management key; `management`: that key always; `public`: anybody; `off`: nobody.',
+      'Who may read `GET /metrics`. `loopback`: anybody, while the gateway listens on loopback, is asked by an address of loopback or as `localhost`, and no proxy shows in the headers, else whoever has a management key; `management`: that key always; `public`: anybody; `off`: nobody.',
     default: 'loopback',
   }),
 });

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -180,6 +181,23 @@ describe('who may read the metrics', () => {
     expect(await status()).toBe(200);
     expect(await status(undefined, { 'x-forwarded-for': '203.0.113.7' })).toBe(401);
     expect(await status(gateway.managementKey, { forwarded: 'for=203.0.113.7' })).toBe(200);
+  });
+
+  it.each([
+    ['127.0.0.1:8787', 200],
+    ['LocalHost', 200],
+    ['[::1]:8787', 200],
+    ['rebound.example.com:8787', 401],
+    ['127.0.0.1.example.com', 401],
+  ])('loopback: a page whose name was led to this machine is not of it: %s', async (host, expected) => {
+    const answered = await new Promise<number | undefined>((resolve, reject) => {
+      const asked = request(`${gateway.url}/metrics`, { headers: { host } }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
+      asked.on('error', reject).end(); // fetch sends a Host of its own
+    });
+    expect(answered).toBe(expected);
   });
 
   it.each([
