@@ -56,3 +56,15 @@ it('masks its keys and long headers, and no short header', () => {
     '[masked], [masked] and [masked] chat with [masked]',
   );
 });
+
+it('masks the token within a header, where the provider repeats it alone', () => {
+  const provider = createProvider({ ...entry, headers: { authorization: 'Bearer tok-abcdef-ghijkl', 'x-b': 'a b c' } });
+  expect(provider.maskKeys('tok-abcdef-ghijkl of Bearer tok-abcdef-ghijkl; a b c')).toBe('[masked] of [masked]; a b c');
+});
+
+it('masks what is left of a key that the cut of a message has parted', () => {
+  const provider = createProvider({ ...entry, apiKeys: ['0b3f2d1a-77c1-4e5e'] });
+  expect(provider.maskKeys('The key 0b3f2d1a-77…')).toBe('The key [masked]…');
+  expect(provider.maskKeys('The key 0b3…')).toBe('The key 0b3…');
+  expect(provider.maskKeys('The key 0b3f2d1a-77 is another')).toBe('The key 0b3f2d1a-77 is another');
+});

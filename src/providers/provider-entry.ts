@@ -104,12 +104,12 @@ export function createProvider(entry: ProviderEntry): Provider {
   const keys = entry.apiKeys.length === 0 ? [undefined] : entry.apiKeys;
   const whole = keys.map((key) => headersFor(key, false));
   const streamed = keys.map((key) => headersFor(key, true));
-  // A short header is a name or a version, and may well be a word of a message.
+  // The longest first: one may hold another, as a header holds the token after `Bearer`.
   const secrets = [
     ...entry.apiKeys,
     ...findTexts(entry.settings),
-    ...Object.values(own).filter(({ length }) => length >= 16),
-  ];
+    ...Object.values(own).flatMap((value) => findTexts([value, ...value.split(' ')])),
+  ].sort((a, b) => b.length - a.length);
   const upstreamAt = (baseUrl: string) => createUpstream({ name: entry.name, baseUrl, timeouts: entry.timeouts });
   const upstream = wire.answer || entry.baseUrl === undefined ? undefined : upstreamAt(entry.baseUrl);
   const origin = entry.baseUrl === undefined ? undefined : new URL(entry.baseUrl).origin;
@@ -139,14 +139,34 @@ export function createProvider(entry: ProviderEntry): Provider {
     },
     keys: new KeyRing(keys.length),
     headersFor: (key, stream) => (stream ? streamed : whole)[key]!,
-    maskKeys: (text) => secrets.reduce((masked, secret) => masked.replaceAll(secret, '[masked]'), text),
+    maskKeys: (text) =>
+      secrets.reduce((masked, secret) => maskCut(masked.replaceAll(secret, '[masked]'), secret), text),
     async close(now) {
       await Promise.all([upstream, ...others.values()].map((each) => each?.close(now)));
     },
   };
 }
 
-/** Settings of a package may hold keys under any name: all long texts in them are taken for one. */
+/** As much of a secret as gives nothing away, and as is no accident. */
+const LEAST_OF_SECRET = 6;
+
+/** A long message has been cut by now, perhaps in the middle of a key. */
+function maskCut(text: string, secret: string): string {
+  const end = text.lastIndexOf('…');
+  if (end === -1) return text;
+  for (let length = secret.length - 1; length >= LEAST_OF_SECRET; length--) {
+    const start = end - length;
+    if (start >= 0 && text.startsWith(secret.slice(0, length), start)) {
+      return `${text.slice(0, start)}[masked]${text.slice(end)}`;
+    }
+  }
+  return text;
+}
+
+/**
+ * Keys may stand under any name in the settings of a package and in headers: all long texts are taken for one. A short one
+ * is a name or a version, and may well be a word of a message.
+ */
 function findTexts(value: unknown): string[] {
   if (typeof value === 'string') return value.length >= 16 ? [value] : [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(findTexts) : [];

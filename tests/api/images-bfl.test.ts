@@ -264,3 +264,8 @@ describe('what a FLUX model is asked', () => {
     expect(await rowsOf(gateway.dataDir, session_id)).toMatchObject([{ upstream_cost_nano_usd: 45_000_000 }]);
   });
 });
+
+it.each(['..', '.'])('a model named %s does not lead to another path of the provider', async (name) => {
+  expect((await ask({ model: `flux/${name}` })).status).toBe(400);
+  expect(upstream.requests).toHaveLength(0);
+});

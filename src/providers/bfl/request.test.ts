@@ -75,3 +75,11 @@ it.each([
 ])('lets nobody have %s sent elsewhere', (model) => {
   expect(findFamily(model).facts.passthrough).not.toContain('webhook_url');
 });
+
+it.each(['.', '..', ''])('a model named %j is refused: it would lead to another path, with the key', (model) => {
+  expect(() => write(model, {})).toThrow(`m at P: "${model}" is no name of a model.`);
+});
+
+it('a model whose name has a slash stays one part of the path', () => {
+  expect(write('../../v2/flux', {}).path).toBe('/..%2F..%2Fv2%2Fflux');
+});

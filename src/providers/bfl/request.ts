@@ -1,5 +1,6 @@
 import { type ImageAsk, type PixelSize, pixelsOf, writeSize } from '../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../image-wire.ts';
+import { writePathPart } from '../path-part.ts';
 import type { PollDialect } from '../poll-dialect.ts';
 import type { Target } from '../provider.ts';
 import { findFamily, type Grid } from './families.ts';
@@ -12,6 +13,7 @@ export interface Reading {
 /**
  * Translates a request. References go as base64.
  *
+ * @throws {GatewayError} `invalid_request` when the name of the model would leave its place in the path
  * @see https://docs.bfl.ai/api-reference
  */
 export function writeImageRequest(ask: ImageAsk, target: Target, dialect: PollDialect): ImageUpstreamRequest<Reading> {
@@ -36,7 +38,7 @@ export function writeImageRequest(ask: ImageAsk, target: Target, dialect: PollDi
   }
   for (const [name, value] of Object.entries(ask.passthrough)) body[name] ??= value; // what the interface says counts
   return {
-    path: `/${encodeURIComponent(target.upstreamModel)}`,
+    path: writePathPart(target.upstreamModel, target),
     body,
     dropped,
     reading: { pollMs: dialect.poll_ms },

@@ -1,6 +1,6 @@
-import { GatewayError } from '../../domain/errors.ts';
 import { type ImageAsk, type Picture, pixelsOf } from '../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../image-wire.ts';
+import { writePathPart } from '../path-part.ts';
 import type { PollDialect } from '../poll-dialect.ts';
 import type { Target } from '../provider.ts';
 import { type Family, findFamily } from './families.ts';
@@ -50,11 +50,8 @@ function writeShape({ size, aspectRatio, resolution }: ImageAsk, { shape }: Fami
 const writeDataUrl = ({ bytes, mediaType }: Picture): string => `data:${mediaType};base64,${bytes.toString('base64')}`;
 
 /** Names have several parts: `fal-ai/flux/dev`. */
-function writePath({ upstreamModel, endpoint }: Target): string {
-  const parts = upstreamModel.split('/');
-  if (parts.some((part) => /^\.*$/.test(part))) {
-    const message = `${endpoint}: ${JSON.stringify(upstreamModel)} is no name of a model.`;
-    throw new GatewayError('invalid_request', message, { metadata: { param: 'model' } });
-  }
-  return parts.map((part) => `/${encodeURIComponent(part)}`).join('');
-}
+const writePath = (target: Target): string =>
+  target.upstreamModel
+    .split('/')
+    .map((part) => writePathPart(part, target))
+    .join('');
