@@ -11,7 +11,7 @@ import { loadWhatIsNeeded } from './load-what-is-needed.ts';
 import type { ListModelsOptions } from './models/list.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
-import { CommandError, readMessage, type Terminal } from './terminal.ts';
+import { CommandError, readMessage, type Terminal, tame } from './terminal.ts';
 import { version } from './version.ts';
 import type { BudgetOptions, WorkspaceOptions } from './workspaces.ts';
 
@@ -29,7 +29,8 @@ interface SourceOptions {
  * @param argv without the program's own name
  * @returns the exit code
  */
-export async function runCli(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function runCli(argv: readonly string[], { stdout, stderr, ...rest }: Terminal): Promise<number> {
+  const terminal = { ...rest, stdout: tame(stdout), stderr: tame(stderr) };
   let exitCode = 0;
   const program = createProgram(terminal, (code) => {
     exitCode = code;

@@ -22,6 +22,23 @@ export class CommandError extends Error {
   }
 }
 
+/**
+ * An output that shows foreign text as it is. Names of models come from callers, lists and errors from providers, and may hold
+ * what a terminal obeys: it becomes visible as `\u001b`, which is the same in JSON. Colours are let through.
+ */
+export const tame = (output: Output): Output => ({
+  write: (text) => output.write(text.replace(obeyed, show)),
+  ...(output.isTTY === undefined ? undefined : { isTTY: output.isTTY }),
+});
+
+/** Colours, and characters that steer a terminal or turn the direction of writing. */
+const obeyed = /\p{Cc}\[[\d;]*m|(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu;
+
+function show(found: string): string {
+  if (found.startsWith('\u001b[') || found.startsWith('\n')) return found;
+  return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}${found.slice(1)}`;
+}
+
 export type Colour = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
 
 /** Colours a text on a terminal; elsewhere, and under NO_COLOR, it stays as it is. @see https://no-color.org */
