@@ -29,6 +29,16 @@ describe('the builder of events', () => {
     expect(events.started).toBe(true);
   });
 
+  it('gathers the log probabilities of half a million tokens, and leaves each delta its own', () => {
+    const count = 500_000;
+    const events = builder();
+    const delta: Chunk = { type: 'text', delta: 'a', logprobs: [{ token: 'a', logprob: -1 }] };
+    for (let token = 1; token < count; token++) events.build([delta]);
+    const last = events.build([delta, stop]) as OtherEvent[];
+    expect(last.find(({ type }) => type === 'response.output_text.delta')?.['logprobs']).toHaveLength(1);
+    expect(last.find(({ type }) => type === 'response.output_text.done')?.['logprobs']).toHaveLength(count);
+  });
+
   it('tells an answer of nothing as completed and empty', () => {
     const events = build(stop);
     expect(types(events)).toEqual(['created', 'in_progress', 'completed']);

@@ -120,7 +120,7 @@ export class ItemWriter {
     const part = item.part?.type === 'output_text' ? item.part : this.openPart(item, 'output_text');
     part.text += delta;
     this.producedLength += delta.length;
-    if (logprobs) part.logprobs = part.logprobs.concat(logprobs);
+    if (logprobs) addLogprobs(part, logprobs);
     this.pushDelta({
       type: 'response.output_text.delta',
       sequence_number: this.sequence++,
@@ -231,6 +231,12 @@ function wirePart({ type, text, annotations, logprobs }: OpenPart): Record<strin
   if (type !== 'output_text') return { type, text };
   const part = { type, text, annotations: [...annotations] };
   return logprobs.length > 0 ? { ...part, logprobs } : part;
+}
+
+/** The list of a part grows in place, since tokens are many; those of a chunk belong to its delta. */
+function addLogprobs(part: OpenPart, logprobs: readonly unknown[]): void {
+  if (part.logprobs === noLogprobs) part.logprobs = [];
+  for (const each of logprobs) part.logprobs.push(each);
 }
 
 /** An event shows the item as it was when it began, so that its list is copied; a copy grows. */

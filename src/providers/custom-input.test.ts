@@ -54,4 +54,8 @@ describe('the input of a custom tool', () => {
   ])('reads %j as %j', (written, input) => {
     expect(readInPieces(written, [3])).toBe(input);
   });
+
+  it('comes out behind two million spaces that arrive one by one', () => {
+    expect(readInPieces(`${' '.repeat(2_000_000)}{"input":"late"}`, [1])).toBe('late');
+  });
 });

@@ -1,6 +1,9 @@
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 const openingPiece = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
 
+/** With more space than this in it, an opening is read at the end: it is looked at anew with each piece. */
+const LONGEST_OPENING = 1024;
+
 /** Takes the text out of `{"input": "…"}` while the JSON still arrives, so that a long input streams. */
 export interface InputReader {
   /** @returns what this piece adds to the text, often nothing */
@@ -33,7 +36,7 @@ export function createInputReader(): InputReader {
         held = held.slice(match[0].length);
         return readText();
       }
-      if (!openingPiece.test(held)) state = 'other';
+      if (held.length > LONGEST_OPENING || !openingPiece.test(held)) state = 'other';
       return '';
     },
     end() {

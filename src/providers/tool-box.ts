@@ -34,6 +34,31 @@ export type OfferedTools = ReadonlyMap<string, OfferedTool>;
 export class ToolBox {
   readonly tools = new Map<string, FlatTool>();
   offered: Map<string, OfferedTool> | undefined;
+  private byName: Map<string, string[]> | undefined;
+  private byGroup: Map<string | undefined, string[]> | undefined;
+
+  /** The name upstream of the first tool that has this name in its group. Call it when all tools are in. */
+  findByName(name: string): string | undefined {
+    this.byName ??= this.index((tool) => tool.name);
+    return this.byName.get(name)?.[0];
+  }
+
+  /** The names upstream of a group's tools. Call it when all tools are in. */
+  listGroup(group: string): readonly string[] {
+    this.byGroup ??= this.index((tool) => tool.namespace);
+    return this.byGroup.get(group) ?? [];
+  }
+
+  /** A choice may list as many tools as there are, so that each is not looked for among all. */
+  private index<Key>(keyOf: (tool: OfferedTool) => Key): Map<Key, string[]> {
+    const index = new Map<Key, string[]>();
+    for (const [flatName, tool] of this.offered ?? []) {
+      const names = index.get(keyOf(tool));
+      if (names) names.push(flatName);
+      else index.set(keyOf(tool), [flatName]);
+    }
+    return index;
+  }
 }
 
 type Callable = FunctionTool | CustomTool | NamespaceTool['tools'][number];
@@ -161,7 +186,9 @@ export function planTools(draft: Draft, box: ToolBox, choice: ToolChoice | undef
       return { tools: all, choice: { name: findName(box, choice) } };
     case 'allowed_tools': {
       const allowed = new Set<string>();
+      const groups = new Set<string | undefined>();
       choice.tools.forEach((entry, index) => {
+        if (entry.type === 'namespace' && groups.size === groups.add(entry.name).size) return; // it is listed again
         const names = namesOf(box, entry);
         if (names.length === 0) draft.dropped.push(`tool_choice.tools[${index}]`);
         for (const name of names) allowed.add(name);
@@ -182,10 +209,8 @@ interface Choice {
   namespace?: unknown;
 }
 
-function namesOf(box: ToolBox, entry: Choice): string[] {
-  if (entry.type === 'namespace') {
-    return [...(box.offered ?? [])].filter(([, { namespace }]) => namespace === entry.name).map(([name]) => name);
-  }
+function namesOf(box: ToolBox, entry: Choice): readonly string[] {
+  if (entry.type === 'namespace') return entry.name === undefined ? [] : box.listGroup(entry.name);
   if (entry.type !== 'function' && entry.type !== 'custom') return [];
   const name = findName(box, entry);
   return box.tools.has(name) ? [name] : [];
@@ -195,6 +220,5 @@ function namesOf(box: ToolBox, entry: Choice): string[] {
 function findName(box: ToolBox, { name = '', namespace }: Choice): string {
   if (typeof namespace === 'string') return upstreamName(name, namespace);
   if (box.tools.has(name)) return name;
-  for (const [flatName, tool] of box.offered ?? []) if (tool.name === name) return flatName;
-  return name;
+  return box.findByName(name) ?? name;
 }

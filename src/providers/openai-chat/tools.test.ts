@@ -94,6 +94,22 @@ describe('tools', () => {
     expect(body.tools).toHaveLength(count);
   });
 
+  it('are chosen from a hundred thousand by as many choices, each of them and their group', () => {
+    const names = Array.from({ length: 100_000 }, (_, index) => `f${index}`);
+    const many: Tool = {
+      type: 'namespace',
+      name: 'crm',
+      description: '',
+      tools: names.map((name) => ({ type: 'function', name, parameters: null })),
+    };
+    const chosen = names.flatMap((name) => [
+      { type: 'function', name },
+      { type: 'namespace', name: 'crm' },
+    ]);
+    const choice = { type: 'allowed_tools', mode: 'auto', tools: chosen } as ResponseRequest['tool_choice'];
+    expect(write({ tools: [many], tool_choice: choice }).body.tools).toHaveLength(names.length);
+  });
+
   it('that are missing make their settings pointless', () => {
     const { body, dropped } = write({ tool_choice: 'auto', parallel_tool_calls: true });
     expect(Object.keys(body)).toEqual(['model', 'messages']);
