@@ -2,6 +2,7 @@ import type { EndpointFacts } from '../domain/endpoint.ts';
 import { countPictures, type ImagePrice, type PictureCounts, type PixelSize } from '../domain/images.ts';
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
 import { addCost, boundCost, costOf, MOST_COST_NANO_USD, totalOf } from './cost.ts';
+import { isFree } from './price.ts';
 
 /** What was made, or is about to be. */
 export interface ImageWork {
@@ -34,7 +35,9 @@ export const isPricedByTokens = ({ image, pricing }: PricedMaker): boolean => !i
 /** What a generation costs at the endpoint that made it. */
 export function costOfGeneration(maker: PricedMaker, work: ImageWork): Cost {
   if (!isPricedByTokens(maker)) return costOfImages(maker.image?.pricing, work);
-  return costOf(work.usage && maker.pricing, work.usage ?? usage({ inputTokens: 0, outputTokens: 0 }));
+  const { usage: told } = work;
+  const isTold = told && (isCounted(told) || isFree(maker.pricing));
+  return costOf(isTold ? maker.pricing : undefined, told ?? usage({ inputTokens: 0, outputTokens: 0 }));
 }
 
 /**
@@ -114,7 +117,7 @@ function pickLines(lines: readonly ImagePrice[], variant: string | undefined): r
 }
 
 /** @returns undefined when it is not known */
-function quantityOf({ billable, unit }: ImagePrice, { pictures, usage }: ImageWork): number | undefined {
+function quantityOf({ billable, unit, costUsd }: ImagePrice, { pictures, usage }: ImageWork): number | undefined {
   const isMade = billable === 'output_image';
   switch (unit) {
     case 'request':
@@ -126,16 +129,20 @@ function quantityOf({ billable, unit }: ImagePrice, { pictures, usage }: ImageWo
       return pixels === undefined ? undefined : pixels / 1e6;
     }
     case 'token':
+      if (isMade && pictures.made > 0 && costUsd > 0 && usage && !isCounted(usage)) return undefined;
       return usage && tokensOf(billable, usage);
   }
 }
+
+/** No picture takes no tokens: a provider that says so has not counted. */
+const isCounted = ({ outputTokens }: Usage): boolean => outputTokens > 0;
 
 /** A provider that does not tell the input's parts apart has counted text, and what it makes are pictures. */
 function tokensOf(billable: ImagePrice['billable'], { inputTokens, outputTokens, special }: Usage): number {
   const imageInputTokens = Math.min(special?.inputImageTokens ?? 0, inputTokens);
   switch (billable) {
     case 'output_image':
-      return special?.outputImageTokens ?? outputTokens;
+      return Math.min(special?.outputImageTokens ?? outputTokens, outputTokens);
     case 'input_text':
       return inputTokens - imageInputTokens;
     case 'input_image':

@@ -58,7 +58,7 @@ export async function attemptImage(
   parts.begin?.(run, endpoint);
   run.dispatchedAt = performance.now();
   const exchange = new ImageExchange(run, provider, wire, { memory: parts.memory, limitBytes, stream });
-  const check = new PictureCheck(run, provider, { ...parts, limitBytes }, out);
+  const check = new PictureCheck(run, provider, { ...parts, limitBytes, count: ask.count }, out);
   try {
     await exchange.run(written, check);
   } catch (error) {

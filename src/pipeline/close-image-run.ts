@@ -1,6 +1,6 @@
 import { countPictures } from '../domain/images.ts';
 import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
-import { usage as emptyUsage, isCredible } from '../domain/usage.ts';
+import { usage as emptyUsage } from '../domain/usage.ts';
 import { costOfGeneration } from '../metering/image-cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { variantOf } from '../routing/image-needs.ts';
@@ -11,7 +11,7 @@ import { free } from './spent.ts';
 /** Settles what a generation used and cost: all of it, or nothing. @see images.md section 7 */
 function settle(run: ImageRun): void {
   const { finish, selected, made, references } = run;
-  const reported = finish?.usage && isCredible(finish.usage) ? finish.usage : undefined;
+  const reported = finish?.usage;
   run.usage = (run.isComplete && reported) || emptyUsage({ inputTokens: 0, outputTokens: 0 });
   run.cost = free;
   if (!run.isComplete || !selected) return;

@@ -1,8 +1,16 @@
 import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
-import type { CompletedImageChunk, ImageChunk, ImageLinkChunk, PartialImageChunk, Picture } from '../domain/images.ts';
+import type {
+  CompletedImageChunk,
+  ImageChunk,
+  ImageFinishChunk,
+  ImageLinkChunk,
+  PartialImageChunk,
+  Picture,
+} from '../domain/images.ts';
 import { findMediaType } from '../domain/picture.ts';
 import type { Taker } from '../domain/taker.ts';
+import { isCredible } from '../domain/usage.ts';
 import type { Provider } from '../providers/provider-entry.ts';
 import type { ByteShare } from './byte-budget.ts';
 import { readPieces } from './read-answer.ts';
@@ -27,6 +35,14 @@ export interface PictureParts {
   checkPicture: (bytes: Buffer, name: string, cancellation: Cancellation) => Picture | Promise<Picture>;
 }
 
+/** The same for one attempt. */
+interface CheckParts extends PictureParts {
+  /** Bytes of all pictures that lie elsewhere. */
+  limitBytes: number;
+  /** Pictures that were asked for: what comes besides is not looked at, given or charged. */
+  count: number;
+}
+
 /** The chunks of a picture whose bytes have been looked at. */
 export type CheckedChunk = Unfinished | { type: 'image'; picture: Picture };
 
@@ -42,21 +58,20 @@ const isPicture = (chunk: ImageChunk): chunk is CompletedImageChunk | ImageLinkC
 const isDrawing = (chunk: ImageChunk): chunk is PartialImageChunk =>
   chunk.type === 'partial' && findMediaType(chunk.bytes) === 'image/svg+xml';
 
+/** Counts that cannot be true are as good as none. */
+const isTrue = ({ usage }: ImageFinishChunk): boolean => usage === undefined || isCredible(usage);
+
 /** Looks at every picture before anybody sees it, and fetches those that lie elsewhere. */
 export class PictureCheck implements Taker<ImageChunk> {
   private readonly run: ImageRun;
   private readonly provider: Provider;
-  private readonly parts: PictureParts & { limitBytes: number };
+  private readonly parts: CheckParts;
   private readonly out: Taker<CheckedChunk>;
   private pictures = 0;
+  private surplus = 0;
   private isStopped = false;
 
-  constructor(
-    run: ImageRun,
-    provider: Provider,
-    parts: PictureParts & { limitBytes: number },
-    out: Taker<CheckedChunk>,
-  ) {
+  constructor(run: ImageRun, provider: Provider, parts: CheckParts, out: Taker<CheckedChunk>) {
     this.run = run;
     this.provider = provider;
     this.parts = parts;
@@ -82,6 +97,10 @@ export class PictureCheck implements Taker<ImageChunk> {
       if (!isPicture(chunk)) {
         checked.push(this.check(chunk));
         if (isDrawing(chunk)) await this.look(chunk.bytes);
+        continue;
+      }
+      if (this.pictures === this.parts.count) {
+        this.surplus++;
         continue;
       }
       const bytes = chunk.type === 'image' ? chunk.bytes : await this.fetch(chunk.url, left);
@@ -120,8 +139,12 @@ export class PictureCheck implements Taker<ImageChunk> {
         return chunk;
       case 'finish':
         if (this.pictures === 0) throw this.failed('finished without a picture');
-        this.run.finish = chunk;
-        this.run.droppedUpstreamFields = chunk.dropped ?? [];
+        this.run.finish = isTrue(chunk) ? chunk : { type: 'finish' };
+        this.run.droppedUpstreamFields = [
+          ...(chunk.dropped ?? []),
+          ...(isTrue(chunk) ? [] : ['usage (cannot be true)']),
+          ...(this.surplus > 0 ? [`${this.surplus} more pictures than were asked for`] : []),
+        ];
         return chunk;
       default:
         return chunk;

@@ -49,6 +49,14 @@ describe('pictures of an answer', () => {
     );
   });
 
+  it('are the same where the server escapes what need not be', () => {
+    const picture = Buffer.concat([Buffer.alloc(3000), randomBytes(100_000)]); // whose first slash comes late
+    const body = JSON.stringify({ picture: picture.toString('base64') }).replaceAll('/', '\\/');
+    const { json, texts } = liftPictures(Buffer.from(body));
+    const found = readLifted(texts, () => readPicture((JSON.parse(json.toString()) as { picture: string }).picture));
+    expect(found).toEqual(picture);
+  });
+
   it('do not take long words for pictures', () => {
     const text = 'a fox '.repeat(20_000);
     expect(read({ text }, (body) => body['text'])).toBe(text);

@@ -46,8 +46,9 @@ function findEnd(body: Buffer, from: number): number {
   return body.length;
 }
 
-/** By how it begins; `readPicture` looks at all of it. */
-const isBase64 = (text: Buffer): boolean => /^[\w+/=:;,.-]+$/.test(text.toString('latin1', 0, 1024));
+/** By how it begins, and without escapes, of which a parser is to make something; `readPicture` looks at all of it. */
+const isBase64 = (text: Buffer): boolean =>
+  /^[\w+/=:;,.-]+$/.test(text.toString('latin1', 0, 1024)) && !text.includes(BACKSLASH);
 
 /** Reads a body whose pictures have been taken out. */
 export function readLifted<Result>(texts: readonly Buffer[], read: () => Result): Result {
@@ -72,15 +73,21 @@ export function readPicture(text: unknown): Buffer {
 }
 
 function decodeText(text: string): Buffer {
-  const from = text.startsWith('data:') ? text.indexOf(',') + 1 : 0;
-  const bytes = Buffer.from(from === 0 ? text : text.slice(from), 'base64');
-  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
-  return whole(bytes, bytes.length, text.length - from - padding);
+  const from = hasHead(text) ? text.indexOf(',') + 1 : 0;
+  const letters = withoutBreaks(from === 0 ? text : text.slice(from));
+  const bytes = Buffer.from(letters, 'base64');
+  const padding = letters.endsWith('==') ? 2 : letters.endsWith('=') ? 1 : 0;
+  return whole(bytes, bytes.length, letters.length - padding);
 }
+
+const hasHead = (text: string): boolean => /^data:/i.test(text);
+
+/** Some servers break lines, as in a mail. */
+const withoutBreaks = (text: string): string => (text.includes('\n') ? text.replace(/[\r\n]+/g, '') : text);
 
 /** Piece by piece, so that no string of its size is ever made. */
 function decodeLetters(letters: Buffer): Buffer {
-  const from = letters.toString('latin1', 0, 5) === 'data:' ? letters.indexOf(COMMA) + 1 : 0;
+  const from = hasHead(letters.toString('latin1', 0, 5)) ? letters.indexOf(COMMA) + 1 : 0;
   const tail = letters.toString('latin1', letters.length - 2);
   const count = letters.length - from - (tail === '==' ? 2 : tail.endsWith('=') ? 1 : 0);
   const bytes = Buffer.allocUnsafeSlow(Math.floor((count * 3) / 4));

@@ -4,11 +4,12 @@ import { readPicture } from '../picture-text.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
 import type { Reading } from './request.ts';
-import { readEvent, readWholeBody, type WireUsage } from './wire.ts';
+import { isUsage, readEvent, readWholeBody, type WireUsage } from './wire.ts';
 
 /** Reads a stream: `image_generation.*` of a generation, `image_edit.*` of one with references. */
 export function createImageReader({ count }: Reading): Reader<ImageChunk> {
   let made = 0;
+  let shown = 0;
   let isOver = false;
   let used: Usage | undefined;
 
@@ -22,10 +23,10 @@ export function createImageReader({ count }: Reading): Reader<ImageChunk> {
     const event = readEvent(data, name);
     switch (event.type.replace(/^image_(?:generation|edit)\./, '')) {
       case 'partial_image':
-        return [{ type: 'partial', index: event.partial_image_index ?? 0, bytes: readPicture(event.b64_json) }];
+        return [{ type: 'partial', index: readIndex(event, shown++), bytes: readPicture(event.b64_json) }];
       case 'completed': {
         made++;
-        if (event.usage) used = addUsage(used, readUsage(event.usage));
+        if (isUsage(event.usage)) used = addUsage(used, readUsage(event.usage));
         const picture: ImageChunk = { type: 'image', bytes: readPicture(event.b64_json) };
         return made === count ? [picture, ...finish()] : [picture];
       }
@@ -54,9 +55,14 @@ export function readWholeImage(body: unknown): ImageChunk[] {
     return { type: 'image', bytes: readPicture(text) };
   });
   const finish: ImageFinishChunk = { type: 'finish' };
-  if (told) finish.usage = readUsage(told);
+  if (isUsage(told)) finish.usage = readUsage(told);
   if (data.some(({ revised_prompt: revised }) => revised)) finish.dropped = ['revised_prompt'];
   return [...pictures, finish];
+}
+
+/** @param place of the partial picture among those that came, where the provider's number is none */
+function readIndex({ partial_image_index: told }: ReturnType<typeof readEvent>, place: number): number {
+  return typeof told === 'number' && Number.isSafeInteger(told) && told >= 0 ? told : place;
 }
 
 function readUsage(wire: WireUsage): Usage {

@@ -17,7 +17,8 @@ const usage = Type.Object({
 });
 export type WireUsage = Static<typeof usage>;
 
-const maybeUsage = Type.Optional(Type.Union([usage, Type.Null()]));
+/** Looked at apart: a picture is not lost for odd counts. */
+const maybeUsage = Type.Optional(Type.Unknown());
 const maybeText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 
 const whole = Type.Object({
@@ -28,13 +29,16 @@ const whole = Type.Object({
 const event = Type.Object({
   type: maybeText,
   b64_json: maybeText,
-  partial_image_index: count,
+  partial_image_index: Type.Optional(Type.Unknown()),
   usage: maybeUsage,
   error: Type.Optional(Type.Unknown()),
 });
 
 const wholeCheck = Compile(whole);
 const eventCheck = Compile(event);
+const usageCheck = Compile(usage);
+
+export const isUsage = (told: unknown): told is WireUsage => usageCheck.Check(told);
 
 /** @throws {TypeError} when a field that is read has another shape */
 export const readWholeBody = (body: unknown): Static<typeof whole> => {
