@@ -34,6 +34,7 @@ import { serveStorage } from '../platform/storage/remote/serve.ts';
 import { LoopProbe } from '../platform/telemetry/loop-probe.ts';
 import { describeProcess } from '../platform/telemetry/metrics.ts';
 import { openLog } from '../platform/telemetry/open-log.ts';
+import { within } from '../platform/within.ts';
 import { type NumbersService, type PrimaryService, serviceNames, type WorkerService } from './services.ts';
 import { type WorkerLife, WorkerNumbers } from './worker-numbers.ts';
 
@@ -65,6 +66,8 @@ const POOL_SIZE = 2;
 const FLUSH_MS = 3000;
 /** How long a worker has to answer where others wait for it: it may hang. */
 const ANSWER_MS = 1000;
+/** After this time without a word it is taken to hang where that has consequences: a reload fails, an end is a hard one. */
+const HANG_MS = 5000;
 
 /** Makes what workers need of this process, as `createGateway` does for one alone. They come with `start`. */
 export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
@@ -227,10 +230,33 @@ async function assemble(
     }
   }
 
-  /** A worker that does not close is one that dies: its journal has what it booked. */
-  async function endWorker({ gateway, forked }: ServingWorker): Promise<void> {
+  /** A worker that hangs would be waited for for ever. @throws what says so, with what to do */
+  async function expectAlive({ slot, pid, gateway }: ServingWorker): Promise<void> {
     try {
-      await gateway.close();
+      await within(HANG_MS, gateway.ping());
+    } catch (cause) {
+      if (cause instanceof PeerGoneError) return; // another one takes its place
+      throw new Error(
+        `Worker ${slot} (process ${pid}) hangs: it has not answered for ${HANG_MS / 1000} s. End it with "kill -9 ${pid}".`,
+        { cause },
+      );
+    }
+  }
+
+  /** A worker that does not close is one that dies: its journal has what it booked. */
+  async function endWorker(worker: ServingWorker): Promise<void> {
+    const { slot, pid, gateway, forked } = worker;
+    try {
+      const closed = gateway.close();
+      closed.catch(() => {}); // awaited once it is known to be alive
+      await expectAlive(worker).catch((error) => {
+        log.error(
+          { worker: slot },
+          `Worker ${slot} (process ${pid}) hangs and is killed; what it was doing is cut off.`,
+        );
+        throw error;
+      });
+      await closed;
       forked.release();
     } catch {
       forked.kill();
@@ -251,6 +277,7 @@ async function assemble(
     async reload(next) {
       tellLeftKeys(await applyBootstrap(storage.access, next.bootstrap));
       const asked = [...serving];
+      await Promise.all(asked.map(expectAlive));
       await Promise.all(asked.map(({ gateway }) => gateway.prepareReload(next).catch(unlessGone)));
       config = next;
       log.level = next.log.level;

@@ -34,6 +34,8 @@ export interface WorkerService {
   flush(): Promise<void>;
   /** What it has counted. */
   collectMetrics(): Family[];
+  /** Answers at once, unless it hangs. */
+  ping(): void;
   /** Drains, as a gateway alone does. */
   close(): Promise<void>;
 }

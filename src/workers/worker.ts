@@ -51,6 +51,7 @@ const service: WorkerService = {
   release: (ended) => getGateway().release(ended),
   flush: () => getGateway().flush(),
   collectMetrics: () => getGateway().collectMetrics(),
+  ping() {},
   close,
 };
 primary.provide(serviceNames.worker, service);

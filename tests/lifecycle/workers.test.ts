@@ -263,6 +263,27 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     await expect.poll(async () => (await readNumbers(client)).get(`headgate_worker_up{worker="${hanging}"}`)).toBe(1);
   });
 
+  it('neither waits for a worker that hangs to reload, nor to end, and says so', async () => {
+    const gateway = await start({ config: { limits: { requests_per_minute: 100 } } });
+    const [client, ofOther] = [connect(gateway), connect(gateway)];
+    const answers = [await ask(client)];
+    const [free] = (await untilKnown(gateway, 1)).values();
+    answers.push(await ask(ofOther));
+    const hanging = [...(await untilKnown(gateway, 2)).values()].find((pid) => pid !== free)!;
+    process.kill(hanging, 'SIGSTOP');
+    writeConfig(gateway.folder, { limits: { requests_per_minute: 1 } });
+    const told = () => gateway.running.stderr;
+    await expect.poll(told, { timeout: 30_000 }).toContain(`(process ${hanging}) hangs: it has not answered`);
+    expect(told()).toContain('stays in use');
+    answers.push(await ask(client));
+    expect(statusesOf(answers)).toEqual([200]);
+
+    expect(await gateway.end()).toBe(0);
+    expect(told()).toContain(`(process ${hanging}) hangs and is killed`);
+    expect([free!, hanging].map(isAlive)).toEqual([false, false]);
+    expect(readLedger(gateway.folder)).toEqual(idsOf(answers));
+  });
+
   it('drains all workers on SIGTERM: open streams end well, new work is answered 503, then it exits with 0', async () => {
     const gateway = await start();
     const slow = { input: '[[slow 20]] [[words 60]]', stream: true };
