@@ -62,7 +62,7 @@ Defaults, then the file, then the environment, then flags; each over the ones be
   counts as not set. One that begins like an override and matches no key is a warning at the start.
 - **Short names**: \`DATABASE_URL\` is \`storage.url\`, \`VALKEY_URL\` is \`counters.url\`, \`HEADGATE_MASTER_KEY\` is \`secrets.master_key\`,
   \`HEADGATE_DATA\` is \`--data\` (the data folder, by default \`data\` in the working directory), \`HEADGATE_CONFIG\` is \`--config\`.
-- **Flags** of \`headgate start\`: \`--port\`, \`--host\`, \`--data\`.
+- **Flags** of \`headgate start\`: \`--port\`, \`--host\`, \`--workers\`, beside \`--data\` and \`--config\`.
 
 Unknown keys are errors that name the nearest known one. All problems are told at once, each with file, line and path; no message
 shows a secret.

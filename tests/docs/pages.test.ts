@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram, runCli } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { rootNode } from '../../src/config/schema-node.ts';
 import { type Handlers, listRoutes } from '../../src/http/routes.ts';
@@ -90,6 +90,9 @@ describe('commands', () => {
   const findChild = (command: Command, name: string | undefined) =>
     command.commands.find((child) => child.name() === name);
 
+  /** What a group does when none of its commands is named. */
+  const alone: Readonly<Record<string, string>> = { headgate: 'start', models: 'list' };
+
   /** What the program does not have: a word where a command must stand, options. */
   function findUnknown(words: readonly string[]): string[] {
     let command: Command = program;
@@ -98,12 +101,11 @@ describe('commands', () => {
       command = child;
       depth++;
     }
-    const [word, ...others] = words.slice(depth);
-    const commands = [program, command === program ? findChild(program, 'start')! : command];
-    const known = ['--help', ...commands.flatMap(({ options }) => options.flatMap(({ long, short }) => [long, short]))];
-    const options = [word, ...others].flatMap((one) => /^--?[a-z][a-z-]*/.exec(one ?? '')?.[0] ?? []);
-    const takesWord = command.commands.length === 0 || command.registeredArguments.length > 0;
-    const isLost = !takesWord && word !== undefined && /^[a-z]/.test(word) && word !== 'help';
+    command = findChild(command, alone[command.name()]) ?? command;
+    const [word = '', ...others] = words.slice(depth);
+    const known = ['--help', ...[program, command].flatMap(({ options }) => options.map(({ long }) => long))];
+    const options = [word, ...others].flatMap((one) => /^--[a-z][a-z-]*/.exec(one)?.[0] ?? []);
+    const isLost = command.registeredArguments.length === 0 && /^[a-z]/.test(word) && word !== 'help';
     return [...(isLost ? [word] : []), ...options.filter((option) => !known.includes(option))];
   }
 
@@ -117,6 +119,24 @@ describe('commands', () => {
   };
 
   it('are found', () => expect(current.flatMap(commandsOf).length).toBeGreaterThan(60));
+
+  function* listPaths(command: Command, path: readonly string[] = []): Generator<{ path: string }> {
+    yield { path: ['headgate', ...path].join(' ') };
+    for (const child of command.commands) yield* listPaths(child, [...path, child.name()]);
+  }
+
+  it.each([...listPaths(program)])('in the help of $path are those of the program', async ({ path }) => {
+    let told = '';
+    const stdout = { write: (text: string) => (told += text) };
+    await runCli([...path.split(' ').slice(1), '--help'], { stdout, stderr: stdout, env: {}, cwd: '/' });
+
+    const examples = told.split('\n').flatMap((line) => /\$ .*?\bheadgate (.*)$/.exec(line)?.[1] ?? []);
+    const unknown = examples
+      .flatMap((line) => line.split(/ {2,}|[|)]/)[0]!.split('&& headgate '))
+      .flatMap((line) => findUnknown(line.trim().split(/\s+/)));
+    expect(examples).not.toEqual([]);
+    expect(unknown).toEqual([]);
+  });
 
   it.each(current)('of %s are those of the program', (page) => {
     const lost = commandsOf(page).map((line) => ({ line, unknown: findUnknown(line.split(/\s+/)) }));

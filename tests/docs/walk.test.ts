@@ -33,7 +33,7 @@ const pages = [
 const commandsOf = (page: string): string =>
   [...readFileSync(join(root, page), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
     .flatMap(([, text]) => text!.replace(/\\\n */g, '').split('\n'))
-    .filter((line) => /\bcurl |\bheadgate (?!record|replay|start)/.test(line) && !line.includes('gen-…'))
+    .filter((line) => /^(\w+=\$\()?(curl|headgate) (?!record|replay|doctor)/.test(line) && !line.includes('gen-…'))
     .join('\n');
 
 afterEach(cleanUp);
