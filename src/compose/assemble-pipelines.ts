@@ -99,8 +99,8 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
     describeRun: (run) => describeRun(run, config().server.region),
     ...imagesFrom(outbound, () => ({ fetch: config().outbound.fetch, check: config().images.check })),
     limits() {
-      const { answer_limit, memory, reference_limit } = config().images;
-      return { answer: answer_limit, memory, reference: reference_limit };
+      const { answer_limit, memory, reference_limit, body_limit } = config().images;
+      return { answer: answer_limit, memory, reference: reference_limit, fetched: body_limit };
     },
   });
   return { stages, imageStages };

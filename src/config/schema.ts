@@ -632,7 +632,11 @@ export const configSchema = Type.Object({
   images: Type.Object({
     request_ms: milliseconds('Deadline of `POST /images`; 524 after it.', 300_000),
     stream_ms: milliseconds('The same with `stream: true`.', 600_000),
-    body_limit: bytes('Largest body of `POST /images`, references included.', 67_108_864, { restart: true }),
+    body_limit: bytes(
+      'Largest body of `POST /images`, references included. Those that are addresses may have as much again, all together.',
+      67_108_864,
+      { restart: true },
+    ),
     answer_limit: bytes('Largest answer of a provider of pictures, or single event of its stream.', 134_217_728),
     memory: bytes(
       'Memory for such answers, all together. Beyond it providers are read later; an answer that is larger goes alone.',

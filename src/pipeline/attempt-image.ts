@@ -78,6 +78,9 @@ interface ExchangeOptions {
 /** A wait between two questions is never shorter, whatever a wire says. Milliseconds. */
 const LEAST_WAIT_MS = 50;
 
+/** Nor longer than a day, whatever a provider says. */
+const LONGEST_WAIT_SECONDS = 86_400;
+
 /** How often in a row a question may fail by what passes: the picture is being made, and paid for, all the same. */
 const MOST_FAILED_QUESTIONS = 3;
 
@@ -152,11 +155,26 @@ class ImageExchange {
       try {
         const answer = await upstream.send(path, headers, Buffer.alloc(0), this.owner.cancellation, { method });
         if (isLast || (answer.status !== 429 && answer.status < 500)) return answer;
-        answer.release();
+        waitMs = Math.max(waitMs, await this.readWait(answer));
       } catch (error) {
         if (isLast || !(error instanceof GatewayError) || !error.retryable) throw error;
       }
     }
+  }
+
+  /** Milliseconds that the provider wants to be left alone; 0 when it does not say. The deadline of the run ends every wait. */
+  private async readWait(answer: UpstreamAnswer): Promise<number> {
+    try {
+      return Math.min((await this.readFailure(answer)).retryAfterSeconds ?? 0, LONGEST_WAIT_SECONDS) * 1000;
+    } finally {
+      answer.release();
+    }
+  }
+
+  private async readFailure(answer: UpstreamAnswer): Promise<GatewayError> {
+    const { wire, provider } = this;
+    const read = wire.readError ?? provider.wire.readError;
+    return read({ status: answer.status, headers: answer.headers, body: await readErrorBody(answer) });
   }
 
   private send(path: string, headers: readonly string[], body: Buffer): Promise<UpstreamAnswer> {
@@ -174,13 +192,12 @@ class ImageExchange {
   }
 
   private async read(answer: UpstreamAnswer, reading: unknown, out: Taker<ImageChunk>): Promise<void> {
-    const { wire, provider, options } = this;
+    const { provider, options } = this;
     const { limitBytes, stream, memory } = options;
     let taken: Promise<void> | undefined;
     try {
       if (answer.status < 200 || answer.status > 299) {
-        const read = wire.readError ?? provider.wire.readError;
-        throw read({ status: answer.status, headers: answer.headers, body: await readErrorBody(answer) });
+        throw await this.readFailure(answer);
       }
       await readAnswer<ImageChunk>(
         answer,

@@ -47,7 +47,7 @@ beforeEach(() => {
     references: { fetchReference: unneeded, checkReference: unneeded },
     checkPicture: (bytes) => findPicture(bytes) ?? expect.unreachable(),
     fetchPicture: unneeded,
-    limits: () => ({ answer: 1e7, memory: 1e7, reference: 1e7 }),
+    limits: () => ({ answer: 1e7, memory: 1e7, reference: 1e7, fetched: 1 }),
   });
 });
 

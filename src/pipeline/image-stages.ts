@@ -59,6 +59,8 @@ export interface ImageParts {
     memory: number;
     /** Bytes of a reference. */
     reference: number;
+    /** Bytes of all references of a request that are fetched. */
+    fetched: number;
   };
 }
 
@@ -100,8 +102,9 @@ export function assembleImageStages(parts: ImageParts): ImageStages {
     async loadReferences(run) {
       const { input_references: urls = [] } = run.request;
       if (urls.length === 0) return;
-      const limitBytes = parts.limits().reference;
-      const pictures = await loadReferences(urls, { ...parts.references, limitBytes }, run.cancellation);
+      const { reference: limitBytes, fetched: fetchedBytes } = parts.limits();
+      const limits = { limitBytes, fetchedBytes };
+      const pictures = await loadReferences(urls, { ...parts.references, ...limits }, run.cancellation);
       run.references = isLogged(run)
         ? pictures.map((picture) => ({ ...picture, digest: new PictureDigest(picture) }))
         : pictures;

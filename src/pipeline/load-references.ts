@@ -2,12 +2,23 @@ import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { Picture } from '../domain/images.ts';
 
+/** How much of one reference is read, and of all of them. */
+export interface FetchLimits {
+  maxBytes: number;
+  budget: { left: number };
+}
+
 /** How references are had and looked at. `path` is the field that names one, for messages. */
 export interface ReferenceParts {
   /** Bytes of one. */
   limitBytes: number;
-  /** @throws {GatewayError} `image_download_failed`, `image_not_found`, `image_too_large` */
-  fetchReference: (url: string, path: string, limitBytes: number, cancellation: Cancellation) => Promise<Buffer>;
+  /** Bytes of all that are fetched; those in the body have its limit. */
+  fetchedBytes: number;
+  /**
+   * @param limits `budget` is counted down
+   * @throws {GatewayError} `image_download_failed`, `image_not_found`, `image_too_large`
+   */
+  fetchReference: (url: string, path: string, limits: FetchLimits, cancellation: Cancellation) => Promise<Buffer>;
   /** Looks at the content. @throws {GatewayError} `invalid_image`, `unsupported_image_format`, `image_too_large`, `image_too_small` */
   checkReference: (bytes: Buffer, path: string, limitBytes: number, cancellation: Cancellation) => Promise<Picture>;
 }
@@ -19,14 +30,15 @@ export interface ReferenceParts {
  */
 export async function loadReferences(
   urls: readonly string[],
-  { limitBytes, fetchReference, checkReference }: ReferenceParts,
+  { limitBytes, fetchedBytes, fetchReference, checkReference }: ReferenceParts,
   cancellation: Cancellation,
 ): Promise<Picture[]> {
   const pictures: Picture[] = [];
+  const limits: FetchLimits = { maxBytes: limitBytes, budget: { left: fetchedBytes } };
   for (const [index, url] of urls.entries()) {
     const path = `input_references[${index}].image_url.url`;
     const isInline = /^data:/i.test(url);
-    const bytes = isInline ? decode(url, path) : await fetchReference(url, path, limitBytes, cancellation);
+    const bytes = isInline ? decode(url, path) : await fetchReference(url, path, limits, cancellation);
     pictures.push(await checkReference(bytes, path, limitBytes, cancellation));
     if (cancellation.reason) throw cancellation.reason;
   }

@@ -116,6 +116,23 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
     expect(upstream.requests).toHaveLength(5);
   });
 
+  it('leaves the provider alone for as long as it says', async () => {
+    await gateway.close();
+    gateway = await testGateway({
+      images: { request_ms: 1500, stream_ms: 1500 },
+      providers: [
+        {
+          ...{ id: 'flux', wire: 'bfl', base_url: upstream.url, api_key: providerKey, dialect: { poll_ms: 50 } },
+          models: [{ model: 'flux/flux-2-pro', upstream_model: 'flux-2-pro' }],
+        },
+      ],
+    });
+    upstream.respond(submitted());
+    upstream.always(json({ detail: 'Busy' }, { status: 429, headers: { 'retry-after': '9999999999' } }));
+    expect(failureOf(await ask({ stream }))).toMatchObject({ status: 524, type: 'timeout' });
+    expect(upstream.requests).toHaveLength(2); // four questions in 750 ms otherwise
+  });
+
   it('is a 524 when the deadline passes before the picture is made', async () => {
     await gateway.close();
     gateway = await testGateway({

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aspectRatios } from '../../src/domain/images.ts';
-import { json } from '../../src/testing/answers.ts';
+import { bytes, json } from '../../src/testing/answers.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { dataUrl, draw, look, paint, reference } from './images-lab.ts';
@@ -356,6 +358,26 @@ describe('references', () => {
     expect([good.status, bad.status, gone.status]).toEqual([200, 400, 404]);
     expect(bad.body.error!.metadata).toMatchObject({ error_type: 'invalid_image' });
     expect(gone.body.error!.metadata).toMatchObject({ error_type: 'image_not_found' });
+  });
+
+  it('fetches no more of them than images.body_limit, all together', async () => {
+    const host = await startUpstream();
+    const { port } = new URL(host.url);
+    const noise = randomBytes(128 * 128 * 3);
+    const picture = await sharp(noise, { raw: { width: 128, height: 128, channels: 3 } })
+      .png()
+      .toBuffer();
+    const open = await testGateway({ outbound: { allow: [`127.0.0.1:${port}`] }, images: { body_limit: 65_536 } });
+    host.always(bytes(picture, { headers: { 'content-type': 'image/png' } }));
+    const ask = (count: number) =>
+      draw(open, { input_references: Array.from({ length: count }, () => reference(`${host.url}/a.png`)) });
+    const [one, two] = [await ask(1), await ask(2)];
+    await Promise.all([open.close(), host.close()]);
+    expect(one.status).toBe(200);
+    expect(two).toMatchObject({
+      status: 400,
+      body: { error: { metadata: { error_type: 'image_too_large', param: 'input_references[1].image_url.url' } } },
+    });
   });
 
   it('does not fetch from addresses of this machine', async () => {

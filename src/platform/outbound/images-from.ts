@@ -25,13 +25,18 @@ export function imagesFrom(outbound: Outbound, settings: () => { fetch: boolean;
   return {
     references: {
       /** @throws {GatewayError} `image_download_failed`, `image_not_found`, `image_too_large` */
-      async fetchReference(url: string, path: string, limitBytes: number, cancellation: Cancellation): Promise<Buffer> {
+      async fetchReference(
+        url: string,
+        path: string,
+        limits: { maxBytes: number; budget: { left: number } },
+        cancellation: Cancellation,
+      ): Promise<Buffer> {
         if (!settings().fetch) {
           const message = 'This gateway fetches no addresses (outbound.fetch); send the picture as a data URL.';
           throw new GatewayError('invalid_request', `${path}: ${message}`, { errorType: 'image_download_failed' });
         }
         try {
-          return (await outbound.fetchUrl(url, { maxBytes: limitBytes, accept: 'image/*', cancellation })).bytes;
+          return (await outbound.fetchUrl(url, { ...limits, accept: 'image/*', cancellation })).bytes;
         } catch (error) {
           throw tellFailure(error, path, 'image');
         }
