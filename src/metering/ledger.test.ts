@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -171,6 +171,21 @@ describe('an entry that the store refuses for what is in it', () => {
     renameSync(file(), join(folder, 'ledger-set-aside.jsonl'));
     await open(store);
     expect(store.entries.get(booked[500]!.id)).toEqual(booked[500]);
+  });
+
+  it('stands in a line of its own, also behind one that a full disk has cut off', async () => {
+    const store = createStore();
+    const ledger = await open(store);
+    writeFileSync(file(), '{"id":"gen-cut');
+    const entries = [makeEntry(), makeEntry()];
+    for (const entry of entries) {
+      store.refused = entry.id;
+      ledger.book(entry);
+      await ledger.flush();
+    }
+    const [cut, ...lines] = readFileSync(file(), 'utf8').split('\n').slice(0, -1);
+    expect(cut).toBe('{"id":"gen-cut');
+    expect(lines.map((line) => JSON.parse(line).id)).toEqual(entries.map(({ id }) => id));
   });
 
   it('keeps no gateway from starting, and no line of a journal does that nobody can read', async () => {

@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { isRefusedData } from '../platform/storage/refused-data.ts';
@@ -62,9 +62,23 @@ export async function storeLeft(
   if (entries.length > 0) onLeft?.(left);
 }
 
-/** @returns the path of the file. @throws the file system's error */
+/** @returns the path of the file. @throws the file system's error; half a line of these may then stand there */
 function setAside(folder: string, lines: readonly string[]): string {
   const path = join(folder, SET_ASIDE);
-  appendFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600, flush: true });
+  const fd = openSync(path, 'a+', 0o600);
+  try {
+    // What a full disk cut off stays a line of its own.
+    writeFileSync(fd, `${endsInsideLine(fd) ? '\n' : ''}${lines.join('\n')}\n`);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
   return path;
+}
+
+function endsInsideLine(fd: number): boolean {
+  const { size } = fstatSync(fd);
+  const last = Buffer.from('\n');
+  if (size > 0) readSync(fd, last, 0, 1, size - 1);
+  return last.toString('latin1') !== '\n';
 }
