@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { healJson } from './heal-json.ts';
+import { JsonHealer } from './heal-json.ts';
+
+const healJson = (text: string): string => new JsonHealer().heal(text);
 
 it.each([
   ['{"a":1}', '{"a":1}'],
@@ -14,4 +16,25 @@ it.each([
 
 it.each(['I cannot do that.', '', '42 is the answer'])('leaves %j, which holds no JSON, as it is', (text) => {
   expect(healJson(text)).toBe(text);
+});
+
+it('finds no JSON in a fence that is never closed, however much space follows', () => {
+  const text = `\`\`\`json${' '.repeat(3_000_000)}`;
+  expect(healJson(text)).toBe(text);
+});
+
+it('repairs a long text with a bracket too few', () => {
+  const broken = `[${'{"a":"b"},'.repeat(2000)}{"a":"b"}`;
+  expect(JSON.parse(healJson(broken))).toHaveLength(2001);
+});
+
+it.each([
+  '1 ',
+  'a"b',
+  "'a: ",
+])('gives up what would take minutes: %j again and again, and all that follows', (mistake) => {
+  const healer = new JsonHealer();
+  const text = `[${mistake.repeat(1_000_000)}`;
+  expect(healer.heal(text)).toBe(text);
+  expect(healer.heal('[1, 2')).toBe('[1, 2');
 });

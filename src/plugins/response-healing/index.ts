@@ -1,7 +1,7 @@
 import type { Chunk, TextChunk } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Plugin, PluginRun } from '../plugin.ts';
-import { healJson } from './heal-json.ts';
+import { JsonHealer } from './heal-json.ts';
 
 /**
  * Mends the JSON of a buffered answer that was asked for as JSON. A stream is left alone, and so is an answer that the
@@ -23,11 +23,12 @@ const isCut = (chunks: readonly Chunk[]): boolean =>
 
 /** A buffered answer comes as one batch: its texts either as chunks or inside whole items. */
 function healChunks(chunks: Chunk[], run: PluginRun, mode: string): Chunk[] {
+  const heal = createHealer(run, mode);
   const texts = chunks.filter((chunk) => chunk.type === 'text');
-  const healed = healText(texts.map(({ delta }) => delta).join(''), run, mode);
+  const healed = heal(texts.map(({ delta }) => delta).join(''));
   let first: TextChunk | undefined = texts[0];
   return chunks.flatMap((chunk): Chunk[] => {
-    if (chunk.type === 'item_done') return [{ ...chunk, item: healItem(chunk.item, run, mode) }];
+    if (chunk.type === 'item_done') return [{ ...chunk, item: healItem(chunk.item, heal) }];
     if (chunk.type !== 'text' || healed === undefined) return [chunk];
     const whole = chunk === first ? [{ ...chunk, delta: healed }] : [];
     first = undefined;
@@ -35,26 +36,31 @@ function healChunks(chunks: Chunk[], run: PluginRun, mode: string): Chunk[] {
   });
 }
 
-function healItem(item: OutputItem, run: PluginRun, mode: string): OutputItem {
+function healItem(item: OutputItem, heal: Heal): OutputItem {
   if (item.type !== 'message' || !Array.isArray(item['content'])) return item;
   return {
     ...item,
     content: item['content'].map((part: { type?: unknown; text?: unknown }) => {
       if (part.type !== 'output_text' || typeof part.text !== 'string') return part;
-      return { ...part, text: healText(part.text, run, mode) ?? part.text };
+      return { ...part, text: heal(part.text) ?? part.text };
     }),
   };
 }
 
 /** @returns undefined when the text is fine as it is, or beyond repair; only a repair leaves a stage */
-function healText(text: string, run: PluginRun, mode: string): string | undefined {
-  const healed = healJson(text);
-  if (healed === text) return undefined;
-  run.record({
-    type: 'response_healing',
-    name: 'response-healing',
-    summary: 'The JSON of the answer was repaired.',
-    data: { mode, improved: true, original_length: text.length, healed_length: healed.length },
-  });
-  return healed;
+type Heal = (text: string) => string | undefined;
+
+function createHealer(run: PluginRun, mode: string): Heal {
+  const healer = new JsonHealer();
+  return (text) => {
+    const healed = healer.heal(text);
+    if (healed === text) return undefined;
+    run.record({
+      type: 'response_healing',
+      name: 'response-healing',
+      summary: 'The JSON of the answer was repaired.',
+      data: { mode, improved: true, original_length: text.length, healed_length: healed.length },
+    });
+    return healed;
+  };
 }
