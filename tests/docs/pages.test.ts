@@ -195,6 +195,17 @@ describe('names', () => {
     expect(lost).toEqual([]);
   });
 
+  const catalogue = globSync('src/catalog/builtin/*.json', { cwd: root }).map(read).join();
+
+  it('of models in examples stand in the catalogue', () => {
+    const slugs = blocks
+      .filter(({ page, language }) => current.includes(page) && /^(sh|json|ts|toml|yaml)$/.test(language))
+      .flatMap(({ text }) => [...text.matchAll(/["' ]((?:openai|anthropic|google)\/[a-z0-9.-]+)["' ,\n\]]/g)])
+      .map(([, slug]) => slug!);
+    expect(slugs.length).toBeGreaterThan(20);
+    expect(slugs.filter((slug) => !catalogue.includes(`"${slug}"`))).toEqual([]);
+  });
+
   it.each(current)('of errors, metadata and metrics in %s stand in the source', (page) => {
     const text = withoutBlocks(read(page));
     const named = [
