@@ -16,22 +16,24 @@ export function findDanger(bytes: Uint8Array): string | undefined {
   if (element !== undefined) return `the element ${element}`;
   if (/[\s"'/]on[a-z]+\s*=/i.test(tags)) return 'an event handler';
   const plain = decodeReferences(tags);
-  if (/attributeName\s*=\s*(?:["']\s*)?(?:[\w.-]+:)?(?:href|on)/i.test(plain)) return 'an animated link';
-  for (const [, quoted] of plain.matchAll(/[\s"'/](?:[\w.-]+:)?(?:href|src|base)\s*=\s*("[^"]*"?|'[^']*'?)/gi)) {
+  if (animatedLink.test(plain)) return 'an animated link';
+  for (const [, quoted] of plain.matchAll(links)) {
     if (!isInside(quoted!.replace(/^["']|["']$/g, ''))) return 'a link to something outside';
   }
   for (const [, link] of plain.matchAll(/url\(([^)]*)/gi)) {
     if (!isInside(link!.trim().replace(/^["']|["']$/g, ''))) return 'a link to something outside';
   }
-  if (/@import|expression\s*\(|-moz-binding|javascript:|vbscript:/i.test(plain))
+  if (/@import|image-set\s*\(|expression\s*\(|-moz-binding|javascript:|vbscript:/i.test(plain))
     return 'a style or script that loads something';
-  if (/(?:<(?:[\w.-]+:)?style\b|\bstyle\s*=)/i.test(plain) && plain.includes('\\')) return 'a style with escapes';
+  const hasEscapes =
+    plain.includes('\\') && (style.test(plain) || /\bstyle\s*=/i.test(plain) || escapedCall.test(plain));
+  if (hasEscapes) return 'a style with escapes';
   return undefined;
 }
 
 /** Words that are drawn are words, whatever they say. Where it is not plain what are words and what tags, all of it counts. */
 function findTags(text: string): string {
-  if (/<!|<(?:[\w.-]+:)?style\b/i.test(text)) return text;
+  if (text.includes('<!') || style.test(text)) return text;
   const words = text.replaceAll(tag, '');
   return /[<>]/.test(words) ? text : (text.match(tag) ?? []).join('');
 }
@@ -42,8 +44,19 @@ const tag = /<(?:[^<>"']|"[^"<]*"|'[^'<]*')*>/g;
 const markup =
   /<!(?!--|\[CDATA\[|DOCTYPE svg PUBLIC "-\/\/W3C\/\/DTD SVG [\w. ]{1,40}\/\/EN"\s{1,40}"http:\/\/www\.w3\.org\/[\w./-]{1,100}"\s{0,40}>)/;
 
-const elements =
-  /<(?:[\w.-]+:)?(script|foreignObject|iframe|object|embed|applet|audio|video|handler|listener|link|meta|base|html|body|include)[\s>/]/i;
+/** What a document may write before the name of an element or attribute: names in XML have letters of all alphabets. */
+const prefix = `(?:[^\\s<>"'/=:]+:)?`;
+
+const elements = new RegExp(
+  `<${prefix}(script|foreignObject|iframe|object|embed|applet|audio|video|handler|listener|link|meta|base|html|body|include)[\\s>/]`,
+  'i',
+);
+const style = new RegExp(`<${prefix}style\\b`, 'i');
+const animatedLink = new RegExp(`attributeName\\s*=\\s*(?:["']\\s*)?${prefix}(?:href|on)`, 'i');
+const links = new RegExp(`(?<=[\\s"'/])${prefix}(?:href|src|base|ping)\\s*=\\s*("[^"]*"?|'[^']*'?)`, 'gi');
+
+/** In an attribute that is read as a style: `fill="\\75rl(…)"`. */
+const escapedCall = /\\[^"'<>(\\]*\(/;
 
 /** Within the document, or a bitmap that is written out. */
 const isInside = (link: string): boolean => {

@@ -135,6 +135,15 @@ describe('is no valid image:', () => {
   it.each([
     ['a script', svg('<script>alert(1)</script>')],
     ['a script under another prefix', svg('<s:script xmlns:s="http://www.w3.org/2000/svg">alert(1)</s:script>')],
+    [
+      'a script under a prefix of another alphabet',
+      svg('<é:script xmlns:é="http://www.w3.org/2000/svg">a()</é:script>'),
+    ],
+    ['a link under a prefix of another alphabet', svg('<image é:href="http://example.org/a.png"/>')],
+    ['a link that tells somebody', svg('<a href="#a" ping="http://example.org/"><rect/></a>')],
+    ['a link right behind another', svg(`<use href='#a'href="//example.org/a.svg"/>`)],
+    ['a choice of pictures', svg(`<rect style="background:image-set('http://example.org/a' 1x)"/>`)],
+    ['a fill with escapes', svg('<rect fill="\\75rl(http://example.org/a)"/>')],
     ['an event handler', svg('', 'onload="alert(1)"')],
     ['an event handler behind a tag that seems to end', svg('<rect x="1>0" onclick="alert(1)"/>')],
     ['an event handler behind a quote that does not end', svg(`<text x='">' onclick="alert(1)"/>`)],
@@ -198,6 +207,11 @@ describe('is no valid image:', () => {
 describe('no drawing takes long to look at:', () => {
   it.each([
     ['<svg attributeName=', ' '],
+    ['<svg attributeName=', 'a'],
+    ['<', 'é'],
+    ['<svg ', ' é'],
+    ['<svg \\', '\\'],
+    ['<svg \\(', '\\a'],
     ['<svg ', ' href="'],
     ['<svg ', 'url('],
     ['<svg style=\\', 'a.'],
