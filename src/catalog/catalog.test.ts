@@ -4,7 +4,7 @@ import { createCatalog } from './catalog.ts';
 
 /** As much of an endpoint as a catalogue looks at. */
 const endpoint = (provider: string, model: string, upstreamModel = model): Endpoint =>
-  ({ id: `${model}@${provider}`, provider: { name: provider }, model, upstreamModel }) as Endpoint;
+  ({ id: `${model}@${provider}`, provider: { name: provider, wire: {} }, model, upstreamModel }) as Endpoint;
 
 const found = (endpoints: Endpoint[], slug: string): string[] =>
   createCatalog(endpoints)

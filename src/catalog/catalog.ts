@@ -31,11 +31,15 @@ const LONGEST_REMEMBERED = 200;
 /** The provider, as the catalogue names it. */
 const tagOf = ({ tag }: Endpoint): string => tag.split('/')[0]!;
 
+/** What a name may not hold that a caller chooses: a provider that does not look at it would take it for another name. */
+const unseen = /^\s|\s$|\p{C}/u;
+
 const noRecords: CatalogRecords = { models: new Map(), endpoints: new Map() };
 
 /**
  * Indexes endpoints. An endpoint whose `model` holds a `*` answers every slug of that shape, unless the same provider
- * carries the very slug, or the catalogue knows the model and that this provider does not have it. A `*` in its `upstreamModel` takes what the star matched.
+ * carries the very slug, or the catalogue knows the model and that this provider does not have it, or the name is another
+ * spelling of one. A `*` in its `upstreamModel` takes what the star matched.
  */
 export function createCatalog(
   endpoints: readonly Endpoint[],
@@ -71,6 +75,7 @@ export function createCatalog(
       const matched = slug.slice(before.length, slug.length - after.length);
       const id = endpoint.id.replace(endpoint.model, () => slug);
       const upstreamModel = endpoint.upstreamModel.replace('*', () => matched);
+      if (unseen.test(matched) || endpoint.provider.wire.isOtherSpelling?.(upstreamModel)) continue;
       const image = endpoint.imageOf ? endpoint.imageOf(upstreamModel) : endpoint.image;
       found.push({ ...endpoint, id, model: slug, pattern: endpoint.model, upstreamModel, image });
     }

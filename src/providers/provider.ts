@@ -21,6 +21,11 @@ export interface Wire<Reading = unknown> {
   /** Headers that carry the operator's key. Not called when the provider has none. */
   authorize(apiKey: string): Record<string, string>;
   /**
+   * Is it another spelling of the name of a model? Behind a wildcard callers may not use it, since guardrails, limits and
+   * prices go by names.
+   */
+  isOtherSpelling?(upstreamModel: string): boolean;
+  /**
    * Translates a request.
    *
    * @throws {GatewayError} `invalid_request` naming field and endpoint, when the wire cannot carry a field and leaving

@@ -46,6 +46,7 @@ beforeAll(async () => {
         { model: 'other/free', pricing: usd(0) },
         { model: 'wild/*', pricing: usd(1) },
       ]),
+      provider('delta', [{ model: 'google/*' }], { wire: 'gemini' }),
     ],
   });
 });
@@ -651,6 +652,19 @@ describe('POST /responses', () => {
     expect(upstream.requests.at(-1)!.text).not.toContain('openai/gpt');
   });
 
+  it.each([
+    'wild/secret ',
+    'wild/ secret',
+    'wild/sec\u200bret',
+    'wild/secret\u0000',
+    'wild/secret\ufeff',
+    'google/models/secret',
+  ])('cannot reach a forbidden model behind a wildcard by another spelling: %j', async (model) => {
+    const key = await guard({ ignored_models: ['wild/secret', 'google/secret'] });
+    expect((await respond(key, model)).status).toBe(400);
+    expect(upstream.requests.length).toBe(before);
+  });
+
   it('must pass the guardrails of its workspace, its member and its key', async () => {
     const member = `ben-${randomUUID()}`;
     const workspace = await createWorkspace();
@@ -721,7 +735,7 @@ describe('GET /models/user', () => {
     const { key: free } = await createKey();
     expect((await ids('/models', key)).toSorted()).toEqual((await ids('/models/user', free)).toSorted());
     const providers = (await ask('GET', '/providers', undefined, key)).body.data;
-    expect(providers.map((one: Json) => one.slug)).toEqual(['alpha', 'beta', 'gamma']);
+    expect(providers.map((one: Json) => one.slug)).toEqual(['alpha', 'beta', 'gamma', 'delta']);
   });
 });
 

@@ -9,6 +9,7 @@ import { writeRequest } from './request.ts';
 export const gemini = defineWire({
   id: 'gemini',
   checkDialect: readDialect,
+  isOtherSpelling: (upstreamModel) => upstreamModel.startsWith('models/'),
   authorize: (apiKey) => ({ 'x-goog-api-key': apiKey }),
   writeRequest,
   createReader,
