@@ -46,7 +46,7 @@ beforeEach(async () => {
     wire: 'openai-chat',
     base_url: upstream.url,
     api_key: key,
-    headers: { 'x-team': teamHeader },
+    headers: { 'x-team': `Token ${teamHeader}` },
     models: [{ model: 'acme/*' }],
   };
   const hasty = { ...provider, id: 'hasty', timeouts: { idle_ms: 200 } };

@@ -4,6 +4,7 @@ import { readRequest } from '../api/responses/request.ts';
 import { isObject } from '../api/responses/schema/by-kind.ts';
 import { createCatalog } from '../catalog/catalog.ts';
 import { buildEndpoints } from '../compose/build-endpoints.ts';
+import { listSecrets } from '../config/list-secrets.ts';
 import type { Config, ProviderConfig } from '../config/schema.ts';
 import { Cancellation } from '../domain/cancellation.ts';
 import type { ResponseRequest } from '../domain/request.ts';
@@ -46,7 +47,8 @@ export async function record(terminal: Terminal, config: Config, options: Record
   const writing = { force: options.force ?? false, shown: options.out };
   explainFiles(writing, () => prepareFolder(folder, name, writing.force));
 
-  const mask = new Mask([entry.api_key ?? [], Object.values(entry.headers ?? {}), findPeople(request)].flat());
+  const own = [entry.api_key ?? [], Object.values(entry.headers ?? {})].flat(); // short ones, too
+  const mask = new Mask([...listSecrets(config), ...own, ...findPeople(request)]);
   const { endpoint, provider } = findEndpoint(config, entry, request.model);
   const files = new Map<string, Buffer | string>();
   const sent: Sent[] = [];

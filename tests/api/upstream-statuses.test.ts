@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { htmlPage, json, redirect } from '../../src/testing/answers.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
-import { answer, cases, complaint, type Lab, openFrames, openLab, providerKey, stream } from './lab.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { answer, ask, cases, complaint, type Lab, openFrames, openLab, provider, providerKey, stream } from './lab.ts';
 import { expectBroken, expectFailure, expectText } from './outcome.ts';
 
 let lab: Lab;
@@ -173,5 +174,31 @@ describe('a key of no known shape', () => {
     await other.close();
     const { error } = expectFailure(outcome, 502, 'provider_unavailable');
     expect(error.message).toContain('Not "[masked]" with [masked].');
+  });
+});
+
+describe('a token within a configured header', () => {
+  const token = 'a-token-of-ours-only';
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    const headers = { authorization: `Bearer ${token}` };
+    gateway = await testGateway({ providers: [provider('openai-chat', 'own', lab.upstream, { headers })] });
+  });
+  afterAll(() => gateway.close());
+
+  it.each([
+    'buffered',
+    'streamed',
+  ] as const)('is never shown when the provider repeats it, %s, nor what the cut of a long message leaves of it', async (mode) => {
+    for (const words of [`No ${token} here.`, `${'wo '.repeat(159)} is wrong: ${token}.`]) {
+      const error = complaint(words);
+      const frames = [...openFrames('openai-chat', ['Hel', 'lo']), error];
+      for (const answer of [json(error, { status: 400 }), json(error), stream('openai-chat', frames)]) {
+        lab.upstream.always(answer);
+        const { text } = await ask(gateway, mode, { model: 'openai-chat/own' });
+        expect(text).toContain('[masked]');
+        expect(text).not.toContain(token.slice(0, 8));
+      }
+    }
   });
 });
