@@ -68,4 +68,12 @@ describe('a stream of server-sent events', () => {
     expect(() => cut('data: 12345678\n'.repeat(20), 10, 100)).toThrow('larger than 100 bytes');
     expect(() => cut('y'.repeat(200), 10, 100)).toThrow('larger than 100 bytes');
   });
+
+  it('holds no more of a stream of CRs than the last one, which may be half of a CRLF', () => {
+    const cutter = new FrameCutter(100);
+    cutter.push(Buffer.from('\r'.repeat(1000)));
+    expect(cutter.heldBytes).toBe(1);
+    expect(cutter.push(Buffer.from('\ndata: a\r\r'))).toEqual([]);
+    expect(cutter.push(Buffer.from('\n'))).toEqual(data('a'));
+  });
 });

@@ -95,12 +95,12 @@ export class FrameCutter {
   }
 }
 
-/** The place behind the last line end that is certainly whole, or -1: a CR at the very end may be half of a CRLF. */
+/** The place behind the last line end that is certainly whole, or -1: a CR at the very end may be half of a CRLF, and waits. */
 function lastLineEnd(piece: Buffer): number {
   const lf = piece.lastIndexOf(LF);
   if (lf !== -1) return lf + 1;
-  const cr = piece.lastIndexOf(CR);
-  return cr === -1 || cr === piece.length - 1 ? -1 : cr + 1;
+  const cr = piece.length < 2 ? -1 : piece.lastIndexOf(CR, piece.length - 2); // a negative place counts from the end
+  return cr === -1 ? -1 : cr + 1;
 }
 
 const tooLarge = (limitBytes: number) =>
