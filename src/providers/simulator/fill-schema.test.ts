@@ -248,3 +248,20 @@ it('fits recursive schemas', () => {
     }),
   );
 });
+
+const many = Array.from({ length: 100_000 }, (_, index) => `n${index}`);
+
+it.each([
+  ['parts', { allOf: many.map((name) => ({ properties: { [name]: true }, required: [name] })) }],
+  ['lists of values', { allOf: [{ enum: many }, { enum: many.map((name) => `${name}!`) }] }],
+  ['choices', { allOf: many.map(() => ({ anyOf: [{ type: 'string' }, { type: 'number' }] })) }],
+  [
+    'names',
+    {
+      $defs: Object.fromEntries(many.map((name) => [name, { $anchor: name }])),
+      properties: Object.fromEntries(many.map((name) => [name, { $ref: '#nowhere' }])),
+    },
+  ],
+])('gives up a schema of a hundred thousand %s, or fills it, in its own time', (_, wanted) => {
+  expect(JSON.stringify(fillSchema(wanted))).toBeTypeOf('string');
+});

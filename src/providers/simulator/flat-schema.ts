@@ -19,6 +19,8 @@ export interface FlatSchema {
 }
 
 const MOST_REFS = 200;
+/** To copy or compare so many names and values is as much work as to read a schema. */
+const NAMES_A_READING = 50;
 
 /** @returns undefined when the schema allows nothing */
 export function flatten(root: Root, schema: unknown, refs: readonly string[]): FlatSchema | undefined {
@@ -29,6 +31,7 @@ export function flatten(root: Root, schema: unknown, refs: readonly string[]): F
 export function combineInto(root: Root, flat: FlatSchema, schema: unknown): FlatSchema | undefined {
   if (schema === false || flat.refs.length > MOST_REFS || --root.readingsLeft < 0) return undefined;
   if (!isRules(schema)) return flat;
+  root.readingsLeft -= (weigh(flat.rules, schema) + flat.choices.length) / NAMES_A_READING;
   const { $ref, allOf, anyOf, oneOf, ...rules } = schema;
   const combined = combineRules(flat.rules, rules);
   if (!combined) return undefined;
@@ -37,7 +40,7 @@ export function combineInto(root: Root, flat: FlatSchema, schema: unknown): Flat
   if (Array.isArray(oneOf)) result.choices.push({ branches: oneOf, exclusive: true });
   if (typeof $ref === 'string') {
     const recurs = result.recurs || result.refs.includes($ref);
-    result = combineInto(root, { ...result, recurs, refs: [...result.refs, $ref] }, findRef(root.schema, $ref));
+    result = combineInto(root, { ...result, recurs, refs: [...result.refs, $ref] }, findRef(root, $ref));
   }
   for (const part of Array.isArray(allOf) ? allOf : []) if (result) result = combineInto(root, result, part);
   return result;
@@ -47,7 +50,8 @@ const isRules = (value: unknown): value is Rules =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A pointer into the schema, an `$anchor` or an `$id` among its definitions. What is not found allows anything. */
-function findRef(root: unknown, ref: string): unknown {
+function findRef(whole: Root, ref: string): unknown {
+  const root = whole.schema;
   if (ref === '#' || !isRules(root)) return root;
   if (ref.startsWith('#/')) {
     let place: unknown = root;
@@ -59,6 +63,7 @@ function findRef(root: unknown, ref: string): unknown {
     return place;
   }
   const definitions = [root.$defs, root.definitions].filter(isRules).flatMap(Object.values).filter(isRules);
+  whole.readingsLeft -= definitions.length;
   return definitions.find(({ $id, $anchor }) => $id === ref || `#${$anchor}` === ref) ?? true;
 }
 
@@ -90,7 +95,10 @@ const combiners: Record<string, Combine> = {
   items: both,
   additionalProperties: both,
   required: (a: unknown, b: unknown) => [...new Set([...listOf(a), ...listOf(b)])],
-  enum: (a: unknown, b: unknown) => listOf(a).filter((one) => listOf(b).some((other) => isSame(one, other))),
+  enum: (a: unknown, b: unknown) => {
+    const others = new Set(listOf(b).map((value) => JSON.stringify(value)));
+    return listOf(a).filter((value) => others.has(JSON.stringify(value)));
+  },
   const: (a: unknown, b: unknown) => (isSame(a, b) ? a : undefined),
   type: combineTypes,
   properties: (a: unknown, b: unknown) => {
@@ -99,6 +107,18 @@ const combiners: Record<string, Combine> = {
     return { ...a, ...b, ...Object.fromEntries(shared.map((name) => [name, both(a[name], b[name])])) };
   },
 };
+
+/** How much there is to combine: keywords, and what the lists and maps hold that both have. */
+function weigh(a: Rules, b: Rules): number {
+  let weight = Object.keys(a).length;
+  for (const name of Object.keys(b)) weight += 1 + (Object.hasOwn(a, name) ? sizeOf(a[name]) + sizeOf(b[name]) : 0);
+  return weight;
+}
+
+function sizeOf(value: unknown): number {
+  if (Array.isArray(value)) return value.length;
+  return isRules(value) ? Object.keys(value).length : 0;
+}
 
 function combineRules(a: Rules, b: Rules): Rules | undefined {
   const result = { ...a, ...b };
