@@ -328,7 +328,7 @@ guardrails: []
     expect(problemsOf(text).sort()).toEqual([
       '2: interns: this build does not offer interns; take it out',
       '3: tools: this build does not offer server tools; take it out',
-      '4: guardrails: this build does not offer guardrails; take it out',
+      '4: guardrails: this build does not offer guardrails in this file ("headgate guardrails" makes them); take it out',
     ]);
   });
 });

@@ -3,7 +3,7 @@ import { isMapping, type Path } from './path.ts';
 
 /** What the configuration of Headgate knows and this build does not offer. `*` in a path is any list item. */
 export const notOffered: readonly { path: Path; says: string }[] = [
-  { path: ['guardrails'], says: 'guardrails' },
+  { path: ['guardrails'], says: 'guardrails in this file ("headgate guardrails" makes them)' },
   { path: ['plugins'], says: 'plugins' },
   { path: ['tools'], says: 'server tools' },
   { path: ['interns'], says: 'interns' },

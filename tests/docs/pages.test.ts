@@ -146,6 +146,7 @@ describe('commands', () => {
 
 describe('routes', () => {
   const handlers = new Proxy({}, { get: () => async () => undefined }) as Handlers;
+  const paths = listRoutes(handlers).map(({ path }) => path);
   const table = listRoutes(handlers).map(({ method, path }) => ({
     method,
     pattern: new RegExp(`^${path.replace('/api/v1', '(/api/v1)?').replace(/:\w+/g, '[^/]+').replace('*', '.+')}$`),
@@ -169,6 +170,13 @@ describe('routes', () => {
   };
 
   it('are found', () => expect(current.flatMap(routesOf).length).toBeGreaterThan(60));
+
+  it('of docs/reference/not-offered.md are in no table of routes', () => {
+    const rows = [...read('docs/reference/not-offered.md').matchAll(/^\| (\/.*?) \|/gm)];
+    const named = rows.flatMap(([, cell]) => cell!.split(', ')).map((path) => `/api/v1${path}`);
+    expect(named.length).toBeGreaterThan(5);
+    expect(paths.filter((path) => named.some((start) => path.startsWith(start)))).toEqual([]);
+  });
 
   it.each(current)('of %s are in the table of routes', (page) => {
     const isThere = ({ method, path }: { method: string; path: string }) =>
