@@ -1,10 +1,13 @@
 import type { ImageMediaType, Picture } from './images.ts';
 
+/** Of a picture that is passed on: one that says that it has more would fill its viewer's memory, and be charged for. */
+export const MOST_PIXELS = 64_000_000;
+
 /**
  * Makes out what bytes are by their content, whatever anybody calls them: PNG, JPEG, WebP, GIF or SVG, whole. Pixels are
  * not decoded.
  *
- * @returns undefined when they are no such picture, or the end of it is missing
+ * @returns undefined when they are no such picture, the end of it is missing, or it says that it has more than `MOST_PIXELS`
  */
 export function findPicture(bytes: Buffer): Picture | undefined {
   for (const { mediaType, begins, measure } of formats) {
@@ -67,7 +70,8 @@ function endsPng(bytes: Buffer): boolean {
   return end !== -1 && end + 8 <= bytes.length;
 }
 
-const sizeOf = (width: number, height: number) => (width > 0 && height > 0 ? { width, height } : undefined);
+const sizeOf = (width: number, height: number) =>
+  width > 0 && height > 0 && width * height <= MOST_PIXELS ? { width, height } : undefined;
 
 /** The frame header tells the size: one of the markers SOF0 to SOF15 that is not DHT, JPG or DAC. */
 function measureJpeg(bytes: Buffer) {
@@ -140,8 +144,8 @@ function measureSvg(bytes: Buffer) {
     lengthOf('width') ?? (box ? Number(box[1]) : undefined),
     lengthOf('height') ?? (box ? Number(box[2]) : undefined),
   ];
-  return {
-    width: width === undefined ? undefined : Math.round(width),
-    height: height === undefined ? undefined : Math.round(height),
-  };
+  if (width === undefined || height === undefined) return { width, height };
+  return (
+    sizeOf(Math.round(width), Math.round(height)) ?? { width: undefined, height: undefined } // anybody draws it as large as they like
+  );
 }

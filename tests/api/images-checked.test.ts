@@ -92,8 +92,18 @@ describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
     expect(picturesOf(await headsOnly.ask(how))).toHaveLength(1);
     headsOnly.upstream.always(makes([good.subarray(0, good.length >> 1)]));
     expect(failureOf(await headsOnly.ask(how))).toMatchObject({ status: 502, message: /It is cut, broken/ });
+    headsOnly.upstream.always(makes([claiming(50_000, good)]));
+    expect(failureOf(await headsOnly.ask(how))).toMatchObject({ status: 502, message: /too large/ });
   });
 });
+
+/** A PNG that says that it has so many pixels to an edge. */
+function claiming(edge: number, picture: Buffer): Buffer {
+  const claim = Buffer.from(picture);
+  claim.writeUInt32BE(edge, 16);
+  claim.writeUInt32BE(edge, 20);
+  return claim;
+}
 
 /** A stream of nothing but the finished picture, in one piece with its end. */
 function streamsOf(wire: string, made: Buffer) {

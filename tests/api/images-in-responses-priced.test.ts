@@ -129,6 +129,11 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
     expect(await costOf('sizes')).toBeCloseTo(0.5 + tokens, 9);
     answer(mode, ['AAAA']);
     expect(await costOf('sizes')).toBeNull();
+    const claim = Buffer.from(await square(1000), 'base64');
+    claim.writeUInt32BE(50_000, 16);
+    claim.writeUInt32BE(50_000, 20);
+    answer(mode, [claim.toString('base64')]);
+    expect(await costOf('sizes')).toBeNull();
     answer(mode, [await square(2048)]);
     expect(await costOf('tiers')).toBeCloseTo(0.09 + tokens, 9);
     answer(mode, ['AAAA']);

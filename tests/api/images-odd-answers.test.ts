@@ -18,6 +18,7 @@ beforeAll(async () => {
     models: [{ model: `odd/${model}`, ...more }],
   });
   const perPicture = { image: { pricing: [{ billable: 'output_image', unit: 'image', cost_usd: 0.1 }] } };
+  const perMegapixel = { image: { pricing: [{ billable: 'output_image', unit: 'megapixel', cost_usd: 1 }] } };
   const perToken = {
     image: {
       pricing: [
@@ -31,6 +32,7 @@ beforeAll(async () => {
     providers: [
       entry('openai-images', 'pictures', perPicture),
       entry('openai-images', 'tokens', perToken),
+      entry('openai-images', 'sizes', perMegapixel),
       entry('recraft', 'recraft', { upstream_model: 'recraftv3', ...perPicture }),
       entry('fal', 'fal', { upstream_model: 'fal-ai/flux-2', ...perPicture }),
       entry('openai-chat', 'chat', speaks),
@@ -86,6 +88,16 @@ it.each<[string, (text: string) => string]>([
 ])('takes base64 %s', async (_, write) => {
   const outcome = await ask(listOf([{ b64_json: write(text) }]), { model: 'odd/pictures' });
   expect(picturesOf(outcome)).toEqual([{ b64_json: text, media_type: 'image/png' }]);
+});
+
+it.each([
+  [500, 0.5 * 0.5],
+  [100_000, null],
+])('does not believe a drawing of %i pixels to an edge beyond what a picture has', async (edge, cost) => {
+  const drawing = Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="${edge}" height="${edge}"/>`);
+  const outcome = await ask(listOf([{ b64_json: drawing.toString('base64') }]), { model: 'odd/sizes' });
+  expect(picturesOf(outcome)).toEqual([{ b64_json: drawing.toString('base64'), media_type: 'image/svg+xml' }]);
+  expect(await bookedFor(outcome)).toBe(cost);
 });
 
 it('refuses base64 with letters that are none', async () => {

@@ -1,7 +1,7 @@
 import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ImageMediaType, Picture } from '../../domain/images.ts';
-import { findPicture } from '../../domain/picture.ts';
+import { findPicture, MOST_PIXELS } from '../../domain/picture.ts';
 import type { Outbound } from './outbound.ts';
 import { OutboundError } from './outbound-error.ts';
 import { checkPicture, PictureError, type PictureLimits } from './picture.ts';
@@ -69,7 +69,10 @@ export function imagesFrom(outbound: Outbound, settings: () => { fetch: boolean;
       if (settings().check === 'decode') return decodeMade(bytes, name, cancellation);
       const picture = findPicture(bytes);
       if (picture) return picture;
-      throw refuseMade(name, new PictureError('invalid_image', 'It is cut, broken or of an unknown format.'));
+      throw refuseMade(
+        name,
+        new PictureError('invalid_image', 'It is cut, broken, too large or of an unknown format.'),
+      );
     },
 
     /** What a provider says is its picture: if it cannot be had, that is the provider's failure. @throws {GatewayError} */
@@ -88,8 +91,10 @@ export function imagesFrom(outbound: Outbound, settings: () => { fetch: boolean;
 async function decodeMade(bytes: Buffer, name: string, cancellation: Cancellation): Promise<Picture> {
   try {
     const { mediaType, width, height } = await checkPicture(bytes, madeLimits, cancellation.signal);
-    // Of the formats above; a vector picture may have no size.
-    return { bytes, mediaType: mediaType as ImageMediaType, width: width || undefined, height: height || undefined };
+    // A vector picture may have no size, or one that is no measure of anything.
+    const isSized = width > 0 && height > 0 && width * height <= MOST_PIXELS;
+    const size = isSized ? { width, height } : { width: undefined, height: undefined };
+    return { bytes, mediaType: mediaType as ImageMediaType, ...size }; // of the formats above
   } catch (error) {
     throw error instanceof PictureError ? refuseMade(name, error) : error;
   }

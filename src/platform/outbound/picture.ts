@@ -1,4 +1,5 @@
 import { GatewayError } from '../../domain/errors.ts';
+import { MOST_PIXELS } from '../../domain/picture.ts';
 import { findDanger } from './check-svg.ts';
 import { findFormat, mediaTypes, type PictureFormat } from './picture-format.ts';
 import { Places } from './places.ts';
@@ -22,7 +23,7 @@ const pictureLimits: PictureLimits = {
   maxSvgBytes: 8 * 1024 * 1024,
   minEdge: 1,
   maxEdge: 16_384,
-  maxPixels: 64_000_000,
+  maxPixels: MOST_PIXELS,
 };
 
 export interface CheckedPicture {
