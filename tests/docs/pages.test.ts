@@ -203,6 +203,11 @@ describe('names', () => {
     expect(lost).toEqual([]);
   });
 
+  it('of the provider that docs/guides/adding-a-provider.md shows are its row', () => {
+    const diff = blocks.find(({ language }) => language === 'diff')!.text;
+    expect(read('src/config/known-providers.json')).toContain(diff.replace(/^\+/gm, '').trimEnd());
+  });
+
   const catalogue = globSync('src/catalog/builtin/*.json', { cwd: root }).map(read).join();
 
   it('of models in examples stand in the catalogue', () => {
