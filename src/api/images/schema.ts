@@ -1,15 +1,15 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { aspectRatios, backgrounds, imageFormats, qualities, resolutions } from '../../domain/images.ts';
-import { providerSort } from '../responses/schema/plugins.ts';
-import { anyObject, mapOf, maybe, oneOf, strings, trace } from '../responses/schema/shapes.ts';
+import { providerNames, providerSort } from '../responses/schema/plugins.ts';
+import { anyObject, mapOf, maybe, oneOf, trace } from '../responses/schema/shapes.ts';
 import { maxIdCharacters } from '../responses/schema.ts';
 
 /** @see images.md section 4; an own key beyond these is named in the metadata, like one of the body */
 const providerPreferences = Type.Object({
-  only: maybe(strings()),
-  ignore: maybe(strings()),
-  order: maybe(strings()),
+  only: maybe(providerNames()),
+  ignore: maybe(providerNames()),
+  order: maybe(providerNames()),
   sort: maybe(providerSort),
   allow_fallbacks: maybe(Type.Boolean()),
   options: Type.Optional(mapOf(anyObject())),

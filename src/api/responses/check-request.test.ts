@@ -82,6 +82,12 @@ describe('limits, on both sides', () => {
     ],
     ['user has 256 characters', 'user', { user: text(256) }, { user: text(257) }],
     ['models has 32 entries', 'models', { models: list(32, 'm') }, { models: list(33, 'm') }],
+    [
+      'provider.only has 1024 entries',
+      'provider.only',
+      { provider: { only: list(1024, 'p') } },
+      { provider: { only: list(1025, 'p') } },
+    ],
     ['max_output_tokens is 1 or more', 'max_output_tokens', { max_output_tokens: 1 }, { max_output_tokens: 0 }],
     ['max_tool_calls is 0 or more', 'max_tool_calls', { max_tool_calls: 0 }, { max_tool_calls: -1 }],
     [

@@ -115,12 +115,15 @@ const cutoffs = Type.Union([
   }),
 ]);
 
+/** Each is compared with every endpoint, so that a request may hold no more of them: choice 249. */
+export const providerNames = () => Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 1024 });
+
 /** The closed object `provider`. @see responses-request.md section 3 */
 export const providerPreferences = Type.Object(
   {
-    order: maybe(strings()),
-    only: maybe(strings()),
-    ignore: maybe(strings()),
+    order: maybe(providerNames()),
+    only: maybe(providerNames()),
+    ignore: maybe(providerNames()),
     allow_fallbacks: maybe(Type.Boolean()),
     require_parameters: maybe(Type.Boolean()),
     data_collection: maybe(oneOf('allow', 'deny')),
