@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Answer, json, sse } from '../../src/testing/answers.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
@@ -168,4 +168,20 @@ it.each([-1, 1.5, 1e20, 'first'])('numbers partial pictures itself where the pro
     ['image_generation.completed', undefined],
   ]);
   expect(outcome.done).toBe(true);
+});
+
+it('is not charged to a client that leaves between the pictures of one generation', async () => {
+  const completed = { type: 'image_generation.completed', b64_json: text };
+  upstream.respond({ ...sse([completed, completed]), end: 'silence' });
+  const leave = new AbortController();
+  const asked = { model: 'odd/pictures', prompt: 'A red fox', n: 3, stream: true };
+  const answer = await gateway.post('/images', asked, { signal: leave.signal });
+  const { value } = await answer.body!.getReader().read();
+  expect(Buffer.from(value!).toString()).toContain('image_generation.completed');
+  leave.abort();
+  expect(await upstream.requests.at(-1)!.closed).toBe('aborted');
+  await vi.waitFor(async () => {
+    const found = await gateway.get(`/generation?id=${answer.headers.get('x-generation-id')}`);
+    expect(await found.json()).toMatchObject({ data: { total_cost: 0, cancelled: true } });
+  });
 });
