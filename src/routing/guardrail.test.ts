@@ -62,6 +62,8 @@ describe('a guardrail', () => {
     ['xai', 'x-ai/grok@xai'],
     ['other', 'qwen/qwen@alibaba'],
     ['other', 'llama@ollama'],
+    ['other', 'constructor/m@alibaba'],
+    ['other', '__proto__/m@alibaba'],
   ] as const)('asks retention of the group %s for %s alone', (group, name) => {
     const all = { anthropic: true, openai: true, google: true, xai: true, other: true };
     const facts = endpoint(name);

@@ -159,20 +159,21 @@ function listDataRules(title: string, rules: GuardrailRules): Rule[] {
   return checks;
 }
 
-const groupByName: Readonly<Record<string, ModelGroup>> = {
-  anthropic: 'anthropic',
-  openai: 'openai',
-  google: 'google',
-  'google-vertex': 'google',
-  'google-ai-studio': 'google',
-  gemini: 'google',
-  xai: 'xai',
-  'x-ai': 'xai',
-};
+/** A map, since callers name authors behind a wildcard: `constructor` is none. */
+const groupByName: ReadonlyMap<string, ModelGroup> = new Map([
+  ['anthropic', 'anthropic'],
+  ['openai', 'openai'],
+  ['google', 'google'],
+  ['google-vertex', 'google'],
+  ['google-ai-studio', 'google'],
+  ['gemini', 'google'],
+  ['xai', 'xai'],
+  ['x-ai', 'xai'],
+]);
 
 /** By the author of the model; of a slug without one, by the provider. */
 function groupOf(endpoint: EndpointFacts, models: Models): ModelGroup {
   const { canonicalSlug } = describe(endpoint, models);
   const named = [endpoint.model, canonicalSlug].find((slug) => slug.includes('/')) ?? endpoint.tag;
-  return groupByName[named.split('/', 1)[0]!.toLowerCase()] ?? 'other';
+  return groupByName.get(named.split('/', 1)[0]!.toLowerCase()) ?? 'other';
 }

@@ -45,6 +45,7 @@ beforeAll(async () => {
       provider('gamma', [
         { model: 'other/free', pricing: usd(0) },
         { model: 'wild/*', pricing: usd(1) },
+        { model: 'con*/any', upstream_model: 'any', pricing: usd(1) },
       ]),
       provider('delta', [{ model: 'google/*' }], { wire: 'gemini' }),
     ],
@@ -604,6 +605,7 @@ describe('POST /responses', () => {
     ['openai/gpt', { ignored_providers: ['beta'] }, 'constraint_filtered', ['allowed_providers']],
     ['openai/gpt', { enforce_zdr_openai: true }, 'privacy_restricted', ['data_policy:zdr']],
     ['wild/x', { enforce_zdr_other: true }, 'privacy_restricted', ['data_policy:zdr']],
+    ['constructor/any', { enforce_zdr_other: true }, 'privacy_restricted', ['data_policy:zdr']],
     ['other/free', { enable_free_model_training: false }, 'privacy_restricted', ['data_policy:training']],
     ['other/free', { enable_free_model_publication: false }, 'privacy_restricted', undefined],
   ])('for %s under %j is a 404 %s', async (model, rules, code, excludedBy) => {
