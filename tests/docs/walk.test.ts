@@ -10,7 +10,8 @@ const root = join(import.meta.dirname, '../..');
 /** What the shell finds in place of an installed package. A curl that was refused is an error. */
 const prelude = `
 set -euo pipefail
-headgate() { "$NODE" "$ENTRY" "$@"; }
+node() { "$NODE" "$@"; }
+headgate() { node "$ENTRY" "$@"; }
 curl() { command curl --silent --show-error --fail-with-body "$@"; }
 `;
 
@@ -33,7 +34,7 @@ const pages = [
 const commandsOf = (page: string): string =>
   [...readFileSync(join(root, page), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
     .flatMap(([, text]) => text!.replace(/\\\n */g, '').split('\n'))
-    .filter((line) => /^(\w+=\$\()?(curl|headgate) (?!record|replay|doctor)/.test(line) && !line.includes('gen-…'))
+    .filter((line) => /^(\w+=\$\()?(curl|node|headgate) (?!record|replay|doctor)/.test(line) && !line.includes('gen-…'))
     .join('\n');
 
 afterEach(cleanUp);
