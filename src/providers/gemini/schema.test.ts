@@ -84,3 +84,22 @@ it('does not unfold a short schema into an endless one', () => {
   expect(JSON.stringify(written).length).toBeLessThan(1_000_000);
   expect([...names]).toEqual(['$ref']);
 });
+
+it('does not write out a long text for each of many references to it', () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 4000 }, (_, index) => [`p${index}`, { $ref: '#/$defs/a' }]),
+  );
+  const names = new Set<string>();
+  const a = { type: 'string', description: 'a'.repeat(1_000_000) };
+  const written = writeOpenApiSchema({ $defs: { a }, properties }, names);
+  expect(JSON.stringify(written).length).toBeLessThan(10_000_000);
+  expect([...names]).toEqual(['$ref']);
+});
+
+it('joins a hundred thousand parts', () => {
+  const names = Array.from({ length: 100_000 }, (_, index) => `p${index}`);
+  const allOf = names.map((name) => ({ properties: { [name]: { type: 'string' } }, required: [name] }));
+  const written = writeOpenApiSchema({ allOf }, new Set());
+  expect(Object.keys(written.properties as object)).toHaveLength(names.length);
+  expect(written.required).toEqual(names);
+});

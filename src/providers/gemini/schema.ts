@@ -37,11 +37,14 @@ const late = new Set(['$ref', 'allOf', 'anyOf', 'oneOf', 'const', 'enum']);
 
 /** Objects that references may add: a short schema can unfold into a very long one. */
 const MAX_UNFOLDED = 5000;
+/** So much text in an object counts as another object. */
+const CHARACTERS_AN_OBJECT = 1000;
 
 class SubsetWriter {
   private readonly root: unknown;
   private readonly dropped: Set<string>;
   private readonly open = new Set<string>(); // references that are being written out
+  private readonly required = new WeakMap<Schema, Set<unknown>>();
   private unfolded = 0;
 
   constructor(root: unknown, dropped: Set<string>) {
@@ -51,7 +54,7 @@ class SubsetWriter {
 
   write(schema: unknown): Schema {
     const written: Schema = {};
-    if (this.open.size > 0) this.unfolded++;
+    if (this.open.size > 0) this.unfolded += 1 + countCharacters(schema) / CHARACTERS_AN_OBJECT;
     if (!isObject(schema)) {
       if (schema !== true) this.dropped.add(`a schema that is ${JSON.stringify(schema) ?? 'nothing'}`.slice(0, 60));
       return written;
@@ -108,7 +111,8 @@ class SubsetWriter {
       default:
         if (silent.has(keyword)) return;
         if (!plain.has(keyword)) break;
-        written[keyword] = keyword === 'required' ? union(written.required, value) : value;
+        if (keyword === 'required') this.require(written, value);
+        else written[keyword] = value;
         return;
     }
     this.dropped.add(keyword);
@@ -138,11 +142,30 @@ class SubsetWriter {
   /** Joins a schema that holds as well. What was said nearer wins, and what would hold beside it is named. */
   private merge(written: Schema, other: Schema): void {
     for (const [keyword, value] of Object.entries(other)) {
-      if (keyword === 'properties') written.properties = { ...(value as Schema), ...(written.properties as Schema) };
-      else if (keyword === 'required') written.required = union(written.required, value);
+      if (keyword === 'properties' && written.properties) addMissing(written.properties as Schema, value as Schema);
+      else if (keyword === 'required') this.require(written, value);
       else if (written[keyword] === undefined) written[keyword] = value;
       else if (!words.has(keyword) && !isDeepStrictEqual(written[keyword], value))
         this.dropped.add(`another ${keyword}`);
+    }
+  }
+
+  /** The list of a schema of many parts grows in place. */
+  private require(written: Schema, names: unknown): void {
+    if (!Array.isArray(written.required) || !Array.isArray(names)) {
+      written.required = names;
+      return;
+    }
+    let known = this.required.get(written);
+    if (!known) {
+      known = new Set(written.required);
+      written.required = [...known];
+      this.required.set(written, known);
+    }
+    for (const name of names) {
+      if (known.has(name)) continue;
+      known.add(name);
+      (written.required as unknown[]).push(name);
     }
   }
 
@@ -174,8 +197,22 @@ function writeType(written: Schema, type: unknown): void {
   else if (types.length > 1) written.anyOf = types.map((each) => ({ type: each }));
 }
 
-const union = (before: unknown, more: unknown): unknown =>
-  Array.isArray(before) && Array.isArray(more) ? [...new Set([...before, ...more])] : more;
+/** What was said nearer wins. Both are written here, so that the nearer can grow in place. */
+function addMissing(properties: Schema, more: Schema): void {
+  for (const name of Object.keys(more)) if (!Object.hasOwn(properties, name)) properties[name] = more[name];
+}
+
+/** Of the texts, lists and names that stand in a schema itself. */
+function countCharacters(schema: unknown): number {
+  if (!isObject(schema)) return 0;
+  let count = 0;
+  for (const [keyword, value] of Object.entries(schema)) {
+    const isOwn = plain.has(keyword) || keyword === 'enum' || keyword === 'const';
+    if (isOwn) count += JSON.stringify(value)?.length ?? 0;
+    else if (keyword === 'properties' && isObject(value)) count += Object.keys(value).join('').length;
+  }
+  return count;
+}
 
 /** Follows `#/$defs/address`. @returns undefined when it leads nowhere, or out of the schema */
 function findTarget(root: unknown, pointer: string): unknown {
