@@ -147,5 +147,9 @@ function suggest(node: SchemaNode, value: unknown): string {
 function show(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? ', not a list' : ', not a mapping';
   const text = JSON.stringify(value) ?? '';
-  return text.length > 60 || text === '""' ? '' : `, not ${text}`;
+  const isLong = text.length > 60 || text === '""';
+  return isLong || hasCredentials.test(text) ? '' : `, not ${text}`;
 }
+
+/** `https://ada:secret@host`: one who puts them where none may be shall not read them in a log. */
+const hasCredentials = /\/\/[^/\s]*@/;

@@ -222,6 +222,10 @@ describe('what is wrong with a file', () => {
       provider().replace('//', '//a:b@'),
       '1: providers[0].base_url: must not carry credentials; they belong in api_key or headers',
     ],
+    [
+      'telemetry: { otlp_endpoint: "http://a:b@127.0.0.1" }',
+      '1: telemetry.otlp_endpoint: must be an http or https URL without credentials, query and fragment',
+    ],
     [provider().replace('model: m', 'model: "a*b*"'), '1: providers[0].models[0].model: may hold one * only'],
     [
       provider().replace('model: m', 'model: a, upstream_model: "*"'),
