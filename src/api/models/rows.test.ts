@@ -6,7 +6,7 @@ import type { Pricing } from '../../domain/endpoint.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../../providers/provider-entry.ts';
 import { describeRow, findCheapest, listParameters, listRows, mayUse } from './rows.ts';
 
-const provider = (id: string) => ({ id, name: id }) as Provider; // as much of it as is looked at
+const provider = (id: string) => ({ id, name: id, wire: {} }) as Provider; // as much of it as is looked at
 const endpoint = (model: string, more: Partial<Endpoint> = {}, at = 'p'): Endpoint => ({
   ...bareEndpoint(provider(at), model, model),
   ...more,
