@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const sources = globSync('{src,tests,bench,scripts}/**/*.ts', { cwd: root });
+const sources = globSync('{src,tests,bench,scripts}/**/*.ts', { cwd: root, exclude: ['**/node_modules/**'] });
 const docs = globSync('docs/**/*.md', { cwd: root });
 
 /** The names of sources in a text, as paths or ends of paths: `routes.ts`, `http/routes.ts`; patterns are none. */
