@@ -292,6 +292,8 @@ describe('POST /generation/feedback', () => {
     const sent = { generation_id, category: 'incorrect_response', comment: 'It is in Zürich.\nReally.' };
     const answered = await ask('POST', '/generation/feedback', sent);
     expect(answered).toMatchObject({ status: 200, body: { data: { success: true } } });
+    const answeredAt = Date.now();
+    await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(answeredAt); // ids tell milliseconds apart
     await ask('POST', '/generation/feedback', { generation_id, category: 'latency', comment: null });
 
     const { body } = await ask('GET', `/generation/feedback?generation_id=${generation_id}`);
