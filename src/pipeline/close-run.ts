@@ -57,8 +57,7 @@ function outcomeOf({ builder, finish, error }: Run): LedgerEntry['outcome'] {
  * @param endpoint whose model and provider are told; undefined when none made anything
  */
 export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome: LedgerEntry['outcome']): LedgerEntry {
-  const { error, firstOutputAt } = run;
-  const durationMs = Math.max(0, Date.now() - run.startedAtMs);
+  const { error, firstOutputAt, startedAt } = run;
   return {
     ...describeOrigin(run, endpoint),
     outcome,
@@ -67,10 +66,8 @@ export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome
     ...writeUsage(run.usage!), // it is settled
     ...writeCost(run.cost!),
     ...(run.pictures && { pictures: run.pictures }),
-    // From the end, not from `timeOrigin`, which knows nothing of a clock that was set since.
-    firstOutputMs:
-      firstOutputAt === undefined ? null : Math.max(0, Math.round(durationMs - (performance.now() - firstOutputAt))),
-    durationMs,
+    firstOutputMs: firstOutputAt === undefined ? null : Math.max(0, Math.round(firstOutputAt - startedAt)),
+    durationMs: Math.round(performance.now() - startedAt),
   };
 }
 

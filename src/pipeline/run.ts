@@ -75,6 +75,8 @@ export interface RunBase extends RunOrigin {
   };
   /** Unix milliseconds. */
   readonly startedAtMs: number;
+  /** performance.now(): durations do not change when the clock is set. */
+  readonly startedAt: number;
   /** Keyed hash of the end user's id. */
   readonly endUser: string | undefined;
   readonly stages: StageRecord[];

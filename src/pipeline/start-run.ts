@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import { createId } from '../domain/ids.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import type { ByteShare } from './byte-budget.ts';
@@ -27,6 +28,7 @@ export function startRun(input: RunInput, hashEndUser: HashEndUser): Run {
     modelLimits: input.modelLimits,
     responseId: createId('resp_'),
     startedAtMs: Date.now(),
+    startedAt: performance.now(),
     endUser: endUser ? hashEndUser(caller.workspaceId, endUser) : undefined,
     stages: [],
     attempts: [],
@@ -67,6 +69,7 @@ export function startImageRun(
     ...origin,
     request,
     startedAtMs: Date.now(),
+    startedAt: performance.now(),
     endUser: request.user ? hashEndUser(workspaceId, request.user) : undefined,
     stages: [],
     attempts: [],
