@@ -2,6 +2,7 @@ import { GatewayError } from '../domain/errors.ts';
 import type { InputItem } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { Media, MediaOptions } from '../platform/outbound/fetch-media.ts';
+import { isDataUrl, typeOfName } from '../providers/data-url.ts';
 import { refuseBecause } from '../providers/draft.ts';
 import { copyError } from './copy-error.ts';
 import type { Run } from './run.ts';
@@ -31,11 +32,12 @@ export interface RunMedia {
 const PARALLEL = 4;
 
 /**
- * The request with data in place of the addresses of pictures and files. What was fetched is kept with the run, since the
- * next endpoint may need it, too.
+ * Returns the request with data in place of the addresses of images, files and videos. Everything that is not a `data:`
+ * URL counts as an address, because a model server may parse text leniently that this gateway would not fetch
+ * (choice 151). What was fetched is kept with the run, because the next endpoint may need it.
  *
  * @param endpoint for messages
- * @returns `request` itself when there is no address in it
+ * @returns `request` itself if it has no address
  * @throws {GatewayError} that names the part
  */
 export async function inlineUrls(
@@ -44,9 +46,10 @@ export async function inlineUrls(
   endpoint: string,
   source: MediaSource,
 ): Promise<ResponseRequest> {
-  const addresses = findAddresses(request.input);
+  const settled = mapParts(request, settleFileData);
+  const addresses = findAddresses(settled);
   const [first] = addresses;
-  if (!first) return request;
+  if (!first) return settled;
   if (!source.fetch) {
     throw refuseBecause(
       first.path,
@@ -65,7 +68,7 @@ export async function inlineUrls(
     run.media,
     source.fetch,
   );
-  return { ...request, input: replaceAddresses(request.input, found) };
+  return mapParts(settled, (part) => replaceAddress(part, found));
 }
 
 /** A part that points elsewhere. */
@@ -125,56 +128,87 @@ const holders: Partial<Record<InputItem['type'], 'content' | 'output'>> = {
 
 type OpenPart = { type: string } & Record<string, unknown>;
 
-function findAddresses(items: readonly InputItem[]): Address[] {
-  return items.flatMap((item, at) => {
+/**
+ * Calls a function with each part of the request that may hold an address.
+ *
+ * @param change returns the part itself, or another one in its place
+ * @returns `request` itself if no part was replaced
+ */
+function mapParts(
+  request: ResponseRequest,
+  change: (part: OpenPart, place: () => string) => OpenPart,
+): ResponseRequest {
+  let isChanged = false;
+  const changeAny = (part: unknown, place: () => string): unknown => {
+    if (typeof part !== 'object' || part === null) return part; // the text of a prompt variable
+    const after = change(part as OpenPart, place); // the checks of `api/responses/` demand a type
+    if (after !== part) isChanged = true;
+    return after;
+  };
+  const input = request.input.map((item, at) => {
     const holder = holders[item.type];
     const parts: unknown = holder && item[holder as keyof InputItem];
-    if (!Array.isArray(parts)) return [];
-    return parts.flatMap((part: OpenPart, index) => {
-      const place = findField(part);
-      if (!place) return [];
-      return [
-        { url: String(part[place.field]), kind: place.kind, path: `input[${at}].${holder}[${index}].${place.field}` },
-      ];
-    });
+    if (!holder || !Array.isArray(parts)) return item;
+    const changed = parts.map((part, index) => changeAny(part, () => `input[${at}].${holder}[${index}]`));
+    return { ...item, [holder]: changed } as InputItem; // the same item with parts of the same types
   });
-}
-
-/** The field of a part that points elsewhere, in the order in which the wires look at them. */
-function findField(
-  part: OpenPart,
-): { field: 'image_url' | 'file_data' | 'file_url'; kind: Address['kind'] } | undefined {
-  if (part.type === 'input_image')
-    return isAddress(part['image_url']) ? { field: 'image_url', kind: 'image' } : undefined;
-  if (part.type !== 'input_file') return undefined;
-  if (part['file_data']) return isAddress(part['file_data']) ? { field: 'file_data', kind: 'file' } : undefined;
-  return isAddress(part['file_url']) ? { field: 'file_url', kind: 'file' } : undefined;
-}
-
-/** Anything with a scheme but for data; which schemes are fetched is the guard's to say. */
-const isAddress = (value: unknown): boolean =>
-  typeof value === 'string' && /^(?!data:)[a-z][a-z0-9+.-]*:/i.test(value.trimStart());
-
-/** @throws the failure of an address */
-function replaceAddresses(items: InputItem[], found: RunMedia['found']): InputItem[] {
-  return items.map((item) => {
-    const holder = holders[item.type];
-    const parts: unknown = holder && item[holder as keyof InputItem];
-    if (!holder || !Array.isArray(parts) || !parts.some(findField)) return item;
-    // The same item with other parts of the same types.
-    return { ...item, [holder]: parts.map((part: OpenPart) => replacePart(part, found)) } as InputItem;
+  const variables = Object.entries(request.prompt?.variables ?? {}).map(([name, value]) => {
+    return [name, changeAny(value, () => `prompt.variables.${name}`)];
   });
+  if (!isChanged) return request;
+  if (!request.prompt || variables.length === 0) return { ...request, input };
+  return { ...request, input, prompt: { ...request.prompt, variables: Object.fromEntries(variables) } };
 }
 
-function replacePart(part: OpenPart, found: RunMedia['found']): OpenPart {
-  const place = findField(part);
-  if (!place) return part;
-  const url = String(part[place.field]);
-  const media = found.get(keyOf({ kind: place.kind, url }));
+/**
+ * Makes a data URL of base64 alone, so that no server can take it for the path of a file.
+ *
+ * @throws {GatewayError} if a file has two sources: one of them would pass unchecked
+ */
+function settleFileData(part: OpenPart, place: () => string): OpenPart {
+  const { type, file_data: data, file_url: url, filename } = part;
+  if (type !== 'input_file' || typeof data !== 'string' || data === '') return part;
+  if (url) throw refuseBecause(place(), 'A file has two sources, file_data and file_url: send one of them.');
+  if (isDataUrl(data) || data.length % 4 !== 0 || notBase64.test(data)) return part;
+  const mediaType = (typeof filename === 'string' ? typeOfName(filename) : undefined) ?? 'application/pdf';
+  return { ...part, file_data: `data:${mediaType};base64,${data}` };
+}
+
+const notBase64 = /[^A-Za-z0-9+/=]/;
+
+function findAddresses(request: ResponseRequest): Address[] {
+  const addresses: Address[] = [];
+  mapParts(request, (part, place) => {
+    const field = findField(part);
+    if (field) addresses.push({ url: String(part[field]), kind: kindOf(part), path: `${place()}.${field}` });
+    return part;
+  });
+  return addresses;
+}
+
+/** Fields that may hold an address, by the type of the part. */
+const fields = new Map<string, readonly ('image_url' | 'file_data' | 'file_url' | 'video_url')[]>([
+  ['input_image', ['image_url']],
+  ['input_file', ['file_data', 'file_url']],
+  ['input_video', ['video_url']],
+]);
+
+const findField = (part: OpenPart) => fields.get(part.type)?.find((field) => isAddress(part[field]));
+
+const kindOf = ({ type }: OpenPart): Address['kind'] => (type === 'input_image' ? 'image' : 'file');
+
+const isAddress = (value: unknown): boolean => typeof value === 'string' && value !== '' && !isDataUrl(value);
+
+/** @throws the failure of the address */
+function replaceAddress(part: OpenPart, found: RunMedia['found']): OpenPart {
+  const field = findField(part);
+  if (!field) return part;
+  const url = String(part[field]);
+  const media = found.get(keyOf({ kind: kindOf(part), url }));
   if (media instanceof GatewayError) throw media;
   if (!media) throw new GatewayError('internal', 'An address was not fetched.');
   const data = `data:${media.mediaType};base64,${media.bytes.toString('base64')}`;
-  if (place.kind === 'image') return { ...part, image_url: data };
+  if (part.type !== 'input_file') return { ...part, [field]: data };
   const { file_url: _, ...rest } = part;
   return { ...rest, type: part.type, file_data: data, filename: part['filename'] ?? nameFile(url, media.mediaType) };
 }

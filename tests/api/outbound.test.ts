@@ -78,8 +78,8 @@ const open = (outbound: object = {}, more: object = {}) =>
 
 const picture = (url: string) => ({ type: 'input_image', image_url: url });
 const message = (...content: object[]) => [{ type: 'message', role: 'user', content }];
-const ask = async (content: object[], model = 'openai-chat/fetch', at = gateway) => {
-  const response = await at.post('/responses', { model, input: message(...content) }, { headers: metadata });
+const ask = async (content: object[], model = 'openai-chat/fetch', at = gateway, more: object = {}) => {
+  const response = await at.post('/responses', { model, input: message(...content), ...more }, { headers: metadata });
   return { status: response.status, body: (await response.json()) as Answer };
 };
 const metadata = { 'x-router-metadata': 'enabled' };
@@ -146,6 +146,25 @@ describe('an endpoint that takes no addresses', () => {
 
     expect(JSON.stringify(sent())).toContain('data:application/pdf;base64,');
     expect(JSON.stringify(sent())).toContain('"filename":"mine.pdf"');
+  });
+
+  it('is sent videos', async () => {
+    serve = (_request, response) => response.setHeader('content-type', 'video/mp4').end('video');
+
+    await ask([{ type: 'input_video', video_url: `${filesUrl}/a.mp4` }]);
+
+    expect(sent()).toMatchObject({
+      messages: [{ content: [{ type: 'video_url', video_url: { url: dataOf(Buffer.from('video'), 'video/mp4') } }] }],
+    });
+  });
+
+  it('is sent base64 alone as a data URL, which nothing takes for the path of a file', async () => {
+    const { status } = await ask([{ type: 'input_file', file_data: '/etc/pam', filename: 'notes.txt' }]);
+
+    expect(status).toBe(200);
+    expect(sent()).toMatchObject({
+      messages: [{ content: [{ type: 'file', file: { file_data: 'data:text/plain;base64,/etc/pam' } }] }],
+    });
   });
 
   it('is sent what the output of a tool points to', async () => {
@@ -233,6 +252,43 @@ describe('what is not fetched is a 400 that names the part', () => {
       /^input\[0\]\.content\[1\]\.image_url: The gateway does not fetch from that (?:host|port)\.$/,
     );
     expect(insideCount).toBe(0);
+  });
+
+  it.each([
+    ['a control character before the scheme', '\u0000http://169.254.169.254/latest'],
+    ['a tab inside the scheme', 'h\tttp://127.0.0.1/'],
+    ['a line feed before the scheme', '\n http://127.0.0.1/'],
+    ['no scheme', '//127.0.0.1/'],
+    ['the path of a file', '/etc/passwd'],
+    ['a relative path', 'etc'],
+    ['space before the scheme data', ' data:image/png;base64,AAAA'],
+  ])('an address that has %s, in every field', async (_what, url) => {
+    for (const part of [
+      picture(url),
+      { type: 'input_file', file_url: url },
+      { type: 'input_file', file_data: url.length % 4 === 0 ? `${url}/x` : url },
+      { type: 'input_video', video_url: url },
+    ]) {
+      expect(await refused([part])).toMatchObject({ status: 400, param: expect.stringMatching(/_(?:url|data)$/) });
+    }
+    expect([served, insideCount]).toEqual([[], 0]);
+  });
+
+  it('a file with two sources, one of which would pass unchecked', async () => {
+    const file = { type: 'input_file', file_data: 'data:text/plain;base64,QQ==', file_url: `${insideUrl}/` };
+
+    expect(await refused([file])).toMatchObject({
+      status: 400,
+      message: 'input[0].content[0]: A file has two sources, file_data and file_url: send one of them.',
+    });
+  });
+
+  it('an address in a variable of a prompt', async () => {
+    const { status, body } = await ask([], 'openai-responses/fetch', gateway, {
+      prompt: { id: 'p', variables: { text: 'http://127.0.0.1/', shown: picture('http://127.0.0.1/') } },
+    });
+
+    expect([status, body.error.metadata.param]).toEqual([400, 'prompt.variables.shown.image_url']);
   });
 
   it('a redirect inside', async () => {

@@ -1,31 +1,34 @@
 import fc from 'fast-check';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readRequest } from '../../src/api/responses/request.ts';
 import { GatewayError } from '../../src/domain/errors.ts';
 import { wires } from '../../src/providers/index.ts';
+import type { Target } from '../../src/providers/provider.ts';
 import { arbitraryOf, type JsonSchema } from '../interface/arbitrary.ts';
 import { definitions, type Fields, mend, namesOf } from '../interface/shapes.ts';
 import { columns } from './matrix.ts';
+import { refused } from './write-to.ts';
 
 const user = { role: 'user', content: 'hi' };
+
+const targetOf = (wireId: string): Target => ({
+  endpoint: 'acme/one at Acme',
+  upstreamModel: columns[wireId]!,
+  stream: true,
+  dialect: {},
+  endUser: 'hg_1',
+});
 
 /** Whatever passes the checks is written, or refused as a request that this wire cannot carry; never a failure of ours. */
 function isWrittenOrRefused(wireId: string, shape: JsonSchema, place: (value: unknown) => Fields): void {
   const wire = wires.get(wireId)!;
-  const target = {
-    endpoint: 'm at P',
-    upstreamModel: columns[wireId]!,
-    stream: true,
-    dialect: {},
-    endUser: 'hg_1',
-  };
   fc.assert(
     fc.property(arbitraryOf(shape, definitions), (value) => {
       const body: Fields = { model: 'acme/mock', input: 'hi', ...place(value) };
       mend(body);
       const { request } = readRequest(body, {});
       try {
-        JSON.stringify(wire.writeRequest(request, target).body);
+        JSON.stringify(wire.writeRequest(request, targetOf(wireId)).body);
       } catch (error) {
         if (!(error instanceof GatewayError) || error.kind !== 'invalid_request') throw error;
       }
@@ -34,16 +37,29 @@ function isWrittenOrRefused(wireId: string, shape: JsonSchema, place: (value: un
   );
 }
 
-describe.each(Object.keys(columns))('%s writes or refuses', (wire) => {
+describe.each(Object.keys(columns))('%s writes or refuses', (wireId) => {
   it.each([...new Set([...namesOf('InputItem'), ...namesOf('OutputItem')])])('the item %s', (name) => {
-    isWrittenOrRefused(wire, definitions[name]!, (item) => ({ input: [user, item] }));
+    isWrittenOrRefused(wireId, definitions[name]!, (item) => ({ input: [user, item] }));
   });
 
   it.each(namesOf('Tool'))('the tool %s', (name) => {
-    isWrittenOrRefused(wire, definitions[name]!, (tool) => ({ tools: [tool] }));
+    isWrittenOrRefused(wireId, definitions[name]!, (tool) => ({ tools: [tool] }));
   });
 
   it.each(namesOf('InputContentPart'))('the part %s', (name) => {
-    isWrittenOrRefused(wire, definitions[name]!, (part) => ({ input: [{ role: 'user', content: [part] }] }));
+    isWrittenOrRefused(wireId, definitions[name]!, (part) => ({ input: [{ role: 'user', content: [part] }] }));
+  });
+
+  it('a data URL whose media type has megabytes', () => {
+    const wire = wires.get(wireId)!;
+    const url = `data:image/png${';a'.repeat(4 * 1024 * 1024)};base64,AAAA`;
+    const part = { type: 'input_image', image_url: url };
+    const { request } = readRequest({ model: 'm', input: [{ role: 'user', content: [part] }] }, {});
+
+    const written = () => wire.writeRequest(request, targetOf(wireId));
+
+    // The wires that pass addresses on do not read them.
+    if (wireId.startsWith('openai-') || wireId === 'simulator') expect(JSON.stringify(written().body)).toContain(url);
+    else expect(written).toThrow(refused('input[0].content[0](?:.image_url)?'));
   });
 });

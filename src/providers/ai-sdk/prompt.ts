@@ -11,6 +11,7 @@ import type {
   ReasoningItem,
 } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { isDataUrl, readDataUrl } from '../data-url.ts';
 import { type Draft, dropUnknown, refuse } from '../draft.ts';
 import { readMadeImage } from '../made-image.ts';
 import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../replay.ts';
@@ -200,8 +201,6 @@ function writePart(draft: Draft, part: MessagePart | EncryptedContentPart, place
 
 const notBase64 = /[^A-Za-z0-9+/_=\s-]/;
 
-const dataUrl = /^data:([^;,]*)(?:;[^;,]*)*;base64,/;
-
 function writeFile(draft: Draft, text: string, otherwise: string, filename: string | undefined, place: string): Part {
   const named = filename === undefined ? undefined : { filename };
   if (/^https?:/.test(text)) {
@@ -209,11 +208,11 @@ function writeFile(draft: Draft, text: string, otherwise: string, filename: stri
     if (!url) throw refuse(draft, place, 'An address that is no URL');
     return { type: 'file', data: { type: 'url', url }, mediaType: otherwise, ...named };
   }
-  const head = dataUrl.exec(text);
-  if (text.startsWith('data:') && !head) throw refuse(draft, place, 'A data URL that is not base64');
+  const read = readDataUrl(text);
+  if (isDataUrl(text) && !read?.isBase64) throw refuse(draft, place, 'A data URL that is not base64');
   // The SDK would throw at it, as at a provider that fails.
-  if (!head && notBase64.test(text)) throw refuse(draft, place, 'An address that is neither http nor a data URL');
-  return { ...writeData(head ? text.slice(head[0].length) : text, head?.[1] || otherwise), ...named };
+  if (!read && notBase64.test(text)) throw refuse(draft, place, 'An address that is neither http nor a data URL');
+  return { ...writeData(read ? read.data : text, read?.mediaType || otherwise), ...named };
 }
 
 const writeData = (data: string, mediaType: string): Part => ({

@@ -1,4 +1,5 @@
 import type { CacheControl, EncryptedContentPart, MessagePart } from '../../domain/items.ts';
+import { isDataUrl, readDataUrl, typeOfName } from '../data-url.ts';
 import { type Draft, dropUnknown, refuse, refuseBecause } from '../draft.ts';
 import type { Dialect } from './dialect.ts';
 import type { Block, CacheMark, Source } from './wire.ts';
@@ -96,41 +97,32 @@ function readMark(draft: MessagesDraft, part: object): CacheMark | undefined {
   return undefined;
 }
 
-const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/;
-
 function readUrl(draft: Draft, url: string, path: string): Source {
-  if (!url.startsWith('data:')) return { type: 'url', url };
-  const source = readDataUrl(url);
-  if (source === undefined) throw refuse(draft, path, 'A data URL that is not base64');
-  return source;
+  return isDataUrl(url) ? readInline(draft, url, path) : { type: 'url', url };
 }
 
-function readDataUrl(url: string): Source | undefined {
-  const head = dataUrl.exec(url);
-  if (head === null || !head[2]!.endsWith(';base64')) return undefined;
-  return { type: 'base64', media_type: head[1]!.toLowerCase(), data: url.slice(head[0].length) };
+function readInline(draft: Draft, url: string, path: string): Source & { type: 'base64' } {
+  const read = readDataUrl(url);
+  if (!read?.isBase64) throw refuse(draft, path, 'A data URL that is not base64');
+  return { type: 'base64', media_type: read.mediaType, data: read.data };
 }
 
 /** `file_data` is a data URL, an address, or base64 alone. */
 function readFileData(draft: Draft, data: string, filename: string | undefined, path: string): Source {
   if (/^https?:/.test(data)) return { type: 'url', url: data };
-  const source = data.startsWith('data:')
-    ? readDataUrl(data)
-    : ({ type: 'base64', media_type: typeOf(filename), data } as const);
-  if (source?.type !== 'base64') throw refuse(draft, path, 'A data URL that is not base64');
-  if (source.media_type === 'application/pdf' || source.media_type.startsWith('image/')) return source;
-  if (source.media_type.startsWith('text/')) {
+  const named = filename ? (typeOfName(filename) ?? '') : 'application/pdf';
+  const source = isDataUrl(data)
+    ? readInline(draft, data, path)
+    : ({ type: 'base64', media_type: named, data } as const);
+  const { media_type: mediaType } = source;
+  if (mediaType === 'application/pdf' || mediaType.startsWith('image/')) return source;
+  if (mediaType.startsWith('text/') || mediaType === 'application/json') {
     return { type: 'text', media_type: 'text/plain', data: Buffer.from(source.data, 'base64').toString('utf8') };
   }
   throw refuseBecause(
     path,
-    `A file of type ${source.media_type || 'unknown'} cannot be sent to ${draft.target.endpoint}: it takes PDF, text and images.`,
+    `A file of type ${mediaType || 'unknown'} cannot be sent to ${draft.target.endpoint}: it takes PDF, text and images.`,
   );
-}
-
-function typeOf(filename: string | undefined): string {
-  if (!filename || /\.pdf$/i.test(filename)) return 'application/pdf';
-  return /\.(?:txt|md|csv|json|xml|html?|ya?ml|log)$/i.test(filename) ? 'text/plain' : '';
 }
 
 function readFileId(draft: MessagesDraft, id: string): Source {

@@ -1,4 +1,5 @@
 import type { EncryptedContentPart, MessagePart } from '../../domain/items.ts';
+import { isDataUrl, readDataUrl, typeOfName } from '../data-url.ts';
 import { type Draft, dropUnknown, refuse } from '../draft.ts';
 import type { Dialect } from './dialect.ts';
 import type { ModelTraits } from './models.ts';
@@ -63,8 +64,8 @@ function writePart(draft: GeminiDraft, part: InputPart, place: () => string): Pa
       const { file_data: data, file_url: url, file_id: id, filename } = part;
       if (data && url) draft.dropped.push(`${place()}.file_url`);
       if (filename) draft.dropped.push(`${place()}.filename`);
-      const type = typeOf(filename ?? '') ?? 'application/pdf';
-      if (data && !/^(?:data:|https?:)/.test(data)) return { inlineData: { mimeType: type, data } };
+      const type = typeOfName(filename ?? '') ?? 'application/pdf';
+      if (data && !isDataUrl(data) && !/^https?:/.test(data)) return { inlineData: { mimeType: type, data } };
       if (data || url) return writeMedia(draft, (data ?? url)!, type, place);
       if (id) return writeFileId(draft, id, place);
       throw refuse(draft, place(), 'A file without content');
@@ -79,19 +80,18 @@ function writePart(draft: GeminiDraft, part: InputPart, place: () => string): Pa
   }
 }
 
-const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/;
-
 function writeMedia(draft: Draft, url: string, otherwise: string, place: () => string): Part {
-  if (!url.startsWith('data:')) return writeAddress(url, otherwise);
-  const head = dataUrl.exec(url);
-  if (head === null || !head[2]!.endsWith(';base64')) throw refuse(draft, place(), 'A data URL that is not base64');
-  return { inlineData: { mimeType: head[1]!.toLowerCase() || otherwise, data: url.slice(head[0].length) } };
+  if (!isDataUrl(url)) return writeAddress(url, otherwise);
+  const read = readDataUrl(url);
+  if (!read?.isBase64) throw refuse(draft, place(), 'A data URL that is not base64');
+  return { inlineData: { mimeType: read.mediaType || otherwise, data: read.data } };
 }
 
 /** Videos of the provider's own site are known by their address alone. */
 function writeAddress(url: string, otherwise: string): Part {
   if (/^https:\/\/(?:www\.)?(?:youtube\.com|youtu\.be)\//.test(url)) return { fileData: { fileUri: url } };
-  return { fileData: { mimeType: typeOf(url.replace(/[?#].*$/, '')) ?? otherwise, fileUri: url } };
+  const end = url.search(/[?#]/);
+  return { fileData: { mimeType: typeOfName(end === -1 ? url : url.slice(0, end)) ?? otherwise, fileUri: url } };
 }
 
 /** A file id of this provider is an address. */
@@ -99,12 +99,3 @@ function writeFileId(draft: Draft, id: string, place: () => string): Part {
   if (/^https?:\/\//.test(id)) return { fileData: { fileUri: id } };
   throw refuse(draft, `${place()}.file_id`, 'A file id that is no address');
 }
-
-const types: Record<string, string> = {
-  ...{ png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', webp: 'image/webp', gif: 'image/gif' },
-  ...{ heic: 'image/heic', heif: 'image/heif', pdf: 'application/pdf', mp3: 'audio/mp3', wav: 'audio/wav' },
-  ...{ mp4: 'video/mp4', mov: 'video/mov', webm: 'video/webm', mpeg: 'video/mpeg', txt: 'text/plain' },
-  ...{ md: 'text/markdown', csv: 'text/csv', html: 'text/html', xml: 'text/xml', json: 'application/json' },
-};
-
-const typeOf = (name: string): string | undefined => types[/\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? ''];

@@ -1,4 +1,5 @@
 import type { Chunk } from '../../domain/chunks.ts';
+import { readDataUrl } from '../data-url.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
 import { readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';
@@ -161,10 +162,10 @@ export class MessageReader {
       this.dropped.add('message.images[] (without a URL)');
       return;
     }
-    const data = /^data:[^,]*;base64,/.exec(url);
+    const read = readDataUrl(url);
     const item = { type: 'image_generation_call', status: 'completed' };
     // A link is not what `result` holds, but it must not be lost: choice 59.
-    const whole = data === null ? { ...item, result: null, url } : { ...item, result: url.slice(data[0].length) };
+    const whole = read?.isBase64 ? { ...item, result: read.data } : { ...item, result: null, url };
     this.textIsLast = false;
     chunks.push({ type: 'item_done', key: `image-${this.images++}`, item: whole });
   }
