@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
 
 const file = new URL('../../package.json', import.meta.url);
+const manifest = JSON.parse(readFileSync(file, 'utf8')) as { version: string; engines: { node: string } };
 
-/** Of the package, as in its package.json. */
-export const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+/** The version of Headgate. */
+export const { version } = manifest;
+
+/** The oldest major version of Node that Headgate runs on. */
+export const minimumNode = Number.parseInt(manifest.engines.node.replace('>=', ''), 10);

@@ -7,7 +7,9 @@ const { bin, exports } = JSON.parse(readFileSync(new URL('package.json', root), 
   exports: Record<string, string>;
 };
 
-it.each(Object.entries({ ...bin, ...exports }))('the entry %s of the package is built from a source', (_name, path) => {
+it('the command of the package is the launcher', () => expect(bin).toEqual({ headgate: 'bin/headgate.js' }));
+
+it.each(Object.entries(exports))('the entry %s of the package is built from a source', (_name, path) => {
   const source = path.replace(/^(\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts');
   expect(existsSync(new URL(source, root)), source).toBe(true);
 });

@@ -4,16 +4,16 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { findHolder } from '../../platform/data-folder/data-folder.ts';
 import { readMessage } from '../terminal.ts';
+import { minimumNode } from '../version.ts';
 import type { Finding } from './finding.ts';
 
-const oldestNode = 24;
 const mebibyte = 1024 ** 2;
 
 /** @param version as in `process.versions.node` */
 export function checkNode(version: string): Finding {
-  const isOld = Number.parseInt(version, 10) < oldestNode;
+  const isOld = Number.parseInt(version, 10) < minimumNode;
   const finding: Finding = { status: isOld ? 'fail' : 'ok', subject: 'node', says: `v${version}` };
-  if (isOld) finding.mend = `Install Node ${oldestNode} or newer: https://nodejs.org`;
+  if (isOld) finding.mend = `Install Node ${minimumNode} or newer: https://nodejs.org`;
   return finding;
 }
 
