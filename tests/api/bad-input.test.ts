@@ -226,6 +226,17 @@ describe('a request that breaks a rule', () => {
   });
 
   it.each([
+    [{ role: { toString: 1 }, content: 'q' }, 'input[0].role'],
+    [{ type: { toString: 1 } }, 'input[0].type'],
+    [{ role: 'user', content: [{ type: { toString: 1 } }] }, 'input[0].content[0].type'],
+    [{ type: ['message'], role: null, content: 'q' }, 'input[0].type'],
+  ])('is a 400 if the kind of an item or part is not a string: %j', async (item, path) => {
+    const answer = await refusal({ ...good, input: [item] });
+    expect(answer.status).toBe(400);
+    expect((answer.metadata as { issues: { path: string }[] }).issues.map((issue) => issue.path)).toContain(path);
+  });
+
+  it.each([
     [{ ...good, tool_choice: { type: 'function', name: 'nope' } }, 'tool_choice'],
     [{ ...good, input: [{ type: 'function_call_output', call_id: 'call_9', output: 'x' }] }, 'call_9'],
   ])('answers 422 to what has the right shape but cannot be meant', async (body, named) => {

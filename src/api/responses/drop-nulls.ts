@@ -4,10 +4,11 @@ import { findKinds, isObject } from './schema/by-kind.ts';
 import { inputItem } from './schema/items.ts';
 
 /**
- * Takes away the nulls of input items in fields that an item may lack and that take no null: choice 233. Works in place.
+ * Removes nulls from optional fields of input items whose schema does not allow null. Works in place.
  *
  * @param input of a request that failed its check
- * @returns whether there was one
+ * @returns whether a null was removed
+ * @see docs/reference/choices.md, choice 233
  */
 export function dropNulls(input: unknown): boolean {
   if (!Array.isArray(input)) return false;
@@ -21,7 +22,7 @@ function dropFrom(schema: TSchema, value: unknown): boolean {
   if (kinds !== undefined) {
     if (!isObject(value)) return false;
     const kind = value[kinds.key] === undefined ? kinds.kindWithoutKey(value) : value[kinds.key];
-    const schemaOfKind = kinds.schemas.get(String(kind));
+    const schemaOfKind = typeof kind === 'string' ? kinds.schemas.get(kind) : undefined;
     return schemaOfKind !== undefined && dropFrom(schemaOfKind, value);
   }
   const { anyOf = [], items, properties, required = [] } = keywordsOf(schema);
