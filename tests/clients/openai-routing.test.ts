@@ -23,8 +23,8 @@ const hello = { text: 'Hello from the other side.' };
 const chat = (request: ScriptedRequest) => chatAnswer(hello, request);
 const responses = (request: ScriptedRequest) => responsesAnswer(hello, request);
 const client = openaiClient({ gateway });
-/** The first provider first, which no draw changes; the client's own types do not know the field. */
-const ask = { model: 'test/a', input: 'Hello', provider: { order: ['first'] } } as { model: string; input: string };
+/** The first provider first, which no draw changes. */
+const ask = { model: 'test/a', input: 'Hello', provider: { order: ['first'] } };
 
 beforeEach(() => {
   first.always(chat);

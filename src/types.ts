@@ -1,0 +1,133 @@
+/*
+ * Types for the `openai` client, published as `headgate/types`. Importing this module adds the fields that only the
+ * gateway has to the client's own types. It has no run-time code.
+ *
+ * @see docs/guides/clients.md#typescript
+ */
+
+/** How the gateway may choose endpoints. @see docs/guides/routing.md */
+export interface ProviderPreferences {
+  /** Provider ids or endpoint tags, in the order in which to try them. */
+  order?: string[] | null;
+  only?: string[] | null;
+  ignore?: string[] | null;
+  allow_fallbacks?: boolean | null;
+  require_parameters?: boolean | null;
+  data_collection?: 'allow' | 'deny' | null;
+  zdr?: boolean | null;
+  enforce_distillable_text?: boolean | null;
+  quantizations?: string[] | null;
+  sort?: ProviderSort | { by?: ProviderSort | null; partition?: 'model' | 'none' | null } | null;
+  /** USD per million tokens; `request` and `image` in USD each. */
+  max_price?: Partial<Record<'prompt' | 'completion' | 'request' | 'image' | 'audio', number | string>> | null;
+  /** Seconds until the first output. */
+  preferred_max_latency?: Cutoffs | null;
+  /** Tokens per second. */
+  preferred_min_throughput?: Cutoffs | null;
+}
+
+export type ProviderSort = 'price' | 'throughput' | 'latency' | 'exacto';
+
+/** One number for all percentiles, or one for each. */
+export type Cutoffs = number | Partial<Record<'p50' | 'p75' | 'p90' | 'p99', number | null>>;
+
+/** An entry of `plugins`, such as `{ id: 'response-healing' }`. @see docs/guides/routing.md */
+export interface PluginSetting {
+  id: string;
+  enabled?: boolean;
+  [field: string]: unknown;
+}
+
+/** What a request says of the trace that it belongs to. @see docs/guides/observability.md */
+export interface TraceContext {
+  trace_id?: string;
+  trace_name?: string;
+  span_name?: string;
+  generation_name?: string;
+  parent_span_id?: string;
+}
+
+export interface CacheControl {
+  type: 'ephemeral';
+  ttl?: '5m' | '1h';
+}
+
+/** Fields of `POST /responses` that the client's own types do not have. */
+export interface GatewayRequestFields {
+  /** Models to try, in this order, when the one before fails. */
+  models?: string[];
+  provider?: ProviderPreferences | null;
+  plugins?: PluginSetting[];
+  /** Requests of one session stay with the provider that has its cache. At most 256 characters. */
+  session_id?: string;
+  trace?: TraceContext;
+  top_k?: number;
+  frequency_penalty?: number | null;
+  presence_penalty?: number | null;
+  modalities?: ('text' | 'image')[];
+  image_config?: Record<string, string | number | unknown[]>;
+  cache_control?: CacheControl;
+  /** Returns the body that was sent to the provider, in the first event of a stream. */
+  debug?: { echo_upstream_body?: boolean };
+}
+
+/** How the request was routed; sent when the request has the header `X-Router-Metadata: enabled`. */
+export interface RouterMetadata {
+  requested: string;
+  strategy: string;
+  region: string;
+  summary: string;
+  attempt: number;
+  is_byok: boolean;
+  endpoints: { total: number; available: { provider: string; model: string; selected: boolean }[] };
+  /** All attempts; `message` says why one failed. */
+  attempts?: { provider: string; model: string; status: number; message?: string }[];
+  params?: Record<string, unknown>;
+  pipeline?: { type: string; name: string; summary?: string; data?: Record<string, unknown> }[];
+  generation_time?: number;
+}
+
+/** Fields of the response that the client's own types do not have. */
+export interface GatewayResponseFields {
+  router_metadata?: RouterMetadata;
+  /** The detailed kind of `error`. @see docs/reference/errors.md */
+  error_type?: string;
+}
+
+/** Fields of `usage` that the client's own types do not have. */
+export interface GatewayUsageFields {
+  /** USD; null when no price is known. */
+  cost?: number | null;
+  /** USD. */
+  cost_details?: {
+    upstream_inference_input_cost: number;
+    upstream_inference_output_cost: number;
+    upstream_inference_cost?: number;
+    server_tool_cost?: number;
+  };
+  is_byok?: boolean;
+  server_tool_use_details?: { web_search_requests: number };
+}
+
+declare module 'openai/resources/responses/responses' {
+  interface ResponseCreateParamsBase extends GatewayRequestFields {}
+  interface Response extends GatewayResponseFields {}
+  interface ResponseUsage extends GatewayUsageFields {}
+  interface ResponseInputText {
+    cache_control?: CacheControl;
+  }
+  interface ResponseInputImage {
+    cache_control?: CacheControl;
+  }
+  interface ResponseInputFile {
+    cache_control?: CacheControl;
+  }
+}
+
+declare module 'openai/resources/shared' {
+  interface Reasoning {
+    /** Instead of `effort`. */
+    max_tokens?: number | null;
+    enabled?: boolean | null;
+  }
+}

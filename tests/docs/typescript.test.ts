@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })];
+const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
+
+const blocks = pages.flatMap((page) => {
+  const text = readFileSync(join(root, page), 'utf8');
+  return [...text.matchAll(/^```(?:ts|typescript)\n([\s\S]*?)^```$/gm)].map((found) => ({
+    name: `${page.replace(/\W/g, '-')}-${text.slice(0, found.index).split('\n').length + 1}.ts`,
+    code: found[1]!,
+  }));
+});
+
+const packages: Record<string, string> = { 'headgate/types': 'types.ts', 'headgate/provider': 'providers/provider.ts' };
+
+/** A project of a user: strict, with the packages of this repository and with `headgate` as it is here. */
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'headgate-typescript-'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+  const compilerOptions = {
+    ...{ target: 'es2024', module: 'nodenext', types: ['node'], strict: true, noEmit: true, skipLibCheck: true },
+    allowImportingTsExtensions: true, // as the sources behind `paths` do
+    paths: Object.fromEntries(Object.entries(packages).map(([name, path]) => [name, [join(root, 'src', path)]])),
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*/*.ts'] }));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What the compiler says of these files. */
+async function compile(files: readonly { name: string; code: string }[]): Promise<string> {
+  const place = join(folder, 'pages');
+  rmSync(place, { recursive: true, force: true });
+  mkdirSync(place);
+  for (const { name, code } of files) writeFileSync(join(place, name), `${code}\nexport {};\n`);
+  const run = promisify(execFile)(process.execPath, [compiler, '-p', folder]);
+  return run.then(
+    () => '',
+    ({ stdout }: { stdout: string }) => stdout,
+  );
+}
+
+it('every TypeScript example of the documentation compiles', async () => {
+  expect(blocks.length).toBeGreaterThan(2);
+  expect(await compile(blocks)).toBe('');
+});
+
+it('an example with a field that neither the client nor the gateway has does not', async () => {
+  const code = `import OpenAI from 'openai';
+import type {} from 'headgate/types';
+const client = new OpenAI();
+await client.responses.create({ model: 'a/b', input: 'Hello', modells: ['c/d'] });`;
+  expect(await compile([{ name: 'wrong.ts', code }])).toContain("'modells' does not exist");
+});
