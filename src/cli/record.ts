@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { readRequest } from '../api/responses/request.ts';
-import { isObject } from '../api/responses/schema/by-kind.ts';
 import { createCatalog } from '../catalog/catalog.ts';
 import { buildEndpoints } from '../compose/build-endpoints.ts';
 import { listSecrets } from '../config/list-secrets.ts';
@@ -15,6 +14,7 @@ import { Mask } from '../exchanges/mask.ts';
 import { writeRecording } from '../exchanges/recording.ts';
 import { readJson } from '../http/read-json.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
+import { isObject } from '../schema/by-kind.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 export interface RecordOptions {

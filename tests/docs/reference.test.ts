@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { imageSchema } from '../../src/api/images/schema.ts';
-import { findKinds } from '../../src/api/responses/schema/by-kind.ts';
 import { requestSchema } from '../../src/api/responses/schema.ts';
+import { findKinds } from '../../src/schema/by-kind.ts';
 
 const root = join(import.meta.dirname, '../..');
 

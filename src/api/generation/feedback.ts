@@ -3,10 +3,10 @@ import { GatewayError } from '../../domain/errors.ts';
 import { createTimedId } from '../../domain/ids.ts';
 import { askStore } from '../../platform/storage/ask-store.ts';
 import type { ContentStore } from '../../platform/storage/storage.ts';
+import { maybe } from '../../schema/shapes.ts';
 import { body, createBodyCheck, plainText } from '../management/check-body.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { type Handler, writeTime } from '../management/route-handler.ts';
-import { maybe } from '../responses/schema/shapes.ts';
 
 export interface FeedbackParts {
   contents: Pick<ContentStore, 'addFeedback' | 'listFeedback'>;

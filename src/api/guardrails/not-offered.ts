@@ -1,5 +1,5 @@
 import { type Issue, notOfferedRequest } from '../../domain/errors.ts';
-import { show } from '../responses/report.ts';
+import { show } from '../../schema/report.ts';
 import type { UpdateGuardrailBody } from './schema.ts';
 
 /** What guardrails of the interface can hold and those of this build cannot, and what to do instead. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { parseSlug } from '../../catalog/slug.ts';
+import { maybe, oneOf } from '../../schema/shapes.ts';
 import { body, createBodyCheck, plainText, usd } from '../management/check-body.ts';
-import { maybe, oneOf } from '../responses/schema/shapes.ts';
 
 /** Most entries of a list, and characters of an entry: those of the router plugins. */
 const maxEntries = 1024;

@@ -1,8 +1,8 @@
 import { ratioOf, readSize, resolutions, tierOf } from '../../domain/images.ts';
+import { isObject } from '../../schema/by-kind.ts';
+import { explainIssues } from '../../schema/explain-issues.ts';
+import { Report, show } from '../../schema/report.ts';
 import { inspectNesting, reportDepth, reportNumbers } from '../responses/check-nesting.ts';
-import { explainIssues } from '../responses/explain-issues.ts';
-import { Report, show } from '../responses/report.ts';
-import { isObject } from '../responses/schema/by-kind.ts';
 import { hasRightShapes, type ImageBody, imageSchema } from './schema.ts';
 
 /** How far the shape of pixels may be off the ratio that stands beside them. @see images.md section 3 */

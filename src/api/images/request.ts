@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../domain/errors.ts';
 import { type ImageRequest, type Resolution, readSize, resolutions } from '../../domain/images.ts';
+import { isObject } from '../../schema/by-kind.ts';
 import type { BesideBody } from '../responses/request.ts';
-import { isObject } from '../responses/schema/by-kind.ts';
 import { checkSessionId } from '../responses/session-header.ts';
 import { checkImageBody } from './check.ts';
 import { type ImageBody, knownFields } from './schema.ts';

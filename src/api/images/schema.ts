@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { aspectRatios, backgrounds, imageFormats, qualities, resolutions } from '../../domain/images.ts';
+import { anyObject, mapOf, maybe, oneOf, trace } from '../../schema/shapes.ts';
 import { providerNames, providerSort } from '../responses/schema/plugins.ts';
-import { anyObject, mapOf, maybe, oneOf, trace } from '../responses/schema/shapes.ts';
 import { maxIdCharacters } from '../responses/schema.ts';
 
 /** @see images.md section 4; an own key beyond these is named in the metadata, like one of the body */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
+import { maybe, oneOf } from '../../schema/shapes.ts';
 import { body, createBodyCheck, plainText, usd } from '../management/check-body.ts';
-import { maybe, oneOf } from '../responses/schema/shapes.ts';
 
 /** Most characters of a name, and of ids that are the caller's own. */
 const maxNameLength = 256;

@@ -1,4 +1,4 @@
-import { findNearestName } from '../responses/nearest-name.ts';
+import { findNearestName } from '../../schema/nearest-name.ts';
 
 /**
  * A name that is kept although it means nothing now, as a sentence with the nearest that does: by its letters, or by its

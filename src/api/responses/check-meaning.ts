@@ -1,7 +1,7 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { maxIssues, show } from './report.ts';
+import { maxIssues, show } from '../../schema/report.ts';
 
 /**
  * Refuses a request whose body has the right shape but cannot be meant. Where the pages say 400 for the same case,

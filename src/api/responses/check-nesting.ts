@@ -1,4 +1,4 @@
-import { fieldPath, type Report } from './report.ts';
+import { fieldPath, type Report } from '../../schema/report.ts';
 
 /** Objects and lists may lie this deep in one another; the body itself is level 1. */
 const maxLevels = 100;

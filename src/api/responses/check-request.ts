@@ -1,10 +1,10 @@
 import type { Issue } from '../../domain/errors.ts';
+import { isObject } from '../../schema/by-kind.ts';
+import { explainIssues } from '../../schema/explain-issues.ts';
+import { Report, show } from '../../schema/report.ts';
 import { checkConversation } from './check-conversation.ts';
 import { inspectNesting, reportDepth, reportNumbers } from './check-nesting.ts';
 import { checkTools } from './check-tools.ts';
-import { explainIssues } from './explain-issues.ts';
-import { Report, show } from './report.ts';
-import { isObject } from './schema/by-kind.ts';
 import { hasRightShapes, requestSchema } from './schema.ts';
 
 /**

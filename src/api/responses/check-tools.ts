@@ -1,5 +1,5 @@
-import { type Report, show } from './report.ts';
-import { isObject } from './schema/by-kind.ts';
+import { isObject } from '../../schema/by-kind.ts';
+import { type Report, show } from '../../schema/report.ts';
 
 /** A tool as it came, and where: the shapes may be wrong, and every problem is to be found. */
 interface FoundTool {

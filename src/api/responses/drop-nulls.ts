@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { isOfType, keywordsOf } from './explain-issues.ts';
-import { findKinds, isObject } from './schema/by-kind.ts';
+import { findKinds, isObject } from '../../schema/by-kind.ts';
+import { isOfType, keywordsOf } from '../../schema/explain-issues.ts';
 import { inputItem } from './schema/items.ts';
 
 /**

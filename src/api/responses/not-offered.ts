@@ -1,7 +1,7 @@
 import { type Issue, notOfferedRequest } from '../../domain/errors.ts';
 import { isServerTool, type NamespaceTool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { maxIssues, show } from './report.ts';
+import { maxIssues, show } from '../../schema/report.ts';
 import type { RequestBody } from './schema.ts';
 
 /** A checked request with the fields that no stage reads yet, which is why the domain type has no word for them. */

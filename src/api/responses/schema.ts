@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { byKind } from './schema/by-kind.ts';
+import { byKind } from '../../schema/by-kind.ts';
+import { anyObject, cacheControl, mapOf, maybe, nullable, oneOf, reasoningEffort, trace } from '../../schema/shapes.ts';
 import { inputItem } from './schema/items.ts';
 import { inputFile, inputImage, inputText } from './schema/parts.ts';
 import { pluginSetting, providerPreferences } from './schema/plugins.ts';
-import { anyObject, cacheControl, mapOf, maybe, nullable, oneOf, reasoningEffort, trace } from './schema/shapes.ts';
 import { toolChoice } from './schema/tool-choice.ts';
 import { tool } from './schema/tools.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Issue } from '../../domain/errors.ts';
-import { show } from './report.ts';
-import { characterCount } from './schema/shapes.ts';
+import { show } from '../../schema/report.ts';
+import { characterCount } from '../../schema/shapes.ts';
 import { maxIdCharacters } from './schema.ts';
 
 /** How coding agents name the session that a request belongs to, each in a header of its own. */

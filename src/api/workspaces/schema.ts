@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { sortKeys } from '../../domain/request-defaults.ts';
+import { maybe, nullable, oneOf } from '../../schema/shapes.ts';
 import { body, createBodyCheck, plainText, usd } from '../management/check-body.ts';
-import { maybe, nullable, oneOf } from '../responses/schema/shapes.ts';
 
 const maxIdLength = 256;
 const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

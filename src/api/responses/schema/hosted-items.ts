@@ -1,7 +1,16 @@
 import { Type } from 'typebox';
-import { byKind } from './by-kind.ts';
+import { byKind } from '../../../schema/by-kind.ts';
+import {
+  anyObject,
+  failableStatus,
+  itemStatus,
+  mapOf,
+  maybe,
+  nullable,
+  oneOf,
+  strings,
+} from '../../../schema/shapes.ts';
 import { containerFileCitation } from './parts.ts';
-import { anyObject, failableStatus, itemStatus, mapOf, maybe, nullable, oneOf, strings } from './shapes.ts';
 
 /** What a patch does to one file; diffs are in the V4A dialect. @see responses-items.md section 2.4 */
 export const patchOperation = byKind('a patch operation', 'type', {

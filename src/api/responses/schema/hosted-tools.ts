@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { anyObject, mapOf, maybe, oneOf, strings } from '../../../schema/shapes.ts';
 import {
   domainFilter,
   searchContextSize,
@@ -8,7 +9,6 @@ import {
   userLocation,
   xSearch,
 } from './search.ts';
-import { anyObject, mapOf, maybe, oneOf, strings } from './shapes.ts';
 
 const search = {
   engine: Type.Optional(searchEngine),

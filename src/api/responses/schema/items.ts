@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { byKind } from './by-kind.ts';
+import { byKind } from '../../../schema/by-kind.ts';
+import { itemStatus, maybe, nullable, oneOf, reasoningEffort } from '../../../schema/shapes.ts';
 import { hostedItems } from './hosted-items.ts';
 import { agentPart, assistantPart, inputPart, reasoningText, summaryText, toolOutputPart } from './parts.ts';
 import { routerItems } from './router-items.ts';
-import { itemStatus, maybe, nullable, oneOf, reasoningEffort } from './shapes.ts';
 import { announcedTool } from './tools.ts';
 
 const phase = maybe(oneOf('commentary', 'final_answer'));

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { byKind } from './by-kind.ts';
-import { cacheControl, maybe, nullable, oneOf } from './shapes.ts';
+import { byKind } from '../../../schema/by-kind.ts';
+import { cacheControl, maybe, nullable, oneOf } from '../../../schema/shapes.ts';
 
 const isText = (value: unknown) => typeof value === 'string';
 

@@ -1,10 +1,10 @@
 import { type TProperties, Type } from 'typebox';
 import { quantizations } from '../../../domain/endpoint.ts';
 import { sortKeys } from '../../../domain/request-defaults.ts';
-import { byKind, findKinds } from './by-kind.ts';
+import { byKind, findKinds } from '../../../schema/by-kind.ts';
+import { characterCount, mapOf, maybe, notNegative, oneOf, strings } from '../../../schema/shapes.ts';
 import { searchMode, typedUserLocation, xSearch } from './search.ts';
 import { fusionLimits } from './server-tools.ts';
-import { characterCount, mapOf, maybe, notNegative, oneOf, strings } from './shapes.ts';
 
 const plugin = <const Id extends string, Fields extends TProperties>(id: Id, fields: Fields) =>
   Type.Object({ id: Type.Literal(id), enabled: Type.Optional(Type.Boolean()), ...fields });

@@ -1,6 +1,6 @@
 import { type TProperties, Type } from 'typebox';
+import { failableStatus, itemStatus, maybe, oneOf, strings } from '../../../schema/shapes.ts';
 import { commandOutput, patchOperation, shellAction, touchedFiles, urlSource } from './hosted-items.ts';
-import { failableStatus, itemStatus, maybe, oneOf, strings } from './shapes.ts';
 
 const text = () => Type.Optional(Type.String());
 const head = { id: text(), status: itemStatus };

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { maybe, oneOf, strings } from './shapes.ts';
+import { maybe, oneOf, strings } from '../../../schema/shapes.ts';
 
 /** @see responses-tools.md section 3, "The four web-search kinds" */
 export const searchEngine = oneOf('native', 'exa', 'parallel', 'firecrawl', 'perplexity', 'auto');

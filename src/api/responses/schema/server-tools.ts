@@ -1,8 +1,8 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
-import { show } from '../report.ts';
-import { byKind } from './by-kind.ts';
+import { byKind } from '../../../schema/by-kind.ts';
+import { show } from '../../../schema/report.ts';
+import { anyObject, cacheControl, oneOf, reasoningEffort, strings } from '../../../schema/shapes.ts';
 import { searchContextSize, searchEngine, searchMode, userLocation, xSearch } from './search.ts';
-import { anyObject, cacheControl, oneOf, reasoningEffort, strings } from './shapes.ts';
 
 const closed = { additionalProperties: false };
 const text = () => Type.Optional(Type.String());

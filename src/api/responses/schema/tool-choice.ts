@@ -1,7 +1,7 @@
 import { type TUnsafe, Type } from 'typebox';
-import { byKind } from './by-kind.ts';
+import { byKind } from '../../../schema/by-kind.ts';
+import { oneOf } from '../../../schema/shapes.ts';
 import { type ServerToolType, serverTools } from './server-tools.ts';
-import { oneOf } from './shapes.ts';
 
 const ofType = <const Kind extends string>(type: Kind) => Type.Object({ type: Type.Literal(type) });
 const named = <const Kind extends string>(type: Kind) => Type.Object({ type: Type.Literal(type), name: Type.String() });

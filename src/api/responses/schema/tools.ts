@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { byKind } from './by-kind.ts';
+import { byKind } from '../../../schema/by-kind.ts';
+import { anyObject, maybe, nullable, oneOf } from '../../../schema/shapes.ts';
 import { hostedTools } from './hosted-tools.ts';
 import { serverTools } from './server-tools.ts';
-import { anyObject, maybe, nullable, oneOf } from './shapes.ts';
 
 const functionName = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,64}$',

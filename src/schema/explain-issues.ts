@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox';
+import { findKinds, isObject, type Kinds, refinementsOf } from './by-kind.ts';
 import { findNearestName } from './nearest-name.ts';
 import { fieldPath, Report, show } from './report.ts';
-import { findKinds, isObject, type Kinds, refinementsOf } from './schema/by-kind.ts';
-import { characterCount } from './schema/shapes.ts';
+import { characterCount } from './shapes.ts';
 
 /** The keywords of JSON Schema that the schemas here use, and `says`: our own words for a rule that a regex cannot tell. */
 export interface Keywords {

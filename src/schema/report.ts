@@ -1,4 +1,4 @@
-import type { Issue } from '../../domain/errors.ts';
+import type { Issue } from '../domain/errors.ts';
 
 /** As many problems as one answer names; a body with more is hopeless anyway. */
 export const maxIssues = 100;
