@@ -2,6 +2,7 @@ import { parseSlug } from '../catalog/slug.ts';
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type {
   Admission,
@@ -9,7 +10,6 @@ import type {
   RateLimits as Limits,
   RateRefusal,
   RateScope,
-  Soon,
 } from '../platform/counters/counters.ts';
 
 /** `limits` of the configuration: what holds for each key, for each workspace, and for a model whoever asks it. */
@@ -26,7 +26,7 @@ export interface Ticket {
    *
    * @returns why it may not be asked now; a promise only where it is counted elsewhere
    */
-  enter(model: string): Soon<GatewayError | undefined>;
+  enter(model: string): MaybePromise<GatewayError | undefined>;
   /**
    * Call it once, when the request is over.
    *
@@ -100,7 +100,7 @@ export class RateLimits {
    * @returns undefined when nothing is limited; a promise only where it is counted elsewhere
    * @throws {GatewayError} `rate_limited`, with the limit, what is left of it and when it is free again
    */
-  admit(caller: Caller, request: ResponseRequest, id: string): Soon<Ticket | undefined> {
+  admit(caller: Caller, request: ResponseRequest, id: string): MaybePromise<Ticket | undefined> {
     const scopes = this.listScopes(caller, findOnlyModel(request));
     if (scopes.length === 0 && this.parts.settings().models.length === 0) return undefined;
     const leaseMs = this.parts.requestMs() + LEASE_MARGIN_MS;
@@ -111,7 +111,7 @@ export class RateLimits {
       : this.issue(admission, answer);
   }
 
-  private enter(model: string, first: ScopedAdmission, entered: EnteredModels): Soon<GatewayError | undefined> {
+  private enter(model: string, first: ScopedAdmission, entered: EnteredModels): MaybePromise<GatewayError | undefined> {
     const scope = this.findModelScope(model);
     if (!scope || first.scopes.some(({ id }) => id === scope.id)) {
       entered.current = undefined;

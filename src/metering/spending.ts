@@ -1,7 +1,8 @@
 import type { Caller } from '../domain/caller.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { type SpendingWindow, spendingWindows } from '../platform/counters/accounts.ts';
-import type { AccountLimit, BudgetRefusal, Claim, Counters, Reservation, Soon } from '../platform/counters/counters.ts';
+import type { AccountLimit, BudgetRefusal, Claim, Counters, Reservation } from '../platform/counters/counters.ts';
 import type { SpendingScope, Spent } from '../platform/storage/storage.ts';
 import { dollars, refuseSpending } from './refuse-spending.ts';
 import { DAY_MS, windowStarts } from './windows.ts';
@@ -62,7 +63,7 @@ export interface Held {
    * @returns a promise only where it is held elsewhere
    * @throws {GatewayError} as `reserve` does: the next one must not go out
    */
-  raise(broken: readonly SpentPart[]): Soon<void>;
+  raise(broken: readonly SpentPart[]): MaybePromise<void>;
   /** Puts what was really spent in the place of what was held. */
   settle(entry: LedgerEntry): void;
 }
@@ -179,7 +180,7 @@ export class Spending {
    *   a guardrail and a workspace, naming the broadest limit that is reached and when it is free again
    * @see platform.md section 6
    */
-  reserve(caller: Caller, id: string, estimate: Estimate): Soon<Held | undefined> {
+  reserve(caller: Caller, id: string, estimate: Estimate): MaybePromise<Held | undefined> {
     const { nanoUsd, sharedNanoUsd } = estimate;
     const nowMs = this.now();
     const accounts: Account[] = [];
@@ -351,7 +352,7 @@ class Raised {
     this.heldNanoUsd = accounts.map(() => 0n);
   }
 
-  to(broken: readonly SpentPart[]): Soon<void> {
+  to(broken: readonly SpentPart[]): MaybePromise<void> {
     const nowMs = this.now();
     const wanted = this.accounts.map(sumFor(broken));
     const lacking = this.accounts.flatMap((account, at) => {

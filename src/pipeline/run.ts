@@ -3,6 +3,7 @@ import type { Cancellation } from '../domain/cancellation.ts';
 import type { FinishChunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { ImageFinishChunk, ImageRequest, Picture, PictureCounts } from '../domain/images.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Origin } from '../domain/origin.ts';
 import type { PictureDigest } from '../domain/picture-digest.ts';
 import type { ResponseRequest } from '../domain/request.ts';
@@ -11,7 +12,6 @@ import type { StageRecord } from '../domain/router-metadata.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
 import type { Begun } from '../metering/journal.ts';
 import type { Held } from '../metering/spending.ts';
-import type { Soon } from '../platform/counters/counters.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Excluded, Plan } from '../routing/plan-route.ts';
 import type { EventBuilder } from './build-events.ts';
@@ -38,7 +38,7 @@ export interface RunOrigin {
   /** The setting that named the model; undefined: the request did. */
   modelDefault?: ModelDefault | undefined;
   /** Says of each model before it is asked whether its limit lets the request in. Absent: no model has one. */
-  modelLimits?: { enter(model: string): Soon<GatewayError | undefined> } | undefined;
+  modelLimits?: { enter(model: string): MaybePromise<GatewayError | undefined> } | undefined;
 }
 
 /** What the edge hands over with a request for a response. */

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { type Availability, asGatewayError, type GatewayError, makeAvailability } from '../domain/errors.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Taker } from '../domain/taker.ts';
 import { totalOf } from '../metering/cost.ts';
-import type { Soon } from '../platform/counters/counters.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type AttemptOutcome, type Health, isEndpointFault } from '../routing/health.ts';
 import type { Plan } from '../routing/plan-route.ts';
@@ -124,7 +124,7 @@ export async function walkPlan<R extends RunBase, C>(
  * @returns a promise only where money is held elsewhere
  * @throws {GatewayError} when it may not be spent, telling of those attempts
  */
-function holdBroken(run: RunBase): Soon<void> {
+function holdBroken(run: RunBase): MaybePromise<void> {
   const broken = run.attempts.flatMap(({ endpoint, spent }) =>
     spent ? { costNanoUsd: totalOf(spent.cost), isByok: endpoint.workspace !== undefined } : [],
   );

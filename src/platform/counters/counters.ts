@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { SpendingWindow } from './accounts.ts';
 
 /**
@@ -9,25 +10,25 @@ import type { SpendingWindow } from './accounts.ts';
  */
 export interface Counters {
   /** Counts a request in all of its scopes, or in none. @returns undefined when it was let in */
-  admit(admission: Admission): Soon<RateRefusal | undefined>;
+  admit(admission: Admission): MaybePromise<RateRefusal | undefined>;
   /**
    * Ends what `admit` let in.
    *
    * @param tokens that it used, as far as anybody knows
    * @param isTakenBack it was refused for another reason, and does not count as a request either
    */
-  leave(admission: Admission, tokens: number, isTakenBack?: boolean): Soon<void>;
+  leave(admission: Admission, tokens: number, isTakenBack?: boolean): MaybePromise<void>;
   /**
    * Holds money in all of the accounts, or in none. Once, however often it is told: an answer may be lost.
    *
    * @returns undefined when it is held
    */
-  reserve(reservation: Reservation): Soon<BudgetRefusal | undefined>;
+  reserve(reservation: Reservation): MaybePromise<BudgetRefusal | undefined>;
   /**
    * Turns what `reserve` held into what was spent, in one step: nobody ever sees neither. Once; a second time, and after
    * the hold has expired, it changes nothing, and the ledger's sums tell what was spent.
    */
-  settle(reservation: Reservation, settlement: Settlement): Soon<void>;
+  settle(reservation: Reservation, settlement: Settlement): MaybePromise<void>;
   /**
    * Frees what processes held that have ended, and takes over what the ledger says by now, in one step. Only where counts
    * outlive processes: the memory of a primary forgets by itself what a worker had.
@@ -35,14 +36,11 @@ export interface Counters {
    * @param ids of reservations
    * @param claims one of each account that may hold for them
    */
-  release?(ids: readonly string[], claims: readonly Claim[]): Soon<void>;
+  release?(ids: readonly string[], claims: readonly Claim[]): MaybePromise<void>;
   /** Resolves when the counts can be reached. */
-  ping(): Soon<void>;
+  ping(): MaybePromise<void>;
   close(): Promise<void>;
 }
-
-/** A promise only where the answer comes from elsewhere, so that a lone process does not wait for itself. */
-export type Soon<Value> = Value | Promise<Value>;
 
 /** Limits of one kind of thing; 0 is none. Keys as in the configuration. */
 export interface RateLimits {

@@ -1,15 +1,7 @@
 import { GatewayError } from '../../domain/errors.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import { within } from '../within.ts';
-import type {
-  Admission,
-  BudgetRefusal,
-  Claim,
-  Counters,
-  RateRefusal,
-  Reservation,
-  Settlement,
-  Soon,
-} from './counters.ts';
+import type { Admission, BudgetRefusal, Claim, Counters, RateRefusal, Reservation, Settlement } from './counters.ts';
 import { MemoryCounters } from './memory/memory-counters.ts';
 
 export interface GuardSettings {
@@ -57,7 +49,7 @@ export class GuardedCounters implements Counters {
   private readonly unsure = new WeakSet<Admission | Reservation>();
   /** Held, and not settled yet. */
   private readonly underWay = new Set<Reservation>();
-  private late: (() => Soon<void>)[] = [];
+  private late: (() => MaybePromise<void>)[] = [];
   private brokenSince: number | undefined;
   private timer: NodeJS.Timeout | undefined;
   private isRecovering = false;
@@ -152,7 +144,7 @@ export class GuardedCounters implements Counters {
     await this.deliver(() => this.parts.store.release?.(ids, claims));
   }
 
-  ping(): Soon<void> {
+  ping(): MaybePromise<void> {
     return this.parts.store.ping();
   }
 
@@ -170,7 +162,7 @@ export class GuardedCounters implements Counters {
    * @returns undefined when there is no answer in time, or no use in asking
    */
   private async ask<Value>(
-    call: () => Soon<Value>,
+    call: () => MaybePromise<Value>,
     onLate: (value: Value) => void,
   ): Promise<{ value: Value } | undefined> {
     if (this.brokenSince !== undefined) return undefined;
@@ -190,7 +182,7 @@ export class GuardedCounters implements Counters {
   }
 
   /** Nobody waits for it: it is made up for when it fails. */
-  private async deliver(call: () => Soon<void>): Promise<void> {
+  private async deliver(call: () => MaybePromise<void>): Promise<void> {
     if (this.brokenSince !== undefined) return this.makeUp(call);
     const delivery = Promise.resolve(call()).catch((error) => {
       this.broke(error);
@@ -201,7 +193,7 @@ export class GuardedCounters implements Counters {
     this.deliveries.delete(delivery);
   }
 
-  private makeUp(call: () => Soon<void>): void {
+  private makeUp(call: () => MaybePromise<void>): void {
     if (this.late.length < MOST_LATE) this.late.push(call);
     if (this.brokenSince === undefined) this.schedule(0);
   }
@@ -237,7 +229,7 @@ export class GuardedCounters implements Counters {
   /** @throws the store's error */
   private async recover(): Promise<void> {
     const limitMs = this.parts.settings().timeoutMs;
-    const call = (ask: () => Soon<unknown>) => within(limitMs, Promise.resolve(ask()));
+    const call = (ask: () => MaybePromise<unknown>) => within(limitMs, Promise.resolve(ask()));
     await call(() => this.parts.store.ping());
     while (this.late.length > 0) {
       await call(this.late[0]!); // again at the next time, when it fails: the store takes each but once
