@@ -14,7 +14,7 @@ import {
 } from './rig.ts';
 import { measureRounds, shapes } from './rounds.ts';
 import { findMedian, Samples } from './samples.ts';
-import { nginx, type Variant } from './variants.ts';
+import { type Variant, yardsticks } from './variants.ts';
 
 /** What can be measured; `--phases` picks. `soak` only when it is named: it sends a million requests. */
 export const phases = ['json', 'json50', 'sse', 'paced', 'half', 'open', 'start', 'soak'] as const;
@@ -22,7 +22,7 @@ export type Phase = (typeof phases)[number];
 
 /** How much to measure. */
 export interface Plan {
-  /** Beside nginx, which is always there. */
+  /** Besides the yardsticks, which are always measured. */
   variants: readonly Variant[];
   phases: readonly Phase[];
   rounds: number;
@@ -64,9 +64,9 @@ async function measureOpenStreams(plan: Plan, mock: Mock, samples: Samples): Pro
     warmUpSeconds: spreadMs / 1_000,
     seconds: 4,
   };
-  for (const variant of [nginx, ...plan.variants]) {
+  for (const variant of [...yardsticks, ...plan.variants]) {
     await samples.attempt('open', variant, async () => {
-      const inspectorPort = variant === nginx ? undefined : await findFreePort();
+      const inspectorPort = variant.name === 'nginx' ? undefined : await findFreePort();
       const nodeArguments = inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`];
       await withGateway(variant, mock, 50, nodeArguments, async (gateway) => {
         const readLiveKb = async () => {
@@ -93,7 +93,7 @@ async function measureOpenStreams(plan: Plan, mock: Mock, samples: Samples): Pro
 /** First start in an empty data folder: time to the first answer, and memory when nothing was asked for a while. */
 async function measureStarts(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
   const times = plan.quick ? 3 : 5;
-  for (const variant of [nginx, ...plan.variants]) {
+  for (const variant of [...yardsticks, ...plan.variants]) {
     await samples.attempt('start', variant, async () => {
       for (let time = 0; time < times; time++) {
         await withGateway(variant, mock, 0, [], async ({ pids, firstAnswerMs }) => {

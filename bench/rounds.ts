@@ -11,9 +11,9 @@ import {
   stopGateway,
 } from './rig.ts';
 import { findMedian, type Samples, writeMicroseconds } from './samples.ts';
-import { nginx } from './variants.ts';
+import { bareProxy, parsingProxy, type Variant, yardsticks } from './variants.ts';
 
-/** The phases whose figure is a ratio to nginx. */
+/** The phases whose figure is a ratio to a yardstick. */
 export type RatioPhase = 'json' | 'json50' | 'sse' | 'paced';
 
 interface Shape extends Omit<Load, 'warmUpSeconds' | 'seconds'> {
@@ -30,6 +30,12 @@ export const shapes: Record<RatioPhase, Shape> = {
   paced: { size: '2k', stream: true, connections: 50, pace: 5, settleSeconds: 1.2, spreadMs: 1_000 },
 };
 const ratioPhases = Object.keys(shapes) as RatioPhase[]; // the type of `shapes` names its keys
+
+/** Whether a figure is a ratio. */
+export const isRatio = (figure: string): figure is RatioPhase => Object.hasOwn(shapes, figure);
+
+/** The variant that the ratios of a phase refer to. */
+export const yardstickOf = (phase: RatioPhase): Variant => (phase === 'paced' ? bareProxy : parsingProxy);
 
 /** Beyond this, in percent of one CPU, a window is measured again: others on the machine are in its way. */
 const tolerableNoise = 20;
@@ -51,8 +57,8 @@ export async function measureRounds(plan: Plan, mock: Mock, samples: Samples): P
 }
 
 class Rounds {
-  /** Gateways by the pace of their upstream. nginx stands apart. */
-  readonly #fleets = new Map<Pace, { baseline: Gateway; gateways: Gateway[] }>();
+  /** Gateways by the pace of their upstream, the yardsticks apart. */
+  readonly #fleets = new Map<Pace, { baselines: Map<Variant, Gateway>; gateways: Gateway[] }>();
   readonly #plan: Plan;
   readonly #mock: Mock;
   readonly #samples: Samples;
@@ -65,7 +71,9 @@ class Rounds {
 
   async startFleet(pace: Pace): Promise<void> {
     const gateways: Gateway[] = [];
-    this.#fleets.set(pace, { baseline: await startGateway(nginx, this.#mock.ports[pace]), gateways });
+    const baselines = new Map<Variant, Gateway>();
+    for (const yardstick of yardsticks) baselines.set(yardstick, await startGateway(yardstick, this.#mock.ports[pace]));
+    this.#fleets.set(pace, { baselines, gateways });
     for (const variant of this.#plan.variants) {
       await this.#samples.attempt('start', variant, async () => {
         gateways.push(await startGateway(variant, this.#mock.ports[pace]));
@@ -74,24 +82,25 @@ class Rounds {
   }
 
   async stopFleets(): Promise<void> {
-    for (const { baseline, gateways } of this.#fleets.values()) {
-      for (const gateway of [baseline, ...gateways]) await stopGateway(gateway);
+    for (const { baselines, gateways } of this.#fleets.values()) {
+      for (const gateway of [...baselines.values(), ...gateways]) await stopGateway(gateway);
     }
   }
 
   /** Long enough for V8 to have compiled what is hot. */
   async warmUp(phase: RatioPhase): Promise<void> {
     const seconds = (phase === 'json' ? 3.5 : 2) * (this.#plan.quick ? 0.6 : 1);
-    for (const gateway of this.#fleets.get(shapes[phase].pace)!.gateways) {
+    const { baselines, gateways } = this.#fleets.get(shapes[phase].pace)!;
+    for (const gateway of [baselines.get(yardstickOf(phase))!, ...gateways]) {
       await this.#samples.attempt(phase, gateway.variant, async () => {
         await runLoad(gateway, { ...shapes[phase], warmUpSeconds: 0, seconds }, this.#mock);
       });
     }
   }
 
-  /** Each gateway's window stands between two of nginx; its ratio is to their mean. */
+  /** Each gateway's window is between two of the yardstick; its ratio is to their mean. */
   async measureRatios(phase: RatioPhase, round: number): Promise<void> {
-    const { baseline } = this.#fleets.get(shapes[phase].pace)!;
+    const baseline = this.#fleets.get(shapes[phase].pace)!.baselines.get(yardstickOf(phase))!;
     let last = await this.#measureBaseline(phase, baseline);
     for (const gateway of this.#listGateways(phase, round)) {
       await this.#samples.attempt(phase, gateway.variant, async () => {
@@ -169,14 +178,14 @@ class Rounds {
     const noise = readNoise([before, own, after]);
     samples.foreignCpuPercent.push(noise);
     samples.take(phase, variant, ratio);
-    samples.take(phase, nginx, baselineCost);
+    samples.take(phase, yardstickOf(phase), baselineCost);
     if (phase === 'json') samples.take('requestsPerSecond', variant, own.rps);
-    if (phase === 'json') samples.take('requestsPerSecond', nginx, after.rps);
+    if (phase === 'json') samples.take('requestsPerSecond', parsingProxy, after.rps);
     if (phase === 'paced') samples.take('deltaP50Ms', variant, own.delta_p50_us / 1_000);
-    if (phase === 'paced') samples.take('deltaP50Ms', nginx, after.delta_p50_us / 1_000);
+    if (phase === 'paced') samples.take('deltaP50Ms', bareProxy, after.delta_p50_us / 1_000);
     const [cost, ...baselines] = [own, before, after].map((result) => writeMicroseconds(readCost(phase, result)));
-    const costs = `${cost}, nginx ${baselines.join(' and ')}, others ${noise.toFixed(0)}%`;
-    samples.tell(phase, variant, `round ${round + 1}: ${ratio.toFixed(2)} × nginx (${costs})`);
+    const costs = `${cost}, ${yardstickOf(phase).name} ${baselines.join(' and ')}, others ${noise.toFixed(0)}%`;
+    samples.tell(phase, variant, `round ${round + 1}: ${ratio.toFixed(2)} × ${yardstickOf(phase).name} (${costs})`);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Measures Headgate against nginx, a bare Node proxy and a TypeScript peer, and prints one table.
+ * Measures Headgate against a parsing proxy, a bare proxy, nginx and a TypeScript peer, and prints one table.
  *
  *     npm run bench                                   about 7 minutes
  *     npm run bench -- --quick                        about 2
@@ -12,7 +12,7 @@ import { measure, type Phase, phases } from './measure.ts';
 import { killEverything, stopEverything } from './processes.ts';
 import { cleanRig, prepareRig, RigError } from './rig.ts';
 import { writeTable } from './table.ts';
-import { nginx, type Variant, variants } from './variants.ts';
+import { type Variant, variants } from './variants.ts';
 
 /** A run that takes longer has gone wrong; a soak needs its million requests. */
 const limitMs = { usual: 20 * 60_000, soak: 90 * 60_000 };
@@ -48,11 +48,10 @@ async function main(): Promise<void> {
     throw new RigError(`--rounds is a whole number from 1, not ${options.rounds}.`);
   limitTime(chosenPhases);
   const names = variants.map((variant) => variant.name);
-  const quickNames = ['headgate', 'bare-proxy'];
+  const quickNames = ['headgate'];
   const usualNames = variants.filter(({ named }) => !named).map((variant) => variant.name);
   const chosenNames = choose('only', options.only, names) ?? (options.quick ? quickNames : usualNames);
   await prepareRig();
-  await nginx.prepare();
   const { ready, skipped } = await prepareVariants(variants.filter((variant) => chosenNames.includes(variant.name)));
   const plan = { variants: ready, phases: chosenPhases, rounds, quick: options.quick };
   const samples = await measure(plan, (line) => {

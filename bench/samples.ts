@@ -1,7 +1,7 @@
 import { RigError } from './rig.ts';
 import type { Variant } from './variants.ts';
 
-/** One figure of one gateway. The first four are ratios to nginx, the rest carry their units. */
+/** One figure of one gateway. The first four are ratios to a yardstick, the rest carry their units. */
 export type Figure =
   | 'json'
   | 'json50'
@@ -31,7 +31,7 @@ export class Samples {
     this.#report = report;
   }
 
-  /** Keeps a sample. nginx's own under a ratio is its cost in µs. */
+  /** Keeps a sample. That of a yardstick under a ratio is its cost in µs. */
   take(figure: Figure, variant: Variant, value: number): void {
     const key = `${figure} ${variant.name}`;
     const samples = this.#taken.get(key);

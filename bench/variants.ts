@@ -37,8 +37,8 @@ export interface Variant {
 
 const nginxProgram = '/usr/sbin/nginx';
 
-/** nginx as a bare reverse proxy: what every ratio is a ratio to. */
-export const nginx: Variant = {
+/** nginx as a bare reverse proxy. It runs at two speeds on some machines, so it is no yardstick. */
+const nginx: Variant = {
   name: 'nginx',
   title: 'nginx',
   path: '/v1/responses',
@@ -46,9 +46,7 @@ export const nginx: Variant = {
   budgeted: false,
   async prepare() {
     if (!existsSync(nginxProgram)) {
-      throw new RigError(
-        'No nginx: every figure is a ratio to it. Debian: apt-get install --no-install-recommends nginx',
-      );
+      throw new RigError('nginx is not installed. Debian: apt-get install --no-install-recommends nginx');
     }
   },
   headers: () => [],
@@ -91,23 +89,31 @@ http {
 `;
 }
 
-/** `node:http` and undici with nothing between them: the floor for anything on Node. */
-const bareProxy: Variant = {
-  name: 'bare-proxy',
-  title: 'bare Node proxy',
-  path: '/v1/responses',
-  bodyModel: 'upstream',
-  budgeted: false,
-  async prepare() {},
-  headers: () => ['authorization: Bearer bench-key'],
-  command: ({ port, upstreamPort, nodeArguments }) => [
-    process.execPath,
-    ...nodeArguments,
-    join(projectFolder, 'bench/references/bare-proxy.ts'),
-    String(port),
-    String(upstreamPort),
-  ],
-};
+/** A proxy on `node:http` and undici. */
+function defineProxy(name: string, title: string): Variant {
+  return {
+    name,
+    title,
+    path: '/v1/responses',
+    bodyModel: 'upstream',
+    budgeted: false,
+    async prepare() {},
+    headers: () => ['authorization: Bearer bench-key'],
+    command: ({ port, upstreamPort, nodeArguments }) => [
+      process.execPath,
+      ...nodeArguments,
+      join(projectFolder, `bench/references/${name}.ts`),
+      String(port),
+      String(upstreamPort),
+    ],
+  };
+}
+
+/** Forwards bytes: the yardstick of paced streams, whose cost is mostly that of waking up. */
+export const bareProxy = defineProxy('bare-proxy', 'bare proxy');
+
+/** Parses and serializes every body and event: the floor of anything on Node that translates. */
+export const parsingProxy = defineProxy('parsing-proxy', 'parsing proxy (floor)');
 
 const peerFolder = join(projectFolder, 'bench/peer');
 const peerScript = join(peerFolder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
@@ -221,12 +227,15 @@ async function buildHeadgate(): Promise<void> {
   await headgateBuild;
 }
 
-/** Everything that can be measured beside nginx; `--only` picks among the names. */
+/** Everything that can be measured; `--only` picks among the names. The yardsticks are always measured. */
 export const variants: readonly Variant[] = [
   defineHeadgate('headgate', 'Headgate (chat)', 'openai-chat'),
   defineHeadgate('headgate-responses', 'Headgate (responses)', 'openai-responses'),
   { ...defineHeadgate('headgate-messages', 'Headgate (messages)', 'anthropic-messages'), named: true },
   { ...defineHeadgate('headgate-gemini', 'Headgate (gemini)', 'gemini'), named: true },
-  bareProxy,
+  nginx,
   peer,
 ];
+
+/** The variants that ratios refer to. */
+export const yardsticks: readonly Variant[] = [parsingProxy, bareProxy];
