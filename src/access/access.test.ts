@@ -30,6 +30,7 @@ async function openWith(...keys: KnownKey[]) {
     reads: 0,
     settings: [] as AppliedSettings[],
     wait: undefined as Promise<void> | undefined,
+    limits: undefined as Promise<void> | undefined,
   };
   const troubles: unknown[] = [];
   const refused: RefusedKey[] = [];
@@ -47,7 +48,11 @@ async function openWith(...keys: KnownKey[]) {
       },
       listAppliedSettings: async () => store.settings,
     },
-    { onTrouble: (error) => troubles.push(error), onRefused: (key) => refused.push(key) },
+    {
+      onTrouble: (error) => troubles.push(error),
+      onRefused: (key) => refused.push(key),
+      onChange: async () => store.limits,
+    },
   );
   open.push(access);
   return { access, store, troubles, refused };
@@ -202,6 +207,32 @@ describe('the keys', () => {
     store.isGone = true;
     await nextPoll();
     expect(troubles).toHaveLength(2);
+  });
+
+  it('that are disabled or deleted are refused at once, and those that are new wait for their limits', async () => {
+    const [kept, added] = [makeKey({ hash: hashKey('kept-key') }), makeKey({ hash: hashKey('added-key') })];
+    const { access, store } = await openWith(key(), kept);
+    const isKnown = (sent: string) => {
+      try {
+        return access.authenticate(`Bearer ${sent}`) !== undefined;
+      } catch {
+        return false;
+      }
+    };
+    const known = () => [text, 'kept-key', 'added-key'].map(isKnown);
+    const limits = Promise.withResolvers<void>();
+    store.limits = limits.promise;
+    store.keys = [kept, added];
+    store.revision = 2;
+    await nextPoll();
+    expect(known()).toEqual([false, true, false]);
+    store.keys = [{ ...kept, disabled: true }, added];
+    store.revision = 3; // seen while the limits of the change before are still being read
+    await nextPoll();
+    expect(known()).toEqual([false, false, false]);
+    limits.resolve();
+    await nextPoll();
+    expect(known()).toEqual([false, false, true]);
   });
 
   it('are those of the later reading, whichever of two comes first', async () => {

@@ -32,7 +32,9 @@ export interface Access {
    * @throws {GatewayError} `unavailable` once the store has said nothing for longer: a key may be revoked by now
    */
   checkFresh(graceMs: number): void;
-  /** Reads the keys anew, whatever the revision. @throws the store's error */
+  /** Age in ms of what is known of keys; at most about half a second while the store responds. */
+  readonly ageMs: number;
+  /** Reloads the keys, whatever the revision. @throws the store's error */
   refresh(): Promise<void>;
   close(): void;
 }
@@ -44,7 +46,7 @@ export interface AccessTold {
   onRecovery?: () => void;
   /** A key was refused that is, or was, somebody's: the caller is told no more than that it is no good. Not at every request. */
   onRefused?: (refused: RefusedKey) => void;
-  /** Keys, workspaces, members or their limits were changed by somebody. Awaited: no key is known before its limit. */
+  /** Called before changed keys, workspaces, members or limits take effect. Awaited: no key is known before its limit. */
   onChange?: () => Promise<void>;
 }
 
@@ -72,6 +74,9 @@ export async function openAccess(
     const [keys, settings] = await Promise.all([source.listKeys(), source.listAppliedSettings()]);
     const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys: a new one has what is its
     if (turn < taken) return; // a later reading was faster: this one is old
+    revoke(keys); // at once: reading limits may take longer
+    if (started > 1) await onChange?.(); // at the start the limits were just read
+    if (turn < taken) return;
     taken = turn;
     const logging = new Map(settings.map(({ workspaceId, ioLogging }) => [workspaceId, ioLogging]));
     const defaults = new Map(settings.map((each) => [each.workspaceId, readDefaults(each)])); // shared by all its keys
@@ -100,23 +105,41 @@ export async function openAccess(
     seenAt = askedAt;
   }
 
+  /** Refuses keys that are known and were disabled or deleted since. */
+  function revoke(keys: readonly KnownKey[]): void {
+    const enabled = new Set(keys.filter(({ disabled }) => !disabled).map(({ hash }) => hash));
+    for (const [hash, known] of callers) if (!enabled.has(hash)) known.disabled = true;
+  }
+
   let timer: NodeJS.Timeout;
   let closed = false;
+  /** The revision that is being read. */
+  let wanted = Number.NaN;
+  const fail = (error: unknown): void => {
+    if (!troubled && !closed) onTrouble(error);
+    troubled = true;
+  };
+  const recover = (): void => {
+    if (troubled) onRecovery?.();
+    troubled = false;
+  };
   const poll = async (): Promise<void> => {
     try {
       const askedAt = performance.now();
       const changed = await source.readRevision();
-      if (changed !== revision) {
-        await onChange?.();
-        await refresh();
-        revision = changed; // what was changed since is looked at once more
+      if (changed === revision) {
+        seenAt = askedAt;
+        recover();
+      } else if (changed !== wanted) {
+        wanted = changed;
+        // Not awaited: limits may take long to read, and the next change must not wait for them.
+        refresh().then(recover, (error) => {
+          wanted = Number.NaN;
+          fail(error);
+        });
       }
-      seenAt = askedAt;
-      if (troubled) onRecovery?.();
-      troubled = false;
     } catch (error) {
-      if (!troubled && !closed) onTrouble(error);
-      troubled = true;
+      fail(error);
     }
     if (!closed) timer = setTimeout(poll, POLL_MS).unref();
   };
@@ -142,6 +165,9 @@ export async function openAccess(
       if (performance.now() - seenAt <= graceMs + POLL_MS) return;
       const text = `The store has said nothing for more than ${graceMs / 1000} s (storage.grace_ms), and what holds may have changed since; try again later.`;
       throw new GatewayError('unavailable', text, { retryAfterSeconds: 5 });
+    },
+    get ageMs() {
+      return performance.now() - seenAt;
     },
     refresh,
     close() {

@@ -94,10 +94,7 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
         log.warn({ err: error }, 'What requests held whose process has ended is free when its time is over.');
       }
     },
-    async refresh() {
-      await spending.refreshLimits(); // before the keys that they are for
-      await access.refresh();
-    },
+    refresh: access.refresh,
   };
 }
 

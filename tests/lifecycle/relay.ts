@@ -12,6 +12,8 @@ export interface Relay {
   /** Lets nothing pass any more, as a network that swallows everything. */
   freeze(): void;
   thaw(): void;
+  /** Lets nothing pass over the connections that are open, and breaks none of them; new ones work. */
+  strand(): void;
 }
 
 export async function openRelay(target: string): Promise<Relay> {
@@ -54,6 +56,9 @@ export async function openRelay(target: string): Promise<Relay> {
     thaw() {
       isFrozen = false;
       for (const socket of sockets) socket.resume();
+    },
+    strand() {
+      for (const socket of sockets) socket.pause();
     },
   };
 }

@@ -1,9 +1,10 @@
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import type { Pool, PoolConfig } from 'pg';
 import { migrate } from '../migrations/migrate.ts';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
+import { RenewablePool } from './renewable-pool.ts';
 
 const int8 = 20; // the type's oid, fixed in PostgreSQL's catalogue
 const oldestVersion = 15;
@@ -24,10 +25,12 @@ export async function openPostgresStorage(
   url: string,
   options: { poolSize?: number; limitMs?: number } = {},
 ): Promise<Storage> {
-  const [{ default: pg }, { createImpatientClient }] = await Promise.all([
+  const [{ default: pg }, { createImpatientClient }, { WatchConnection }] = await Promise.all([
     import('pg'),
     import('./impatient-client.ts'),
+    import('./watch-connection.ts'),
   ]);
+  const limitMs = options.limitMs ?? LONGEST_QUESTION_MS;
   const settings = {
     connectionString: url,
     application_name: 'headgate',
@@ -38,26 +41,30 @@ export async function openPostgresStorage(
         oid === int8 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format),
     },
   } satisfies PoolConfig;
-  const pool = listenForErrors(
-    new pg.Pool({
-      ...settings,
-      max: options.poolSize ?? 10,
-      Client: createImpatientClient(options.limitMs ?? LONGEST_QUESTION_MS),
-      // Said once it stands, not while it is made: a pooler in between may take no such parameter there.
-      onConnect: async (client) => {
-        await client.query(`set idle_in_transaction_session_timeout = ${LONGEST_PAUSE_MS}`);
-      },
-    }),
-  );
+  const Client = createImpatientClient(limitMs);
+  const createPool = () =>
+    listenForErrors(
+      new pg.Pool({
+        ...settings,
+        max: options.poolSize ?? 10,
+        Client,
+        // Sent once the connection stands: a pooler in between may accept no such parameter before that.
+        onConnect: async (client) => {
+          await client.query(`set idle_in_transaction_session_timeout = ${LONGEST_PAUSE_MS}`);
+        },
+      }),
+    );
+  const pool = new RenewablePool(createPool, limitMs);
+  const watch = new WatchConnection({ ...settings, application_name: 'headgate watch' }, () => pool.renew());
 
   try {
-    const { rows } = await pool.query<{ version: string }>(`select current_setting('server_version_num') as version`);
-    const version = Math.floor(Number(rows[0]?.version) / 10_000);
+    const number = await readVersion(pool);
+    const version = Math.floor(number / 10_000);
     if (version < oldestVersion) {
       throw new Error(`it is PostgreSQL ${version}, and Headgate needs ${oldestVersion} or newer`);
     }
   } catch (error) {
-    await pool.end();
+    await Promise.all([pool.end(), watch.close()]);
     throw new Error(
       `PostgreSQL at ${describe(url)} cannot be used: ${reason(error)}. Check storage.url, and that the server runs and admits this user.`,
       { cause: error },
@@ -66,6 +73,16 @@ export async function openPostgresStorage(
   const storage = await createSqlStorage(openDatabase(pool));
   return {
     ...storage,
+    access: {
+      ...storage.access,
+      async readRevision() {
+        const { value } = await watch.query<{ value: bigint }>(`select value from revisions where name = 'access'`);
+        return Number(value);
+      },
+    },
+    async close() {
+      await Promise.all([storage.close(), watch.close()]);
+    },
     /** One takes as long as it takes. */
     async migrate() {
       const db = openDatabase(listenForErrors(new pg.Pool({ ...settings, max: 1 })));
@@ -78,7 +95,18 @@ export async function openPostgresStorage(
   };
 }
 
-const openDatabase = (pool: Pool) => new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+const openDatabase = (pool: PostgresPool) => new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+
+/** Such as 150004 for 15.4. */
+async function readVersion(pool: RenewablePool): Promise<number> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<{ version: string }>(`select current_setting('server_version_num') as version`);
+    return Number(rows[0]?.version);
+  } finally {
+    client.release();
+  }
+}
 
 /**
  * A connection that the server ended leaves the pool by itself, and the next query opens another; a query that it cut

@@ -1,0 +1,84 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import pg from 'pg';
+
+/** Time limit of a first query. A query of one row takes a round trip. */
+const MIN_LIMIT_MS = 1000;
+/** Longest time limit. The limit doubles with each failure, for a server that is slow and not gone. */
+const MAX_LIMIT_MS = 8000;
+
+/**
+ * A connection for short queries that must not wait behind anything else. A network that falls silent breaks no
+ * connection, so a query without an answer is given up after a second, together with its connection, and asked once more
+ * over a new one.
+ */
+export class WatchConnection {
+  private readonly settings: pg.ClientConfig;
+  private readonly onSilence: () => void;
+  private client: Promise<pg.Client> | undefined;
+  private limitMs = MIN_LIMIT_MS;
+  private closed = false;
+
+  /** @param onSilence called when an established connection is given up for its silence */
+  constructor(settings: pg.ClientConfig, onSilence: () => void) {
+    this.settings = settings;
+    this.onSilence = onSilence;
+  }
+
+  /** @throws the server's or the network's error */
+  async query<Row extends object>(statement: string): Promise<Row> {
+    const known = this.client;
+    if (known) {
+      try {
+        return await this.ask<Row>(known, statement);
+      } catch {} // the next connection says what is wrong
+    }
+    this.client ??= this.connect();
+    return this.ask<Row>(this.client, statement);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    const { client } = this;
+    this.client = undefined;
+    await client?.then((each) => each.end()).catch(() => {});
+  }
+
+  private async connect(): Promise<pg.Client> {
+    if (this.closed) throw new Error('The store is closed.');
+    const client = new pg.Client({ ...this.settings, connectionTimeoutMillis: this.limitMs });
+    client.on('error', () => {}); // the query says so, too
+    await client.connect();
+    return client;
+  }
+
+  private async ask<Row extends object>(connection: Promise<pg.Client>, statement: string): Promise<Row> {
+    const startedAt = performance.now();
+    const { limitMs } = this;
+    let isLate = false;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const client = await connection;
+      timer = setTimeout(
+        () => {
+          isLate = true;
+          client.end().catch(() => {}); // with a query open this breaks the connection, and the query rejects
+        },
+        limitMs - (performance.now() - startedAt),
+      );
+      const { rows } = await client.query<Row>(statement);
+      this.limitMs = MIN_LIMIT_MS;
+      return rows[0]!; // queries of one row
+    } catch (cause) {
+      if (this.client === connection) {
+        this.client = undefined;
+        this.limitMs = Math.min(this.limitMs * 2, MAX_LIMIT_MS);
+      }
+      connection.then((client) => client.end()).catch(() => {});
+      if (!isLate) throw cause;
+      this.onSilence();
+      throw new Error(`PostgreSQL did not answer within ${limitMs} ms.`, { cause });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
