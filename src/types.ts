@@ -4,6 +4,8 @@
  *
  * @see docs/guides/clients.md#typescript
  */
+import type {} from 'openai/resources/responses/responses';
+import type {} from 'openai/resources/shared';
 
 /** How the gateway may choose endpoints. @see docs/guides/routing.md */
 export interface ProviderPreferences {
