@@ -12,14 +12,14 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openAccess } from '../src/access/access.ts';
-import { createKeyText, hashKey, labelKey } from '../src/access/key-text.ts';
-import { RateLimits } from '../src/access/rate-limits.ts';
+import { createKeyText, hashKey, createKeyLabel } from '../src/access/key-text.ts';
+import { RateLimiter } from '../src/access/rate-limits.ts';
 import type { Caller } from '../src/domain/caller.ts';
 import { createTimedId } from '../src/domain/ids.ts';
 import type { LedgerEntry } from '../src/domain/ledger-entry.ts';
 import type { ResponseRequest } from '../src/domain/request.ts';
 import { openLedger } from '../src/metering/ledger.ts';
-import { type Held, Spending, type SpendingLimit } from '../src/metering/spending.ts';
+import { type CostReservation, Spending, type SpendingLimit } from '../src/metering/spending.ts';
 import { MemoryCounters } from '../src/platform/counters/memory/memory-counters.ts';
 import { openSqliteStorage } from '../src/platform/storage/sqlite/open.ts';
 import { defaultKeySettings } from '../src/platform/storage/storage.ts';
@@ -41,7 +41,7 @@ const keys = Array.from({ length: 100 }, () => createKeyText('inference'));
 for (const [index, text] of keys.entries()) {
   await storage.access.putKey({
     ...defaultKeySettings,
-    ...{ hash: hashKey(text), name: `key ${index}`, label: labelKey(text), kind: 'member', workspaceId },
+    ...{ hash: hashKey(text), name: `key ${index}`, label: createKeyLabel(text), kind: 'member', workspaceId },
     ...{ memberId: 'ada', creatorUserId: 'ada', disabled: false, createdAtMs: 1 },
   });
 }
@@ -49,14 +49,14 @@ const access = await openAccess(storage.access, { onTrouble: never });
 
 const plenty = { requests_per_minute: 1e9, tokens_per_minute: 1e12, concurrent_streams: 1e6 };
 const counters = new MemoryCounters();
-const limits = new RateLimits({
+const limits = new RateLimiter({
   counters,
   settings: () => ({ ...plenty, workspace: plenty, models: [{ model: 'acme/*', ...plenty }] }),
   requestMs: () => 600_000,
 });
 const ledger = await openLedger({
-  ...{ folder: join(folder, 'journal'), asideFolder: folder, store: storage.ledger },
-  ...{ onTrouble: never, onSetAside: never },
+  ...{ folder: join(folder, 'journal'), quarantineFolder: folder, store: storage.ledger },
+  ...{ onTrouble: never, onQuarantined: never },
 });
 const limit = (kind: SpendingLimit['kind'], scope: SpendingLimit['scope']): SpendingLimit[] =>
   (['daily', 'monthly'] as const).map((window) => ({
@@ -100,13 +100,13 @@ function serve(headers: readonly string[], index: number, last: Step): void {
   if (last === 'keys') return;
   const id = createTimedId('gen-');
   const ticket = limits.admit(caller, request, id);
-  let held: Held | undefined;
+  let held: CostReservation | undefined;
   if (last !== 'limits') {
-    held = spending.reserve(caller, id, { nanoUsd: 8_300_000n, sharedNanoUsd: 8_300_000n }) as Held;
+    held = spending.reserve(caller, id, { nanoUsd: 8_300_000n, sharedNanoUsd: 8_300_000n }) as CostReservation;
     const entry = makeEntry(caller, id);
     if (last === 'ledger') {
       const begun = ledger.begin(entry); // before it goes out: a kill -9 loses nothing
-      ledger.book(entry, begun);
+      ledger.record(entry, begun);
     }
     held.settle(entry);
   }

@@ -96,12 +96,12 @@ async function measureStarts(plan: Plan, mock: Mock, samples: Samples): Promise<
   for (const variant of [...yardsticks, ...plan.variants]) {
     await samples.attempt('start', variant, async () => {
       for (let time = 0; time < times; time++) {
-        await withGateway(variant, mock, 0, [], async ({ pids, firstAnswerMs }) => {
+        await withGateway(variant, mock, 0, [], async ({ pids, firstResponseMs }) => {
           await sleep(6_000);
           const idleMb = readMemoryKb(pids) / 1_024;
-          samples.take('startMs', variant, firstAnswerMs);
+          samples.take('startMs', variant, firstResponseMs);
           samples.take('idleMb', variant, idleMb);
-          samples.tell('start', variant, `${firstAnswerMs.toFixed(0)} ms, ${idleMb.toFixed(1)} MB`);
+          samples.tell('start', variant, `${firstResponseMs.toFixed(0)} ms, ${idleMb.toFixed(1)} MB`);
         });
       }
     });

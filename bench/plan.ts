@@ -12,7 +12,7 @@ import type { Model } from '../src/domain/endpoint.ts';
 import type { ResponseRequest } from '../src/domain/request.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../src/providers/provider-entry.ts';
 import { planRoute } from '../src/routing/plan-route.ts';
-import { createWorld } from '../src/routing/world.ts';
+import { createRoutingContext } from '../src/routing/routing-context.ts';
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '8' } } });
 const rounds = Number(options.rounds);
@@ -44,7 +44,7 @@ for (let author = 0; author < authors; author++) {
   }
 }
 endpoints.push(makeEndpoint('alone/one', 0));
-const world = createWorld(createCatalog(endpoints, models), { seed: 1 });
+const world = createRoutingContext(createCatalog(endpoints, models), { seed: 1 });
 for (let provider = 0; provider < providersEach; provider++) {
   const id = `author-1/model-1@provider-${provider}`;
   for (let count = 0; count < 300; count++) {

@@ -43,7 +43,7 @@ export interface Gateway {
   /** It and its workers. */
   pids: number[];
   /** From the start of the process to the end of its first whole answer, in ms. */
-  firstAnswerMs: number;
+  firstResponseMs: number;
   /** Its own folder within `runFolder`. */
   folder: string;
 }
@@ -178,8 +178,8 @@ export async function startGateway(
     }
     await sleep(4);
   }
-  const firstAnswerMs = performance.now() - startedAt;
-  return { variant, child, port, upstreamPort, pids: listTree(child.pid!), firstAnswerMs, folder };
+  const firstResponseMs = performance.now() - startedAt;
+  return { variant, child, port, upstreamPort, pids: listTree(child.pid!), firstResponseMs, folder };
 }
 
 /** Ends a gateway and what it started. */

@@ -146,21 +146,21 @@ const figures = Object.entries(answers).map(([id, { model, whole, frames }]) => 
   const wire = wires.get(id)!;
   const target = { endpoint: 'm at P', upstreamModel: model, stream: true, dialect: Object.freeze({}) };
   const { request } = readRequest(JSON.parse(body), {});
-  const { reading } = wire.writeRequest(request, target);
+  const { readerContext } = wire.writeRequest(request, target);
   const wholeText = JSON.stringify(whole);
   const data = frames.map((frame) => ({ event: '', data: JSON.stringify(frame) }));
   return {
     id,
     write: measure(() => JSON.stringify(wire.writeRequest(request, target).body), 3000),
-    whole: measure(() => wire.readWhole(JSON.parse(wholeText), reading), 10_000),
+    whole: measure(() => wire.readWhole(JSON.parse(wholeText), readerContext), 10_000),
     event:
       measure(() => {
-        const reader = wire.createReader(reading);
+        const reader = wire.createReader(readerContext);
         for (const frame of data) reader.read(frame);
       }, 200) / deltas,
     client:
       measure(() => {
-        const reader = wire.createReader(reading);
+        const reader = wire.createReader(readerContext);
         const builder = new EventBuilder(context);
         const writer = new EventWriter();
         const chunks = data.flatMap((frame) => reader.read(frame));

@@ -37,8 +37,8 @@ export async function drawExamples(text: string): Promise<Map<string, Buffer>> {
         }
       } else {
         const { data } = (await answer.json()) as ImageAnswer;
-        for (const [index, picture] of data.entries()) {
-          keep(data.length === 1 ? name : `${name}-${index}`, picture.media_type, picture.b64_json);
+        for (const [index, image] of data.entries()) {
+          keep(data.length === 1 ? name : `${name}-${index}`, image.media_type, image.b64_json);
         }
       }
     }

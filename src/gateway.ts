@@ -3,41 +3,41 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { applyBootstrap, createFirstKeys } from './access/bootstrap.ts';
 import { createEndUserHash } from './access/hash-end-user.ts';
-import type { LeftRequest } from './access/rate-limits.ts';
+import type { OrphanedRequest } from './access/rate-limits.ts';
 import { assemblePipelines } from './compose/assemble-pipelines.ts';
-import { buildModels, type Models } from './compose/build-models.ts';
+import { buildModels, type ConfiguredModels } from './compose/build-models.ts';
 import { createEdge } from './compose/create-edge.ts';
 import { openAccounts } from './compose/open-accounts.ts';
-import { openBooks } from './compose/open-books.ts';
+import { openAccounting } from './compose/open-accounting.ts';
 import { openBus } from './compose/open-bus.ts';
 import { openStorage } from './compose/open-storage.ts';
-import { FLUSH_MS, LAST_WORDS_MS, longestRequestMs } from './compose/time-limits.ts';
+import { FLUSH_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-limits.ts';
 import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
-import { again } from './domain/again.ts';
+import { coalesce } from './domain/coalesce.ts';
 import { GatewayError } from './domain/errors.ts';
 import type { LedgerEntry } from './domain/ledger-entry.ts';
 import { createOpenRequests } from './http/open-requests.ts';
 import { writeUrl } from './http/write-url.ts';
-import { readMasterKey, takeDataFolder, takeFolder } from './platform/data-folder/data-folder.ts';
-import { giveBackIdleMemory } from './platform/idle-memory.ts';
+import { readMasterKey, lockDataFolder, lockFolder } from './platform/data-folder/data-folder.ts';
+import { releaseIdleMemory } from './platform/idle-memory.ts';
 import type { Storage } from './platform/storage/storage.ts';
-import type { Family } from './platform/telemetry/exposition.ts';
+import type { MetricFamily } from './platform/telemetry/exposition.ts';
 import { openLog } from './platform/telemetry/open-log.ts';
 import { openTelemetry } from './platform/telemetry/telemetry.ts';
-import { within } from './platform/within.ts';
+import { withTimeout } from './platform/with-timeout.ts';
 import { Health } from './routing/health.ts';
 import { shareMemory } from './routing/share-memory.ts';
 import { StickyMemory } from './routing/sticky.ts';
-import { readRouterSettings, seededRandom } from './routing/world.ts';
-import { type PrimaryService, type SeatAtPrimary, serviceNames } from './workers/services.ts';
+import { readRouterSettings, seededRandom } from './routing/routing-context.ts';
+import { type PrimaryService, type AssignedSlot, serviceNames } from './workers/services.ts';
 
 export interface GatewayOptions {
   config: Config;
   /** Made when absent. Holds the embedded store, the journal and the master key. */
   dataDir: string;
   /** In a worker: the primary has the data folder and the embedded store, and looks after schema, bootstrap and first keys. */
-  seat?: SeatAtPrimary;
+  slot?: AssignedSlot;
 }
 
 export interface Gateway {
@@ -57,15 +57,15 @@ export interface Gateway {
   /** Reads keys and limits anew. @throws the store's error */
   refreshAccess(): Promise<void>;
   /** Frees what requests had open whose process has ended, where that outlives it. */
-  release(ended: readonly LeftRequest[]): Promise<void>;
+  release(ended: readonly OrphanedRequest[]): Promise<void>;
   /** Resolves when all that was booked and kept so far is in the store. @throws the store's error */
   flush(): Promise<void>;
   /** What it has counted. */
-  collectMetrics(): Family[];
+  collectMetrics(): MetricFamily[];
   /** Those of its numbers that only grow. */
-  collectCounters(): Family[];
+  collectCounters(): MetricFamily[];
   /** Writes into its log. */
-  tell(level: 'info' | 'warn', message: string): void;
+  log(level: 'info' | 'warn', message: string): void;
   /** Takes no new work, lets open requests finish up to `server.shutdown_grace_ms`, flushes, closes. */
   close(): Promise<void>;
   readonly storage: Storage;
@@ -83,57 +83,57 @@ const POOL_OF_A_WORKER = 5;
  * those in `compose/` alone name concrete adapters.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const held = new AsyncDisposableStack(); // what must be given back, the last first
+  const resources = new AsyncDisposableStack(); // what must be given back, the last first
   try {
-    return await assemble(options, held);
+    return await assemble(options, resources);
   } catch (error) {
-    await held.disposeAsync();
+    await resources.disposeAsync();
     throw error;
   }
 }
 
 async function assemble(
-  { config: initial, dataDir, seat }: GatewayOptions,
-  held: AsyncDisposableStack,
+  { config: initial, dataDir, slot }: GatewayOptions,
+  resources: AsyncDisposableStack,
 ): Promise<Gateway> {
   let live = initial;
   const config = (): Config => live;
-  const { log, addSecrets, mask } = openLog(live.log.level, listSecrets(live), seat && { worker: seat.slot });
+  const { log, addSecrets, mask } = openLog(live.log.level, listSecrets(live), slot && { worker: slot.slot });
   const warn = (message: string): void => log.warn(message);
-  const tellLeftKeys = (message: string | undefined): void => void (message && log.warn(message));
-  const journal = join(dataDir, 'journal', seat?.journal ?? '');
-  held.defer(seat ? takeFolder(journal)! : takeDataFolder(dataDir)); // nobody else knows this folder of a worker's
+  const logOrphanedKeys = (message: string | undefined): void => void (message && log.warn(message));
+  const journal = join(dataDir, 'journal', slot?.journal ?? '');
+  resources.defer(slot ? lockFolder(journal)! : lockDataFolder(dataDir)); // nobody else knows this folder of a worker's
   const storage = await openStorage({
     url: live.storage.url,
     dataDir,
-    primary: seat?.primary,
-    poolSize: seat && POOL_OF_A_WORKER,
+    primary: slot?.primary,
+    poolSize: slot && POOL_OF_A_WORKER,
   });
-  held.defer(() =>
-    within(LAST_WORDS_MS, storage.close()).catch((error) =>
+  resources.defer(() =>
+    withTimeout(SHUTDOWN_GRACE_MS, storage.close()).catch((error) =>
       log.error({ err: error }, 'The store was left without a good-bye.'),
     ),
   );
-  if (!seat) {
+  if (!slot) {
     await storage.migrate();
-    tellLeftKeys(await applyBootstrap(storage.access, live.bootstrap));
+    logOrphanedKeys(await applyBootstrap(storage.access, live.bootstrap));
   }
   const left: LedgerEntry[] = [];
-  const books = await openBooks(
+  const accounting = await openAccounting(
     {
       ...{
         config,
         storage,
         journal,
-        asideFolder: join(dataDir, 'journal'),
+        quarantineFolder: join(dataDir, 'journal'),
         log,
         mask,
-        takesLeftJournals: !seat,
-        cleans: !seat?.slot,
+        takesOrphanedJournals: !slot,
+        cleans: !slot?.slot,
       },
-      onLeft: (entries) => void left.push(...entries),
+      onOrphaned: (entries) => void left.push(...entries),
     },
-    held,
+    resources,
   );
 
   const health = new Health(Date.now, live.routing.outage_ms);
@@ -146,52 +146,57 @@ async function assemble(
       isStable: (id) => health.view({ id })?.isStable ?? true,
       openRequests: () => open.count('request'),
       openStreams: () => open.count('stream'),
-      journalEntries: () => books.ledger.waiting,
-      contentsDropped: () => books.contents.dropped,
-      contentBytes: () => books.contents.pendingBytes,
+      journalEntries: () => accounting.ledger.waiting,
+      contentsDropped: () => accounting.contents.dropped,
+      contentBytes: () => accounting.contents.pendingBytes,
       version,
     },
     tracing: readTracing(live.telemetry),
   });
-  held.defer(() =>
-    within(FLUSH_MS, telemetry.close()).catch((error) => log.warn({ err: error }, 'The last traces were not sent.')),
+  resources.defer(() =>
+    withTimeout(FLUSH_MS, telemetry.close()).catch((error) =>
+      log.warn({ err: error }, 'The last traces were not sent.'),
+    ),
   );
 
-  const accounts = await openAccounts({ config, storage, books, telemetry, log, primary: seat?.primary }, held);
+  const accounts = await openAccounts(
+    { config, storage, accounting, telemetry, log, primary: slot?.primary },
+    resources,
+  );
   const { access } = accounts;
   void accounts.release(left.splice(0));
   const bus = await openBus({
     url: live.storage.url,
-    primary: seat?.primary,
+    primary: slot?.primary,
     onTrouble: (error) => log.warn({ err: error }, 'News between hosts are lost until the database is back.'),
     onRecovery: () => log.info('News between hosts flow again.'),
   });
   if (bus) {
-    held.defer(() => within(LAST_WORDS_MS, bus.close()).catch(() => {})); // a store that is silent hears no good-bye
-    const refreshSoon = again(() => accounts.refresh().catch(() => {})); // the poll will bring it, and tells what is wrong
+    resources.defer(() => withTimeout(SHUTDOWN_GRACE_MS, bus.close()).catch(() => {})); // a store that is silent hears no good-bye
+    const refreshSoon = coalesce(() => accounts.refresh().catch(() => {})); // the poll will bring it, and tells what is wrong
     const shared = shareMemory({ health, sticky, publish: (topic, message) => bus.publish(topic, message) });
-    held.defer(shared.close);
-    bus.subscribe((topic, message) => (topic === 'access' ? refreshSoon() : shared.take(topic, message)));
+    resources.defer(shared.close);
+    bus.subscribe((topic, message) => (topic === 'access' ? refreshSoon() : shared.receive(topic, message)));
   }
 
-  const build = async (from: Config): Promise<Models> =>
+  const build = async (from: Config): Promise<ConfiguredModels> =>
     buildModels(from, { dataDir, workspaces: await storage.access.listWorkspaces(), warn });
   let models = await build(live);
-  const makeWorld = () => ({
+  const createTestContext = () => ({
     catalog: models.catalog,
     health,
     sticky,
-    routers: readRouterSettings(live.routers, books.traffic),
+    routers: readRouterSettings(live.routers, accounting.traffic),
     random: live.routing.seed === undefined ? Math.random : seededRandom(live.routing.seed),
   });
-  let world = makeWorld();
+  let routingContext = createTestContext();
 
   const pipelines = assemblePipelines({
     config,
     models: () => models,
-    world: () => world,
+    routingContext: () => routingContext,
     hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
-    books,
+    accounting,
     accounts,
     telemetry,
     log,
@@ -199,15 +204,15 @@ async function assemble(
   let draining = false;
   const app = await createEdge({
     ...pipelines,
-    ...{ config, health, accounts, books, storage, telemetry, open, log, version, bus },
+    ...{ config, health, accounts, accounting, storage, telemetry, open, log, version, bus },
     models: () => models,
-    world: () => world,
+    routingContext: () => routingContext,
     isDraining: () => draining,
-    primary: seat?.primary.use<PrimaryService>(serviceNames.primary),
+    primary: slot?.primary.use<PrimaryService>(serviceNames.primary),
   });
 
   function watchMemory(): void {
-    held.defer(giveBackIdleMemory({ begun: () => open.begun, open: () => open.count('request') }));
+    resources.defer(releaseIdleMemory({ begun: () => open.begun, open: () => open.count('request') }));
   }
   async function prepareReload(next: Config): Promise<() => Promise<void>> {
     await access.refresh();
@@ -217,7 +222,7 @@ async function assemble(
       const underWay = open.settled(longestRequestMs(live));
       models = after;
       live = next;
-      world = makeWorld();
+      routingContext = createTestContext();
       log.level = next.log.level;
       addSecrets(listSecrets(next));
       // Not before: the next endpoint of a request under way may be one of these.
@@ -243,27 +248,27 @@ async function assemble(
       return (connection) => void app.server.emit('connection', connection);
     },
     async reload(next) {
-      tellLeftKeys(await applyBootstrap(storage.access, next.bootstrap));
+      logOrphanedKeys(await applyBootstrap(storage.access, next.bootstrap));
       await (await prepareReload(next))();
     },
     prepareReload,
     refreshAccess: accounts.refresh,
     release: accounts.release,
-    flush: books.flush,
+    flush: accounting.flush,
     collectMetrics: telemetry.collect,
     collectCounters: telemetry.collectCounters,
-    tell: (level, message) => log[level](message),
+    log: (level, message) => log[level](message),
     async close() {
       draining = true; // the port stays open for a while: whoever comes is told to go elsewhere
       await open.settled(live.server.shutdown_grace_ms);
       open.abort(new GatewayError('unavailable', 'The gateway was shut down before the answer was complete.'));
-      await open.settled(LAST_WORDS_MS);
+      await open.settled(SHUTDOWN_GRACE_MS);
       const closed = app.close();
       app.server.closeAllConnections(); // clients that do not take their last words
       await closed;
-      await open.settled(LAST_WORDS_MS); // what these were told is booked, too
+      await open.settled(SHUTDOWN_GRACE_MS); // what these were told is booked, too
       await Promise.all(models.providers.map((provider) => provider.close(true)));
-      await held.disposeAsync();
+      await resources.disposeAsync();
     },
   };
 }

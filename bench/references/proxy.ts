@@ -39,7 +39,7 @@ function forward(
   body: Buffer,
   response: ServerResponse,
 ): void {
-  let reading: ReturnType<Translation['createResponse']> | undefined;
+  let readerContext: ReturnType<Translation['createResponse']> | undefined;
   pool.dispatch(
     {
       method: 'POST',
@@ -55,18 +55,18 @@ function forward(
       },
       onResponseStart(_controller, status, headers) {
         const contentType = String(headers['content-type'] ?? 'application/json');
-        reading = translation.createResponse(contentType);
+        readerContext = translation.createResponse(contentType);
         response.statusCode = status;
         response.setHeader('content-type', contentType);
       },
       onResponseData(controller, chunk) {
-        const out = reading?.write(chunk);
+        const out = readerContext?.write(chunk);
         if (out === undefined || response.write(out)) return;
         controller.pause();
         response.once('drain', () => controller.resume());
       },
       onResponseEnd() {
-        response.end(reading?.end());
+        response.end(readerContext?.end());
       },
       onResponseError(_controller, error) {
         if (response.headersSent) response.destroy();

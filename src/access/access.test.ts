@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { makeKey } from '../platform/storage/access-contract.ts';
+import { createKeyRecord } from '../platform/storage/access-contract.ts';
 import type { AppliedSettings } from '../platform/storage/storage.ts';
 import { type Access, type KnownKey, openAccess } from './access.ts';
-import { hashKey, numberKey } from './key-text.ts';
+import { hashKey, deriveKeyNumber } from './key-text.ts';
 import type { RefusedKey } from './refused-keys.ts';
 
 const open: Access[] = [];
@@ -14,7 +14,7 @@ afterEach(() => {
 
 const noGuardrails = { guardrails: [], assignments: [] };
 const text = 'a-test-key-of-ours';
-const key = (fields: Partial<KnownKey> = {}) => makeKey({ hash: hashKey(text), ...fields });
+const key = (fields: Partial<KnownKey> = {}) => createKeyRecord({ hash: hashKey(text), ...fields });
 
 /** Of `w1`, which says nothing more. */
 const settings = (fields: Partial<AppliedSettings> = {}): AppliedSettings => ({
@@ -210,7 +210,10 @@ describe('the keys', () => {
   });
 
   it('that are disabled or deleted are refused at once, and those that are new wait for their limits', async () => {
-    const [kept, added] = [makeKey({ hash: hashKey('kept-key') }), makeKey({ hash: hashKey('added-key') })];
+    const [kept, added] = [
+      createKeyRecord({ hash: hashKey('kept-key') }),
+      createKeyRecord({ hash: hashKey('added-key') }),
+    ];
     const { access, store } = await openWith(key(), kept);
     const isKnown = (sent: string) => {
       try {
@@ -253,14 +256,14 @@ describe('the keys', () => {
   });
 
   it('say which share of their sessions the workspace wants kept, as soon as it says so', async () => {
-    const [app, other] = [key({ workspaceId: 'w1' }), makeKey({ workspaceId: 'w1' })];
+    const [app, other] = [key({ workspaceId: 'w1' }), createKeyRecord({ workspaceId: 'w1' })];
     const { access, store } = await openWith(app, other);
     const share = () => access.authenticate(`Bearer ${text}`).contentSampling;
     expect(share()).toBeUndefined();
     for (const [apiKeyIds, expected] of [
       [null, 0.5],
-      [[numberKey(other.hash)], undefined],
-      [[numberKey(app.hash), 7], 0.5],
+      [[deriveKeyNumber(other.hash)], undefined],
+      [[deriveKeyNumber(app.hash), 7], 0.5],
     ] as const) {
       store.settings = [settings({ ioLogging: { samplingRate: 0.5, apiKeyIds } })];
       store.revision++;

@@ -2,15 +2,15 @@ import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
 import type { AppliedSettings, KeyRecord } from '../platform/storage/storage.ts';
-import { type AppliedGuardrails, applyGuardrails } from './apply-guardrails.ts';
-import { hashKey, numberKey } from './key-text.ts';
+import { type GuardrailAssignments, applyGuardrails } from './apply-guardrails.ts';
+import { hashKey, deriveKeyNumber } from './key-text.ts';
 import { type RefusedKey, RefusedKeys } from './refused-keys.ts';
 
 /** What access control needs of the store. */
 export interface KeySource {
   readRevision(): Promise<number>;
   listKeys(): Promise<readonly KnownKey[]>;
-  listAppliedGuardrails(): Promise<AppliedGuardrails>;
+  listAppliedGuardrails(): Promise<GuardrailAssignments>;
   listAppliedSettings(): Promise<readonly AppliedSettings[]>;
 }
 /** What is needed of a key. */
@@ -39,7 +39,7 @@ export interface Access {
   close(): void;
 }
 
-export interface AccessTold {
+export interface AccessOptions {
   /** The store does not answer; once per streak. */
   onTrouble: (error: unknown) => void;
   /** It answers again. */
@@ -56,7 +56,7 @@ const POLL_MS = 500;
 /** Reads all keys and keeps them in step with the store. @throws the store's error at the first reading */
 export async function openAccess(
   source: KeySource,
-  { onTrouble, onRecovery, onRefused = () => {}, onChange }: AccessTold,
+  { onTrouble, onRecovery, onRefused = () => {}, onChange }: AccessOptions,
 ): Promise<Access> {
   const refused = new RefusedKeys(onRefused);
   let callers = new Map<string, { caller: Caller; disabled: boolean; expiresAtMs: number | null }>();
@@ -178,7 +178,7 @@ export async function openAccess(
 }
 
 function samplingOf({ hash }: KnownKey, wanted: AppliedSettings['ioLogging'] | undefined): number | undefined {
-  const isMeant = wanted && (wanted.apiKeyIds === null || wanted.apiKeyIds.includes(numberKey(hash)));
+  const isMeant = wanted && (wanted.apiKeyIds === null || wanted.apiKeyIds.includes(deriveKeyNumber(hash)));
   return isMeant ? wanted.samplingRate : undefined;
 }
 

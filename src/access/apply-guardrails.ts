@@ -1,8 +1,8 @@
 import { defaultGuardrailId, type Guardrail, type GuardrailRules, titleOf } from '../domain/guardrail.ts';
-import { createGuardrail } from '../routing/guardrail.ts';
+import { compileGuardrail } from '../routing/guardrail.ts';
 
 /** All guardrails, and which of them keys and members have. @see platform/storage/storage.ts */
-export interface AppliedGuardrails {
+export interface GuardrailAssignments {
   guardrails: readonly {
     id: string;
     name: string;
@@ -14,7 +14,7 @@ export interface AppliedGuardrails {
 }
 
 /** What a key is to its guardrails. */
-export interface Holder {
+export interface KeyIdentity {
   hash: string;
   workspaceId: string;
   memberId: string | null;
@@ -29,10 +29,10 @@ export interface Holder {
 export function applyGuardrails({
   guardrails,
   assignments,
-}: AppliedGuardrails): (key: Holder) => readonly Guardrail[] | undefined {
+}: GuardrailAssignments): (key: KeyIdentity) => readonly Guardrail[] | undefined {
   const ready = new Map<string, Guardrail>();
   for (const guardrail of guardrails) {
-    const made = createGuardrail(titleOf(guardrail), guardrail.rules);
+    const made = compileGuardrail(titleOf(guardrail), guardrail.rules);
     if (made) ready.set(guardrail.id, made);
   }
   if (ready.size === 0) return () => undefined;

@@ -6,7 +6,7 @@ import {
   type MemberRecord,
   type WorkspaceRecord,
 } from '../platform/storage/storage.ts';
-import { createKeyText, hashKey, labelKey } from './key-text.ts';
+import { createKeyText, hashKey, createKeyLabel } from './key-text.ts';
 
 /** The part of the store that keys live in. @see platform/storage/storage.ts */
 export interface BootstrapStore {
@@ -75,7 +75,7 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
     else if (!isSame(before, named(record))) await store.putKey({ ...before, ...named(record), updatedAtMs: now });
     if (!marked.has(record.hash)) await store.markBootstrapKey(record.hash);
   }
-  return findLeftKeys(store, plan);
+  return findOrphanedKeys(store, plan);
 }
 
 /** Keys that are named in one message. */
@@ -88,7 +88,7 @@ const NAMED = 10;
  * @returns a sentence that names them, and how to end them; undefined when there are none
  * @throws the store's error
  */
-export async function findLeftKeys(
+export async function findOrphanedKeys(
   store: Pick<BootstrapStore, 'listKeys' | 'listBootstrapKeys'>,
   plan: Pick<BootstrapPlan, 'keys'>,
 ): Promise<string | undefined> {
@@ -116,7 +116,7 @@ function readKey(key: BootstrapPlan['keys'][number], idOf: (workspace: string) =
     ...defaultKeySettings,
     hash: hashKey(key.key),
     name: key.name,
-    label: labelKey(key.key),
+    label: createKeyLabel(key.key),
     kind: isManagement ? 'management' : key.acts_as === 'organization' ? 'organization' : 'member',
     workspaceId: key.workspace === undefined ? '' : idOf(key.workspace),
     memberId: key.member ?? null,
@@ -161,7 +161,7 @@ export async function createFirstKeys(
     ...common,
     hash: hashKey(inference),
     name: 'first inference key',
-    label: labelKey(inference),
+    label: createKeyLabel(inference),
     kind: 'member',
     memberId: DEFAULT_MEMBER,
     creatorUserId: DEFAULT_MEMBER,
@@ -170,7 +170,7 @@ export async function createFirstKeys(
     ...common,
     hash: hashKey(management),
     name: 'first management key',
-    label: labelKey(management),
+    label: createKeyLabel(management),
     kind: 'management',
     memberId: null,
     creatorUserId: null,

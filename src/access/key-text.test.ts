@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createKeyText, hashKey, labelKey } from './key-text.ts';
+import { createKeyText, hashKey, createKeyLabel } from './key-text.ts';
 
 describe('the text of a key', () => {
   it('is the prefix of its kind and 64 hex digits', () => {
@@ -13,12 +13,12 @@ describe('the text of a key', () => {
   });
 
   it('is labelled by prefix, dots and last characters', () => {
-    expect(labelKey(`sk-rt-v1-${'0123456789abcdef'.repeat(4)}`)).toBe('sk-rt-v1-012...def');
-    expect(labelKey(`sk-rt-mgmt-v1-${'0123456789abcdef'.repeat(4)}`)).toBe('sk-rt-mgmt-v1-012...def');
+    expect(createKeyLabel(`sk-rt-v1-${'0123456789abcdef'.repeat(4)}`)).toBe('sk-rt-v1-012...def');
+    expect(createKeyLabel(`sk-rt-mgmt-v1-${'0123456789abcdef'.repeat(4)}`)).toBe('sk-rt-mgmt-v1-012...def');
   });
 
   it('shows next to nothing of a key that the operator made up', () => {
-    expect(labelKey('hunter22')).toBe('...');
-    expect(labelKey('a-long-test-key-of-mine')).toBe('a-...ne');
+    expect(createKeyLabel('hunter22')).toBe('...');
+    expect(createKeyLabel('a-long-test-key-of-mine')).toBe('a-...ne');
   });
 });

@@ -12,7 +12,7 @@ export const createKeyText = (kind: KeyTextKind): string => prefixes[kind] + ran
 export const hashKey = (text: string): string => hash('sha256', text);
 
 /** The number of a key, where the interface wants an integer: the first 48 bits of its hash. */
-export const numberKey = (hash: string): number => Number.parseInt(hash.slice(0, 12), 16);
+export const deriveKeyNumber = (hash: string): number => Number.parseInt(hash.slice(0, 12), 16);
 
 /**
  * The key for people: prefix, dots, last characters, as in `sk-rt-v1-abc...789`. A key of our form shows 3 + 3 of its 64
@@ -20,7 +20,7 @@ export const numberKey = (hash: string): number => Number.parseInt(hash.slice(0,
  *
  * @see interface platform.md section 1
  */
-export function labelKey(text: string): string {
+export function createKeyLabel(text: string): string {
   const prefix = Object.values(prefixes).find((known) => text.startsWith(known) && text.length === known.length + 64);
   if (prefix !== undefined) return `${text.slice(0, prefix.length + 3)}...${text.slice(-3)}`;
   return text.length < 16 ? '...' : `${text.slice(0, 2)}...${text.slice(-2)}`;

@@ -4,7 +4,7 @@ import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
-import { type LimitSettings, RateLimits, type Ticket } from './rate-limits.ts';
+import { type LimitSettings, RateLimiter, type Ticket } from './rate-limits.ts';
 
 const none = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 0 };
 
@@ -20,7 +20,7 @@ function limit(settings: Partial<LimitSettings>) {
   let now = 1_800_000_000_000;
   const hits: string[] = [];
   let requests = 0;
-  const limits = new RateLimits({
+  const limits = new RateLimiter({
     counters: new MemoryCounters(() => now),
     settings: () => ({ ...none, workspace: none, models: [], ...settings }),
     requestMs: () => 600_000,

@@ -48,7 +48,7 @@ export interface RateLimitParts {
 export type ScopeKind = 'key' | 'workspace' | 'model';
 
 /** What its process left behind of a request. */
-export type LeftRequest = Pick<
+export type OrphanedRequest = Pick<
   LedgerEntry,
   'id' | 'keyHash' | 'workspaceId' | 'memberId' | 'requestedModel' | 'streamed'
 >;
@@ -86,7 +86,7 @@ const units: Record<keyof Limits, string> = {
  * is refused does not count. Tokens are known when an answer is over, so that a limit of tokens refuses the request after
  * the one that went beyond it.
  */
-export class RateLimits {
+export class RateLimiter {
   private readonly parts: RateLimitParts;
 
   constructor(parts: RateLimitParts) {
@@ -131,7 +131,7 @@ export class RateLimits {
   }
 
   /** Ends the streams of a process that has ended itself. */
-  async release(ended: readonly LeftRequest[]): Promise<void> {
+  async release(ended: readonly OrphanedRequest[]): Promise<void> {
     const { counters } = this.parts;
     await Promise.all(
       ended.map(async ({ id, streamed, requestedModel, ...caller }) => {

@@ -14,20 +14,20 @@ export interface RefusedKey {
 /** A client that does not notice asks on and on: each key is told once in this time. */
 const QUIET_MS = 60_000;
 /** Keys that were deleted while this process runs, and are still known by name. */
-const MOST_DELETED = 1000;
+const MAX_DELETED = 1000;
 
 /**
  * Tells which keys are refused, and no more often than a person can read: each key once a minute, and all keys that nobody
  * knows together once a minute, since whoever tries some out has more of them than there is room.
  */
 export class RefusedKeys {
-  private readonly tell: (refused: RefusedKey) => void;
+  private readonly report: (refused: RefusedKey) => void;
   private readonly deleted = new Map<string, string>();
   /** By hash; all unknown ones are under ''. */
   private readonly told = new Map<string, { atMs: number; quiet: number }>();
 
   constructor(tell: (refused: RefusedKey) => void) {
-    this.tell = tell;
+    this.report = tell;
   }
 
   /**
@@ -42,7 +42,7 @@ export class RefusedKeys {
     for (const hash of this.deleted.keys()) if (after.has(hash)) this.deleted.delete(hash);
     for (const { caller } of before) if (!after.has(caller.keyHash)) this.deleted.set(caller.keyHash, caller.keyName);
     for (const hash of this.deleted.keys()) {
-      if (this.deleted.size <= MOST_DELETED) break;
+      if (this.deleted.size <= MAX_DELETED) break;
       this.deleted.delete(hash); // the one that was deleted first
       this.told.delete(hash);
     }
@@ -60,6 +60,6 @@ export class RefusedKeys {
       return;
     }
     this.told.set(whose, { atMs: now, quiet: 0 });
-    this.tell({ hash, name, why, times: 1 + (last?.quiet ?? 0) });
+    this.report({ hash, name, why, times: 1 + (last?.quiet ?? 0) });
   }
 }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { knownProviders } from '../config/known-providers.ts';
 import codingScores from './builtin/coding-scores.json' with { type: 'json' };
 import openWeights from './builtin/open-weights.json' with { type: 'json' };
-import pictures from './builtin/pictures.json' with { type: 'json' };
+import images from './builtin/images.json' with { type: 'json' };
 import proprietary from './builtin/proprietary.json' with { type: 'json' };
 import simulator from './builtin/simulator.json' with { type: 'json' };
 import {
@@ -17,7 +17,7 @@ import {
 } from './load-catalog.ts';
 import { type CatalogFile, checkCatalogFile, keyOfEndpoint, mergeCatalogFiles } from './records.ts';
 
-const files = Object.entries({ proprietary, 'open-weights': openWeights, pictures, simulator }) as [
+const files = Object.entries({ proprietary, 'open-weights': openWeights, pictures: images, simulator }) as [
   string,
   CatalogFile,
 ][];

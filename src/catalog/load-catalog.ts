@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import codingScores from './builtin/coding-scores.json' with { type: 'json' };
 import openWeights from './builtin/open-weights.json' with { type: 'json' };
-import pictures from './builtin/pictures.json' with { type: 'json' };
+import images from './builtin/images.json' with { type: 'json' };
 import proprietary from './builtin/proprietary.json' with { type: 'json' };
 import simulator from './builtin/simulator.json' with { type: 'json' };
 import { type CatalogFile, type CatalogRecords, checkCatalogFile, mergeCatalogFiles } from './records.ts';
 
 /** The catalogue that comes with Headgate. A test holds each file to the schema. */
-export const builtinFiles: readonly CatalogFile[] = [proprietary, openWeights, pictures, simulator] as CatalogFile[];
+export const builtinFiles: readonly CatalogFile[] = [proprietary, openWeights, images, simulator] as CatalogFile[];
 
 /** Where `headgate models refresh` keeps what it fetched, in the data folder. */
 export const REFRESHED_FILE = 'catalog.json';

@@ -1,6 +1,6 @@
 import { type Static, type TProperties, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { MOST_USD_PER_PIECE, MOST_USD_PER_TOKEN } from '../domain/endpoint.ts';
+import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN } from '../domain/endpoint.ts';
 import { imageBillables, imageUnits } from '../domain/images.ts';
 
 /*
@@ -13,8 +13,8 @@ const text = () => Type.String({ minLength: 1, maxLength: 1000 });
 const date = () => Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' });
 const tokens = () => Type.Integer({ minimum: 1 });
 const texts = () => Type.Array(text(), { maxItems: 100 });
-const usdPerPiece = () => Type.Number({ minimum: 0, maximum: MOST_USD_PER_PIECE });
-const usdPerMillion = () => Type.Number({ minimum: 0, maximum: MOST_USD_PER_TOKEN * 1e6 });
+const usdPerPiece = () => Type.Number({ minimum: 0, maximum: MAX_USD_PER_PIECE });
+const usdPerMillion = () => Type.Number({ minimum: 0, maximum: MAX_USD_PER_TOKEN * 1e6 });
 
 /** USD per million tokens. What is absent besides the first two costs what other tokens of its side cost. @see `costOf` */
 const tokenPrices = {
@@ -172,10 +172,8 @@ export function checkCatalogFile(tree: unknown): string[] {
 function findDearTokens({ endpoints = [] }: CatalogFile): string[] {
   return endpoints.flatMap(({ image }, index) =>
     (image?.pricing ?? []).flatMap(({ unit, cost_usd: usd }, at) =>
-      unit === 'token' && usd > MOST_USD_PER_TOKEN
-        ? [
-            `endpoints[${index}].image.pricing[${at}].cost_usd: must be <= ${MOST_USD_PER_TOKEN} for a token, not ${usd}`,
-          ]
+      unit === 'token' && usd > MAX_USD_PER_TOKEN
+        ? [`endpoints[${index}].image.pricing[${at}].cost_usd: must be <= ${MAX_USD_PER_TOKEN} for a token, not ${usd}`]
         : [],
     ),
   );

@@ -10,7 +10,7 @@ export interface Slug {
   tiers: readonly ('priority' | 'flex')[];
 }
 
-const catalogueVariants = new Set(['free', 'batch', 'thinking', 'extended']);
+const catalogVariants = new Set(['free', 'batch', 'thinking', 'extended']);
 const routingVariants = {
   nitro: { sort: 'throughput', tier: 'priority' },
   floor: { sort: 'price', tier: 'flex' },
@@ -34,7 +34,7 @@ export function parseSlug(slug: string): Slug {
       if (tier) parsed.tiers = [...parsed.tiers, tier];
       continue;
     }
-    if (catalogueVariants.has(lower)) parsed.variant = lower;
+    if (catalogVariants.has(lower)) parsed.variant = lower;
     kept.push(suffix);
   }
   parsed.model = [name, ...kept].join(':');

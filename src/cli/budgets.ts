@@ -6,7 +6,7 @@ import { readLimitUsage } from '../metering/read-limit-usage.ts';
 import type { SpendingLimit } from '../metering/spending.ts';
 import { budgetIntervals, type KeyRecord, type SpendingScope } from '../platform/storage/storage.ts';
 import { readState } from './keys.ts';
-import { usageColumns, writeUsage } from './limit-usage.ts';
+import { usageColumns, writeUsageCells } from './limit-usage.ts';
 import { withStore } from './open-store.ts';
 import { alignColumns, type Terminal } from './terminal.ts';
 
@@ -22,7 +22,7 @@ const places: Record<SpendingLimit['kind'], string> = {
 const kinds = Object.keys(places);
 
 /** Prints everything that limits spending and what is spent of it, the broadest first: as a table, or as a JSON list. */
-export async function listBudgets(
+export async function printBudgets(
   { stdout, stderr }: Terminal,
   config: Config,
   { json }: { json?: boolean },
@@ -56,17 +56,17 @@ export async function listBudgets(
     return;
   }
   const rows = told.map(({ limit, usage, key }) => [
-    key ? `${limit.name} ${tellApart(key, nowMs)}` : limit.name,
+    key ? `${limit.name} ${distinguish(key, nowMs)}` : limit.name,
     limit.guardrail?.title ?? places[limit.kind],
     limit.window,
     writeDollars(limit.limitNanoUsd),
-    ...writeUsage(usage),
+    ...writeUsageCells(usage),
   ]);
   stdout.write(alignColumns([['WHO', 'BY', 'INTERVAL', 'USD', ...usageColumns], ...rows]));
 }
 
 /** A key and the one that took its place have one name. */
-function tellApart(key: KeyRecord, nowMs: number): string {
+function distinguish(key: KeyRecord, nowMs: number): string {
   const state = readState(key, nowMs);
   return `(${key.label}${state === 'active' ? '' : `, ${state}`})`;
 }

@@ -49,12 +49,12 @@ export function readLimits({
 }
 
 /** Above it JSON has no numbers for nano-dollars. */
-const MOST_DOLLARS = 9_000_000;
+const MAX_DOLLARS = 9_000_000;
 
 /** @throws {CommandError} when it is no sum of dollars, to the nano-dollar */
 export function readDollars(option: string, text: string): bigint {
   const dollars = Number(text);
-  if (dollars > MOST_DOLLARS) throw new CommandError(`${option} ${text}: the most is ${MOST_DOLLARS} USD.`);
+  if (dollars > MAX_DOLLARS) throw new CommandError(`${option} ${text}: the most is ${MAX_DOLLARS} USD.`);
   if (!/^\d+(\.\d{1,9})?$/.test(text)) {
     throw new CommandError(`${option} ${text}: give a sum in USD, like 25 or 0.50, with at most nine decimals.`);
   }
@@ -64,7 +64,7 @@ export function readDollars(option: string, text: string): bigint {
 /** Prints a key as the management API gives it, with what it has spent. */
 export async function showKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
   const shown = await withStore({ config, stderr }, async ({ access, ledger }) => {
-    const key = findKey(await access.listKeys(), wanted);
+    const key = resolveKey(await access.listKeys(), wanted);
     const [spending] = await readKeySpending(ledger, [key.hash], Date.now());
     return writeKey(key, spending!);
   });
@@ -143,7 +143,7 @@ function withKey<Result>(
   work: (transaction: ManagementTransaction, key: KeyRecord, nowMs: number) => Promise<Result>,
 ): Promise<Result> {
   return operate({ config, stderr }, async ({ access }, change) => {
-    const { hash } = findKey(await access.listKeys(), wanted);
+    const { hash } = resolveKey(await access.listKeys(), wanted);
     return change(async (transaction, nowMs) => {
       const key = await transaction.findKey(hash);
       if (!key) throw new CommandError(`The key "${wanted}" is gone.`);
@@ -174,7 +174,7 @@ function warnOfBootstrap(
 }
 
 /** @throws {CommandError} when none or several are meant */
-export function findKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
+export function resolveKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
   const byHash = keys.filter(({ hash }) => /^[0-9a-f]{4,64}$/.test(wanted) && hash.startsWith(wanted));
   const named = keys.filter(({ name, label }) => name === wanted || label === wanted);
   // Who rotates a key has two of its name: the one that lives is meant.

@@ -1,4 +1,4 @@
-import { readUsage } from '../api/credits/handler.ts';
+import { readTotalSpending } from '../api/credits/handler.ts';
 import { listChanges } from '../api/management/change.ts';
 import type { Config } from '../config/schema.ts';
 import { createTimedId } from '../domain/ids.ts';
@@ -45,7 +45,7 @@ export async function addCredits(
 }
 
 /** Takes the bound away: requests are no longer held to what was paid in. The audit log keeps the sum. */
-export async function endCredits({ stdout, stderr }: Terminal, config: Config): Promise<void> {
+export async function removeCredits({ stdout, stderr }: Terminal, config: Config): Promise<void> {
   const before = await withStore({ config, stderr }, async (storage) => {
     const found = await readBalance(storage);
     if (!found.isOn) return found;
@@ -92,7 +92,7 @@ interface Balance {
 
 async function readBalance({ management, ledger }: Storage): Promise<Balance> {
   const credits = await management.readCredits();
-  const usage = await readUsage(ledger);
+  const usage = await readTotalSpending(ledger);
   const sum = credits ?? 0n;
   return { isOn: credits !== null, credits: usdOf(sum), usage: usdOf(usage), balance: usdOf(sum - usage) };
 }

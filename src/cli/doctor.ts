@@ -1,22 +1,22 @@
 import { ConfigError, type LoadedConfig } from '../config/load.ts';
 import { checkCounters } from './checks/counters.ts';
 import type { Finding } from './checks/finding.ts';
-import { checkLeftKeys } from './checks/left-keys.ts';
+import { checkOrphanedKeys } from './checks/orphaned-keys.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
 import { checkModels } from './checks/models.ts';
 import { checkPort } from './checks/port.ts';
 import { checkPrices } from './checks/prices.ts';
 import { checkProvider } from './checks/provider.ts';
-import { checkSetAside } from './checks/set-aside.ts';
+import { checkQuarantine } from './checks/quarantine.ts';
 import { checkStorage } from './checks/storage.ts';
-import { type Colour, paint, type Terminal } from './terminal.ts';
+import { type Color, colorize, type Terminal } from './terminal.ts';
 
 export interface DoctorOptions {
   /** Ask each provider for its models, with each of its keys. */
   probe?: boolean;
 }
 
-const colours: Record<Finding['status'], Colour> = { ok: 'green', warn: 'yellow', fail: 'red' };
+const colors: Record<Finding['status'], Color> = { ok: 'green', warn: 'yellow', fail: 'red' };
 
 /**
  * Checks what a start needs and says how to mend what is wrong. Changes nothing.
@@ -39,7 +39,11 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir));
     const store = await checkStorage(config);
     findings.push(store, await checkCounters(config, store), await checkPort(config.server));
-    findings.push(...(await checkSetAside(dataDir)), ...(await checkLeftKeys(config)), ...(await checkModels(loaded)));
+    findings.push(
+      ...(await checkQuarantine(dataDir)),
+      ...(await checkOrphanedKeys(config)),
+      ...(await checkModels(loaded)),
+    );
     const byProvider = await Promise.all(
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );
@@ -85,9 +89,10 @@ function tryLoad(load: () => LoadedConfig, findings: Finding[]): LoadedConfig | 
 function printFindings(terminal: Terminal, findings: readonly Finding[]): void {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   for (const { status, subject, says, mend } of findings) {
-    const word = paint(terminal, colours[status], status.padEnd(4));
+    const word = colorize(terminal, colors[status], status.padEnd(4));
     terminal.stdout.write(`${word}  ${subject.padEnd(width)}  ${says}\n`);
-    if (mend !== undefined) terminal.stdout.write(`${' '.repeat(width + 8)}${paint(terminal, 'dim', `-> ${mend}`)}\n`);
+    if (mend !== undefined)
+      terminal.stdout.write(`${' '.repeat(width + 8)}${colorize(terminal, 'dim', `-> ${mend}`)}\n`);
   }
   const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
   const [broken, warned] = [count('fail'), count('warn')];

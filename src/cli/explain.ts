@@ -1,27 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readDefaults } from '../access/access.ts';
-import { applyGuardrails, type Holder } from '../access/apply-guardrails.ts';
+import { applyGuardrails, type KeyIdentity } from '../access/apply-guardrails.ts';
 import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { checkMeaning } from '../api/responses/check-meaning.ts';
-import { refuseNotOffered } from '../api/responses/not-offered.ts';
+import { rejectUnsupportedFeatures } from '../api/responses/unsupported-features.ts';
 import { readRequest } from '../api/responses/request.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
-import { writeError } from '../http/error-envelope.ts';
+import { writeErrorEnvelope } from '../http/error-envelope.ts';
 import { readJson } from '../http/read-json.ts';
 import { writePerToken } from '../metering/price.ts';
 import type { Storage, WorkspaceRecord } from '../platform/storage/storage.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import { type Asker, type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
-import { findKey } from './change-keys.ts';
-import { lookIntoStore } from './open-store.ts';
+import { type RoutingCaller, type Plan, planRoute, type RoutingContext } from '../routing/plan-route.ts';
+import { resolveKey } from './change-keys.ts';
+import { withReadOnlyStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
-import { placeOf, readWorld } from './read-world.ts';
-import { findStoreFile } from './store-place.ts';
-import { alignColumns, CommandError, paint, readMessage, type Terminal } from './terminal.ts';
+import { resolveWorkspaceId, readRoutingContext } from './read-routing-context.ts';
+import { findStoreFile } from './describe-store.ts';
+import { alignColumns, CommandError, colorize, readMessage, type Terminal } from './terminal.ts';
 
 export interface ExplainOptions {
   /** File with the body of a `POST /responses`; `-` for the standard input. */
@@ -46,7 +46,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   const { stdout, stderr } = terminal;
   const say = (message: string): void => void stderr.write(`headgate: ${message}\n`);
   const { asker, stored } = await findAsker(loaded, options, say);
-  const world = readWorld(loaded, say, stored);
+  const routingContext = readRoutingContext(loaded, say, stored);
   let refused: Plan<Endpoint> | undefined;
   try {
     const given = asker.defaults?.textModel;
@@ -56,17 +56,17 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
       stdout.write(`The request names no model: the default_text_model of its workspace is taken, ${defaultModel}.\n`);
     }
     checkMeaning(request);
-    refuseNotOffered(request);
-    const plan = planRoute(request, asker, world, {}, (partial) => {
+    rejectUnsupportedFeatures(request);
+    const plan = planRoute(request, asker, routingContext, {}, (partial) => {
       refused = partial;
     });
-    const shares = countFirsts(request, asker, world);
+    const shares = countFirsts(request, asker, routingContext);
     if (options.json) stdout.write(`${JSON.stringify(writeJson(plan, shares, defaultModel), undefined, 2)}\n`);
     else print(terminal, plan, shares);
     return 0;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const { body } = writeError(error);
+    const { body } = writeErrorEnvelope(error);
     if (options.json) stdout.write(`${JSON.stringify(body, undefined, 2)}\n`);
     else {
       stdout.write(`${error.status}  ${readIssues(error).replaceAll('\n', '\n     ')}\n`);
@@ -76,9 +76,9 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   }
 }
 
-/** Who would ask, and what readWorld needs to find the workspace of the store that this is. */
+/** Who would ask, and what readRoutingContext needs to find the workspace of the store that this is. */
 interface Found {
-  asker: Asker;
+  asker: RoutingCaller;
   stored: readonly WorkspaceRecord[];
 }
 
@@ -97,8 +97,8 @@ async function findAsker(
 }
 
 async function findKeyholder(loaded: LoadedConfig, wanted: string): Promise<Found> {
-  const found = await lookIntoStore(loaded.config, async (storage) => {
-    const key = findKey(await storage.access.listKeys(), wanted);
+  const found = await withReadOnlyStore(loaded.config, async (storage) => {
+    const key = resolveKey(await storage.access.listKeys(), wanted);
     if (key.kind === 'management') throw new CommandError(`"${key.name}" is a management key, and asks no models.`);
     return readHome(loaded, storage, key);
   });
@@ -114,11 +114,11 @@ async function findWorkspaceAsker(
 ): Promise<Found> {
   const { bootstrap, providers } = loaded.config;
   const inFile = bootstrap.workspaces.find(({ id, name }) => id === wanted || name === wanted);
-  const ofFile = { asker: { workspaceId: placeOf(loaded, wanted) }, stored: [] };
+  const ofFile = { asker: { workspaceId: resolveWorkspaceId(loaded, wanted) }, stored: [] };
   const isKnown = inFile || wanted === DEFAULT_WORKSPACE || providers.some((provider) => provider.workspace === wanted);
   let found: Found | undefined;
   try {
-    found = await lookIntoStore(loaded.config, async (storage) => {
+    found = await withReadOnlyStore(loaded.config, async (storage) => {
       for (const named of [inFile?.id, inFile?.name, wanted]) {
         const home = named === undefined ? undefined : await findStored(storage, named);
         if (home) return readHome(loaded, storage, { hash: '', workspaceId: home.id, memberId: null });
@@ -139,13 +139,13 @@ async function findStored({ access, management }: Storage, wanted: string): Prom
   return found ?? (await access.listWorkspaces()).find(({ name }) => name === wanted);
 }
 
-async function readHome(loaded: LoadedConfig, { access }: Storage, holder: Holder): Promise<Found> {
+async function readHome(loaded: LoadedConfig, { access }: Storage, holder: KeyIdentity): Promise<Found> {
   const { workspaceId } = holder;
   const stored = await access.listWorkspaces();
   const guardrails = applyGuardrails(await access.listAppliedGuardrails())(holder);
   const settings = (await access.listAppliedSettings()).find((one) => one.workspaceId === workspaceId);
   const defaults = settings && readDefaults(settings);
-  return { asker: { workspaceId: placeOf(loaded, workspaceId, stored), guardrails, defaults }, stored };
+  return { asker: { workspaceId: resolveWorkspaceId(loaded, workspaceId, stored), guardrails, defaults }, stored };
 }
 
 function readBody({ cwd }: Terminal, file: string): unknown {
@@ -159,12 +159,12 @@ function readBody({ cwd }: Terminal, file: string): unknown {
 /** How often each endpoint comes first, in percent of many draws; the sum of all is 100. */
 function countFirsts(
   request: ResponseRequest,
-  asker: Asker,
-  world: RoutingWorld<Endpoint>,
+  asker: RoutingCaller,
+  routingContext: RoutingContext<Endpoint>,
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (let draw = 0; draw < DRAWS; draw++) {
-    const [first] = planRoute(request, asker, world).endpoints;
+    const [first] = planRoute(request, asker, routingContext).endpoints;
     counts.set(first!.id, (counts.get(first!.id) ?? 0) + 1);
   }
   return new Map([...counts].map(([id, count]) => [id, (100 * count) / DRAWS]));
@@ -172,7 +172,7 @@ function countFirsts(
 
 function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>): void {
   const { stdout } = terminal;
-  stdout.write(`${paint(terminal, 'bold', plan.requested)}  strategy ${plan.strategy}\n`);
+  stdout.write(`${colorize(terminal, 'bold', plan.requested)}  strategy ${plan.strategy}\n`);
   for (const { name, data = {} } of plan.stages) {
     const fields = Object.entries(data).map(([key, value]) => `${key} ${[value].flat().join(', ') || '–'}`);
     stdout.write(`${name}: ${fields.join('; ')}\n`);

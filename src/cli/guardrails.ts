@@ -2,11 +2,11 @@ import {
   assignGuardrail,
   createGuardrail,
   deleteGuardrail,
-  takeGuardrail,
+  unassignGuardrail,
   updateGuardrail,
 } from '../api/guardrails/change-guardrail.ts';
 import { getGuardrail } from '../api/guardrails/find-guardrail.ts';
-import { findUnknown } from '../api/guardrails/find-unknown.ts';
+import { findUnknownEntries } from '../api/guardrails/find-unknown.ts';
 import { listGuardrailBudgets } from '../api/guardrails/list-budgets.ts';
 import { checkCreateGuardrail, checkUpdateGuardrail, type UpdateGuardrailBody } from '../api/guardrails/schema.ts';
 import { writeGuardrail } from '../api/guardrails/write-guardrail.ts';
@@ -15,11 +15,11 @@ import type { Config } from '../config/schema.ts';
 import { defaultGuardrailId, modelGroups } from '../domain/guardrail.ts';
 import { usdOf } from '../metering/cost.ts';
 import type { GuardrailRecord, ManagementStore, Storage } from '../platform/storage/storage.ts';
-import { findKey, readDollars } from './change-keys.ts';
+import { resolveKey, readDollars } from './change-keys.ts';
 import { withStore } from './open-store.ts';
-import { findWorkspace, operate } from './operate.ts';
+import { resolveWorkspace, operate } from './operate.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
-import { warnOfNames } from './warn-of-names.ts';
+import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
 
 /** What a guardrail says, as an operator writes it. Of a list `none` takes the rule away. */
 export interface RuleOptions {
@@ -43,13 +43,13 @@ export interface RuleOptions {
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Prints all guardrails, the oldest first: as a table, or as a JSON list. */
-export async function listGuardrails(
+export async function printGuardrails(
   { stdout, stderr }: Terminal,
   config: Config,
   { json, workspace }: { json?: boolean; workspace?: string },
 ): Promise<void> {
   const { rows, names, holders } = await withStore({ config, stderr }, async ({ access, management }) => {
-    const only = workspace === undefined ? undefined : (await findWorkspace(viewOf(management), workspace)).id;
+    const only = workspace === undefined ? undefined : (await resolveWorkspace(viewOf(management), workspace)).id;
     const { assignments } = await access.listAppliedGuardrails();
     return {
       rows: (await management.listGuardrails({ ...ALL, workspaceId: only })).rows,
@@ -117,7 +117,7 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
 }
 
 /** Prints the new guardrail as the management API gives it. */
-export async function makeGuardrail(
+export async function addGuardrail(
   { stdout, stderr }: Terminal,
   loaded: LoadedConfig,
   { workspace, ...options }: RuleOptions & { name: string; workspace?: string },
@@ -126,7 +126,7 @@ export async function makeGuardrail(
   const made = await operate({ config: loaded.config, stderr }, (_, change) =>
     change(async (transaction, nowMs) => {
       const place =
-        workspace === undefined ? undefined : { workspace_id: (await findWorkspace(transaction, workspace)).id };
+        workspace === undefined ? undefined : { workspace_id: (await resolveWorkspace(transaction, workspace)).id };
       return createGuardrail(transaction, checkCreateGuardrail({ ...asked, ...place }), nowMs);
     }),
   );
@@ -158,7 +158,7 @@ export async function changeGuardrail(
 function warnOfUnknown({ stderr }: Pick<Terminal, 'stderr'>, loaded: LoadedConfig, asked: UpdateGuardrailBody): void {
   const { allowed_models, ignored_models, allowed_providers, ignored_providers } = asked;
   if (!(allowed_models ?? ignored_models ?? allowed_providers ?? ignored_providers)) return;
-  warnOfNames({ stderr }, loaded, ({ catalog }) => findUnknown(asked, catalog));
+  warnAboutUnknownNames({ stderr }, loaded, ({ catalog }) => findUnknownEntries(asked, catalog));
 }
 
 export async function removeGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
@@ -170,32 +170,40 @@ export async function removeGuardrail({ stdout, stderr }: Terminal, config: Conf
   stdout.write(`Deleted "${gone.name}". It holds for nobody any more.\n`);
 }
 
-export interface HolderOptions {
+export interface AssigneeOptions {
   /** By hash, first digits or name. */
   key?: string[];
   member?: string[];
 }
 
 /** Gives a guardrail to keys and members, in the place of the ones that they have. */
-export const giveTo = (terminal: Terminal, config: Config, wanted: string, options: HolderOptions): Promise<void> =>
-  changeHolders(terminal, config, wanted, options, true);
+export const addAssignments = (
+  terminal: Terminal,
+  config: Config,
+  wanted: string,
+  options: AssigneeOptions,
+): Promise<void> => changeHolders(terminal, config, wanted, options, true);
 
 /** Takes a guardrail from keys and members. */
-export const takeFrom = (terminal: Terminal, config: Config, wanted: string, options: HolderOptions): Promise<void> =>
-  changeHolders(terminal, config, wanted, options, false);
+export const removeAssignments = (
+  terminal: Terminal,
+  config: Config,
+  wanted: string,
+  options: AssigneeOptions,
+): Promise<void> => changeHolders(terminal, config, wanted, options, false);
 
 async function changeHolders(
   { stdout, stderr }: Terminal,
   config: Config,
   wanted: string,
-  { key: keys = [], member: members = [] }: HolderOptions,
+  { key: keys = [], member: members = [] }: AssigneeOptions,
   gives: boolean,
 ): Promise<void> {
   if (keys.length + members.length === 0) throw new CommandError('Say whom: --key, --member, or both.');
   const { name, count } = await operate({ config, stderr }, async ({ access, management }: Storage, change) => {
     const guardrail = await findGuardrail(management, wanted);
     const known = await access.listKeys();
-    const hashes = keys.map((one) => findKey(known, one).hash);
+    const hashes = keys.map((one) => resolveKey(known, one).hash);
     const sides = [
       { kind: 'key' as const, field: '--key', ids: hashes },
       { kind: 'member' as const, field: '--member', ids: members },
@@ -205,7 +213,7 @@ async function changeHolders(
       for (const side of sides) {
         changed += await (gives
           ? assignGuardrail(transaction, guardrail, side, nowMs)
-          : takeGuardrail(transaction, guardrail, side.kind, side.ids));
+          : unassignGuardrail(transaction, guardrail, side.kind, side.ids));
       }
       return { name: guardrail.name, count: changed };
     });
@@ -224,7 +232,7 @@ async function changeHolders(
 async function findGuardrail(management: ManagementStore, wanted: string): Promise<GuardrailRecord> {
   const of = /^default:(.+)$/.exec(wanted)?.[1];
   if (of !== undefined) {
-    const { id } = await findWorkspace(viewOf(management), of);
+    const { id } = await resolveWorkspace(viewOf(management), of);
     return getGuardrail(management, defaultGuardrailId(id));
   }
   const { rows } = await management.listGuardrails(ALL);
@@ -239,7 +247,7 @@ async function findGuardrail(management: ManagementStore, wanted: string): Promi
 }
 
 /** A store seen as a change of it sees it. */
-const viewOf = (management: ManagementStore): Parameters<typeof findWorkspace>[0] => ({
+const viewOf = (management: ManagementStore): Parameters<typeof resolveWorkspace>[0] => ({
   findWorkspace: (id) => management.findWorkspace(id),
   findWorkspaceByName: async (name) => (await management.listWorkspaces(ALL)).rows.find((row) => row.name === name),
 });

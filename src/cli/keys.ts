@@ -1,5 +1,5 @@
 import { DEFAULT_MEMBER, DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
-import { createKeyText, hashKey, labelKey } from '../access/key-text.ts';
+import { createKeyText, hashKey, createKeyLabel } from '../access/key-text.ts';
 import { createKey as saveNewKey } from '../api/keys/change-key.ts';
 import { addMembers } from '../api/workspaces/change-members.ts';
 import { createWorkspace } from '../api/workspaces/change-workspace.ts';
@@ -28,11 +28,7 @@ export interface CreateKeyOptions extends LimitOptions {
  *
  * @throws {CommandError} when the options contradict each other, or name a workspace that is not there
  */
-export async function createKey(
-  { stdout, stderr }: Terminal,
-  config: Config,
-  options: CreateKeyOptions,
-): Promise<void> {
+export async function addKey({ stdout, stderr }: Terminal, config: Config, options: CreateKeyOptions): Promise<void> {
   const kind = readKind(options);
   const expiresAtMs = options.expires === undefined ? null : readExpiry(options.expires, Date.now());
   const limits = readLimits(options);
@@ -53,7 +49,7 @@ export async function createKey(
         ...defaultKeySettings,
         hash: hashKey(text),
         name: options.name ?? `${nameKind(kind)} key`,
-        label: labelKey(text),
+        label: createKeyLabel(text),
         kind,
         workspaceId,
         memberId,
@@ -125,7 +121,7 @@ async function settleWorkspace(
 }
 
 /** Prints all keys, the newest first: as a table, or as a JSON list. */
-export async function listKeys(
+export async function printKeys(
   { stdout, stderr }: Terminal,
   config: Config,
   options: { json?: boolean },

@@ -5,8 +5,8 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTimedId } from '../domain/ids.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { takeDataFolder } from '../platform/data-folder/data-folder.ts';
-import { makeEntry, readSpent, readSpentByOwnKeys } from '../platform/storage/ledger-contract.ts';
+import { lockDataFolder } from '../platform/data-folder/data-folder.ts';
+import { createTestEntry, readSpent, readSpentByOwnKeys } from '../platform/storage/ledger-contract.ts';
 import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -45,7 +45,7 @@ const day = (date: string) => Date.parse(date);
 let count = 0;
 /** A thousand tokens of input and a hundred of output of `acme/small`, at a dollar a million, booked on 2026-11-10. */
 const entryOf = (fields: Partial<LedgerEntry> = {}): LedgerEntry =>
-  makeEntry({
+  createTestEntry({
     ...{
       id: `${createTimedId('gen-')}${count++}`,
       createdAtMs: day('2026-11-10T12:00:00Z'),
@@ -177,10 +177,10 @@ function testRecompute(makeStore: () => Promise<Store>): void {
 
   it('prices pictures again that were counted, of generations and of answers, and tells of the others', async () => {
     const painter = { endpointId: 'acme/painter@acme', model: 'acme/painter', costNanoUsd: 80_000_000n };
-    const pictures = { made: 2, madePixels: 2_000_000, references: 0, referencePixels: 0, variant: '1k' };
+    const images = { made: 2, madePixels: 2_000_000, references: 0, referencePixels: 0, variant: '1k' };
     const none = { inputTokens: 0, outputTokens: 0, inputCostNanoUsd: 0n };
-    const generation = entryOf({ ...painter, ...none, apiType: 'image', pictures });
-    const answer = entryOf({ ...painter, pictures });
+    const generation = entryOf({ ...painter, ...none, apiType: 'image', pictures: images });
+    const answer = entryOf({ ...painter, pictures: images });
     const words = entryOf({ ...painter, costNanoUsd: 1n, pictures: { made: 0, references: 0 } });
     const older = entryOf(painter);
     await book(generation, answer, words, older);
@@ -196,7 +196,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect((await find(generation.id))?.correction).toMatchObject({ costNanoUsd: 20_000_000n, inputCostNanoUsd: 0n });
     expect((await find(answer.id))?.correction?.costNanoUsd).toBe(21_000_000n);
     expect((await find(words.id))?.correction?.costNanoUsd).toBe(999_999n);
-    expect(await find(generation.id)).toMatchObject({ pictures }); // a correction counts nothing again
+    expect(await find(generation.id)).toMatchObject({ pictures: images }); // a correction counts nothing again
     configure(store.url, [price(0.04)]);
     await call(['ledger', 'recompute', '--apply']);
     expect((await find(generation.id))?.correction).toMatchObject({ costNanoUsd: 0n, count: 2 });
@@ -325,7 +325,7 @@ describe('headgate ledger, on SQLite', () => {
     const entry = entryOf();
     await storage.ledger.append([entry]);
     configure(url, [model('small', '0.000002')]);
-    const giveBack = takeDataFolder(join(cwd, 'data'));
+    const unlock = lockDataFolder(join(cwd, 'data'));
     const told = await call(['ledger', 'recompute', '--apply']);
     expect(told).toMatchObject({ code: 1, stdout: '' });
     expect(told.stderr).toMatch(
@@ -335,9 +335,9 @@ describe('headgate ledger, on SQLite', () => {
       'With --apply the difference is booked as 1 correction.',
     );
     expect(await storage.ledger.find('w', entry.id)).toEqual(entry);
-    giveBack();
+    unlock();
     expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('Booked 1 correction.');
-    takeDataFolder(join(cwd, 'data'))(); // given back
+    lockDataFolder(join(cwd, 'data'))(); // given back
     await storage.close();
   });
 
@@ -375,9 +375,9 @@ describe.skipIf(skipped !== '')(`headgate ledger, on PostgreSQL${skipped}`, () =
     const entries = Array.from({ length: 700 }, () => entryOf());
     await storage.ledger.append(entries);
     configure(url, [model('small', '0.000002')]);
-    const giveBack = takeDataFolder(join(cwd, 'data'));
+    const unlock = lockDataFolder(join(cwd, 'data'));
     const told = await Promise.all([0, 1].map(() => call(['ledger', 'recompute', '--apply'])));
-    giveBack();
+    unlock();
     const booked = told.map(({ stdout }) => Number(/Booked (\d+) correction/.exec(stdout)?.[1] ?? 0));
     expect(booked[0]! + booked[1]!).toBe(700);
     expect(await storage.ledger.readTotals('w')).toMatchObject({ entries: 700, costNanoUsd: 700n * 2_000_000n });

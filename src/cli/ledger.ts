@@ -4,14 +4,14 @@ import { loadCatalogRecords } from '../catalog/load-catalog.ts';
 import { buildEndpoints } from '../compose/build-endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { type BookedEntry, summedCost } from '../domain/ledger-entry.ts';
+import { type RecordedEntry, summedCost } from '../domain/ledger-entry.ts';
 import { totalOf, usdOf } from '../metering/cost.ts';
 import { writePerPiece } from '../metering/price.ts';
-import { findCorrection, isSettled, type PricedEndpoint, priceAgain } from '../metering/reprice.ts';
-import { takeDataFolder } from '../platform/data-folder/data-folder.ts';
+import { findCorrection, isSettled, type PricedEndpoint, reprice } from '../metering/reprice.ts';
+import { lockDataFolder } from '../platform/data-folder/data-folder.ts';
 import type { Correction, EntryQuery, Storage } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
-import { findStoreFile } from './store-place.ts';
+import { findStoreFile } from './describe-store.ts';
 import { alignColumns, CommandError, readMessage, type Terminal } from './terminal.ts';
 
 export interface RecomputeOptions {
@@ -46,7 +46,7 @@ export async function recompute(
     const known = config.providers.map(({ id }) => id).join(', ') || 'none';
     stderr.write(`headgate: the configuration has no provider "${provider}" (it has: ${known}).\n`);
   }
-  const giveBack = options.apply ? takeStore(config, dataDir) : () => {};
+  const unlock = options.apply ? takeStore(config, dataDir) : () => {};
   try {
     await withStore({ config, stderr }, async (storage) => {
       const find = await openPrices(config, dataDir, storage, (message) => stderr.write(`headgate: ${message}\n`));
@@ -57,14 +57,14 @@ export async function recompute(
         if (options.apply) booked += await storage.ledger.correct(corrections, Date.now());
       }
       stdout.write(sums.write());
-      if (!sums.isEmpty) stdout.write(tellEnd(sums.corrections, options.apply ? booked : undefined));
+      if (!sums.isEmpty) stdout.write(emitEnd(sums.corrections, options.apply ? booked : undefined));
     });
   } finally {
-    giveBack();
+    unlock();
   }
 }
 
-function tellEnd(found: number, booked: number | undefined): string {
+function emitEnd(found: number, booked: number | undefined): string {
   if (found === 0) return 'Every entry that has a price today agrees with it.\n';
   const count = (number: number) => `${number} correction${number === 1 ? '' : 's'}`;
   if (booked === undefined) return `Nothing was changed. With --apply the difference is booked as ${count(found)}.\n`;
@@ -76,7 +76,7 @@ function tellEnd(found: number, booked: number | undefined): string {
 function takeStore(config: Config, dataDir: string): () => void {
   if (findStoreFile(config) === undefined) return () => {};
   try {
-    return takeDataFolder(dataDir);
+    return lockDataFolder(dataDir);
   } catch (error) {
     throw new CommandError(
       `The ledger in SQLite is corrected while the gateway is stopped; on PostgreSQL it may run. ${readMessage(error)}`,
@@ -130,7 +130,7 @@ async function openPrices(
   return (model) => catalog.find(model);
 }
 
-async function* readPages(storage: Storage, query: Omit<EntryQuery, 'limit'>): AsyncGenerator<BookedEntry[]> {
+async function* readPages(storage: Storage, query: Omit<EntryQuery, 'limit'>): AsyncGenerator<RecordedEntry[]> {
   for (let after: string | undefined; ; ) {
     const page = await storage.ledger.list({ ...query, after, limit: PAGE });
     if (page.length > 0) yield page;
@@ -157,10 +157,10 @@ class Sums {
   /** Entries whose pictures nobody counted. */
   private uncounted = 0;
 
-  add(entry: BookedEntry, find: (model: string) => readonly PricedEndpoint[]): Correction | undefined {
+  add(entry: RecordedEntry, find: (model: string) => readonly PricedEndpoint[]): Correction | undefined {
     const { model } = entry;
     if (model === null) return undefined; // nobody answered
-    const priced = isSettled(entry) ? undefined : priceAgain(entry, find);
+    const priced = isSettled(entry) ? undefined : reprice(entry, find);
     const cost = typeof priced === 'object' ? priced : undefined;
     const old = summedCost(entry);
     if (priced === 'unpriced') this.unpriced.set(model, (this.unpriced.get(model) ?? 0) + 1);
@@ -198,15 +198,15 @@ class Sums {
       ...rows.map(([model, sum]) => writeSum(model, sum)),
       writeSum('all', total),
     ]);
-    return table + this.tellUncounted() + this.tellUnpriced();
+    return table + this.reportUncounted() + this.reportUnpriced();
   }
 
-  private tellUncounted(): string {
+  private reportUncounted(): string {
     if (this.uncounted === 0) return '';
     return `Left as they are, since nobody counted or measured their pictures: ${this.uncounted}.\n`;
   }
 
-  private tellUnpriced(): string {
+  private reportUnpriced(): string {
     if (this.unpriced.size === 0) return '';
     const named = [...this.unpriced]
       .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -5,7 +5,7 @@ import type { LimitUsage } from '../metering/read-limit-usage.ts';
 export const usageColumns = ['SPENT', 'LEFT', 'BEGINS ANEW'] as const;
 
 /** The cells of these columns. */
-export const writeUsage = ({ usageNanoUsd, remainingNanoUsd, resetsAtMs }: LimitUsage): string[] => [
+export const writeUsageCells = ({ usageNanoUsd, remainingNanoUsd, resetsAtMs }: LimitUsage): string[] => [
   writeDollars(usageNanoUsd),
   writeDollars(remainingNanoUsd),
   resetsAtMs === null ? 'never' : new Date(resetsAtMs).toISOString(),

@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { findStoreFile } from './store-place.ts';
+import { findStoreFile } from './describe-store.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 /**
@@ -44,7 +44,7 @@ export async function withStore<Result>(
  * @returns undefined when the store is a file that is not there yet
  * @throws the store's error, also when its schema is not that of this build
  */
-export async function lookIntoStore<Result>(
+export async function withReadOnlyStore<Result>(
   config: Pick<Config, 'storage'>,
   use: (storage: Storage) => Promise<Result>,
 ): Promise<Result | undefined> {

@@ -9,7 +9,7 @@ import { CommandError, type Terminal } from './terminal.ts';
 export const byOperator = (): Change => ({ atMs: Date.now(), actorKeyHash: null });
 
 /** Makes one change of the store, in one transaction. */
-export type MakeChange = <Result>(
+export type ApplyChange = <Result>(
   work: (transaction: ManagementTransaction, nowMs: number) => Promise<Result>,
 ) => Promise<Result>;
 
@@ -21,10 +21,10 @@ export type MakeChange = <Result>(
  */
 export function operate<Result>(
   parts: { config: Config; stderr: Terminal['stderr'] },
-  use: (storage: Storage, change: MakeChange) => Promise<Result>,
+  use: (storage: Storage, change: ApplyChange) => Promise<Result>,
 ): Promise<Result> {
   return withStore(parts, async (storage) => {
-    const change: MakeChange = (work) => {
+    const change: ApplyChange = (work) => {
       const by = byOperator();
       return storage.management.change(by, (transaction) => work(transaction, by.atMs));
     };
@@ -38,7 +38,7 @@ export function operate<Result>(
 }
 
 /** A workspace by its id, slug or name. @throws {CommandError} */
-export async function findWorkspace(
+export async function resolveWorkspace(
   from: Pick<ManagementTransaction, 'findWorkspace' | 'findWorkspaceByName'>,
   wanted: string,
 ): Promise<WorkspaceDetails> {

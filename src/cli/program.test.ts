@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from './program.ts';
-import { alignColumns, paint, type Terminal } from './terminal.ts';
+import { alignColumns, colorize, type Terminal } from './terminal.ts';
 
 const terminal: Terminal = { stdout: { write: () => true }, stderr: { write: () => true }, env: {}, cwd: '/' };
 
@@ -31,9 +31,9 @@ describe('docs/reference/cli.md', () => {
 describe('what a terminal shows', () => {
   it('has colours on a terminal only, and not under NO_COLOR', () => {
     const stdout = { write: () => true, isTTY: true };
-    expect(paint({ stdout, env: {} }, 'red', 'x')).toBe('\u001b[31mx\u001b[39m');
-    expect(paint({ stdout, env: { NO_COLOR: '1' } }, 'red', 'x')).toBe('x');
-    expect(paint({ stdout: { write: () => true }, env: {} }, 'red', 'x')).toBe('x');
+    expect(colorize({ stdout, env: {} }, 'red', 'x')).toBe('\u001b[31mx\u001b[39m');
+    expect(colorize({ stdout, env: { NO_COLOR: '1' } }, 'red', 'x')).toBe('x');
+    expect(colorize({ stdout: { write: () => true }, env: {} }, 'red', 'x')).toBe('x');
   });
 
   it('stands in columns', () => {

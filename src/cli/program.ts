@@ -4,14 +4,14 @@ import { findNearest } from '../config/nearest.ts';
 import type { Path } from '../config/path.ts';
 import type { UpdateKeyOptions } from './change-keys.ts';
 import type { ExplainOptions } from './explain.ts';
-import type { HolderOptions, RuleOptions } from './guardrails.ts';
+import type { AssigneeOptions, RuleOptions } from './guardrails.ts';
 import type { CreateKeyOptions } from './keys.ts';
 import type { RecomputeOptions } from './ledger.ts';
-import { loadWhatIsNeeded } from './load-what-is-needed.ts';
+import { loadNeededConfig } from './load-needed-config.ts';
 import type { ListModelsOptions } from './models/list.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
-import { CommandError, readMessage, type Terminal, tame } from './terminal.ts';
+import { CommandError, readMessage, type Terminal, sanitizeOutput } from './terminal.ts';
 import { version } from './version.ts';
 import type { BudgetOptions, WorkspaceOptions } from './workspaces.ts';
 
@@ -30,7 +30,7 @@ interface SourceOptions {
  * @returns the exit code
  */
 export async function runCli(argv: readonly string[], { stdout, stderr, ...rest }: Terminal): Promise<number> {
-  const terminal = { ...rest, stdout: tame(stdout), stderr: tame(stderr) };
+  const terminal = { ...rest, stdout: sanitizeOutput(stdout), stderr: sanitizeOutput(stderr) };
   let exitCode = 0;
   const program = createProgram(terminal, (code) => {
     exitCode = code;
@@ -62,9 +62,9 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   const load = (options: SourceOptions): LoadedConfig => loadConfig(readSources(options));
   /** For what is done to the store alone. */
   const loadForStore = (options: SourceOptions, ...more: Path[]): LoadedConfig =>
-    loadWhatIsNeeded(terminal, readSources(options), [['storage', 'url'], ...more]);
+    loadNeededConfig(terminal, readSources(options), [['storage', 'url'], ...more]);
   const readConfig = (options: SourceOptions) => loadForStore(options).config;
-  const isColoured = Boolean(stdout.isTTY) && !env.NO_COLOR;
+  const isColored = Boolean(stdout.isTTY) && !env.NO_COLOR;
 
   const program = new Command('headgate')
     .description('A gateway in front of every model provider: one POST /api/v1/responses.')
@@ -73,8 +73,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: (text) => stderr.write(text),
-      getOutHasColors: () => isColoured,
-      getErrHasColors: () => isColoured,
+      getOutHasColors: () => isColored,
+      getErrHasColors: () => isColored,
     })
     .addHelpText('after', mainExamples);
   /** New commands take over the settings above. */
@@ -140,8 +140,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .option('--whole', 'ask for a whole answer only')
     .option('--force', 'overwrite an earlier recording of that name')
     .action(async (options: SourceOptions & RecordOptions) => {
-      const { record } = await import('./record.ts');
-      exit(await record(terminal, load(options).config, options));
+      const { recordExchange } = await import('./record.ts');
+      exit(await recordExchange(terminal, load(options).config, options));
     });
 
   program
@@ -154,8 +154,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .allowExcessArguments(false)
     .addHelpText('after', recordExamples)
     .action(async (file: string, options: ReplayCommandOptions) => {
-      const { replay } = await import('./replay.ts');
-      exit(await replay(terminal, file, options));
+      const { replayFile } = await import('./replay.ts');
+      exit(await replayFile(terminal, file, options));
     });
 
   const keys = program.command('keys').description('make, list, change and end keys; also while the gateway runs');
@@ -172,14 +172,14 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .option(...limitResetOption)
     .option(...includeByokOption)
     .action(async (options: SourceOptions & CreateKeyOptions) => {
-      const { createKey } = await import('./keys.ts');
-      await createKey(terminal, readConfig(options), options);
+      const { addKey } = await import('./keys.ts');
+      await addKey(terminal, readConfig(options), options);
     });
   command(keys, 'list', 'list all keys, the newest first', keysExamples)
     .option('--json', 'as a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
-      const { listKeys } = await import('./keys.ts');
-      await listKeys(terminal, readConfig(options), options);
+      const { printKeys } = await import('./keys.ts');
+      await printKeys(terminal, readConfig(options), options);
     });
   command(keys, 'show', 'print a key with its settings and what it has spent', keysExamples)
     .argument(...keyArgument)
@@ -255,8 +255,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     });
   command(credits, 'off', 'turn credits off: nothing is held to them any more', creditsExamples).action(
     async (options: SourceOptions) => {
-      const { endCredits } = await import('./credits.ts');
-      await endCredits(terminal, readConfig(options));
+      const { removeCredits } = await import('./credits.ts');
+      await removeCredits(terminal, readConfig(options));
     },
   );
   command(credits, 'show', 'print what was added, what was spent and what is left', creditsExamples)
@@ -269,8 +269,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   command(program, 'budgets', 'list all that limits spending, what is spent of it and what is left', budgetsExamples)
     .option('--json', 'as a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
-      const { listBudgets } = await import('./budgets.ts');
-      await listBudgets(terminal, loadForStore(options, ['budgets']).config, options);
+      const { printBudgets } = await import('./budgets.ts');
+      await printBudgets(terminal, loadForStore(options, ['budgets']).config, options);
     });
 
   const models = program.command('models').description('list models; fetch a newer list of them');
@@ -299,8 +299,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     command(workspaces, 'list', 'list all workspaces, the oldest first', workspacesExamples)
       .option('--json', 'as a JSON list')
       .action(async (options: SourceOptions & { json?: boolean }) => {
-        const { listWorkspaces } = await import('./workspaces.ts');
-        await listWorkspaces(terminal, readConfig(options), options);
+        const { printWorkspaces } = await import('./workspaces.ts');
+        await printWorkspaces(terminal, readConfig(options), options);
       });
     command(workspaces, 'create', 'make a workspace', workspacesExamples)
       .requiredOption('--name <name>', 'name for people, of no other')
@@ -312,8 +312,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .option(...ioLoggingOption)
       .option(...ioSamplingOption)
       .action(async (options: SourceOptions & WorkspaceOptions & { name: string }) => {
-        const { makeWorkspace } = await import('./workspaces.ts');
-        await makeWorkspace(terminal, loadForStore(options), options);
+        const { addWorkspace } = await import('./workspaces.ts');
+        await addWorkspace(terminal, loadForStore(options), options);
       });
     command(workspaces, 'update', 'change the settings of a workspace', workspacesExamples)
       .argument(...workspaceArgument)
@@ -377,8 +377,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .option('--workspace <name>', 'of this workspace alone')
       .option('--json', 'as a JSON list')
       .action(async (options: SourceOptions & { json?: boolean; workspace?: string }) => {
-        const { listGuardrails } = await import('./guardrails.ts');
-        await listGuardrails(terminal, readConfig(options), options);
+        const { printGuardrails } = await import('./guardrails.ts');
+        await printGuardrails(terminal, readConfig(options), options);
       });
     command(guardrails, 'show', 'print a guardrail and who has it', guardrailsExamples)
       .argument(...guardrailArgument)
@@ -391,8 +391,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         .requiredOption('--name <name>', 'name for people')
         .option('--workspace <name>', 'whose keys and members may have it (the default one)'),
     ).action(async (options: SourceOptions & RuleOptions & { name: string; workspace?: string }) => {
-      const { makeGuardrail } = await import('./guardrails.ts');
-      await makeGuardrail(terminal, loadForStore(options), options);
+      const { addGuardrail } = await import('./guardrails.ts');
+      await addGuardrail(terminal, loadForStore(options), options);
     });
     withRules(
       command(guardrails, 'update', 'change the rules of a guardrail', guardrailsExamples)
@@ -416,9 +416,9 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         .argument(...guardrailArgument)
         .option('--key <key...>', 'by hash, the first 4 or more digits of it, or name')
         .option('--member <id...>', 'whose keys it holds for, all of them')
-        .action(async (wanted: string, options: SourceOptions & HolderOptions) => {
-          const { giveTo, takeFrom } = await import('./guardrails.ts');
-          await (gives ? giveTo : takeFrom)(terminal, readConfig(options), wanted, options);
+        .action(async (wanted: string, options: SourceOptions & AssigneeOptions) => {
+          const { addAssignments, removeAssignments } = await import('./guardrails.ts');
+          await (gives ? addAssignments : removeAssignments)(terminal, readConfig(options), wanted, options);
         });
     }
   }

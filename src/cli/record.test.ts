@@ -14,11 +14,11 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { ResponseObject } from '../domain/response.ts';
-import { nameAsked } from '../exchanges/file-names.ts';
-import { readAsked } from '../exchanges/folder.ts';
+import { nameRequestFile } from '../exchanges/file-names.ts';
+import { readRecordedRequest } from '../exchanges/folder.ts';
 import { textWires } from '../providers/index.ts';
 import {
-  type Answer,
+  type ScriptedResponse,
   gzip,
   hugeBody,
   json,
@@ -27,7 +27,7 @@ import {
   resetAfter,
   sse,
   stallAfter,
-} from '../testing/answers.ts';
+} from '../testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../testing/scripted-upstream.ts';
 import { serveRecordings } from '../testing/serve-recordings.ts';
 import { runCli } from './program.ts';
@@ -86,7 +86,7 @@ const eventsOf = (stdout: string) =>
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line.replace(/^data: /, '')) as ResponseEvent);
-const serve = (streamed: Answer, whole: Answer) => {
+const serve = (streamed: ScriptedResponse, whole: ScriptedResponse) => {
   upstream.respond(streamed);
   upstream.respond(whole);
 };
@@ -303,7 +303,7 @@ describe('headgate record and replay, on every wire', () => {
     const entry = { id: wire, wire, base_url: upstream.url, api_key: key, models: [{ model: `${wire}/*` }] };
     write('wire.json', JSON.stringify({ providers: [entry] }));
     for (const name of ['text', 'unicode', 'custom-tool']) {
-      const beside = readAsked(fileURLToPath(new URL(nameAsked(name), folderOf(wire))));
+      const beside = readRecordedRequest(fileURLToPath(new URL(nameRequestFile(name), folderOf(wire))));
       write('asked.json', JSON.stringify(beside?.request ?? { input: 'Hello' }));
       const args = [
         '--config',

@@ -8,7 +8,14 @@ import type { Config, ProviderConfig } from '../config/schema.ts';
 import { Cancellation } from '../domain/cancellation.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { capture, type Exchange } from '../exchanges/capture.ts';
-import { type AnswerKind, type Asked, isName, nameAnswer, nameAsked, type Sent } from '../exchanges/file-names.ts';
+import {
+  type ResponseMode,
+  type RecordedRequest,
+  isName,
+  nameResponseFile,
+  nameRequestFile,
+  type SentRequest,
+} from '../exchanges/file-names.ts';
 import { prepareFolder, replaceFiles } from '../exchanges/folder.ts';
 import { Mask } from '../exchanges/mask.ts';
 import { writeRecording } from '../exchanges/recording.ts';
@@ -38,7 +45,7 @@ export interface RecordOptions {
  * @returns the exit code: 1 when something that was asked for has no file
  * @throws {CommandError} when nothing could be asked, or a file cannot be written
  */
-export async function record(terminal: Terminal, config: Config, options: RecordOptions): Promise<number> {
+export async function recordExchange(terminal: Terminal, config: Config, options: RecordOptions): Promise<number> {
   const { stdout, stderr, cwd } = terminal;
   const name = readName(options);
   const { asked, request } = readBody(resolve(cwd, options.body), options);
@@ -51,7 +58,7 @@ export async function record(terminal: Terminal, config: Config, options: Record
   const mask = new Mask([...listSecrets(config), ...own, ...findPeople(request)]);
   const { endpoint, provider } = findEndpoint(config, entry, request.model);
   const files = new Map<string, Buffer | string>();
-  const sent: Sent[] = [];
+  const sent: SentRequest[] = [];
   const kinds = readKinds(options);
   try {
     for (const kind of kinds) {
@@ -59,8 +66,8 @@ export async function record(terminal: Terminal, config: Config, options: Record
         stderr.write(`headgate: no ${kind} answer to record: ${mask.text(readMessage(error))}\n`);
       });
       if (!exchange) continue;
-      const file = nameAnswer(name, kind, exchange.answer.status);
-      files.set(file, writeAnswer(exchange, mask));
+      const file = nameResponseFile(name, kind, exchange.answer.status);
+      files.set(file, writeResponse(exchange, mask));
       sent.push(describeSent(file, exchange, mask));
     }
   } finally {
@@ -69,20 +76,20 @@ export async function record(terminal: Terminal, config: Config, options: Record
   if (sent.length === 0) return 1;
 
   const { wire, dialect } = entry;
-  const told: Asked = { wire, dialect, upstream_model: endpoint.upstreamModel, request: asked };
-  files.set(nameAsked(name), `${JSON.stringify({ ...mask.json(told), sent }, undefined, 2)}\n`);
+  const told: RecordedRequest = { wire, dialect, upstream_model: endpoint.upstreamModel, request: asked };
+  files.set(nameRequestFile(name), `${JSON.stringify({ ...mask.json(told), sent }, undefined, 2)}\n`);
   explainFiles(writing, () => replaceFiles(folder, name, files, writing.force));
   for (const { answer, status, bytes, cut } of sent) {
     stdout.write(`${answer}: ${status}, ${bytes} bytes${cut === undefined ? '' : `, cut: ${cut}`}\n`);
   }
   stdout.write(
-    `${nameAsked(name)}: what was asked\nRead the files in ${options.out} before you show them to others.\n`,
+    `${nameRequestFile(name)}: what was asked\nRead the files in ${options.out} before you show them to others.\n`,
   );
   return sent.length < kinds.length ? 1 : 0;
 }
 
 /** Both, unless one is named. */
-function readKinds({ stream = false, whole = false }: RecordOptions): AnswerKind[] {
+function readKinds({ stream = false, whole = false }: RecordOptions): ResponseMode[] {
   return stream === whole ? ['stream', 'whole'] : stream ? ['stream'] : ['whole'];
 }
 
@@ -134,7 +141,12 @@ function findEndpoint(
 const findPeople = ({ user, safety_identifier, session_id }: ResponseRequest): string[] =>
   [user, safety_identifier, session_id].filter((id) => typeof id === 'string');
 
-function tryCapture(endpoint: Endpoint, request: ResponseRequest, kind: AnswerKind, config: Config): Promise<Exchange> {
+function tryCapture(
+  endpoint: Endpoint,
+  request: ResponseRequest,
+  kind: ResponseMode,
+  config: Config,
+): Promise<Exchange> {
   return capture(endpoint, structuredClone(request), {
     stream: kind === 'stream',
     limitBytes: config.server.upstream_body_limit,
@@ -142,14 +154,14 @@ function tryCapture(endpoint: Endpoint, request: ResponseRequest, kind: AnswerKi
   });
 }
 
-function writeAnswer({ answer }: Exchange, mask: Mask): Buffer {
+function writeResponse({ answer }: Exchange, mask: Mask): Buffer {
   const body = mask.bytes(answer.body);
-  const headers = mask.answerHeaders(answer.headers);
+  const headers = mask.responseHeaders(answer.headers);
   if (headers['content-length'] !== undefined) headers['content-length'] = String(body.length);
   return writeRecording({ status: answer.status, headers, body });
 }
 
-function describeSent(file: string, { sent, sentHeaders, answer, cut }: Exchange, mask: Mask): Sent {
+function describeSent(file: string, { sent, sentHeaders, answer, cut }: Exchange, mask: Mask): SentRequest {
   return {
     answer: file,
     status: answer.status,

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readRequest } from '../api/responses/request.ts';
-import { type Asked, askedBeside } from '../exchanges/file-names.ts';
-import { isAsked, readAsked } from '../exchanges/folder.ts';
+import { type RecordedRequest, findRequestFile } from '../exchanges/file-names.ts';
+import { isRecordedRequest, readRecordedRequest } from '../exchanges/folder.ts';
 import { cutHeader, readRecording } from '../exchanges/recording.ts';
 import { type Replayed, replayRecording } from '../exchanges/replay.ts';
-import { writeError } from '../http/error-envelope.ts';
+import { writeErrorEnvelope } from '../http/error-envelope.ts';
 import { readJson } from '../http/read-json.ts';
 import { textWires } from '../providers/index.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
@@ -25,7 +25,7 @@ export interface ReplayCommandOptions {
  * @returns the exit code: 1 when the client would not get a whole answer
  * @throws {CommandError} when it is no recording, or nobody says how to read it
  */
-export async function replay(terminal: Terminal, file: string, options: ReplayCommandOptions): Promise<number> {
+export async function replayFile(terminal: Terminal, file: string, options: ReplayCommandOptions): Promise<number> {
   const { stderr, cwd } = terminal;
   const recording = explain(file, () => readRecording(resolve(cwd, file)));
   const asked = readQuestion(resolve(cwd, file), cwd, options);
@@ -54,11 +54,16 @@ export async function replay(terminal: Terminal, file: string, options: ReplayCo
 const defaultBody = { input: 'Hello' };
 
 /** What was asked: the file that is named, or the one beside the recording. */
-function readQuestion(recording: string, cwd: string, options: ReplayCommandOptions): Partial<Asked> | undefined {
+function readQuestion(
+  recording: string,
+  cwd: string,
+  options: ReplayCommandOptions,
+): Partial<RecordedRequest> | undefined {
   const { request } = options;
-  if (request === undefined) return explain(askedBeside(recording), () => readAsked(askedBeside(recording)));
+  if (request === undefined)
+    return explain(findRequestFile(recording), () => readRecordedRequest(findRequestFile(recording)));
   const value = explain(`--request ${request}`, () => readJson(readFileSync(resolve(cwd, request))));
-  return isAsked(value) ? value : { request: value as Asked['request'] }; // the checks of requests follow
+  return isRecordedRequest(value) ? value : { request: value as RecordedRequest['request'] }; // the checks of requests follow
 }
 
 function findWire(id: string | undefined) {
@@ -71,7 +76,7 @@ function findWire(id: string | undefined) {
 }
 
 function print({ stdout }: Terminal, { events, response, error }: Replayed, json: boolean): void {
-  if (error) stdout.write(`${JSON.stringify(writeError(error).body, undefined, json ? 2 : undefined)}\n`);
+  if (error) stdout.write(`${JSON.stringify(writeErrorEnvelope(error).body, undefined, json ? 2 : undefined)}\n`);
   else if (json) stdout.write(`${JSON.stringify(response, undefined, 2)}\n`);
   else for (const event of events) stdout.write(`data: ${JSON.stringify(event)}\n`);
 }

@@ -12,7 +12,7 @@ import type { Config } from '../config/schema.ts';
 import { watchConfig } from '../config/watch.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Primary } from '../workers/primary.ts';
-import { CommandError, paint, readMessage, type Terminal } from './terminal.ts';
+import { CommandError, colorize, readMessage, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
 
 /** How long model servers of this machine have to say that they are there. */
@@ -50,7 +50,7 @@ export async function start(
   // Whoever collects the log gets lines of it; a person at a terminal, and whoever waits for the start, plain words.
   const tell = (level: 'info' | 'warn', message: string): void => {
     if (serving === undefined || stderr.isTTY) stderr.write(`headgate: ${message}\n`);
-    else serving.tell(level, message);
+    else serving.log(level, message);
   };
   const signals = listenForSignals(loaded.config, (message) => tell('info', message));
   const opening = open(loaded, terminal);
@@ -78,7 +78,7 @@ export async function start(
 }
 
 /** One process, or several under a primary. */
-type Serving = Pick<Gateway, 'start' | 'reload' | 'tell' | 'close'> & Partial<Pick<Primary, 'failed'>>;
+type Serving = Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> & Partial<Pick<Primary, 'failed'>>;
 
 /** Loaded here, so that the other commands do not wait for the server's code. */
 async function create({ config, dataDir }: LoadedConfig): Promise<Serving> {
@@ -97,7 +97,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
   try {
     gateway = await create(loaded);
     const { url, firstKeys } = await gateway.start();
-    const welcome = `${paint(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n${tellPublicUrl(config)}`;
+    const welcome = `${colorize(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n${reportPublicUrl(config)}`;
     // One write: who waits for the URL has the keys with it.
     terminal.stdout.write(welcome + (firstKeys ? writeFirstKeys(config, url, firstKeys) : ''));
     return gateway;
@@ -107,7 +107,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
   }
 }
 
-const tellPublicUrl = ({ server: { public_url: url } }: Config): string =>
+const reportPublicUrl = ({ server: { public_url: url } }: Config): string =>
   url === undefined ? '' : `Base URL for clients: ${url.replace(/\/$/, '')}/api/v1\n`;
 
 /** Shown once. What can be pasted stands on lines of its own. */

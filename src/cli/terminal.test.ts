@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { runCli } from './program.ts';
-import { tame } from './terminal.ts';
+import { sanitizeOutput } from './terminal.ts';
 
 const written = (text: string): string => {
   let told = '';
-  tame({ write: (piece) => (told += piece) }).write(text);
+  sanitizeOutput({ write: (piece) => (told += piece) }).write(text);
   return told;
 };
 

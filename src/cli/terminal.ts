@@ -3,13 +3,13 @@ import { readResultCode, resultCodes } from '../platform/storage/sqlite/result-c
 
 /** What a command sees of the world. */
 export interface Terminal {
-  stdout: Output;
-  stderr: Output;
+  stdout: TerminalOutput;
+  stderr: TerminalOutput;
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
 }
 
-export interface Output {
+export interface TerminalOutput {
   write(text: string): unknown;
   isTTY?: boolean;
 }
@@ -26,7 +26,7 @@ export class CommandError extends Error {
  * An output that shows foreign text as it is. Names of models come from callers, lists and errors from providers, and may hold
  * what a terminal obeys: it becomes visible as `\u001b`, which is the same in JSON. Colours are let through.
  */
-export const tame = (output: Output): Output => ({
+export const sanitizeOutput = (output: TerminalOutput): TerminalOutput => ({
   write: (text) => output.write(text.replace(obeyed, show)),
   ...(output.isTTY === undefined ? undefined : { isTTY: output.isTTY }),
 });
@@ -39,12 +39,12 @@ function show(found: string): string {
   return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}${found.slice(1)}`;
 }
 
-export type Colour = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
+export type Color = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
 
 /** Colours a text on a terminal; elsewhere, and under NO_COLOR, it stays as it is. @see https://no-color.org */
-export function paint({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>, colour: Colour, text: string): string {
+export function colorize({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>, color: Color, text: string): string {
   const isPlain = !stdout.isTTY || Boolean(env.NO_COLOR) || env.TERM === 'dumb';
-  return isPlain ? text : styleText(colour, text, { validateStream: false });
+  return isPlain ? text : styleText(color, text, { validateStream: false });
 }
 
 /** Rows as columns, two spaces between them. */

@@ -1,5 +1,5 @@
 import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
-import { deleteBudget, putBudgets, setByok } from '../api/workspaces/change-budget.ts';
+import { deleteBudget, putBudgets, setByokIncluded } from '../api/workspaces/change-budget.ts';
 import { addMembers, removeMembers } from '../api/workspaces/change-members.ts';
 import { createWorkspace, deleteWorkspace, updateWorkspace } from '../api/workspaces/change-workspace.ts';
 import { findUnknownModels } from '../api/workspaces/find-unknown-models.ts';
@@ -17,19 +17,19 @@ import type { Config } from '../config/schema.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
 import { writeDollars } from '../metering/cost.ts';
 import { type BudgetInterval, budgetIntervals, type WorkspaceDetails } from '../platform/storage/storage.ts';
-import { makeSlug } from '../platform/storage/tables/workspace-slug.ts';
-import { usageColumns, writeUsage } from './limit-usage.ts';
+import { createSlug } from '../platform/storage/tables/workspace-slug.ts';
+import { usageColumns, writeUsageCells } from './limit-usage.ts';
 import { withStore } from './open-store.ts';
-import { findWorkspace, operate } from './operate.ts';
-import { placeOf } from './read-world.ts';
+import { resolveWorkspace, operate } from './operate.ts';
+import { resolveWorkspaceId } from './read-routing-context.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
-import { warnOfNames } from './warn-of-names.ts';
+import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
 
 /** No list that is read at once is longer. */
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Prints all workspaces, the oldest first: as a table, or as a JSON list. */
-export async function listWorkspaces(
+export async function printWorkspaces(
   { stdout, stderr }: Terminal,
   config: Config,
   { json }: { json?: boolean },
@@ -70,7 +70,7 @@ export interface WorkspaceOptions {
 }
 
 /** Prints the new workspace as the management API gives it. */
-export async function makeWorkspace(
+export async function addWorkspace(
   { stdout, stderr }: Terminal,
   loaded: LoadedConfig,
   options: WorkspaceOptions & { name: string },
@@ -78,7 +78,7 @@ export async function makeWorkspace(
   const asked = readBody(options);
   const made = await operate({ config: loaded.config, stderr }, async ({ management }, change) => {
     const { rows } = await management.listWorkspaces(ALL);
-    const slug = options.slug ?? makeSlug(options.name, new Set(rows.map((row) => row.slug)));
+    const slug = options.slug ?? createSlug(options.name, new Set(rows.map((row) => row.slug)));
     const body = checkCreateWorkspace({ ...asked, slug });
     return change((transaction, nowMs) => createWorkspace(transaction, body, nowMs));
   });
@@ -100,7 +100,7 @@ export async function changeWorkspace(
   const changed = await operate({ config, stderr }, (_, change) => {
     const body = checkUpdateWorkspace(asked);
     return change(async (transaction, nowMs) =>
-      updateWorkspace(transaction, await findWorkspace(transaction, wanted), body, nowMs),
+      updateWorkspace(transaction, await resolveWorkspace(transaction, wanted), body, nowMs),
     );
   });
   stdout.write(`${JSON.stringify(writeWorkspace(changed), undefined, 2)}\n`);
@@ -136,7 +136,9 @@ function warnOfModels(
   asked: UpdateWorkspaceBody,
 ): void {
   if (!asked.default_text_model && !asked.default_image_model) return;
-  warnOfNames({ stderr }, loaded, (world) => findUnknownModels(asked, placeOf(loaded, name), world));
+  warnAboutUnknownNames({ stderr }, loaded, (routingContext) =>
+    findUnknownModels(asked, resolveWorkspaceId(loaded, name), routingContext),
+  );
 }
 
 export async function removeWorkspace(
@@ -147,7 +149,7 @@ export async function removeWorkspace(
 ): Promise<void> {
   const gone = await operate({ config, stderr }, (_, change) =>
     change(async (transaction) => {
-      const workspace = await findWorkspace(transaction, wanted);
+      const workspace = await resolveWorkspace(transaction, wanted);
       const standard = await transaction.findDefaultWorkspace(DEFAULT_WORKSPACE);
       if (standard?.id === workspace.id && !confirmDefault) {
         throw new CommandError(`"${workspace.name}" is the default workspace; say --confirm-default to delete it.`);
@@ -194,17 +196,17 @@ export async function changeBudgets(
     const { management, ledger } = storage;
     if (settings.length + removals.length > 0 || includeByok !== undefined) {
       await change(async (transaction, nowMs) => {
-        const before = await findWorkspace(transaction, wanted);
+        const before = await resolveWorkspace(transaction, wanted);
         for (const interval of removals) await deleteBudget(transaction, before, interval);
         const asked = settings.map(({ interval, dollars }) => ({
           interval,
           ...checkPutBudget({ limit_usd: dollars }),
         }));
         await putBudgets(transaction, before, asked, nowMs);
-        if (includeByok !== undefined) await setByok(transaction, before, includeByok, nowMs);
+        if (includeByok !== undefined) await setByokIncluded(transaction, before, includeByok, nowMs);
       });
     }
-    const found = await change((transaction) => findWorkspace(transaction, wanted));
+    const found = await change((transaction) => resolveWorkspace(transaction, wanted));
     const all = await management.listBudgets(found.id);
     return { budgets: all, usages: await readBudgetUsage(ledger, all, found, Date.now()), workspace: found };
   });
@@ -215,7 +217,7 @@ export async function changeBudgets(
   const rows = budgets.map(({ interval, limitNanoUsd }, at) => [
     interval,
     writeDollars(limitNanoUsd),
-    ...writeUsage(usages[at]!),
+    ...writeUsageCells(usages[at]!),
   ]);
   stdout.write(alignColumns([['INTERVAL', 'USD', ...usageColumns], ...rows]));
   const { includeByokInBudgets } = workspace.settings;
@@ -247,7 +249,7 @@ export async function changeMembers(
     const added = add.length === 0 ? [] : checkMembers({ user_ids: add }).user_ids;
     const removed = remove.length === 0 ? [] : checkMembers({ user_ids: remove }).user_ids;
     const { id } = await change(async (transaction, nowMs) => {
-      const workspace = await findWorkspace(transaction, wanted);
+      const workspace = await resolveWorkspace(transaction, wanted);
       if (added.length > 0) await addMembers(transaction, workspace.id, added, nowMs);
       if (removed.length > 0) await removeMembers(transaction, workspace.id, removed);
       return workspace;

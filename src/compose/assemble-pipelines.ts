@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { checkMeaning } from '../api/responses/check-meaning.ts';
-import { refuseNotOffered } from '../api/responses/not-offered.ts';
+import { rejectUnsupportedFeatures } from '../api/responses/unsupported-features.ts';
 import type { Config } from '../config/schema.ts';
 import { describeGeneration } from '../contents/image-content.ts';
 import { findSetting } from '../domain/request.ts';
@@ -8,23 +8,23 @@ import type { StageRecord } from '../domain/router-metadata.ts';
 import { assembleStages, type PipelineParts } from '../pipeline/assemble-stages.ts';
 import { estimateCost, estimateImagesCost } from '../pipeline/estimate-cost.ts';
 import { assembleImageStages, type ImageStages } from '../pipeline/image-stages.ts';
-import { describeRun } from '../pipeline/router-metadata.ts';
+import { createRouterMetadata } from '../pipeline/router-metadata.ts';
 import type { ImageRun, Run } from '../pipeline/run.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
-import { imagesFrom } from '../platform/outbound/images-from.ts';
+import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { plugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
-import type { Models } from './build-models.ts';
+import type { ConfiguredModels } from './build-models.ts';
 import type { Accounts } from './open-accounts.ts';
-import type { Books } from './open-books.ts';
+import type { Accounting } from './open-accounting.ts';
 
-export interface PipelinesParts extends Pick<PipelineParts, 'world' | 'hashEndUser'> {
+export interface PipelinesParts extends Pick<PipelineParts, 'routingContext' | 'hashEndUser'> {
   config: () => Config;
-  models: () => Models;
-  books: Books;
+  models: () => ConfiguredModels;
+  accounting: Accounting;
   accounts: Pick<Accounts, 'spending'>;
   telemetry: Pick<Telemetry, 'observe'>;
   log: Logger;
@@ -32,8 +32,8 @@ export interface PipelinesParts extends Pick<PipelineParts, 'world' | 'hashEndUs
 
 /** The stages of a response, and those of pictures, over the same world and the same books. */
 export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imageStages: ImageStages } {
-  const { config, models, world, hashEndUser, books, accounts, telemetry, log } = parts;
-  const { ledger, contents } = books;
+  const { config, models, routingContext, hashEndUser, accounting, accounts, telemetry, log } = parts;
+  const { ledger, contents } = accounting;
   const { spending } = accounts;
   let outboundConfig = config().outbound;
   let outboundSettings = readOutbound(outboundConfig); // the same until a reload: its rules are compiled once
@@ -47,11 +47,11 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
     report: (failure) => log.warn(failure, 'An address was not fetched.'),
   });
   const everyRun = {
-    world,
+    routingContext,
     hashEndUser,
     maxAttempts: () => config().routing.max_attempts,
     begin: ledger.begin,
-    book: ledger.book,
+    book: ledger.record,
     findUnknownProviders: ({ request, caller }: Run | ImageRun) =>
       findUnknownNames(request.provider, models().catalog.endpoints, caller.workspaceId),
   };
@@ -61,7 +61,7 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
       const { classifier } = config().routers.auto;
       return classifier && { model: classifier.model, timeoutMs: classifier.timeout_ms };
     },
-    inspectors: [checkMeaning, refuseNotOffered],
+    inspectors: [checkMeaning, rejectUnsupportedFeatures],
     preparers: plugins.map((plugin) => (run) => {
       const setting = findSetting(run.request, plugin.id);
       const record = (stage: StageRecord) => void run.stages.push(stage);
@@ -73,7 +73,7 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
     },
     observe(run, entry) {
       telemetry.observe(run, entry);
-      if (run.caller.contentSampling !== undefined) contents.take(run);
+      if (run.caller.contentSampling !== undefined) contents.record(run);
     },
     region: () => config().server.region,
     upstreamBodyLimit: () => config().server.upstream_body_limit,
@@ -94,10 +94,10 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
     },
     observe(run, entry) {
       telemetry.observe(run, entry);
-      if (run.caller.contentSampling !== undefined) contents.take(describeGeneration(run));
+      if (run.caller.contentSampling !== undefined) contents.record(describeGeneration(run));
     },
-    describeRun: (run) => describeRun(run, config().server.region),
-    ...imagesFrom(outbound, () => ({ fetch: config().outbound.fetch, check: config().images.check })),
+    describeRun: (run) => createRouterMetadata(run, config().server.region),
+    ...createImageFetchers(outbound, () => ({ fetch: config().outbound.fetch, check: config().images.check })),
     limits() {
       const { answer_limit, memory, reference_limit, body_limit } = config().images;
       return { answer: answer_limit, memory, reference: reference_limit, fetched: body_limit };

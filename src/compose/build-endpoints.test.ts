@@ -8,7 +8,7 @@ import { buildEndpoints } from './build-endpoints.ts';
 const { config: bare } = loadConfig({ env: {}, cwd: import.meta.dirname });
 const base = { wire: 'openai-chat', base_url: 'http://localhost:1/v1' } as const;
 
-const catalogue: CatalogFile = {
+const catalogFile: CatalogFile = {
   models: [
     {
       id: 'openai/one',
@@ -60,7 +60,7 @@ function build(...entries: Entry[]) {
     ...entry,
     models: models.map((model) => (typeof model === 'string' ? { model } : model)),
   }));
-  return buildEndpoints({ ...bare, providers }, mergeCatalogFiles([catalogue]));
+  return buildEndpoints({ ...bare, providers }, mergeCatalogFiles([catalogFile]));
 }
 const ids = (...entries: Entry[]) => build(...entries).endpoints.map(({ id }) => id);
 const only = (model: string | ModelConfig, entry: Partial<Entry> = {}) =>
@@ -93,7 +93,7 @@ describe('which endpoints there are', () => {
 
   it('are found in place of the wildcard, which takes the models that nobody lists', () => {
     const { endpoints, models } = build({ models: ['openai/*'] });
-    const catalog = createCatalog(endpoints, models, mergeCatalogFiles([catalogue]));
+    const catalog = createCatalog(endpoints, models, mergeCatalogFiles([catalogFile]));
     expect(catalog.find('openai/one').map(({ id }) => id)).toEqual([
       'openai/one@openai',
       'openai/one@openai/flex',

@@ -1,6 +1,6 @@
 import { describeModel, readRecordPrices } from '../catalog/describe-model.ts';
 import type { CatalogRecords, EndpointRecord, ModelRecord } from '../catalog/records.ts';
-import { findKnown } from '../config/known-providers.ts';
+import { findKnownProvider } from '../config/known-providers.ts';
 import type { Config, ModelConfig, ProviderConfig } from '../config/schema.ts';
 import type { Model, Pricing } from '../domain/endpoint.ts';
 import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from '../domain/images.ts';
@@ -9,7 +9,7 @@ import { bareEndpoint, createProvider, type Endpoint, type Provider } from '../p
 import { mergePricing } from './merge-pricing.ts';
 
 /** What a configuration and the catalogue make together. */
-export interface Built {
+export interface BuiltEndpoints {
   providers: Provider[];
   endpoints: Endpoint[];
   /** Those that an endpoint carries, by id. */
@@ -30,7 +30,7 @@ export function buildEndpoints(
   config: Config,
   records: CatalogRecords = noRecords,
   findWorkspace: (named: string) => string = (named) => named,
-): Built {
+): BuiltEndpoints {
   const rows = Map.groupBy(records.endpoints.values(), ({ provider }) => provider);
   const providers: Provider[] = [];
   const endpoints: Endpoint[] = [];
@@ -39,7 +39,7 @@ export function buildEndpoints(
     providers.push(provider);
     const { workspace: named } = entry;
     const workspace = named === undefined ? undefined : naming(entry, () => findWorkspace(named));
-    const source = new Source(
+    const source = new EndpointBuilder(
       { ...entry, workspace },
       provider,
       rows.get(entry.same_as ?? entry.id) ?? [],
@@ -86,13 +86,13 @@ function buildProvider(entry: ProviderConfig, { timeouts, images }: Pick<Config,
 
 /** Does the entry pass on every model of the provider's own name? */
 function isWhole(entry: ProviderConfig): boolean {
-  const known = findKnown(entry);
+  const known = findKnownProvider(entry);
   const prefixes = [entry.id, ...(known ? [known.id, ...known.slugs] : [])];
   return entry.models.some(({ model }) => prefixes.some((prefix) => model === `${prefix}/*`));
 }
 
 /** What one provider offers: its entry, and the rows of the catalogue that fill the entry's gaps. */
-class Source {
+class EndpointBuilder {
   private readonly entry: ProviderConfig;
   private readonly provider: Provider;
   private readonly rows: readonly EndpointRecord[];
@@ -177,12 +177,12 @@ class Source {
         structuredOutputs: config.capabilities?.structured_outputs,
         reasoning: config.capabilities?.reasoning,
         input: config.capabilities?.input ?? row?.input ?? (row && model?.input),
-        output: output ?? (this.provider.wire.makesText === false ? ['image'] : undefined),
+        output: output ?? (this.provider.wire.generatesText === false ? ['image'] : undefined),
       },
       reasoning: row && model?.reasoning,
       image: imageOf(upstream),
       ...(upstream.includes('*') && { imageOf }),
-      makesText: this.provider.wire.makesText !== false && !isPictures(output),
+      generatesText: this.provider.wire.generatesText !== false && !isImages(output),
       retainsData: entry.data_policy?.retains ?? row?.retains_data,
       trainsOnData: entry.data_policy?.trains ?? row?.trains_on_data,
       distillable: config.distillable ?? model?.distillable,
@@ -193,7 +193,7 @@ class Source {
   }
 }
 
-const isPictures = (output: readonly string[] | undefined): boolean =>
+const isImages = (output: readonly string[] | undefined): boolean =>
   output !== undefined && output.length > 0 && output.every((modality) => modality === 'image');
 
 type WrittenImage = EndpointRecord['image'] | ModelConfig['image'];
@@ -210,7 +210,7 @@ function describeImages(
   output: readonly string[] | undefined,
   said: readonly WrittenImage[],
 ): ImageFacts | undefined {
-  if (!wire.image || (wire.makesText !== false && !output?.includes('image'))) return undefined;
+  if (!wire.image || (wire.generatesText !== false && !output?.includes('image'))) return undefined;
   let facts = wire.image.factsOf?.(upstreamModel) ?? wire.image.facts;
   for (const written of said) {
     if (!written) continue;

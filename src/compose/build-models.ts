@@ -6,7 +6,7 @@ import type { Provider } from '../providers/provider-entry.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 
 /** What a configuration makes of the catalogue; a reload makes it anew. */
-export interface Models {
+export interface ConfiguredModels {
   providers: readonly Provider[];
   catalog: Catalog;
 }
@@ -19,7 +19,7 @@ export interface ModelsOptions {
 }
 
 /** @throws with a message for people when the configuration contradicts itself or names a workspace that is not there */
-export function buildModels(config: Config, { dataDir, workspaces, warn }: ModelsOptions): Models {
+export function buildModels(config: Config, { dataDir, workspaces, warn }: ModelsOptions): ConfiguredModels {
   const { builtin, overrides } = config.catalog;
   const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
   const { providers, endpoints, models } = buildEndpoints(config, records, (named) => {

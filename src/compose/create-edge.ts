@@ -8,9 +8,9 @@ import { createImageModelsHandlers } from '../api/images/models.ts';
 import { createManagementHandlers } from '../api/management/handlers.ts';
 import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
-import { listRows, mayUse } from '../api/models/rows.ts';
+import { listRows, canUse } from '../api/models/rows.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
-import type { ModelWorld } from '../api/workspaces/find-unknown-models.ts';
+import type { ModelRoutingContext } from '../api/workspaces/find-unknown-models.ts';
 import type { Config } from '../config/schema.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { FailedRequest } from '../http/failed-request.ts';
@@ -18,7 +18,7 @@ import type { OpenRequests } from '../http/open-requests.ts';
 import { listRoutes } from '../http/routes.ts';
 import { createServer } from '../http/server.ts';
 import type { ImageStages } from '../pipeline/image-stages.ts';
-import { describeRun } from '../pipeline/router-metadata.ts';
+import { createRouterMetadata } from '../pipeline/router-metadata.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { Bus } from '../platform/bus/bus.ts';
 import type { Remote } from '../platform/cluster/peer.ts';
@@ -26,23 +26,23 @@ import type { Storage } from '../platform/storage/storage.ts';
 import { describeFailure } from '../platform/telemetry/describe-failure.ts';
 import { isLoopback } from '../platform/telemetry/is-loopback.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
-import { within } from '../platform/within.ts';
+import { withTimeout } from '../platform/with-timeout.ts';
 import type { Health } from '../routing/health.ts';
 import type { PrimaryService } from '../workers/services.ts';
-import type { Models } from './build-models.ts';
+import type { ConfiguredModels } from './build-models.ts';
 import type { Accounts } from './open-accounts.ts';
-import type { Books } from './open-books.ts';
+import type { Accounting } from './open-accounting.ts';
 import { PING_MS } from './time-limits.ts';
 
 export interface EdgeParts {
   config: () => Config;
-  models: () => Models;
-  world: () => ModelWorld;
+  models: () => ConfiguredModels;
+  routingContext: () => ModelRoutingContext;
   health: Health;
   stages: Stages;
   imageStages: ImageStages;
   accounts: Accounts;
-  books: Books;
+  accounting: Accounting;
   storage: Storage;
   telemetry: Telemetry;
   open: OpenRequests;
@@ -57,14 +57,14 @@ export interface EdgeParts {
 
 /** The server: what each route is handed. Addresses and limits of bodies are those of the first configuration. */
 export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
-  const { config, models, stages, imageStages, books, storage, telemetry, open, isDraining, bus, primary } = parts;
+  const { config, models, stages, imageStages, accounting, storage, telemetry, open, isDraining, bus, primary } = parts;
   const { access, spending, admit } = parts.accounts;
-  const { ledger, contents } = books;
+  const { ledger, contents } = accounting;
   const { server, timeouts, images } = config();
 
   /** What all workers have booked and kept, where there are several, goes to the store. */
   async function flushAll(): Promise<void> {
-    if (!primary) return books.flush();
+    if (!primary) return accounting.flush();
     await primary.flush().catch(() => {}); // the primary is gone: the store will say so
   }
   /** What another worker booked or kept may still be on its way. */
@@ -74,7 +74,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     await flushAll();
     return find();
   }
-  const canBook = () => ledger.accepting;
+  const canRecord = () => ledger.accepting;
   const onFailure = (error: GatewayError, request: FailedRequest): void => {
     const level = error.kind === 'internal' ? 'error' : 'warn';
     const { fields, message } = describeFailure(error);
@@ -82,13 +82,13 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   };
   const authenticate = (authorization: string | undefined) => access.authenticate(authorization);
   const catalog = () => models().catalog;
-  const latest = () => parts.world().routers.latest;
+  const latest = () => parts.routingContext().routers.latest;
   const everyRun = {
-    describeRun: (run: Parameters<typeof describeRun>[0]) => describeRun(run, config().server.region),
+    describeRun: (run: Parameters<typeof createRouterMetadata>[0]) => createRouterMetadata(run, config().server.region),
     open,
     keepAliveMs: () => config().server.keep_alive_comment_ms,
     admit,
-    canBook,
+    canRecord,
     onFailure,
   };
 
@@ -104,7 +104,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       imageBodyLimit: images.body_limit,
       ...createImageModelsHandlers({
         catalog,
-        rowsFor: (caller) => listRows(catalog(), latest(), (endpoint) => mayUse(endpoint, caller)),
+        rowsFor: (caller) => listRows(catalog(), latest(), (endpoint) => canUse(endpoint, caller)),
       }),
       findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
       findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
@@ -114,7 +114,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         management: storage.management,
         access: storage.access,
         ledger: storage.ledger,
-        world: parts.world,
+        routingContext: parts.routingContext,
         async refreshAccess() {
           await spending.refresh(); // and the sums: nobody is told of corrections
           await access.refresh();
@@ -130,8 +130,8 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       }),
       ready: createReadyHandler({
         isDraining,
-        canBook,
-        ping: () => within(PING_MS, storage.ping()),
+        canRecord,
+        ping: () => withTimeout(PING_MS, storage.ping()),
         checkFresh: () => access.checkFresh(config().storage.grace_ms),
       }),
     }),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type Access, openAccess } from '../access/access.ts';
-import { type LeftRequest, RateLimits } from '../access/rate-limits.ts';
+import { type OrphanedRequest, RateLimiter } from '../access/rate-limits.ts';
 import type { RefusedKey } from '../access/refused-keys.ts';
 import type { Config } from '../config/schema.ts';
 import { listSpendingLimits } from '../metering/list-limits.ts';
@@ -8,15 +8,15 @@ import { Spending } from '../metering/spending.ts';
 import type { Peer } from '../platform/cluster/peer.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
-import { within } from '../platform/within.ts';
-import type { Books } from './open-books.ts';
+import { withTimeout } from '../platform/with-timeout.ts';
+import type { Accounting } from './open-accounting.ts';
 import { openCounters } from './open-counters.ts';
-import { LAST_WORDS_MS, longestRequestMs } from './time-limits.ts';
+import { SHUTDOWN_GRACE_MS, longestRequestMs } from './time-limits.ts';
 
 export interface AccountsParts {
   config: () => Config;
   storage: Storage;
-  books: Pick<Books, 'ledger'>;
+  accounting: Pick<Accounting, 'ledger'>;
   telemetry: Pick<Telemetry, 'countCounterFailure' | 'countLimitHit'>;
   log: Logger;
   /** In a worker. */
@@ -27,17 +27,17 @@ export interface AccountsParts {
 export interface Accounts {
   access: Access;
   spending: Spending;
-  /** Lets a request in, or refuses it. @see RateLimits.admit */
-  admit: RateLimits['admit'];
+  /** Lets a request in, or refuses it. @see RateLimiter.admit */
+  admit: RateLimiter['admit'];
   /** Frees what requests had open whose process has ended, where that outlives it. Never rejects. */
-  release(ended: readonly LeftRequest[]): Promise<void>;
+  release(ended: readonly OrphanedRequest[]): Promise<void>;
   /** Reads keys, and the limits that are for them. @throws the store's error */
   refresh(): Promise<void>;
 }
 
 /** @param held takes what must be given back at the end */
-export async function openAccounts(parts: AccountsParts, held: AsyncDisposableStack): Promise<Accounts> {
-  const { config, storage, books, telemetry, log, primary } = parts;
+export async function openAccounts(parts: AccountsParts, resources: AsyncDisposableStack): Promise<Accounts> {
+  const { config, storage, accounting, telemetry, log, primary } = parts;
   const counters = await openCounters({
     config,
     primary,
@@ -45,15 +45,15 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
     onRecovery: () => log.info('The shared counters answer again.'),
     onFailure: telemetry.countCounterFailure,
   });
-  held.defer(() =>
-    within(LAST_WORDS_MS, counters.close()).catch((error) =>
+  resources.defer(() =>
+    withTimeout(SHUTDOWN_GRACE_MS, counters.close()).catch((error) =>
       log.warn({ err: error }, 'The shared counters were left without a good-bye.'),
     ),
   );
   const requestMs = () => longestRequestMs(config());
   const spending = new Spending({
     counters,
-    flush: books.ledger.flush,
+    flush: accounting.ledger.flush,
     read: (scopes, sinceMs) => storage.ledger.readSpending(scopes, sinceMs),
     readReductions: () => storage.ledger.readReductions(),
     listLimits() {
@@ -65,8 +65,8 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
     onHit: (kind, window) => telemetry.countLimitHit(window, kind),
   });
   await spending.open();
-  held.defer(() => spending.close());
-  const limits = new RateLimits({
+  resources.defer(() => spending.close());
+  const limits = new RateLimiter({
     counters,
     settings: () => config().limits,
     requestMs,
@@ -75,10 +75,10 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
   const access = await openAccess(storage.access, {
     onTrouble: (error) => log.error({ err: error }, 'The store does not tell the keys.'),
     onRecovery: () => log.info('The store answers again.'),
-    onRefused: (refused) => tellRefused(log, refused),
+    onRefused: (refused) => reportRefused(log, refused),
     onChange: () => spending.refreshLimits(),
   });
-  held.defer(access.close);
+  resources.defer(access.close);
   return {
     access,
     spending,
@@ -99,7 +99,7 @@ export async function openAccounts(parts: AccountsParts, held: AsyncDisposableSt
 }
 
 /** Of a key that is somebody's its owner wants to know; of any other whoever watches who tries the door. */
-function tellRefused(log: Logger, { hash, name, why, times }: RefusedKey): void {
+function reportRefused(log: Logger, { hash, name, why, times }: RefusedKey): void {
   const fields = { key_name: name, key_hash: hash.slice(0, 12), times };
   if (why === 'unknown')
     log.info(fields, 'A key was refused that nobody has here; told once a minute for all such keys.');

@@ -5,7 +5,7 @@ export const longestRequestMs = ({ timeouts, images }: Pick<Config, 'timeouts' |
   Math.max(timeouts.request_ms, images.request_ms, images.stream_ms);
 
 /** How long an aborted stream has to tell its client so, and a store to say good-bye. */
-export const LAST_WORDS_MS = 1000;
+export const SHUTDOWN_GRACE_MS = 1000;
 /** How long the store has to show that it is there. */
 export const PING_MS = 2000;
 /** How long the last entries have to reach the store. Those that do not stay in the journal. */

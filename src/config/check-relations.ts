@@ -1,4 +1,4 @@
-import { MOST_USD_PER_PIECE, MOST_USD_PER_TOKEN } from '../domain/endpoint.ts';
+import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN } from '../domain/endpoint.ts';
 import { readEntry } from '../platform/outbound/rules.ts';
 import type { Problem } from './interpolate.ts';
 import { formatPath, type Path } from './path.ts';
@@ -111,7 +111,7 @@ const piecePrices = ['request', 'image', 'web_search', 'searched_request'] as co
 function checkPrices({ pricing, image }: ModelConfig, path: Path): RelationProblem[] {
   const problems: RelationProblem[] = [];
   const check = (price: unknown, unit: string, place: Path, leansOn: Path[] = []): void => {
-    const most = unit === 'token' ? MOST_USD_PER_TOKEN : MOST_USD_PER_PIECE;
+    const most = unit === 'token' ? MAX_USD_PER_TOKEN : MAX_USD_PER_PIECE;
     if (price === undefined || Number(price) <= most) return;
     const hint = unit === 'token' ? '; prices are per token, not per million' : '';
     problems.push({ path: place, message: `must be ${most} USD a ${unit} or less, not ${price}${hint}`, leansOn });
@@ -132,7 +132,7 @@ function checkPrices({ pricing, image }: ModelConfig, path: Path): RelationProbl
 }
 
 /** Settings that do nothing in this build and may be taken for more than they are, a sentence each. */
-export function findIdleSettings({ server }: Config): string[] {
+export function findUnusedSettings({ server }: Config): string[] {
   if (server.regional_hosts.length === 0) return [];
   return [
     'server.regional_hosts keeps interns from being reached at these hosts. This build has none: it has no effect, and no request is held to a region.',
@@ -143,7 +143,7 @@ export function findIdleSettings({ server }: Config): string[] {
 const DEAREST_TOKEN_USD = 0.01;
 
 /** Prices that are possible and hardly meant, a sentence each. */
-export function findOddPrices(providers: readonly ProviderConfig[]): string[] {
+export function findSuspiciousPrices(providers: readonly ProviderConfig[]): string[] {
   return providers.flatMap(({ models }, index) =>
     models.flatMap(({ pricing }, at) =>
       (['prompt', 'completion', 'cache_read', 'cache_write'] as const).flatMap((key) => {

@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Problem } from './interpolate.ts';
-import { findMeant, findNearest } from './nearest.ts';
+import { findLikelyName, findNearest } from './nearest.ts';
 import { isMapping, type Path } from './path.ts';
 import { isSecret, nameType, rootNode, type SchemaNode } from './schema-node.ts';
-import { readSize } from './size.ts';
+import { readByteSize } from './size.ts';
 
-export interface Checked {
+export interface SchemaCheck {
   /**
    * The tree with texts turned into what the schema wants and every default filled in. Where something is wrong there is
    * a value of the right kind in its place, so that the rest can be looked at all the same.
@@ -20,7 +20,7 @@ export interface Checked {
  *
  * @param mayShow false for values that must not appear in a message, besides those the schema calls secret
  */
-export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path) => boolean): Checked {
+export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path) => boolean): SchemaCheck {
   const problems: Problem[] = [];
 
   function visit(node: SchemaNode, given: unknown, path: Path): unknown {
@@ -107,7 +107,7 @@ function standIn(node: SchemaNode): unknown {
 /** Text from the environment, or from `${NAME}`, becomes what the schema wants, where that is plain. */
 function convert(node: SchemaNode, value: unknown): unknown {
   if (typeof value !== 'string') return value;
-  if (node.unit === 'bytes') return readSize(value) ?? value;
+  if (node.unit === 'bytes') return readByteSize(value) ?? value;
   if ((node.type === 'integer' || node.type === 'number') && /^-?\d+(\.\d+)?$/.test(value.trim())) return Number(value);
   if (node.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
   if (node.type === 'array' && (node.items?.type === 'string' || node.items?.enum)) {
@@ -140,7 +140,7 @@ function explain(keyword: string, node: SchemaNode): string {
 
 /** The word of a closed list that was meant, when it is plain. */
 function suggest(node: SchemaNode, value: unknown): string {
-  const meant = typeof value === 'string' && node.enum ? findMeant(value, node.enum.map(String)) : undefined;
+  const meant = typeof value === 'string' && node.enum ? findLikelyName(value, node.enum.map(String)) : undefined;
   return meant === undefined ? '' : `; did you mean "${meant}"?`;
 }
 

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { notOffered } from './not-offered.ts';
+import { unsupportedSettings } from './unsupported-settings.ts';
 import { nameType, rootNode, type SchemaNode } from './schema-node.ts';
 
 /** The page that `describeConfig` writes. */
@@ -93,7 +93,7 @@ function rows(node: SchemaNode, path: string): string[] {
 }
 
 function refusals(): string {
-  const lines = notOffered.map(({ path, says }) => `- \`${path.join('.').replaceAll('.*', '[]')}\`: ${says}`);
+  const lines = unsupportedSettings.map(({ path, says }) => `- \`${path.join('.').replaceAll('.*', '[]')}\`: ${says}`);
   return `## Known, not offered
 
 The configuration of Headgate knows these, this build does not offer them; a file that has one is refused with a message that says so.

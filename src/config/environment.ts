@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import type { Problem } from './interpolate.ts';
 import { editDistance, findNearest } from './nearest.ts';
-import { notOffered } from './not-offered.ts';
+import { unsupportedSettings } from './unsupported-settings.ts';
 import { getIn, isMapping, type Path } from './path.ts';
 import { findNode, rootNode, type SchemaNode } from './schema-node.ts';
 
@@ -110,7 +110,9 @@ function readText(text: string, node: SchemaNode | undefined): unknown {
 function warnUnknown(name: string): string[] {
   const rest = name.slice(prefix.length);
   const section = rest.split('_')[0]!;
-  const refused = notOffered.find(({ path }) => path.length === 1 && String(path[0]).toUpperCase() === section);
+  const refused = unsupportedSettings.find(
+    ({ path }) => path.length === 1 && String(path[0]).toUpperCase() === section,
+  );
   if (refused) return [`${name} sets nothing: this build does not offer ${refused.says}.`];
 
   const leaves = [...listLeaves(rootNode)];

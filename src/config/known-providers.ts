@@ -1,7 +1,7 @@
 import type { Problem } from './interpolate.ts';
 import list from './known-providers.json' with { type: 'json' };
 import { isMapping } from './path.ts';
-import type { ProviderConfig, wires } from './schema.ts';
+import type { ProviderConfig, wireNames } from './schema.ts';
 
 /** A provider of which an entry of the configuration need not say more than its id. */
 export interface KnownProvider {
@@ -15,7 +15,7 @@ export interface KnownProvider {
   baseUrl?: string;
   /** A variable that names another address, as the provider's own tools read it. */
   baseUrlEnv?: string;
-  wire: (typeof wires)[number];
+  wire: (typeof wireNames)[number];
   dialect: Readonly<Record<string, unknown>>;
   /** What stands before the slash of its slugs, besides the id. */
   slugs: readonly string[];
@@ -99,16 +99,20 @@ export function completeProviders(tree: Record<string, unknown>, environment: En
 const nameInList = ({ same_as: sameAs, id }: Record<string, unknown>): string => String(sameAs ?? id);
 
 /** The provider of the list that an entry is an account of; undefined when it is none of them. */
-export const findKnown = ({ same_as: sameAs, id }: ProviderConfig): KnownProvider | undefined => byId.get(sameAs ?? id);
+export const findKnownProvider = ({ same_as: sameAs, id }: ProviderConfig): KnownProvider | undefined =>
+  byId.get(sameAs ?? id);
 
-export interface Discovered {
+export interface DiscoveredProvider {
   /** The variable that holds its key. */
   variable: string;
   provider: ProviderConfig;
 }
 
 /** Entries for the known providers whose key stands in the environment, but for those that are configured already. */
-export function discoverProviders(configured: readonly ProviderConfig[], environment: Environment): Discovered[] {
+export function discoverProviders(
+  configured: readonly ProviderConfig[],
+  environment: Environment,
+): DiscoveredProvider[] {
   const taken = new Set(configured.map(({ id }) => id));
   return knownProviders.flatMap((known) => {
     const variable = known.discover && !taken.has(known.id) ? keyVariable(known, environment) : undefined;

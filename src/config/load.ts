@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkRelations, findIdleSettings, findOddPrices, type RelationProblem } from './check-relations.ts';
+import { checkRelations, findUnusedSettings, findSuspiciousPrices, type RelationProblem } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
 import { interpolate, type Problem } from './interpolate.ts';
 import { completeProviders, discoverProviders } from './known-providers.ts';
 import { findNearest } from './nearest.ts';
-import { refuseNotOffered } from './not-offered.ts';
+import { rejectUnsupportedSettings } from './unsupported-settings.ts';
 import { formatPath, getIn, type Path, setIn } from './path.ts';
 import { type FileTree, readTree } from './read-file.ts';
 import type { Config, ProviderConfig } from './schema.ts';
@@ -77,14 +77,14 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
 
   const tree = written?.tree ?? {};
   const topKeys = new Set(Object.keys(tree));
-  const refused = refuseNotOffered(tree);
+  const refused = rejectUnsupportedSettings(tree);
   const filled = interpolate(tree, env);
   const whole = filled.tree as Record<string, unknown>; // interpolation changes strings only
   const found = readOverrides(env, whole, filled.names);
   const overrides = [...found.overrides, ...readFlags(flags)];
   const unplaced = overrides.filter(({ path, value }) => !setIn(whole, path, value));
   const incomplete = completeProviders(whole, env);
-  const refusedLater = refuseNotOffered(whole);
+  const refusedLater = rejectUnsupportedSettings(whole);
   const checked = checkSchema(whole, (path) => !filled.filled.has(JSON.stringify(path)));
   const config = checked.tree as Config; // where something is wrong, too, there is a value of the right kind
 
@@ -143,7 +143,7 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
   return {
     ...about,
     config: deepFreeze(config),
-    warnings: [...warnings, ...findIdleSettings(config), ...findOddPrices(providers)],
+    warnings: [...warnings, ...findUnusedSettings(config), ...findSuspiciousPrices(providers)],
     isBare,
     discovered: discovered.map(({ variable, provider }) => ({ variable, id: provider.id })),
   };

@@ -26,7 +26,7 @@ const MAX_BYTES = 1024 * 1024;
 
 /** Asks each for its models, once and briefly. What is silent, slow or lists no models is not one. */
 export async function findLocalServers(servers: readonly LocalServer[], timeoutMs = 800): Promise<FoundServer[]> {
-  const answers = await Promise.all(servers.map((server) => askForModels(server, timeoutMs)));
+  const answers = await Promise.all(servers.map((server) => requestModels(server, timeoutMs)));
   return answers.filter((answer) => answer !== undefined);
 }
 
@@ -42,7 +42,7 @@ export function readModels(body: unknown): string[] | undefined {
   return ids.every((id) => id !== undefined) ? ids : undefined;
 }
 
-function askForModels(server: LocalServer, timeoutMs: number): Promise<FoundServer | undefined> {
+function requestModels(server: LocalServer, timeoutMs: number): Promise<FoundServer | undefined> {
   return new Promise((resolve) => {
     const request = get(
       `${server.baseUrl}/models`,

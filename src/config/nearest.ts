@@ -18,7 +18,7 @@ export function editDistance(a: string, b: string): number {
 }
 
 /** The candidate that was most likely meant: at most every third letter differs. */
-export function findMeant(word: string, candidates: Iterable<string>): string | undefined {
+export function findLikelyName(word: string, candidates: Iterable<string>): string | undefined {
   const nearest = findNearest(word, candidates);
   const most = Math.max(1, Math.floor(word.length / 3));
   return nearest !== undefined && editDistance(word.toLowerCase(), nearest.toLowerCase()) <= most ? nearest : undefined;

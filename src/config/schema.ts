@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { type Static, Type } from 'typebox';
-import { keepables } from '../domain/content-record.ts';
+import { contentKinds } from '../domain/content-record.ts';
 import { inputModalities, outputModalities, parameterNames, quantizations } from '../domain/endpoint.ts';
 import { imageBillables, imageUnits } from '../domain/images.ts';
 
@@ -203,7 +203,7 @@ const model = Type.Object({
 });
 
 /** Wires of this build; the folder names under `src/providers/`. */
-export const wires = [
+export const wireNames = [
   'openai-responses',
   'openai-chat',
   'anthropic-messages',
@@ -223,7 +223,7 @@ const provider = Type.Object({
     says: 'letters, digits, `-`, `_` and `.`, a letter or digit first',
   }),
   name: Type.Optional(text('Name shown in metadata. Absent: the id.')),
-  wire: Type.Enum([...wires], {
+  wire: Type.Enum([...wireNames], {
     description:
       'Protocol the provider speaks. Without it the entry takes what it does not say from the built-in list, by its id.',
   }),
@@ -611,10 +611,10 @@ export const configSchema = Type.Object({
       minimum: 1,
       maximum: 36_500,
     }),
-    keep: Type.Array(Type.Enum([...keepables]), {
+    keep: Type.Array(Type.Enum([...contentKinds]), {
       description:
         'What is kept as text; of everything else the kind and the size. `reasoning_text` may be kept, too; pictures, files and sealed reasoning never are.',
-      default: keepables.filter((kind) => kind !== 'reasoning_text'),
+      default: contentKinds.filter((kind) => kind !== 'reasoning_text'),
     }),
   }),
   timeouts: Type.Object({

@@ -11,7 +11,7 @@ const factors: Record<string, number> = {
 };
 
 /** `32MiB`, `64 KiB`, `1048576` → bytes; undefined when it is no size. `KiB` counts by 1024, `kB` by 1000. */
-export function readSize(text: string): number | undefined {
+export function readByteSize(text: string): number | undefined {
   const [, digits = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/.exec(text.trim()) ?? [];
   const factor = Object.hasOwn(factors, unit) ? factors[unit] : undefined;
   return digits === '' || factor === undefined ? undefined : Math.round(Number(digits) * factor);

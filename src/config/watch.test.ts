@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, type LoadedConfig, loadConfig } from './load.ts';
 import type { Config } from './schema.ts';
-import { type WatchWorld, watchConfig } from './watch.ts';
+import { type WatchEnvironment, watchConfig } from './watch.ts';
 
 const withEnv = (env: Record<string, string>): LoadedConfig => ({
   ...loadConfig({ env, cwd: import.meta.dirname }),
@@ -15,14 +15,14 @@ function watcher(load: () => LoadedConfig, apply?: (config: Config) => Promise<v
   let hangUp = () => {};
   let change = (_: string | undefined) => {};
   const timers: (() => void)[] = [];
-  const world: WatchWorld & { text: string } = {
+  const environment: WatchEnvironment & { text: string } = {
     text: 'a',
     watchFolder(folder, onChange) {
       expect(folder).toBe('/etc');
       change = onChange;
       return () => {};
     },
-    readText: () => world.text,
+    readText: () => environment.text,
     startTimer: (onEnd) => {
       timers.push(onEnd);
       return () => void timers.splice(timers.indexOf(onEnd), 1);
@@ -37,10 +37,10 @@ function watcher(load: () => LoadedConfig, apply?: (config: Config) => Promise<v
     load,
     apply: apply ?? (async (config) => void applied.push(config)),
     report: (level, message) => reports.push(`${level}: ${message}`),
-    world,
+    environment,
   });
   const save = (text: string, name: string | undefined = 'headgate.yaml') => {
-    world.text = text;
+    environment.text = text;
     change(name);
   };
   return { reports, applied, timers, save, stop, hangUp: () => hangUp() };

@@ -5,7 +5,7 @@ import { ConfigError, type LoadedConfig } from './load.ts';
 import type { Config } from './schema.ts';
 
 /** What the watcher needs of the world; tests hand in their own. */
-export interface WatchWorld {
+export interface WatchEnvironment {
   /** Calls back with the name of each file that changed in the folder. @returns stops it */
   watchFolder(folder: string, onChange: (name: string | undefined) => void): () => void;
   /** @returns the text, or undefined when it cannot be read at this moment */
@@ -24,7 +24,7 @@ export interface WatchOptions {
   apply(config: Config): Promise<void>;
   /** Told what happened, one line at a time. */
   report(level: 'info' | 'warn', message: string): void;
-  world?: WatchWorld;
+  environment?: WatchEnvironment;
 }
 
 /** Editors save in two or three steps, scripts line by line: wait until nothing comes any more. */
@@ -35,10 +35,16 @@ const settleMs = 100;
  *
  * @returns stops watching; resolves when a reload under way is done
  */
-export function watchConfig({ running, load, apply, report, world = realWorld }: WatchOptions): () => Promise<void> {
+export function watchConfig({
+  running,
+  load,
+  apply,
+  report,
+  environment = realWorld,
+}: WatchOptions): () => Promise<void> {
   const { file } = running;
   let config = running.config;
-  let text = file === undefined ? undefined : world.readText(file);
+  let text = file === undefined ? undefined : environment.readText(file);
   /** That of the configuration in use. */
   let used = text;
   let cancelTimer: (() => void) | undefined;
@@ -49,7 +55,7 @@ export function watchConfig({ running, load, apply, report, world = realWorld }:
     work = work.then(async () => {
       if (isStopped) return;
       try {
-        const next = file === undefined ? undefined : world.readText(file);
+        const next = file === undefined ? undefined : environment.readText(file);
         // A save that broke off, on a full disk for instance, must not take all providers away.
         if (next?.trim() === '' && used?.trim() !== '') {
           throw new ConfigError([`${file} is empty. To go on with the defaults alone, write {} into it.`]);
@@ -74,20 +80,20 @@ export function watchConfig({ running, load, apply, report, world = realWorld }:
   function look(): void {
     cancelTimer = undefined;
     if (file === undefined) return;
-    const now = world.readText(file);
+    const now = environment.readText(file);
     if (now === undefined || now === text) return;
     text = now;
     reload();
   }
 
-  const stops = [world.onHangUp(reload)];
+  const stops = [environment.onHangUp(reload)];
   if (file !== undefined) {
-    const stopFolder = world.watchFolder(dirname(file), (name) => {
+    const stopFolder = environment.watchFolder(dirname(file), (name) => {
       // Kubernetes swaps a link named "..data" when a mounted file changes.
       const isOurs = name === undefined || name === basename(file) || name.startsWith('..');
       if (!isOurs) return;
       cancelTimer?.();
-      cancelTimer = world.startTimer(look, settleMs);
+      cancelTimer = environment.startTimer(look, settleMs);
     });
     stops.push(stopFolder);
   }
@@ -99,7 +105,7 @@ export function watchConfig({ running, load, apply, report, world = realWorld }:
   };
 }
 
-const realWorld: WatchWorld = {
+const realWorld: WatchEnvironment = {
   watchFolder(folder, onChange) {
     const watcher = watch(folder, { persistent: false }, (_, name) => onChange(name ?? undefined));
     watcher.on('error', () => watcher.close()); // the folder is gone; SIGHUP still works

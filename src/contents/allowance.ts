@@ -1,4 +1,4 @@
-import { describeRuns } from './describe-binary.ts';
+import { describeEmbeddedData } from './describe-binary.ts';
 
 /** Takes secrets out of a text. */
 export interface SecretMask {
@@ -32,7 +32,7 @@ export class Allowance {
   /** A text without secrets and data, as far as there is room for it. */
   take(text: string): string {
     const { longest } = this.mask;
-    const { text: start, isWhole } = describeRuns(text, Math.max(0, this.left) + longest);
+    const { text: start, isWhole } = describeEmbeddedData(text, Math.max(0, this.left) + longest);
     const hidden = this.mask.hide(start);
     // What goes on may end in half a secret, which nobody would know for one.
     let kept = isWhole || longest === 0 ? hidden : hidden.slice(0, -longest);

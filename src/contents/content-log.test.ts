@@ -11,7 +11,7 @@ const caller = {
   memberId: 'ada',
   contentSampling: 1,
 };
-const makeRun = (text = 'hi', fields: Partial<EndedRun> = {}): EndedRun => ({
+const createRun = (text = 'hi', fields: Partial<EndedRun> = {}): EndedRun => ({
   request: { input: [{ type: 'message', role: 'user', content: text }] },
   source: undefined,
   caller,
@@ -50,8 +50,8 @@ function open(settings: Partial<ReturnType<ContentLogOptions['settings']>> = {})
 
 it('stores what was taken in batches, each content under its generation', async () => {
   const { log, store, stored } = open({ max_pending_bytes: 10_000_000 });
-  const runs = Array.from({ length: 120 }, () => makeRun());
-  for (const run of runs) log.take(run);
+  const runs = Array.from({ length: 120 }, () => createRun());
+  for (const run of runs) log.record(run);
   await log.flush();
   expect([...stored.keys()]).toEqual(runs.map(({ generationId }) => generationId));
   expect(store.batches).toBe(3);
@@ -61,8 +61,8 @@ it('stores what was taken in batches, each content under its generation', async 
 
 it('takes nothing of a caller whose workspace does not want it, nor of what the gateway itself asked', async () => {
   const { log, stored } = open();
-  log.take(makeRun('hi', { caller: { ...caller, contentSampling: undefined } }));
-  log.take(makeRun('hi', { origin: undefined }));
+  log.record(createRun('hi', { caller: { ...caller, contentSampling: undefined } }));
+  log.record(createRun('hi', { origin: undefined }));
   expect(log.pendingBytes).toBe(0);
   await log.close();
   expect(stored.size).toBe(0);
@@ -73,9 +73,9 @@ it('takes its share of sessions, each whole or not at all', async () => {
   const some = { ...caller, contentSampling: 0.3 };
   const sessions = Array.from({ length: 300 }, (_, index) => `session-${index}`);
   const runs = sessions.flatMap((session_id) =>
-    [1, 2].map(() => makeRun('hi', { caller: some, request: { input: [], session_id } })),
+    [1, 2].map(() => createRun('hi', { caller: some, request: { input: [], session_id } })),
   );
-  for (const run of runs) log.take(run);
+  for (const run of runs) log.record(run);
   await log.flush();
   expect(stored.size / runs.length).toBeGreaterThan(0.2);
   expect(stored.size / runs.length).toBeLessThan(0.4);
@@ -92,7 +92,7 @@ it('drops and counts what is beyond its bound while the store is gone, tells it 
     store.isGone = true;
     let most = 0;
     for (let count = 0; count < 500; count++) {
-      log.take(makeRun('x '.repeat(1000)));
+      log.record(createRun('x '.repeat(1000)));
       most = Math.max(most, log.pendingBytes);
       if (count % 100 === 0) await vi.advanceTimersByTimeAsync(1000);
     }
@@ -108,7 +108,7 @@ it('drops and counts what is beyond its bound while the store is gone, tells it 
     expect(log.pendingBytes).toBe(0);
 
     store.isGone = true; // a second streak is told again
-    for (let count = 0; count < 500; count++) log.take(makeRun('x '.repeat(1000)));
+    for (let count = 0; count < 500; count++) log.record(createRun('x '.repeat(1000)));
     expect(troubles.filter((message) => message.includes('dropped'))).toHaveLength(2);
     await expect(log.close()).rejects.toThrow('gone');
   } finally {
@@ -119,8 +119,8 @@ it('drops and counts what is beyond its bound while the store is gone, tells it 
 it('finds a content on its way; without the store it says that it cannot look further', async () => {
   const { log, store } = open();
   store.isGone = true;
-  const run = makeRun('on its way');
-  log.take(run);
+  const run = createRun('on its way');
+  log.record(run);
   expect((await log.find(run.generationId))?.input).toContain('on its way');
   await expect(log.find('gen-other')).rejects.toMatchObject({ kind: 'unavailable' });
   store.isGone = false;
@@ -130,11 +130,11 @@ it('finds a content on its way; without the store it says that it cannot look fu
 
 it('reads the input from the bytes of the request, which alone count until then', async () => {
   const { log, stored } = open();
-  const run = makeRun('parked', {
+  const run = createRun('parked', {
     source: { bytes: 50_000, read: () => [{ type: 'message', role: 'user', content: 'from the bytes' }] },
     builder: undefined,
   });
-  log.take(run);
+  log.record(run);
   expect(log.pendingBytes).toBeGreaterThan(50_000);
   expect(log.pendingBytes).toBeLessThan(55_000);
   await log.flush();
@@ -151,8 +151,8 @@ it('counts a content that cannot be read again, and goes on', async () => {
   const read = () => {
     throw new Error('broken');
   };
-  log.take(makeRun('x', { source: { bytes: 5, read } }));
-  log.take(makeRun('y'));
+  log.record(createRun('x', { source: { bytes: 5, read } }));
+  log.record(createRun('y'));
   await log.flush();
   expect([log.dropped, stored.size, log.pendingBytes]).toEqual([1, 1, 0]);
   expect(troubles).toHaveLength(1);

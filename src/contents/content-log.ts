@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../domain/caller.ts';
-import type { ContentRecord, Keepable } from '../domain/content-record.ts';
+import type { ContentRecord, ContentKind } from '../domain/content-record.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import { fractionOf } from '../domain/fraction.ts';
 import { inTurns } from '../domain/in-turns.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
-import { askStore } from '../platform/storage/ask-store.ts';
+import { callStore } from '../platform/storage/call-store.ts';
 import type { SecretMask } from './allowance.ts';
-import { weightOf } from './weight.ts';
+import { estimateWeight } from './weight.ts';
 import { writeContent } from './write-content.ts';
 
 /** What is needed of a run that has ended. `Run` of the pipeline has all of it. */
@@ -34,7 +34,7 @@ export interface ContentSink {
 export interface ContentLogOptions {
   store: ContentSink;
   /** `io_logging` of the configuration, asked anew each time. */
-  settings: () => { max_bytes: number; max_pending_bytes: number; keep: readonly Keepable[] };
+  settings: () => { max_bytes: number; max_pending_bytes: number; keep: readonly ContentKind[] };
   mask: SecretMask;
   /** Called when contents are dropped or the store fails, once per streak. */
   onTrouble: (message: string, error?: unknown) => void;
@@ -42,7 +42,7 @@ export interface ContentLogOptions {
 
 export interface ContentLog {
   /** Keeps a run whose caller's workspace wants it, as far as there is room. Never throws, and waits for nothing. */
-  take(run: EndedRun): void;
+  record(run: EndedRun): void;
   /** Contents that were not kept, since the start. */
   readonly dropped: number;
   /** What waits for the store, about. */
@@ -173,13 +173,13 @@ export function openContentLog({ store, settings, mask, onTrouble }: ContentLogO
   }
 
   return {
-    take(run) {
+    record(run) {
       if (!isWanted(run)) return;
       const { source, request } = run;
       const { input, instructions, tools } = request;
       const output = run.builder?.output ?? [];
-      const inputBytes = source ? source.bytes : 2 * (weightOf(input) + weightOf(instructions));
-      const weight = RUN_BYTES + inputBytes + 2 * weightOf(output);
+      const inputBytes = source ? source.bytes : 2 * (estimateWeight(input) + estimateWeight(instructions));
+      const weight = RUN_BYTES + inputBytes + 2 * estimateWeight(output);
       if (pendingBytes + weight > settings().max_pending_bytes) {
         drop('Contents are dropped: more waits for the store than io_logging.max_pending_bytes.');
         return;
@@ -207,7 +207,7 @@ export function openContentLog({ store, settings, mask, onTrouble }: ContentLogO
       settleAll();
       const onItsWay = [...underway, ...ready].find(({ record }) => record.id === id);
       if (onItsWay) return onItsWay.record;
-      return askStore(() => store.find(id));
+      return callStore(() => store.find(id));
     },
     flush,
     async close() {

@@ -36,7 +36,7 @@ const inRun = /[A-Za-z0-9+/_-]/;
  * @param most characters that are wanted: no more of the text than these is looked at
  * @returns `isWhole` false when the text goes on
  */
-export function describeRuns(text: string, most: number): { text: string; isWhole: boolean } {
+export function describeEmbeddedData(text: string, most: number): { text: string; isWhole: boolean } {
   let shown = '';
   let from = 0; // what is before stands in `shown`
   // A run holds one of these places, and its ends are found from there.

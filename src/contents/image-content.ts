@@ -1,14 +1,14 @@
 import type { GatewayError } from '../domain/errors.ts';
 import type { ImageRequest } from '../domain/images.ts';
-import type { PictureDigest } from '../domain/picture-digest.ts';
+import type { ImageDigest } from '../domain/image-digest.ts';
 import type { EndedRun } from './content-log.ts';
 
 /** What is needed of a generation of pictures that has ended. `ImageRun` of the pipeline has all of it. */
 export interface EndedImageRun extends Pick<EndedRun, 'caller' | 'origin' | 'generationId' | 'startedAtMs'> {
   readonly request: ImageRequest;
   /** Those that were loaded, in the order of the request. */
-  readonly references: readonly { digest?: PictureDigest }[];
-  readonly made: readonly { digest?: PictureDigest }[];
+  readonly references: readonly { digest?: ImageDigest }[];
+  readonly made: readonly { digest?: ImageDigest }[];
   readonly isComplete: boolean;
   readonly error: GatewayError | undefined;
 }
@@ -22,8 +22,8 @@ export function describeGeneration(run: EndedImageRun): EndedRun {
   const { prompt, session_id, input_references: urls = [] } = request;
   const shown = urls.map((url, index) => {
     const digest = references[index]?.digest;
-    const isTold = digest !== undefined && /^data:/i.test(url);
-    return { type: 'input_image' as const, ...(digest && { digest }), ...(!isTold && { image_url: url }) };
+    const isReported = digest !== undefined && /^data:/i.test(url);
+    return { type: 'input_image' as const, ...(digest && { digest }), ...(!isReported && { image_url: url }) };
   });
   const content = [{ type: 'input_text' as const, text: prompt }, ...shown];
   return {

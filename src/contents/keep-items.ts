@@ -1,8 +1,8 @@
-import type { Keepable } from '../domain/content-record.ts';
-import { PictureDigest } from '../domain/picture-digest.ts';
+import type { ContentKind } from '../domain/content-record.ts';
+import { ImageDigest } from '../domain/image-digest.ts';
 import type { Allowance } from './allowance.ts';
 import { describeBinary } from './describe-binary.ts';
-import { weightOf } from './weight.ts';
+import { estimateWeight } from './weight.ts';
 
 /** An item or a part as it came: only what is listed here is looked at. */
 type Open = Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ const texts: Record<string, { tool_calls?: readonly string[]; tool_results?: rea
  * An item with what the list allows. The rest is told by its kind and its size in characters: what nobody has listed
  * here is not kept, whatever a provider or a client may think of. Opaque reasoning never is.
  */
-export function keepItem(item: Open, keep: ReadonlySet<Keepable>, allowance: Allowance): Open {
+export function keepItem(item: Open, keep: ReadonlySet<ContentKind>, allowance: Allowance): Open {
   const type = wordOf(item['type']);
   switch (type) {
     case 'message':
@@ -76,7 +76,7 @@ function keepList(list: unknown, allowance: Allowance, keepEntry: (entry: object
 function keepTexts(
   listed: (typeof texts)[string] | undefined,
   item: Open,
-  keep: ReadonlySet<Keepable>,
+  keep: ReadonlySet<ContentKind>,
   allowance: Allowance,
 ): object {
   if (!listed) return omit(item);
@@ -88,13 +88,13 @@ function keepTexts(
       const value = item[field];
       if (value === undefined || value === null) continue;
       if (keep.has(kind)) kept[field] = keepValue(value, allowance);
-      else omitted += weightOf(value);
+      else omitted += estimateWeight(value);
     }
   }
   return omitted === 0 ? kept : { ...kept, omitted_characters: omitted };
 }
 
-const omit = (value: unknown): object => ({ omitted_characters: weightOf(value) });
+const omit = (value: unknown): object => ({ omitted_characters: estimateWeight(value) });
 
 function keepOrOmit(field: string, value: unknown, isKept: boolean, allowance: Allowance): object | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
@@ -122,8 +122,8 @@ function keepPart(part: Open, allowance: Allowance): Open {
       return { type, refusal: allowance.take(String(part['refusal'] ?? '')) };
     case 'input_image': {
       const digest = keepDigest(part);
-      const isTold = digest !== undefined && part['image_url'] === undefined;
-      return { type, ...digest, ...(!isTold && describeSource(part, ['image_url'])) };
+      const isReported = digest !== undefined && part['image_url'] === undefined;
+      return { type, ...digest, ...(!isReported && describeSource(part, ['image_url'])) };
     }
     case 'input_file':
       return { type, ...describeSource(part, ['file_data', 'file_url']) };
@@ -140,7 +140,7 @@ function keepPart(part: Open, allowance: Allowance): Open {
 const PART_BYTES = 24;
 
 const keepDigest = ({ digest }: Open): object | undefined =>
-  digest instanceof PictureDigest ? { ...digest } : undefined;
+  digest instanceof ImageDigest ? { ...digest } : undefined;
 
 function describeSource(part: Open, fields: readonly string[]): object {
   const source = fields.map((field) => part[field]).find((value) => typeof value === 'string');

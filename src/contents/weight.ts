@@ -1,11 +1,11 @@
 /** Deeper than any item is; a provider may nest as deep as it likes. */
-const MOST_LEVELS = 64;
+const MAX_LEVELS = 64;
 
 /** The characters of all texts in a value: roughly what it takes in memory. */
-export function weightOf(value: unknown, levels = MOST_LEVELS): number {
+export function estimateWeight(value: unknown, levels = MAX_LEVELS): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null || levels === 0) return 0;
   let weight = 0;
-  for (const each of Object.values(value)) weight += weightOf(each, levels - 1);
+  for (const each of Object.values(value)) weight += estimateWeight(each, levels - 1);
   return weight;
 }

@@ -1,15 +1,18 @@
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Keepable, keepables } from '../domain/content-record.ts';
+import { type ContentKind, contentKinds } from '../domain/content-record.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { openLog } from '../platform/telemetry/open-log.ts';
 import { type ContentRules, type RunContent, writeContent } from './write-content.ts';
 
-const byDefault = keepables.filter((kind) => kind !== 'reasoning_text');
+const byDefault = contentKinds.filter((kind) => kind !== 'reasoning_text');
 const noMask = { hide: (text: string) => text, longest: 0 };
 
-function write(content: Partial<RunContent>, rules: Partial<Omit<ContentRules, 'keep'>> & { keep?: Keepable[] } = {}) {
+function write(
+  content: Partial<RunContent>,
+  rules: Partial<Omit<ContentRules, 'keep'>> & { keep?: ContentKind[] } = {},
+) {
   const { keep = byDefault, ...others } = rules;
   const written = writeContent(
     { instructions: null, items: [], tools: undefined, output: [], error: undefined, ...content },
@@ -105,7 +108,7 @@ describe('what is kept', () => {
           { type: 'odd kind of "thing"', data: 'hunter2' },
         ],
       },
-      { keep: [...keepables] },
+      { keep: [...contentKinds] },
     );
     expect(JSON.stringify(written)).not.toMatch(/sealed|hunter2/);
     expect(written.output).toEqual([
@@ -115,7 +118,7 @@ describe('what is kept', () => {
     ]);
   });
 
-  it.each<[Keepable[], RegExp]>([
+  it.each<[ContentKind[], RegExp]>([
     [[], /^(?!.*(KEEP))/],
     [['messages'], /^(?!.*(I-KEEP|A-KEEP|R-KEEP|S-KEEP|T-KEEP|E-KEEP)).*M-KEEP/],
     [['instructions'], /^(?!.*(M-KEEP|A-KEEP)).*I-KEEP/],
@@ -245,7 +248,7 @@ describe('a content that is too long', () => {
     });
     fc.assert(
       fc.property(content, fc.integer({ min: 4096, max: 20_000 }), (given, maxBytes) => {
-        const { bytes, input, output } = write(given, { maxBytes, keep: [...keepables] });
+        const { bytes, input, output } = write(given, { maxBytes, keep: [...contentKinds] });
         expect(bytes).toBeLessThanOrEqual(maxBytes);
         expect(JSON.stringify([input, output]).isWellFormed()).toBe(true);
       }),

@@ -1,4 +1,4 @@
-import type { ContentRecord, Keepable } from '../domain/content-record.ts';
+import type { ContentRecord, ContentKind } from '../domain/content-record.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import { Allowance, type SecretMask } from './allowance.ts';
 import { keepItem, keepNames } from './keep-items.ts';
@@ -15,13 +15,13 @@ export interface RunContent {
 export interface ContentRules {
   /** Bytes of a whole content, 4096 or more. */
   maxBytes: number;
-  keep: ReadonlySet<Keepable>;
+  keep: ReadonlySet<ContentKind>;
   mask: SecretMask;
 }
 
 /** Kept free for the marks of cuts, brackets and names of fields. */
 const RESERVE_BYTES = 1024;
-const MOST_ERROR_BYTES = 4096;
+const MAX_ERROR_BYTES = 4096;
 
 /**
  * A content within its bound, and without what nobody allowed. Input and output share the room: what one leaves the
@@ -33,7 +33,7 @@ export function writeContent(
   rules: ContentRules,
 ): Pick<ContentRecord, 'input' | 'output' | 'error' | 'isCut'> {
   const room = Math.max(0, rules.maxBytes - RESERVE_BYTES);
-  const error = writeError(content.error, rules, Math.min(MOST_ERROR_BYTES, room / 4));
+  const error = writeError(content.error, rules, Math.min(MAX_ERROR_BYTES, room / 4));
   const rest = room - error.bytes;
   const half = writeOutput(content.output, rules, rest / 2);
   const input = writeInput(content, rules, rest - half.bytes);
@@ -80,7 +80,7 @@ function writeOutput(items: readonly object[], { keep, mask }: ContentRules, byt
 }
 
 /** Each item as JSON, as long as there is room; how many were left out is told in the last. */
-function writeItems(items: readonly object[], keep: ReadonlySet<Keepable>, allowance: Allowance): string[] {
+function writeItems(items: readonly object[], keep: ReadonlySet<ContentKind>, allowance: Allowance): string[] {
   const written: string[] = [];
   for (const item of items) {
     if (allowance.isSpent) {

@@ -20,7 +20,7 @@ export interface ContentRecord {
  * `instructions`: those of the request, and messages of system and developer. `tool_calls`: names and arguments.
  * `errors`: the words of a failure, which may quote the rest.
  */
-export const keepables = [
+export const contentKinds = [
   'messages',
   'instructions',
   'tool_calls',
@@ -29,4 +29,4 @@ export const keepables = [
   'reasoning_text',
   'errors',
 ] as const;
-export type Keepable = (typeof keepables)[number];
+export type ContentKind = (typeof contentKinds)[number];

@@ -19,8 +19,8 @@ export interface Pricing extends TokenPrices {
 }
 
 /** The dearest token, and the dearest piece, that a price may name: what one answer costs then still fits the ledger. */
-export const MOST_USD_PER_TOKEN = 1;
-export const MOST_USD_PER_PIECE = 10_000;
+export const MAX_USD_PER_TOKEN = 1;
+export const MAX_USD_PER_PIECE = 10_000;
 
 export interface TokenPrices {
   promptNanoUsdPerMillion: number;
@@ -102,7 +102,7 @@ export interface EndpointFacts {
   /** Undefined: it makes no pictures for `POST /images`. */
   readonly image: ImageFacts | undefined;
   /** False: pictures are all it makes. */
-  readonly makesText: boolean;
+  readonly generatesText: boolean;
   /** Does the provider keep, or learn from, what it is sent? Unknown counts as yes. */
   readonly retainsData: boolean | undefined;
   readonly trainsOnData: boolean | undefined;

@@ -6,7 +6,7 @@ import {
   errorKinds,
   GatewayError,
   invalidRequest,
-  makeAvailability,
+  createAvailability,
   responseErrorCode,
 } from './errors.ts';
 
@@ -20,7 +20,7 @@ it('is the table of docs/reference/errors.md, row by row', () => {
 });
 
 it.each(availabilityCodes)('has a heading for the docs_url of %s', (code) => {
-  const [file, heading] = makeAvailability(code, []).docs_url.split('#');
+  const [file, heading] = createAvailability(code, []).docs_url.split('#');
   expect(file).toBe('docs/reference/errors.md');
   expect(page.split('\n')).toContain(`## ${heading}`);
 });

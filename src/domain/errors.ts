@@ -136,7 +136,7 @@ export interface Availability {
 }
 
 /** @param slugs as they were asked for, be they however many and long */
-export const makeAvailability = (
+export const createAvailability = (
   code: AvailabilityCode,
   slugs: readonly string[],
   more: Partial<Availability> = {},
@@ -214,14 +214,14 @@ export class GatewayError extends Error {
 /** A body that breaks rules: the first problem is the message, all of them are `metadata.issues`. */
 export function invalidRequest(issues: Issue[]): GatewayError {
   const { path, message } = issues[0]!;
-  return tellIssues('invalid_request', path === '' ? message : `${path}: ${message}`, issues);
+  return createIssuesError('invalid_request', path === '' ? message : `${path}: ${message}`, issues);
 }
 
 /** A body that asks for what this build does not do, told in the same way; each message names its field. */
-export const notOfferedRequest = (issues: Issue[]): GatewayError =>
-  tellIssues('not_offered', issues[0]!.message, issues);
+export const unsupportedRequest = (issues: Issue[]): GatewayError =>
+  createIssuesError('not_offered', issues[0]!.message, issues);
 
-function tellIssues(kind: ErrorKind, first: string, issues: Issue[]): GatewayError {
+function createIssuesError(kind: ErrorKind, first: string, issues: Issue[]): GatewayError {
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more: see error.metadata.issues)` : '';
   return new GatewayError(kind, `${first}${more}`, { metadata: { issues } });
 }

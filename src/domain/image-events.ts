@@ -1,4 +1,4 @@
-import type { Picture } from './images.ts';
+import type { EncodedImage } from './images.ts';
 import type { RouterMetadata } from './router-metadata.ts';
 
 /**
@@ -23,7 +23,7 @@ export interface ImageTextEvent {
 
 export interface CompletedImageEvent {
   type: 'image_generation.completed';
-  picture: Picture;
+  image: EncodedImage;
   /** Unix seconds. */
   created: number;
   /** No further picture comes. */

@@ -30,7 +30,7 @@ export interface Measured {
 }
 
 /** What prices of pictures look at, and what the ledger keeps of them. */
-export interface PictureCounts {
+export interface ImageCounts {
   /** Finished pictures that were made. */
   made: number;
   /** Of all of them together; absent where nobody looked, or could tell the size of each. */
@@ -42,12 +42,8 @@ export interface PictureCounts {
   variant?: string;
 }
 
-export function countPictures(
-  made: readonly Measured[],
-  references: readonly Measured[],
-  variant?: string,
-): PictureCounts {
-  const counts: PictureCounts = { made: made.length, references: references.length };
+export function countImages(made: readonly Measured[], references: readonly Measured[], variant?: string): ImageCounts {
+  const counts: ImageCounts = { made: made.length, references: references.length };
   const [madePixels, referencePixels] = [sumPixels(made), sumPixels(references)];
   if (madePixels !== undefined) counts.madePixels = madePixels;
   if (referencePixels !== undefined) counts.referencePixels = referencePixels;
@@ -55,9 +51,9 @@ export function countPictures(
   return counts;
 }
 
-function sumPixels(pictures: readonly Measured[]): number | undefined {
+function sumPixels(images: readonly Measured[]): number | undefined {
   let sum = 0;
-  for (const { width, height } of pictures) {
+  for (const { width, height } of images) {
     if (width === undefined || height === undefined) return undefined;
     sum += width * height;
   }
@@ -65,8 +61,8 @@ function sumPixels(pictures: readonly Measured[]): number | undefined {
 }
 
 /** Of several attempts. */
-export function addPictures(a: PictureCounts, b: PictureCounts): PictureCounts {
-  const sum: PictureCounts = { made: a.made + b.made, references: a.references + b.references };
+export function addImageCounts(a: ImageCounts, b: ImageCounts): ImageCounts {
+  const sum: ImageCounts = { made: a.made + b.made, references: a.references + b.references };
   if (a.madePixels !== undefined && b.madePixels !== undefined) sum.madePixels = a.madePixels + b.madePixels;
   if (a.referencePixels !== undefined && b.referencePixels !== undefined) {
     sum.referencePixels = a.referencePixels + b.referencePixels;
@@ -116,7 +112,7 @@ export interface ImagePreferences {
 }
 
 /** A picture as bytes, known by its content. */
-export interface Picture {
+export interface EncodedImage {
   bytes: Buffer;
   mediaType: ImageMediaType;
   /** Undefined for one without a size of its own, as SVG may be. */
@@ -130,7 +126,7 @@ export type ImageMediaType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/
  * What one endpoint is asked: the request fitted to what it can do, references loaded. A field that is undefined is left
  * to the endpoint. An endpoint that takes pixels gets `size`, one that takes a ratio and a tier gets those.
  */
-export interface ImageAsk {
+export interface EndpointImageRequest {
   prompt: string;
   /** 1 or more. */
   count: number;
@@ -143,7 +139,7 @@ export interface ImageAsk {
   compression: number | undefined;
   background: Background | undefined;
   seed: number | undefined;
-  references: readonly Picture[];
+  references: readonly EncodedImage[];
   /** The caller's `provider.options` for this provider, as far as the endpoint lets them pass. */
   passthrough: Readonly<Record<string, unknown>>;
 }
@@ -295,12 +291,12 @@ export function nearestSize(wanted: PixelSize, known: readonly PixelSize[]): Pix
 }
 
 /** `1024x1536` → pixels; undefined for anything else. */
-export function readSize(text: string): PixelSize | undefined {
+export function readPixelSize(text: string): PixelSize | undefined {
   const match = /^([1-9]\d{1,4})x([1-9]\d{1,4})$/.exec(text);
   return match ? { width: Number(match[1]), height: Number(match[2]) } : undefined;
 }
 
-export const writeSize = ({ width, height }: PixelSize): string => `${width}x${height}`;
+export const writePixelSize = ({ width, height }: PixelSize): string => `${width}x${height}`;
 
 /** The first of those that are nearest; the list has at least one. */
 function nearest<Item>(items: readonly Item[], distance: (item: Item) => number): Item {

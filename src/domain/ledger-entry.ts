@@ -1,4 +1,4 @@
-import type { PictureCounts } from './images.ts';
+import type { ImageCounts } from './images.ts';
 import type { SpecialCounts } from './usage.ts';
 
 /**
@@ -45,7 +45,7 @@ export interface LedgerEntry {
   /** Absent where all of them are 0. */
   special?: SpecialCounts;
   /** Absent where nobody counted them: the endpoint makes none, or a build wrote this that did not. */
-  pictures?: PictureCounts;
+  pictures?: ImageCounts;
   costNanoUsd: bigint;
   /** The part of `costNanoUsd` that is for input; 0 in entries of a build that did not tell the parts apart. */
   inputCostNanoUsd: bigint;
@@ -67,7 +67,7 @@ export interface LedgerEntry {
 }
 
 /** An entry as it stands today. */
-export interface BookedEntry extends LedgerEntry {
+export interface RecordedEntry extends LedgerEntry {
   /** What later corrections added to its cost, or took away; absent when there were none. */
   correction?: {
     costNanoUsd: bigint;
@@ -79,24 +79,24 @@ export interface BookedEntry extends LedgerEntry {
 }
 
 /** What an entry adds to all sums, as it stands today: also where not all parts of it have a known price. */
-export const summedCost = ({ costNanoUsd, correction }: BookedEntry): bigint =>
+export const summedCost = ({ costNanoUsd, correction }: RecordedEntry): bigint =>
   costNanoUsd + (correction?.costNanoUsd ?? 0n);
 
 /**
  * The part of that which is for lines of the other kind of key than the entry's: own provider keys and shared ones are
  * summed apart. @see `LedgerStore.readSpending`
  */
-export const summedForOtherKeys = ({ lines = [], isByok, correction }: BookedEntry): bigint =>
+export const summedForOtherKeys = ({ lines = [], isByok, correction }: RecordedEntry): bigint =>
   lines
     .filter((line) => line.isByok !== isByok)
     .reduce((sum, { costNanoUsd }) => sum + costNanoUsd, correction?.otherKeysNanoUsd ?? 0n);
 
 /** The cost of an entry as it stands today: null when no price was ever known for a part of it. */
-export const settledCost = (entry: BookedEntry): bigint | null =>
+export const settledCost = (entry: RecordedEntry): bigint | null =>
   entry.priced || entry.correction ? summedCost(entry) : null;
 
 /** A part of what a response used and cost. All parts of an entry add up to it. */
-export interface LedgerLine extends PartOfEntry {
+export interface LedgerLine extends EntryPart {
   /** An attempt on an endpoint, a further turn of the model, or a call of a tool. */
   kind: 'attempt' | 'turn' | 'tool';
   /** As `router_metadata.attempts` has it: 200 for the one that answered. */
@@ -104,7 +104,7 @@ export interface LedgerLine extends PartOfEntry {
 }
 
 /** What an entry and each of its lines tell. */
-export type PartOfEntry = Pick<
+export type EntryPart = Pick<
   LedgerEntry,
   | 'model'
   | 'provider'
@@ -153,5 +153,5 @@ export type EntryOrigin = Pick<
  * A request that goes out to a provider: enough to book it should the process die before the end. Tokens and cost are
  * what earlier attempts used, and of this one an estimate of its input.
  */
-export type UnderwayEntry = EntryOrigin &
+export type InFlightEntry = EntryOrigin &
   Pick<LedgerEntry, 'inputTokens' | 'outputTokens' | 'costNanoUsd' | 'inputCostNanoUsd' | 'priced' | 'lines'>;

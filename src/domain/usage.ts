@@ -74,7 +74,7 @@ export function usage(counts: Partial<Usage> & Pick<Usage, 'inputTokens' | 'outp
 }
 
 /** More tokens than any one answer can have. */
-const MOST_TOKENS = 1_000_000_000;
+const MAX_TOKENS = 1_000_000_000;
 
 /** Whether a provider's report can be true: whole numbers, none below zero or beyond all measure. */
 export function isCredible(reported: Usage): boolean {
@@ -83,7 +83,7 @@ export function isCredible(reported: Usage): boolean {
   return counts.every(isCount) && (!reported.special || Object.values(reported.special).every(isCount));
 }
 
-const isCount = (count: number): boolean => Number.isInteger(count) && count >= 0 && count <= MOST_TOKENS;
+const isCount = (count: number): boolean => Number.isInteger(count) && count >= 0 && count <= MAX_TOKENS;
 
 /**
  * What a provider says that it asks, as nano-dollars.

@@ -3,7 +3,7 @@ import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { UpstreamRequest } from '../providers/provider.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import type { UpstreamAnswer } from '../providers/transport.ts';
+import type { UpstreamResponse } from '../providers/transport.ts';
 import { cutHeader, type Recording } from './recording.ts';
 
 /** What went to the provider and what came back, secrets and all. */
@@ -56,7 +56,7 @@ export async function capture(
 }
 
 async function readAll(
-  answer: UpstreamAnswer,
+  answer: UpstreamResponse,
   limitBytes: number,
 ): Promise<{ bytes: Buffer; cut: string | undefined }> {
   const pieces: Buffer[] = [];
@@ -64,7 +64,7 @@ async function readAll(
   let cut: string | undefined;
   try {
     await answer.each({
-      take(batch) {
+      write(batch) {
         for (const piece of batch) {
           pieces.push(piece.subarray(0, limitBytes - length));
           length = Math.min(limitBytes, length + piece.length);
@@ -84,7 +84,7 @@ async function readAll(
 }
 
 /** The body is kept without its encoding, so what told of that would no longer be true. */
-function headersOf(answer: UpstreamAnswer, body: Buffer, cut: string | undefined): Record<string, string> {
+function headersOf(answer: UpstreamResponse, body: Buffer, cut: string | undefined): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers)) {
     if (value === undefined) continue;

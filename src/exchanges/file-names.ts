@@ -1,10 +1,10 @@
 import { basename, dirname, join } from 'node:path';
 
 /** What an answer was asked for as. */
-export type AnswerKind = 'stream' | 'whole';
+export type ResponseMode = 'stream' | 'whole';
 
 /** What was asked, in `<name>.request.json` beside the answers. */
-export interface Asked {
+export interface RecordedRequest {
   /** The wire that wrote the request, and reads the answers. */
   wire: string;
   /** `dialect` of the provider. */
@@ -14,10 +14,10 @@ export interface Asked {
   /** Body of a `POST /responses`. */
   request: Record<string, unknown>;
   /** For people: what was made of it, once for each answer. */
-  sent?: Sent[];
+  sent?: SentRequest[];
 }
 
-export interface Sent {
+export interface SentRequest {
   /** File name. */
   answer: string;
   /** HTTP number. */
@@ -37,23 +37,27 @@ export interface Sent {
 const answerEnd = /(?:\.(stream|whole)(?:-error)?)?\.http$/;
 
 /** Errors have names of their own: `*.stream.http` and `*.whole.http` are answers that a wire reads. */
-export const nameAnswer = (name: string, kind: AnswerKind, status: number): string =>
+export const nameResponseFile = (name: string, kind: ResponseMode, status: number): string =>
   `${name}.${kind}${status >= 200 && status <= 299 ? '' : '-error'}.http`;
 
-export const nameAsked = (name: string): string => `${name}.request.json`;
+export const nameRequestFile = (name: string): string => `${name}.request.json`;
 
 /** All the names that files of one recording may have. */
-export const namesOf = (name: string): string[] => [
-  ...(['stream', 'whole'] as const).flatMap((kind) => [nameAnswer(name, kind, 200), nameAnswer(name, kind, 500)]),
-  nameAsked(name),
+export const listRecordingFiles = (name: string): string[] => [
+  ...(['stream', 'whole'] as const).flatMap((kind) => [
+    nameResponseFile(name, kind, 200),
+    nameResponseFile(name, kind, 500),
+  ]),
+  nameRequestFile(name),
 ];
 
 /** What a recording was asked for as; undefined when its name does not say. */
-export const kindOf = (file: string): AnswerKind | undefined => answerEnd.exec(file)?.[1] as AnswerKind | undefined;
+export const findResponseMode = (file: string): ResponseMode | undefined =>
+  answerEnd.exec(file)?.[1] as ResponseMode | undefined;
 
 /** The file beside a recording that tells what was asked. */
-export const askedBeside = (file: string): string =>
-  join(dirname(file), nameAsked(basename(file).replace(answerEnd, '')));
+export const findRequestFile = (file: string): string =>
+  join(dirname(file), nameRequestFile(basename(file).replace(answerEnd, '')));
 
 /** A file name that stays in its folder, on every system. */
 export const isName = (name: string): boolean => /^[A-Za-z0-9](?:[\w-]|\.(?=[\w-])){0,99}$/.test(name);

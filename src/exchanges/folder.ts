@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type Asked, namesOf } from './file-names.ts';
+import { type RecordedRequest, listRecordingFiles } from './file-names.ts';
 
 /**
  * Makes sure that files can be written, before a provider is asked and paid.
@@ -32,7 +32,7 @@ export function prepareFolder(folder: string, name: string, force: boolean): voi
  * Puts the files of a recording into a folder, in place of those of an earlier one. A link of the same name is
  * replaced, never followed.
  *
- * @param files by name, all of them among `namesOf(name)`
+ * @param files by name, all of them among `listRecordingFiles(name)`
  * @throws {Error} of the file system
  */
 export function replaceFiles(
@@ -44,7 +44,7 @@ export function replaceFiles(
   const drafts = [...files.keys()].map((file) => ({ file, draft: join(folder, `.${file}.${process.pid}`) }));
   try {
     for (const { file, draft } of drafts) writeFileSync(draft, files.get(file)!, { flag: 'wx', mode: 0o600 });
-    if (force) for (const file of namesOf(name)) rmSync(join(folder, file), { force: true });
+    if (force) for (const file of listRecordingFiles(name)) rmSync(join(folder, file), { force: true });
     else refuseTaken(folder, name);
     for (const { file, draft } of drafts) renameSync(draft, join(folder, file));
   } finally {
@@ -53,7 +53,7 @@ export function replaceFiles(
 }
 
 function refuseTaken(folder: string, name: string): void {
-  for (const file of namesOf(name)) {
+  for (const file of listRecordingFiles(name)) {
     const path = join(folder, file);
     // A link that leads nowhere is there, too.
     if (lstatSync(path, { throwIfNoEntry: false })) {
@@ -70,12 +70,12 @@ const askedSchema = Type.Object({
 });
 
 /** Does a JSON value tell of a request in the way of `<name>.request.json`? */
-export const isAsked = (value: unknown): value is Asked => Value.Check(askedSchema, value);
+export const isRecordedRequest = (value: unknown): value is RecordedRequest => Value.Check(askedSchema, value);
 
 /** @returns undefined when there is no such file. @throws {Error} when it tells of no request */
-export function readAsked(file: string): Asked | undefined {
+export function readRecordedRequest(file: string): RecordedRequest | undefined {
   if (!existsSync(file)) return undefined;
   const asked: unknown = JSON.parse(readFileSync(file, 'utf8'));
-  if (isAsked(asked)) return asked;
+  if (isRecordedRequest(asked)) return asked;
   throw new Error(`${file} does not tell of a request: it needs "wire" and "request".`);
 }

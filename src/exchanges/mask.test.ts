@@ -64,7 +64,7 @@ describe('headers', () => {
     };
     const telling = ['set-cookie', 'x-request-id', 'cf-ray', 'openai-organization', 'openai-project', 'x-never-seen'];
     const headers = { ...plain, ...Object.fromEntries(telling.map((name) => [name, 'secret'])) };
-    expect(mask.answerHeaders(headers)).toEqual({
+    expect(mask.responseHeaders(headers)).toEqual({
       ...plain,
       ...Object.fromEntries(telling.map((name) => [name, '[removed]'])),
     });
@@ -91,6 +91,6 @@ describe('headers', () => {
   });
 
   it('lose a key that stands in a plain one', () => {
-    expect(mask.answerHeaders({ server: 'for ada@example.com' })).toEqual({ server: 'for [removed]' });
+    expect(mask.responseHeaders({ server: 'for ada@example.com' })).toEqual({ server: 'for [removed]' });
   });
 });

@@ -1,7 +1,7 @@
 const removed = '[removed]';
 
 /** Response headers that say how an answer was made and nothing of whom it was made for. All others lose their value. */
-const plainAnswerHeaders =
+const plainResponseHeaders =
   /^(?:content-(?:type|length|encoding|language)|transfer-encoding|date|server|vary|connection|keep-alive|cache-control|alt-svc|allow|retry-after(?:-ms)?|x-should-retry|(?:[a-z]+-)*ratelimit-[a-z-]+|[a-z-]+-processing-ms|[a-z]+-version|x-headgate-cut)$/;
 
 /** Of the request. What the configuration adds may be a secret, whatever it is called. */
@@ -72,8 +72,8 @@ export class Mask {
   }
 
   /** @param headers names in lower case */
-  answerHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-    return this.headers(headers, plainAnswerHeaders);
+  responseHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+    return this.headers(headers, plainResponseHeaders);
   }
 
   /** Names stay, since that there was such a header may be news. */

@@ -5,15 +5,15 @@ import type { ResponseEvent } from '../domain/events.ts';
 import { createId } from '../domain/ids.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import { assembleStages } from '../pipeline/assemble-stages.ts';
 import { createResponse } from '../pipeline/create-response.ts';
 import { isTerminal } from '../pipeline/fold-events.ts';
 import { KeyRing } from '../providers/key-ring.ts';
 import type { Wire } from '../providers/provider.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
-import type { Upstream, UpstreamAnswer } from '../providers/transport.ts';
-import { createWorld } from '../routing/world.ts';
+import type { Upstream, UpstreamResponse } from '../providers/transport.ts';
+import { createRoutingContext } from '../routing/routing-context.ts';
 import { cutHeader, type Recording } from './recording.ts';
 
 /** How a recorded answer is read. */
@@ -43,9 +43,9 @@ export interface Replayed {
 export async function replayRecording(recording: Recording, options: ReplayOptions): Promise<Replayed> {
   const { request } = options;
   const endpoint = createEndpoint(new RecordedUpstream(recording, options.sizes), options);
-  const world = createWorld(createCatalog([endpoint]));
+  const routingContext = createRoutingContext(createCatalog([endpoint]));
   const stages = assembleStages({
-    world: () => world,
+    routingContext: () => routingContext,
     maxAttempts: () => 1,
     classifier: () => undefined,
     inspectors: [],
@@ -69,7 +69,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
   let error: GatewayError | undefined;
   try {
     await createResponse(stages, run, {
-      take(batch) {
+      write(batch) {
         events.push(...batch);
         return undefined;
       },
@@ -114,7 +114,7 @@ class RecordedUpstream implements Upstream {
     this.sizes = sizes;
   }
 
-  async send(): Promise<UpstreamAnswer> {
+  async send(): Promise<UpstreamResponse> {
     const { status, headers, body } = this.recording;
     const pieces = cut(body, this.sizes.length > 0 ? this.sizes : [Math.max(1, body.length)]);
     return new RecordedAnswer(status, headers, pieces);
@@ -123,7 +123,7 @@ class RecordedUpstream implements Upstream {
   async close(): Promise<void> {}
 }
 
-class RecordedAnswer implements UpstreamAnswer {
+class RecordedAnswer implements UpstreamResponse {
   readonly status: number;
   readonly headers: Recording['headers'];
   private readonly pieces: readonly Buffer[];
@@ -135,10 +135,10 @@ class RecordedAnswer implements UpstreamAnswer {
     this.pieces = pieces;
   }
 
-  async each(taker: Taker<Buffer>): Promise<void> {
+  async each(sink: Sink<Buffer>): Promise<void> {
     for (const piece of this.pieces) {
       if (this.isReleased) return;
-      await taker.take([piece]);
+      await sink.write([piece]);
     }
     const reason = this.headers[cutHeader];
     if (reason !== undefined && !this.isReleased) throw new GatewayError('upstream_failed', reason);

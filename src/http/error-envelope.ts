@@ -2,7 +2,7 @@ import { asGatewayError, GatewayError } from '../domain/errors.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 
 /** An error as it leaves: the only place that makes such bodies. @see interface "Errors", responses.md section 5 */
-export interface ErrorAnswer {
+export interface ErrorResponse {
   status: number;
   headers: Record<string, string>;
   body: { error: Record<string, unknown>; router_metadata?: RouterMetadata };
@@ -13,12 +13,12 @@ export interface ErrorAnswer {
  *
  * @param routerMetadata left out on 500, whatever the caller asked for
  */
-export function writeError(thrown: unknown, routerMetadata?: RouterMetadata): ErrorAnswer {
+export function writeErrorEnvelope(thrown: unknown, routerMetadata?: RouterMetadata): ErrorResponse {
   const error = asGatewayError(thrown);
   const isOurs = error.status === 500;
   const metadata: Record<string, unknown> = { error_type: error.errorType, ...error.metadata };
   if (!isOurs && error.providerCode !== undefined) metadata['provider_code'] = error.providerCode;
-  const body: ErrorAnswer['body'] = { error: { code: error.status, message: error.message, metadata } };
+  const body: ErrorResponse['body'] = { error: { code: error.status, message: error.message, metadata } };
   if (error.availability) body.error['availability'] = error.availability;
   if (!isOurs && routerMetadata) body.router_metadata = routerMetadata;
   const headers: Record<string, string> = {};

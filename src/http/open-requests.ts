@@ -1,4 +1,4 @@
-import { Bag } from '../domain/bag.ts';
+import { DenseSet } from '../domain/dense-set.ts';
 import type { GatewayError } from '../domain/errors.ts';
 
 /** What is being served: who shuts down, or closes what it uses, waits for it. */
@@ -24,7 +24,7 @@ export interface OpenRequests {
 export type OpenKind = 'request' | 'response' | 'stream';
 
 export function createOpenRequests(): OpenRequests {
-  const open = new Bag<{ abort: ((reason: GatewayError) => void) | undefined; kind: OpenKind; place: number }>();
+  const open = new DenseSet<{ abort: ((reason: GatewayError) => void) | undefined; kind: OpenKind; place: number }>();
   const counts: Record<OpenKind, number> = { request: 0, response: 0, stream: 0 };
   const waiters = new Set<(ended: object) => void>();
   let begun = 0;

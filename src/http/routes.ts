@@ -162,7 +162,7 @@ function listManagementRoutes(handlers: Handlers): Route[] {
 }
 
 /** Which kinds of key a permission admits. */
-export const admitted: Record<Permission, readonly KeyKind[]> = {
+export const admittedKeyKinds: Record<Permission, readonly KeyKind[]> = {
   nobody: [],
   inference: ['member', 'organization'],
   management: ['management'],

@@ -7,12 +7,12 @@ import { GatewayError } from '../domain/errors.ts';
 import { createId, createTimedId } from '../domain/ids.ts';
 import { adviseOnPath } from './advise-on-path.ts';
 import { createMethodFinder } from './allowed-methods.ts';
-import { readEdgeError, writeError } from './error-envelope.ts';
+import { readEdgeError, writeErrorEnvelope } from './error-envelope.ts';
 import { describeRequest, type FailedRequest } from './failed-request.ts';
-import { hearOut, isHeardOut } from './hear-out.ts';
+import { drainBody, isBodyDrained } from './drain-body.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { readJson } from './read-json.ts';
-import { admitted, type BodyLimit, type Permission, type Route } from './routes.ts';
+import { admittedKeyKinds, type BodyLimit, type Permission, type Route } from './routes.ts';
 
 export interface EdgeOptions {
   routes: readonly Route[];
@@ -33,16 +33,16 @@ export interface EdgeOptions {
   /** @returns performance.now() since when a request waits that is seen now */
   receivedAt: () => number;
   /** Called once for each route, and for what has none. @returns what is told of every answer, once it has left or its client has */
-  watchRoute: (method: string, path: string) => WatchAnswer;
+  watchRoute: (method: string, path: string) => WatchResponse;
 }
 
-export type WatchAnswer = (request: FastifyRequest, raw: ServerResponse) => void;
+export type WatchResponse = (request: FastifyRequest, raw: ServerResponse) => void;
 
 /** What a route carries in Fastify's table. */
 interface RouteSetting {
   permission?: Permission;
   bodyIsOptional?: boolean;
-  watch?: WatchAnswer;
+  watch?: WatchResponse;
   bodyLimit?: BodyLimit | undefined;
 }
 
@@ -74,11 +74,11 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       const sent = raw.headers['x-request-id'];
       return typeof sent === 'string' && requestIdShape.test(sent) ? sent : createId('req_');
     },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: answerMalformedRequest,
     // A path that cannot be decoded; it has come to no route and no hook.
     frameworkErrors: (error, request, reply) => {
       const message = `The path ${request.raw.url?.slice(0, 200)} is not valid: a % in it is not followed by two hex digits.`;
-      const { status, body } = writeError(new GatewayError('invalid_request', message, { cause: error }));
+      const { status, body } = writeErrorEnvelope(new GatewayError('invalid_request', message, { cause: error }));
       (reply as FastifyReply)
         .code(status)
         .headers({ 'x-generation-id': createTimedId('gen-'), 'x-request-id': request.id })
@@ -191,7 +191,7 @@ function notFound(request: FastifyRequest, reply: FastifyReply, findMethods: (pa
 }
 
 function checkPermission(permission: Permission, caller: Caller): void {
-  if (admitted[permission].includes(caller.kind)) return;
+  if (admittedKeyKinds[permission].includes(caller.kind)) return;
   throw new GatewayError(
     'permission_denied',
     permission === 'management'
@@ -202,7 +202,7 @@ function checkPermission(permission: Permission, caller: Caller): void {
 
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
   const { bytes, source } = settingOf(request).bodyLimit ?? { bytes: options.bodyLimit, source: 'server.body_limit' };
-  const answer = writeError(readEdgeError(thrown, `${bytes} bytes (${source})`), request.routerMetadata);
+  const answer = writeErrorEnvelope(readEdgeError(thrown, `${bytes} bytes (${source})`), request.routerMetadata);
   if (answer.status >= 500) {
     const error =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
@@ -210,7 +210,7 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   }
   if (answer.status === 413 || answer.status === 401) {
     reply.removeHeader('connection'); // which says `close`, to whom is still sending
-    hearOut(request.raw);
+    drainBody(request.raw);
   }
   return reply
     .code(answer.status)
@@ -220,8 +220,8 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
 }
 
 /** What Node's HTTP parser refuses before there is a request: answered on the bare socket. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || isHeardOut(socket)) {
+function answerMalformedRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || isBodyDrained(socket)) {
     socket.destroy();
     return;
   }
@@ -231,7 +231,7 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
       : error.code === 'HPE_HEADER_OVERFLOW'
         ? new GatewayError('invalid_request', 'The request headers are too large.')
         : new GatewayError('invalid_request', 'The request is not proper HTTP.');
-  const { status, body } = writeError(failure);
+  const { status, body } = writeErrorEnvelope(failure);
   const text = JSON.stringify(body);
   const reason = status === 408 ? 'Request Timeout' : 'Bad Request';
   socket.end(

@@ -92,9 +92,9 @@ describe('a stream to a client', () => {
       const stream = new EventStream(raw, options);
       for (; batches < 2000; batches++) {
         most = Math.max(most, raw.writableLength);
-        await stream.take([delta({ delta: 'x'.repeat(16_384) })]); // 32 MiB in all
+        await stream.write([delta({ delta: 'x'.repeat(16_384) })]); // 32 MiB in all
       }
-      await stream.take([completed]);
+      await stream.write([completed]);
       raw.end();
     });
     let last = -1;
@@ -118,7 +118,7 @@ describe('a stream to a client', () => {
   it('waits no longer when the client leaves while it is waited for', async () => {
     const { answer, over } = await serve(async (raw) => {
       const stream = new EventStream(raw, options);
-      while (!raw.destroyed) await stream.take([delta({ delta: 'x'.repeat(65_536) })]);
+      while (!raw.destroyed) await stream.write([delta({ delta: 'x'.repeat(65_536) })]);
     });
     answer.destroy();
     await over;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { DeltaEvent, ResponseEvent } from '../domain/events.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import { isTerminal } from '../pipeline/fold-events.ts';
 
 const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
@@ -88,7 +88,7 @@ export interface EventStreamOptions {
  * An answer of server-sent events: its head goes out with the first of them, so that every earlier failure keeps its
  * status, or after `keepAliveMs` of silence.
  */
-export class SseAnswer {
+export class SseResponse {
   protected readonly raw: ServerResponse;
   private readonly options: EventStreamOptions;
   private lastWriteAt = performance.now();
@@ -131,23 +131,23 @@ export class SseAnswer {
 }
 
 /**
- * Sends a run's events to the client. A client that reads slowly slows the provider down: `take` gives a promise while
+ * Sends a run's events to the client. A client that reads slowly slows the provider down: `write` gives a promise while
  * much is unread.
  */
-export class EventStream extends SseAnswer implements Taker<ResponseEvent> {
+export class EventStream extends SseResponse implements Sink<ResponseEvent> {
   private readonly writer = new EventWriter();
 
-  take(events: ResponseEvent[]): Promise<void> | undefined {
+  write(events: ResponseEvent[]): Promise<void> | undefined {
     const last = events.at(-1);
     const text = this.writer.write(events);
-    return this.send(last && isTerminal(last) ? text + DONE : text) ? undefined : drained(this.raw);
+    return this.send(last && isTerminal(last) ? text + DONE : text) ? undefined : waitForDrain(this.raw);
   }
 }
 
-const keepAlive = (stream: SseAnswer): void => stream.keepAlive();
+const keepAlive = (stream: SseResponse): void => stream.keepAlive();
 
 /** Resolves when the client has taken what was written, or is gone. */
-export function drained(raw: ServerResponse): Promise<void> {
+export function waitForDrain(raw: ServerResponse): Promise<void> {
   if (raw.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     const go = (): void => {

@@ -1,7 +1,7 @@
 import { array, assert, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { usage } from '../domain/usage.ts';
-import { costOf, estimateUsage, MOST_COST_NANO_USD, totalOf, usdOf, writeUsage } from './cost.ts';
+import { costOf, estimateUsage, MAX_COST_NANO_USD, totalOf, usdOf, writeUsage } from './cost.ts';
 
 const pricing = { promptNanoUsdPerMillion: 250_000_000, completionNanoUsdPerMillion: 2_000_000_000 };
 
@@ -14,18 +14,18 @@ describe('the cost of an answer', () => {
   it('is bounded where counts or prices cannot be true, and then not known', () => {
     const dear = { promptNanoUsdPerMillion: 1e15, completionNanoUsdPerMillion: 1e15, webSearchNanoUsd: 1e13 };
     for (const [counts, inputNanoUsd] of [
-      [{ inputTokens: 1e9, outputTokens: 1e9 }, MOST_COST_NANO_USD],
+      [{ inputTokens: 1e9, outputTokens: 1e9 }, MAX_COST_NANO_USD],
       [{ inputTokens: 5, outputTokens: 1e9 }, 5_000_000_000n],
       [{ inputTokens: 5, outputTokens: 5, special: { webSearches: 1e9 } }, 5_000_000_000n],
     ] as const) {
       const cost = costOf(dear, usage(counts));
       expect(cost).toMatchObject({ inputNanoUsd, priced: false });
-      expect(totalOf(cost)).toBe(MOST_COST_NANO_USD);
+      expect(totalOf(cost)).toBe(MAX_COST_NANO_USD);
     }
     const most = costOf(dear, usage({ inputTokens: 4_500_000, outputTokens: 4_500_000 }));
     expect(most).toEqual({
-      inputNanoUsd: MOST_COST_NANO_USD / 2n,
-      outputNanoUsd: MOST_COST_NANO_USD / 2n,
+      inputNanoUsd: MAX_COST_NANO_USD / 2n,
+      outputNanoUsd: MAX_COST_NANO_USD / 2n,
       priced: true,
     });
   });

@@ -55,15 +55,15 @@ export function costOf(known: Pricing | undefined, usage: Usage): Cost {
  * More than any one answer can cost: nine million dollars. JSON is exact up to there, and a thousand such answers still
  * fit into a sum of the ledger.
  */
-export const MOST_COST_NANO_USD = 9_000_000n * 1_000_000_000n;
+export const MAX_COST_NANO_USD = 9_000_000n * 1_000_000_000n;
 
 /**
  * A cost that cannot be true, of counts or a price that cannot: as much of it as can be booked, marked as not priced.
  */
 export function boundCost(cost: Cost): Cost {
-  if (totalOf(cost) <= MOST_COST_NANO_USD) return cost;
-  const inputNanoUsd = cost.inputNanoUsd < MOST_COST_NANO_USD ? cost.inputNanoUsd : MOST_COST_NANO_USD;
-  return { inputNanoUsd, outputNanoUsd: MOST_COST_NANO_USD - inputNanoUsd, priced: false };
+  if (totalOf(cost) <= MAX_COST_NANO_USD) return cost;
+  const inputNanoUsd = cost.inputNanoUsd < MAX_COST_NANO_USD ? cost.inputNanoUsd : MAX_COST_NANO_USD;
+  return { inputNanoUsd, outputNanoUsd: MAX_COST_NANO_USD - inputNanoUsd, priced: false };
 }
 
 /** All parts of a cost together. */

@@ -1,25 +1,25 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import { countPictures, type ImagePrice, type PictureCounts, type PixelSize } from '../domain/images.ts';
+import { countImages, type ImagePrice, type ImageCounts, type PixelSize } from '../domain/images.ts';
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
-import { addCost, boundCost, costOf, MOST_COST_NANO_USD, totalOf } from './cost.ts';
+import { addCost, boundCost, costOf, MAX_COST_NANO_USD, totalOf } from './cost.ts';
 import { isFree } from './price.ts';
 
 /** What was made, or is about to be. */
-export interface ImageWork {
-  pictures: PictureCounts;
+export interface ImageUsage {
+  pictures: ImageCounts;
   /** As the provider reported it. */
   usage: Usage | undefined;
 }
 
 /** Who makes the pictures, as far as prices go. */
-export type PricedMaker = Pick<EndpointFacts, 'image' | 'pricing'>;
+export type ImagePricedEndpoint = Pick<EndpointFacts, 'image' | 'pricing'>;
 
 /**
  * What an endpoint asks for pictures: its own lines, or else its prices of tokens, told as lines.
  *
  * @returns undefined when nobody knows a price
  */
-export function linesOf({ image, pricing }: PricedMaker): readonly ImagePrice[] | undefined {
+export function imagePriceLinesOf({ image, pricing }: ImagePricedEndpoint): readonly ImagePrice[] | undefined {
   if (image?.pricing || !pricing) return image?.pricing;
   const { promptNanoUsdPerMillion: prompt, completionNanoUsdPerMillion: completion } = pricing;
   const { imageTokenNanoUsdPerMillion: read = prompt, imageOutputNanoUsdPerMillion: made = completion } = pricing;
@@ -30,14 +30,15 @@ export function linesOf({ image, pricing }: PricedMaker): readonly ImagePrice[] 
 }
 
 /** Is what an endpoint asks for pictures a matter of its prices of tokens alone? Then thoughts and words count, too. */
-export const isPricedByTokens = ({ image, pricing }: PricedMaker): boolean => !image?.pricing && pricing !== undefined;
+export const isPricedByTokens = ({ image, pricing }: ImagePricedEndpoint): boolean =>
+  !image?.pricing && pricing !== undefined;
 
 /** What a generation costs at the endpoint that made it. */
-export function costOfGeneration(maker: PricedMaker, work: ImageWork): Cost {
+export function costOfGeneration(maker: ImagePricedEndpoint, work: ImageUsage): Cost {
   if (!isPricedByTokens(maker)) return costOfImages(maker.image?.pricing, work);
   const { usage: told } = work;
-  const isTold = told && (isCounted(told) || isFree(maker.pricing));
-  return costOf(isTold ? maker.pricing : undefined, told ?? usage({ inputTokens: 0, outputTokens: 0 }));
+  const isReported = told && (isCounted(told) || isFree(maker.pricing));
+  return costOf(isReported ? maker.pricing : undefined, told ?? usage({ inputTokens: 0, outputTokens: 0 }));
 }
 
 /**
@@ -46,25 +47,25 @@ export function costOfGeneration(maker: PricedMaker, work: ImageWork): Cost {
  *
  * @returns undefined when pictures are no more than the tokens they take
  */
-export function pictureLinesOf({ image, pricing }: PricedMaker): readonly ImagePrice[] | undefined {
+export function imageLinesOf({ image, pricing }: ImagePricedEndpoint): readonly ImagePrice[] | undefined {
   const lines = image?.pricing;
-  if (!lines?.some(isByPicture)) return undefined;
-  return pricing ? lines.filter(isByPicture) : lines;
+  if (!lines?.some(isByImage)) return undefined;
+  return pricing ? lines.filter(isByImage) : lines;
 }
 
 /** Do these lines ask for more of a picture than that it is there? */
 export const needsSizes = (lines: readonly ImagePrice[]): boolean =>
   lines.some(({ unit, variant }) => unit === 'megapixel' || variant !== undefined);
 
-const isByPicture = ({ billable, unit }: ImagePrice): boolean => billable === 'output_image' && unit !== 'token';
+const isByImage = ({ billable, unit }: ImagePrice): boolean => billable === 'output_image' && unit !== 'token';
 
 /**
  * What an answer costs: its tokens, and the pictures in it where the endpoint asks for pictures themselves. Tokens that
  * the provider reports of them then cost nothing besides.
  */
-export function costOfAnswer(maker: PricedMaker, used: Usage, pictures: PictureCounts | undefined): Cost {
+export function costOfResponse(maker: ImagePricedEndpoint, used: Usage, pictures: ImageCounts | undefined): Cost {
   const { pricing } = maker;
-  const lines = pictures && pictures.made > 0 ? pictureLinesOf(maker) : undefined;
+  const lines = pictures && pictures.made > 0 ? imageLinesOf(maker) : undefined;
   if (!pictures || !lines) return costOf(pricing, used);
   const cost = costOfImages(lines, { pictures, usage: used });
   return pricing ? boundCost(addCost(costOf(pricing, withoutImageTokens(used)), cost)) : cost;
@@ -85,7 +86,7 @@ function withoutImageTokens(used: Usage): Usage {
  *   tiers alone
  * @see images.md section 7
  */
-export function costOfImages(lines: readonly ImagePrice[] | undefined, work: ImageWork): Cost {
+export function costOfImages(lines: readonly ImagePrice[] | undefined, work: ImageUsage): Cost {
   const unknown: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: false };
   if (!lines || lines.length === 0) return unknown;
   let inputUsd = 0;
@@ -104,7 +105,7 @@ export function costOfImages(lines: readonly ImagePrice[] | undefined, work: Ima
 const isOutput = ({ billable }: ImagePrice): boolean => billable === 'output_image';
 /** Of a sum that has no end, more than can be booked. */
 const toNano = (usd: number): bigint =>
-  usd * 1e9 > Number(MOST_COST_NANO_USD) ? MOST_COST_NANO_USD + 1n : BigInt(Math.round(usd * 1e9));
+  usd * 1e9 > Number(MAX_COST_NANO_USD) ? MAX_COST_NANO_USD + 1n : BigInt(Math.round(usd * 1e9));
 
 function pickLines(lines: readonly ImagePrice[], variant: string | undefined): readonly ImagePrice[] {
   const groups = Map.groupBy(lines, ({ billable, unit }) => `${billable} ${unit}`);
@@ -117,7 +118,7 @@ function pickLines(lines: readonly ImagePrice[], variant: string | undefined): r
 }
 
 /** @returns undefined when it is not known */
-function quantityOf({ billable, unit, costUsd }: ImagePrice, { pictures, usage }: ImageWork): number | undefined {
+function quantityOf({ billable, unit, costUsd }: ImagePrice, { pictures, usage }: ImageUsage): number | undefined {
   const isMade = billable === 'output_image';
   switch (unit) {
     case 'request':
@@ -171,7 +172,7 @@ export function estimateImageCost(
   const inputTokens = Math.ceil(asked.promptCharacters / 4) + inputImageTokens;
   const square = { width: 1024, height: 1024 };
   const cost = costOfImages(lines, {
-    pictures: countPictures(
+    pictures: countImages(
       Array.from({ length: asked.count }, () => asked.size),
       Array.from({ length: asked.references }, () => square),
       asked.variant,
@@ -183,8 +184,8 @@ export function estimateImageCost(
 }
 
 /** What one picture in the course of an answer may cost: a square of 1024 pixels, in the dearest of the tiers that have prices. */
-export function estimatePicture(maker: PricedMaker, promptCharacters: number): bigint {
-  const lines = pictureLinesOf(maker);
+export function estimateImage(maker: ImagePricedEndpoint, promptCharacters: number): bigint {
+  const lines = imageLinesOf(maker);
   if (!lines) return 0n;
   const asked = { count: 1, references: 0, promptCharacters, size: { width: 1024, height: 1024 } };
   let most = 0n;

@@ -14,9 +14,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
-import { makeEntry, makeLine } from '../platform/storage/ledger-contract.ts';
-import { openJournal, writeEntry } from './journal.ts';
+import type { LedgerEntry, InFlightEntry } from '../domain/ledger-entry.ts';
+import { createTestEntry, createTestLine } from '../platform/storage/ledger-contract.ts';
+import { openJournal, serializeEntry } from './journal.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -27,83 +27,83 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const files = () => readdirSync(folder).map((name) => join(folder, name));
 const sizes = () => files().map((file) => statSync(file).size);
 /** What a process that is started now would find. */
-const readLeftover = () => {
-  const { journal, left } = openJournal(folder);
+const readOrphanedRecords = () => {
+  const { journal, orphaned } = openJournal(folder);
   journal.close();
-  return left;
+  return orphaned;
 };
-const readLeft = () => readLeftover().entries;
+const readOrphaned = () => readOrphanedRecords().entries;
 
 it('keeps every field of what is appended, from the return of append on', () => {
-  const { journal, left } = openJournal(folder);
-  expect(left).toEqual({ entries: [], cutOff: 0, unreadable: [] });
+  const { journal, orphaned } = openJournal(folder);
+  expect(orphaned).toEqual({ entries: [], interrupted: 0, unreadable: [] });
   const entries = [
-    makeEntry({ costNanoUsd: 2n ** 63n - 1n, inputCostNanoUsd: 2n ** 62n + 1n, requestedModel: 'a\nb"\u2028\0' }),
-    makeEntry({ router: 'router/auto', task: 'code:review' }),
-    makeEntry({ special: { webSearches: 2 }, isByok: true, upstreamCostNanoUsd: 5, tier: 'flex' }),
-    makeEntry({ memberId: null, model: null, firstOutputMs: null }),
-    makeEntry({ pictures: { made: 1, madePixels: 5, references: 0, referencePixels: 0, variant: '1k' } }),
-    makeEntry({ lines: [{ ...makeLine(), costNanoUsd: 2n ** 63n - 1n }, makeLine()] }),
+    createTestEntry({ costNanoUsd: 2n ** 63n - 1n, inputCostNanoUsd: 2n ** 62n + 1n, requestedModel: 'a\nb"\u2028\0' }),
+    createTestEntry({ router: 'router/auto', task: 'code:review' }),
+    createTestEntry({ special: { webSearches: 2 }, isByok: true, upstreamCostNanoUsd: 5, tier: 'flex' }),
+    createTestEntry({ memberId: null, model: null, firstOutputMs: null }),
+    createTestEntry({ pictures: { made: 1, madePixels: 5, references: 0, referencePixels: 0, variant: '1k' } }),
+    createTestEntry({ lines: [{ ...createTestLine(), costNanoUsd: 2n ** 63n - 1n }, createTestLine()] }),
   ];
   for (const entry of entries) journal.append(entry);
-  expect(readLeft()).toEqual(entries);
+  expect(readOrphaned()).toEqual(entries);
 });
 
 it('reads what a build left that knew no routers and no cost of input', () => {
-  const { router, task, inputCostNanoUsd, ...rest } = makeEntry();
+  const { router, task, inputCostNanoUsd, ...rest } = createTestEntry();
   const { providerId, endpointId, tier, isByok, upstreamCostNanoUsd, ...known } = rest;
   writeFileSync(
     join(folder, 'ledger-1-old.jsonl'),
     `${JSON.stringify({ ...known, costNanoUsd: String(known.costNanoUsd) })}\n`,
   );
   const unknown = { router: null, task: null, providerId: null, endpointId: null, tier: null };
-  expect(readLeft()).toEqual([
+  expect(readOrphaned()).toEqual([
     { ...known, ...unknown, isByok: false, upstreamCostNanoUsd: null, inputCostNanoUsd: 0n },
   ]);
 });
 
 it('passes a torn last line over, and tells of lines that are none', () => {
   const { journal } = openJournal(folder);
-  const entry = makeEntry();
+  const entry = createTestEntry();
   journal.append(entry);
   const [file] = files();
   const lines = ['null', '{}', '\0\0\0', '{"id":"gen-torn"}', '["end","gen-x"]', '["what"]'];
   appendFileSync(file!, `${lines.join('\n')}\n{"id":"gen-cut","costNanoUsd":"1`);
-  expect(readLeftover()).toEqual({ entries: [entry], cutOff: 0, unreadable: lines });
+  expect(readOrphanedRecords()).toEqual({ entries: [entry], interrupted: 0, unreadable: lines });
 });
 
 it('looks at no other file of its folder', () => {
   writeFileSync(join(folder, 'README'), 'not mine\n');
   writeFileSync(join(folder, 'ledger-1.jsonl.bak'), '{"costNanoUsd":"1"}\n');
-  expect(readLeft()).toEqual([]);
+  expect(readOrphaned()).toEqual([]);
   expect(readdirSync(folder)).toEqual(['README', 'ledger-1.jsonl.bak']);
 });
 
 it('forgets what stood before the mark once nothing stands behind it', () => {
   const { journal } = openJournal(folder);
-  journal.append(makeEntry());
+  journal.append(createTestEntry());
   const mark = journal.mark();
-  const later = makeEntry();
+  const later = createTestEntry();
   journal.append(later);
   journal.forget(mark);
-  expect(readLeft()).toContainEqual(later);
+  expect(readOrphaned()).toContainEqual(later);
   journal.forget(journal.mark());
   expect(sizes()).toEqual([0]);
   journal.append(later);
-  expect(readLeft()).toEqual([later]);
+  expect(readOrphaned()).toEqual([later]);
 });
 
 it('goes on in a new file when one is large, and removes the old one with its last entry', () => {
   const { journal } = openJournal(folder);
-  const large = makeEntry({ requestedModel: 'm'.repeat(3_000_000) });
+  const large = createTestEntry({ requestedModel: 'm'.repeat(3_000_000) });
   for (let at = 0; at < 2; at++) journal.append(large);
   let mark = journal.mark();
   journal.append(large);
   journal.forget(mark);
   expect(sizes()).toHaveLength(2);
-  const last = makeEntry();
+  const last = createTestEntry();
   journal.append(last);
-  expect(readLeft()).toContainEqual(last);
+  expect(readOrphaned()).toContainEqual(last);
   mark = journal.mark();
   journal.forget(mark);
   expect(sizes()).toEqual([0]);
@@ -113,7 +113,7 @@ it('goes on in a new file when one is large, and removes the old one with its la
 
 it('touches no file once it is closed, though another one may have its number', () => {
   const { journal } = openJournal(folder);
-  const entry = makeEntry();
+  const entry = createTestEntry();
   const begun = journal.begin(entry);
   const mark = journal.mark();
   journal.settle(begun);
@@ -130,24 +130,24 @@ it('touches no file once it is closed, though another one may have its number', 
 
 it('removes what an earlier process left only when told that it is stored', () => {
   const before = openJournal(folder);
-  const entry = makeEntry();
+  const entry = createTestEntry();
   before.journal.append(entry);
   const after = openJournal(folder);
-  expect(after.left.entries).toEqual([entry]);
-  expect(readLeft()).toEqual([entry]);
-  after.forgetLeft();
+  expect(after.orphaned.entries).toEqual([entry]);
+  expect(readOrphaned()).toEqual([entry]);
+  after.deleteOrphaned();
   after.journal.close();
-  expect(readLeft()).toEqual([]);
+  expect(readOrphaned()).toEqual([]);
 });
 
 describe('a request that goes out', () => {
-  const makeUnderway = (fields: Partial<UnderwayEntry> = {}): UnderwayEntry => {
-    const { outcome, status, errorType, estimated, firstOutputMs, durationMs, ...known } = makeEntry();
+  const createTestInFlight = (fields: Partial<InFlightEntry> = {}): InFlightEntry => {
+    const { outcome, status, errorType, estimated, firstOutputMs, durationMs, ...known } = createTestEntry();
     const { cachedTokens, cacheWriteTokens, reasoningTokens, upstreamCostNanoUsd, special, ...underway } = known;
     return { ...underway, ...fields };
   };
   /** What is booked of it when nobody knows how it ended. */
-  const estimateOf = (underway: UnderwayEntry): LedgerEntry => ({
+  const estimateOf = (underway: InFlightEntry): LedgerEntry => ({
     ...underway,
     outcome: 'failed',
     status: 503,
@@ -163,14 +163,24 @@ describe('a request that goes out', () => {
 
   it('is left as an estimate while it has no entry, and as its entry from then on', () => {
     const { journal } = openJournal(folder);
-    const full = makeUnderway({ router: 'router/auto', task: 'code', costNanoUsd: 2n ** 63n - 1n });
-    const sparse = makeUnderway({ memberId: null, sessionId: null, endUser: null, streamed: false, priced: false });
+    const full = createTestInFlight({ router: 'router/auto', task: 'code', costNanoUsd: 2n ** 63n - 1n });
+    const sparse = createTestInFlight({
+      memberId: null,
+      sessionId: null,
+      endUser: null,
+      streamed: false,
+      priced: false,
+    });
     const begun = journal.begin(full);
     journal.begin(sparse);
-    expect(readLeftover()).toEqual({ entries: [estimateOf(full), estimateOf(sparse)], cutOff: 2, unreadable: [] });
-    const entry = makeEntry({ id: full.id });
+    expect(readOrphanedRecords()).toEqual({
+      entries: [estimateOf(full), estimateOf(sparse)],
+      interrupted: 2,
+      unreadable: [],
+    });
+    const entry = createTestEntry({ id: full.id });
     journal.append(entry, begun);
-    expect(readLeftover()).toEqual({ entries: [entry, estimateOf(sparse)], cutOff: 1, unreadable: [] });
+    expect(readOrphanedRecords()).toEqual({ entries: [entry, estimateOf(sparse)], interrupted: 1, unreadable: [] });
   });
 
   it('is left as its entry, whatever the entry says otherwise than its beginning', () => {
@@ -184,49 +194,61 @@ describe('a request that goes out', () => {
       ],
       ...[{ upstreamCostNanoUsd: 5 }, { estimated: true }, { priced: false }, { special: { webSearches: 2 } }],
       { pictures: { made: 1, references: 0 } },
-      ...[{ lines: [makeLine(), makeLine()] }, { model: 'acme/other' }, { model: null }, { provider: 'Bolt' }],
+      ...[
+        { lines: [createTestLine(), createTestLine()] },
+        { model: 'acme/other' },
+        { model: null },
+        { provider: 'Bolt' },
+      ],
       ...[{ providerId: 'bolt' }, { endpointId: 'acme/other@bolt' }, { isByok: true }, { router: 'router/auto' }],
       ...[{ task: 'code' }, { requestedModel: 'acme/other' }, { createdAtMs: 7 }, { workspaceId: 'other' }],
       ...[{ keyHash: 'other' }, { memberId: null }, { streamed: false }, { streamed: true }, { sessionId: 'other' }],
       ...[{ endUser: 'other' }, { apiType: 'image' } as const],
     ];
-    const begun = changes.map(() => journal.begin(makeUnderway()));
-    const entries = changes.map((change, at) => makeEntry({ ...begun[at]!.underway, ...change }));
+    const begun = changes.map(() => journal.begin(createTestInFlight()));
+    const entries = changes.map((change, at) => createTestEntry({ ...begun[at]!.underway, ...change }));
     for (const [at, entry] of entries.entries()) journal.append(entry, begun[at]);
-    expect(readLeftover()).toEqual({ entries, cutOff: 0, unreadable: [] });
+    expect(readOrphanedRecords()).toEqual({ entries, interrupted: 0, unreadable: [] });
   });
 
   it('is left with the lines of its attempts, where some broke off before the one that was under way', () => {
     const { journal } = openJournal(folder);
-    const lines = [makeLine({ isByok: true, special: { webSearches: 1 } }), makeLine({ costNanoUsd: 2n ** 62n })];
-    const [composed, picture] = [makeUnderway({ lines }), makeUnderway({ lines, apiType: 'image' })];
+    const lines = [
+      createTestLine({ isByok: true, special: { webSearches: 1 } }),
+      createTestLine({ costNanoUsd: 2n ** 62n }),
+    ];
+    const [composed, image] = [createTestInFlight({ lines }), createTestInFlight({ lines, apiType: 'image' })];
     const begun = journal.begin(composed);
-    journal.begin(picture);
-    expect(readLeftover()).toEqual({ entries: [composed, picture].map(estimateOf), cutOff: 2, unreadable: [] });
-    const entry = makeEntry({ ...composed, lines: undefined } as Partial<LedgerEntry>); // nobody answered, one had cost something
+    journal.begin(image);
+    expect(readOrphanedRecords()).toEqual({
+      entries: [composed, image].map(estimateOf),
+      interrupted: 2,
+      unreadable: [],
+    });
+    const entry = createTestEntry({ ...composed, lines: undefined } as Partial<LedgerEntry>); // nobody answered, one had cost something
     journal.append(entry, begun);
-    expect(readLeftover().entries[0]).toEqual(entry);
+    expect(readOrphanedRecords().entries[0]).toEqual(entry);
   });
 
   it('is told by its last attempt', () => {
     const { journal } = openJournal(folder);
-    const first = makeUnderway();
+    const first = createTestInFlight();
     const second = { ...first, provider: 'Bolt', costNanoUsd: 7n };
     const begun = journal.begin(second, journal.begin(first));
-    expect(readLeft()).toEqual([estimateOf(second)]);
-    journal.append(makeEntry({ ...second }), begun);
+    expect(readOrphaned()).toEqual([estimateOf(second)]);
+    journal.append(createTestEntry({ ...second }), begun);
     journal.forget(journal.mark());
     expect(sizes()).toEqual([0]); // nothing of the first is open
   });
 
   it('outlives it that the store has all entries, until its own is there', () => {
     const { journal } = openJournal(folder);
-    const underway = makeUnderway();
+    const underway = createTestInFlight();
     const begun = journal.begin(underway);
-    journal.append(makeEntry());
+    journal.append(createTestEntry());
     journal.forget(journal.mark());
-    expect(readLeft()).toContainEqual(estimateOf(underway));
-    journal.append(makeEntry({ id: underway.id }), begun);
+    expect(readOrphaned()).toContainEqual(estimateOf(underway));
+    journal.append(createTestEntry({ id: underway.id }), begun);
     journal.forget(journal.mark());
     expect(sizes()).toEqual([0]);
     journal.settle(journal.begin(underway)); // its entry went to the store without the journal
@@ -237,36 +259,36 @@ describe('a request that goes out', () => {
 
   it('goes along when the journal goes on in a new file', () => {
     const { journal } = openJournal(folder);
-    const settled = makeUnderway();
-    const underway = makeUnderway();
+    const settled = createTestInFlight();
+    const underway = createTestInFlight();
     const begun = journal.begin(underway);
-    journal.append(makeEntry({ id: settled.id }), journal.begin(settled));
-    for (let at = 0; at < 3; at++) journal.append(makeEntry({ requestedModel: 'm'.repeat(3_000_000) }));
+    journal.append(createTestEntry({ id: settled.id }), journal.begin(settled));
+    for (let at = 0; at < 3; at++) journal.append(createTestEntry({ requestedModel: 'm'.repeat(3_000_000) }));
     journal.forget(journal.mark());
     expect(sizes()).toHaveLength(2);
     journal.forget(journal.mark());
     expect(sizes()).toHaveLength(1);
-    expect(readLeftover()).toEqual({ entries: [estimateOf(underway)], cutOff: 1, unreadable: [] });
-    const entry = makeEntry({ id: underway.id });
+    expect(readOrphanedRecords()).toEqual({ entries: [estimateOf(underway)], interrupted: 1, unreadable: [] });
+    const entry = createTestEntry({ id: underway.id });
     journal.append(entry, begun);
-    expect(readLeftover()).toEqual({ entries: [entry], cutOff: 0, unreadable: [] });
+    expect(readOrphanedRecords()).toEqual({ entries: [entry], interrupted: 0, unreadable: [] });
   });
 
   it('does not make the journal go on in a new file again and again, however many there are', () => {
     const { journal } = openJournal(folder);
-    const many = Array.from({ length: 3 }, () => makeUnderway({ requestedModel: 'm'.repeat(4_000_000) }));
+    const many = Array.from({ length: 3 }, () => createTestInFlight({ requestedModel: 'm'.repeat(4_000_000) }));
     for (const underway of many) journal.begin(underway);
     for (let at = 0; at < 3; at++) journal.forget(journal.mark());
     const [file] = files();
     journal.forget(journal.mark());
     expect(files()).toEqual([file]);
-    expect(readLeftover().cutOff).toBe(3);
+    expect(readOrphanedRecords().interrupted).toBe(3);
   });
 
   it('is refused when it cannot be written', () => {
     const { journal } = openJournal(folder);
     journal.close();
-    expect(() => journal.begin(makeUnderway())).toThrow('closed');
+    expect(() => journal.begin(createTestInFlight())).toThrow('closed');
   });
 });
 
@@ -288,34 +310,34 @@ describe('a disk that is full in the middle of a line', () => {
     });
     return { journal, state };
   }
-  const lineLength = (entry: LedgerEntry) => Buffer.byteLength(`${writeEntry(entry)}\n`);
+  const lineLength = (entry: LedgerEntry) => Buffer.byteLength(`${serializeEntry(entry)}\n`);
 
   it.each([
     ['can be shortened', true],
     ['cannot be shortened', false],
   ])('leaves no half of it in front of the next one where the file %s', (_, canShorten) => {
     const { journal, state } = openFull();
-    const entries = [makeEntry(), makeEntry(), makeEntry()];
+    const entries = [createTestEntry(), createTestEntry(), createTestEntry()];
     journal.append(entries[0]!);
-    const lost = makeEntry();
+    const lost = createTestEntry();
     state.canShorten = canShorten;
     for (const room of [100, 1, lineLength(lost) - 1]) {
       state.room = room; // the last one lacks its line end alone
       expect(() => journal.append(lost)).toThrow('ENOSPC');
-      expect(readLeftover()).toEqual({ entries: [entries[0]], cutOff: 0, unreadable: [] });
+      expect(readOrphanedRecords()).toEqual({ entries: [entries[0]], interrupted: 0, unreadable: [] });
     }
     state.room = Number.POSITIVE_INFINITY;
     journal.append(entries[1]!);
-    expect(readLeft()).toEqual(entries.slice(0, 2));
+    expect(readOrphaned()).toEqual(entries.slice(0, 2));
 
     state.room = 50;
-    expect(() => journal.begin(makeEntry())).toThrow('ENOSPC');
+    expect(() => journal.begin(createTestEntry())).toThrow('ENOSPC');
     state.canShorten = true;
     state.room = 50; // not enough again: what is there must stay whole
     expect(() => journal.append(entries[2]!)).toThrow('ENOSPC');
     state.room = Number.POSITIVE_INFINITY;
     journal.append(entries[2]!);
-    expect(readLeftover()).toEqual({ entries, cutOff: 0, unreadable: [] });
+    expect(readOrphanedRecords()).toEqual({ entries, interrupted: 0, unreadable: [] });
     journal.forget(journal.mark());
     expect(sizes()).toEqual([0]);
   });
@@ -324,5 +346,5 @@ describe('a disk that is full in the middle of a line', () => {
 it('says so when it cannot be written', () => {
   const { journal } = openJournal(folder);
   journal.close();
-  expect(() => journal.append(makeEntry())).toThrow('closed');
+  expect(() => journal.append(createTestEntry())).toThrow('closed');
 });

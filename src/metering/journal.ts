@@ -10,9 +10,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { Bag } from '../domain/bag.ts';
+import { DenseSet } from '../domain/dense-set.ts';
 import { errorKinds } from '../domain/errors.ts';
-import type { LedgerEntry, LedgerLine, UnderwayEntry } from '../domain/ledger-entry.ts';
+import type { LedgerEntry, LedgerLine, InFlightEntry } from '../domain/ledger-entry.ts';
 
 /** Bytes after which the journal goes on in a new file, so that a busy gateway does not keep one for ever. */
 const ROTATE_BYTES = 8 * 1024 * 1024;
@@ -28,14 +28,14 @@ export interface Journal {
    * @param before the attempt of the same request whose place this one takes
    * @throws the file system's error, for example ENOSPC; nothing is then written
    */
-  begin(underway: UnderwayEntry, before?: Begun): Begun;
+  begin(underway: InFlightEntry, before?: InFlightRequest): InFlightRequest;
   /**
    * @param begun the last attempt of its request; undefined: none went out
    * @throws the file system's error, for example ENOSPC; the entry is then not in the journal, and its request open
    */
-  append(entry: LedgerEntry, begun?: Begun): void;
+  append(entry: LedgerEntry, begun?: InFlightRequest): void;
   /** The entry of this request is in the store without having been appended. */
-  settle(begun: Begun): void;
+  settle(begun: InFlightRequest): void;
   /** Marks the place up to which everything has been appended so far. */
   mark(): JournalMark;
   /** All entries before the mark are in the store: their lines may go. */
@@ -44,8 +44,8 @@ export interface Journal {
   close(): void;
 }
 /** A request that is under way. */
-export interface Begun {
-  readonly underway: UnderwayEntry;
+export interface InFlightRequest {
+  readonly underway: InFlightEntry;
   /** @see Bag */
   place: number;
 }
@@ -56,11 +56,11 @@ export interface JournalMark {
 }
 
 /** What a process before this one left in the folder. */
-export interface Leftover {
-  /** What it booked, and then `cutOff`. */
+export interface OrphanedRecords {
+  /** What it booked, and then `interrupted`. */
   entries: LedgerEntry[];
   /** How many of the entries stand for requests that were under way when it ended: the last ones, all estimates. */
-  cutOff: number;
+  interrupted: number;
   /** Lines that nobody can read: no entries of ours, or damaged. Those that were never acknowledged are none of them. */
   unreadable: string[];
 }
@@ -75,8 +75,8 @@ const nodeDisk: JournalDisk = { write: writeSync, truncate: ftruncateSync };
 export interface OpenedJournal {
   journal: Journal;
   /** To be stored, and then forgotten. */
-  left: Leftover;
-  forgetLeft(): void;
+  orphaned: OrphanedRecords;
+  deleteOrphaned(): void;
 }
 
 /** Opens the journal of a folder. */
@@ -86,10 +86,10 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
     .filter((name) => name.startsWith('ledger-') && name.endsWith('.jsonl'))
     .sort() // by the time at which they were begun
     .map((name) => join(folder, name));
-  const left = readLeftover(old);
+  const left = readOrphanedRecords(old);
 
   const files = new Map<number, string>();
-  const open = new Bag<Begun>();
+  const open = new DenseSet<InFlightRequest>();
   let number = 0;
   let file = closed;
   let copied = 0; // of its bytes the first so many, from the file before
@@ -99,7 +99,7 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
     const path = join(folder, `ledger-${Date.now()}-${randomBytes(4).toString('hex')}.jsonl`);
     const next = new JournalFile(openSync(path, 'ax', 0o600), disk);
     try {
-      const lines = open.list().map(({ underway }) => writeUnderway(underway));
+      const lines = open.list().map(({ underway }) => serializeInFlight(underway));
       if (lines.length > 0) next.write(lines.join(''));
     } catch (error) {
       next.close();
@@ -115,7 +115,7 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
 
   const journal: Journal = {
     begin(underway, before) {
-      file.write(writeUnderway(underway));
+      file.write(serializeInFlight(underway));
       const begun = { underway, place: -1 };
       if (before) open.delete(before);
       open.add(begun);
@@ -123,7 +123,7 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
     },
     append(entry, begun) {
       const isWritten = begun !== undefined && continues(begun.underway, entry);
-      file.write(isWritten ? writeEnd(entry) : `${writeEntry(entry)}\n`);
+      file.write(isWritten ? writeEnd(entry) : `${serializeEntry(entry)}\n`);
       if (begun) open.delete(begun);
     },
     settle: (begun) => open.delete(begun),
@@ -150,7 +150,7 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
       if (bytes === 0 && path !== undefined) unlinkSync(path);
     },
   };
-  return { journal, left, forgetLeft: () => old.forEach((path) => void unlinkSync(path)) };
+  return { journal, orphaned: left, deleteOrphaned: () => old.forEach((path) => void unlinkSync(path)) };
 }
 
 /** In place of a file's number, which may be another file's by then. */
@@ -220,7 +220,7 @@ class JournalFile {
 const closed = new JournalFile(CLOSED, nodeDisk);
 
 /** An entry as a line, without its end. */
-export function writeEntry(entry: LedgerEntry): string {
+export function serializeEntry(entry: LedgerEntry): string {
   const { costNanoUsd, inputCostNanoUsd, lines } = entry;
   return JSON.stringify({
     ...entry,
@@ -239,11 +239,11 @@ const writeLines = (lines: readonly LedgerLine[]) =>
 const readLines = (lines: readonly LedgerLine[]) => lines.map((line) => ({ ...line, ...readCost({ ...line }) }));
 
 /** What is known of a request before it goes out, in the order in which its line has it. New fields are added at the end. */
-const underwayFields = [
+const inFlightFields = [
   ...['id', 'createdAtMs', 'workspaceId', 'keyHash', 'memberId', 'requestedModel', 'router', 'task'],
   ...['model', 'provider', 'providerId', 'endpointId', 'tier', 'isByok', 'streamed', 'sessionId', 'endUser'],
   ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'apiType', 'lines'],
-] as readonly (keyof UnderwayEntry)[];
+] as readonly (keyof InFlightEntry)[];
 
 /** What is known of it afterwards, in the same way. */
 const endFields = [
@@ -253,11 +253,11 @@ const endFields = [
 ] as readonly (keyof LedgerEntry)[];
 
 /** A request that goes out, as a line: a list, half as long as an entry. */
-function writeUnderway(underway: UnderwayEntry): string {
+function serializeInFlight(underway: InFlightEntry): string {
   const { lines } = underway;
   // Few have lines, and only they have a place to fill before them.
   const fields = lines ? { apiType: null, ...underway, lines: writeLines(lines) } : underway;
-  return writeList('underway', underwayFields, fields as UnderwayEntry); // for `readUnderway`
+  return writeList('underway', inFlightFields, fields as InFlightEntry); // for `readInFlight`
 }
 
 /** The end of a request, as a line: a third of an entry, the rest of which stands in the line of its beginning. */
@@ -278,7 +278,7 @@ const readList = <Field extends string>(fields: readonly Field[], line: readonly
   Object.fromEntries(fields.map((field, index) => [field, line[index]]));
 
 /** Do these two lines hold all of the entry? */
-const continues = (underway: UnderwayEntry, entry: LedgerEntry): boolean =>
+const continues = (underway: InFlightEntry, entry: LedgerEntry): boolean =>
   entry.lines === undefined &&
   underway.lines === undefined &&
   entry.special === undefined &&
@@ -301,9 +301,9 @@ const continues = (underway: UnderwayEntry, entry: LedgerEntry): boolean =>
   entry.apiType === underway.apiType;
 
 /** What the process that wrote these files booked, and what it had no time to book. */
-function readLeftover(files: readonly string[]): Leftover {
+function readOrphanedRecords(files: readonly string[]): OrphanedRecords {
   const entries: LedgerEntry[] = [];
-  const open = new Map<string, UnderwayEntry>();
+  const open = new Map<string, InFlightEntry>();
   const unreadable: string[] = [];
   for (const file of files) {
     // A last line without its line end was never acknowledged: the write did not return.
@@ -312,7 +312,7 @@ function readLeftover(files: readonly string[]): Leftover {
       try {
         const fields = JSON.parse(line);
         if (!Array.isArray(fields)) entries.push(readEntry(fields));
-        else if (fields[0] === 'underway') open.set(fields[1], readUnderway(fields.slice(1)));
+        else if (fields[0] === 'underway') open.set(fields[1], readInFlight(fields.slice(1)));
         else if (fields[0] === 'end') entries.push(readEnd(fields.slice(1), open));
         else unreadable.push(line);
       } catch {
@@ -321,7 +321,7 @@ function readLeftover(files: readonly string[]): Leftover {
     }
   }
   for (const { id } of entries) open.delete(id);
-  return { entries: [...entries, ...Array.from(open.values(), estimate)], cutOff: open.size, unreadable };
+  return { entries: [...entries, ...Array.from(open.values(), estimate)], interrupted: open.size, unreadable };
 }
 
 /** Fields that a build before this one did not write. */
@@ -330,7 +330,7 @@ const notYetKnown = {
   ...{ isByok: false, upstreamCostNanoUsd: null },
 };
 
-/** @param fields as `writeEntry` wrote them. @throws when they are something else */
+/** @param fields as `serializeEntry` wrote them. @throws when they are something else */
 function readEntry(fields: Record<string, unknown>): LedgerEntry {
   const entry = { ...notYetKnown, ...fields, ...readCost(fields) } as LedgerEntry; // by its writer
   if (entry.lines) entry.lines = readLines(entry.lines);
@@ -342,10 +342,10 @@ const readCost = ({ costNanoUsd, inputCostNanoUsd = 0 }: Record<string, unknown>
   inputCostNanoUsd: BigInt(inputCostNanoUsd as string),
 });
 
-/** @param values as `writeUnderway` wrote them. @throws when they are something else */
-function readUnderway(values: readonly unknown[]): UnderwayEntry {
-  const fields = readList(underwayFields, values);
-  const underway = { ...fields, ...readCost(fields) } as UnderwayEntry; // by its writer
+/** @param values as `serializeInFlight` wrote them. @throws when they are something else */
+function readInFlight(values: readonly unknown[]): InFlightEntry {
+  const fields = readList(inFlightFields, values);
+  const underway = { ...fields, ...readCost(fields) } as InFlightEntry; // by its writer
   if (underway.apiType === null) delete underway.apiType;
   if (underway.lines) underway.lines = readLines(underway.lines);
   return underway;
@@ -356,7 +356,7 @@ function readUnderway(values: readonly unknown[]): UnderwayEntry {
  * @param open the requests that the same file says went out
  * @throws when they are something else
  */
-function readEnd(values: readonly unknown[], open: ReadonlyMap<string, UnderwayEntry>): LedgerEntry {
+function readEnd(values: readonly unknown[], open: ReadonlyMap<string, InFlightEntry>): LedgerEntry {
   const fields = readList(endFields, values);
   const underway = open.get(fields['id'] as string);
   if (!underway) throw new Error('An end without its beginning.');
@@ -367,7 +367,7 @@ function readEnd(values: readonly unknown[], open: ReadonlyMap<string, UnderwayE
  * The entry of a request whose process died: nobody knows what the provider made of it, so that its input is booked as
  * it was estimated.
  */
-function estimate(underway: UnderwayEntry): LedgerEntry {
+function estimate(underway: InFlightEntry): LedgerEntry {
   const { status, errorType } = errorKinds.gateway_stopped;
   return {
     ...underway,

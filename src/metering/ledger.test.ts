@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { makeEntry } from '../platform/storage/ledger-contract.ts';
-import { MOST_COST_NANO_USD } from './cost.ts';
+import { createTestEntry } from '../platform/storage/ledger-contract.ts';
+import { MAX_COST_NANO_USD } from './cost.ts';
 import { type EntryStore, type Ledger, openLedger } from './ledger.ts';
 
 let folder: string;
@@ -44,13 +44,13 @@ function createStore() {
 }
 const troubles: string[] = [];
 const recoveries: string[] = [];
-const setAside: string[] = [];
-beforeEach(() => [troubles, recoveries, setAside].forEach((told) => void told.splice(0)));
+const quarantined: string[] = [];
+beforeEach(() => [troubles, recoveries, quarantined].forEach((told) => void told.splice(0)));
 async function open(store: EntryStore): Promise<Ledger> {
   const ledger = await openLedger({
-    ...{ folder, store, asideFolder: folder },
+    ...{ folder, store, quarantineFolder: folder },
     onTrouble: (message) => troubles.push(message),
-    onSetAside: (message) => setAside.push(message),
+    onQuarantined: (message) => quarantined.push(message),
     onRecovery: (message) => recoveries.push(message),
   });
   ledgers.push(ledger);
@@ -61,8 +61,8 @@ describe('the ledger', () => {
   it('brings what is booked to the store by itself, many at a time, in order', async () => {
     const store = createStore();
     const ledger = await open(store);
-    const booked = Array.from({ length: 250 }, () => makeEntry());
-    for (const entry of booked) ledger.book(entry);
+    const booked = Array.from({ length: 250 }, () => createTestEntry());
+    for (const entry of booked) ledger.record(entry);
     await expect.poll(() => store.entries.size).toBe(250);
     expect([...store.entries.values()]).toEqual(booked);
     expect(store.appends).toBeLessThan(10);
@@ -74,8 +74,8 @@ describe('the ledger', () => {
     const ledger = await open(store);
     const { promise, resolve } = Promise.withResolvers<void>();
     store.gate = promise;
-    const entry = makeEntry();
-    ledger.book(entry);
+    const entry = createTestEntry();
+    ledger.record(entry);
     expect(await ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
     const flushed = ledger.flush();
     expect(await ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
@@ -90,9 +90,9 @@ describe('the ledger', () => {
     const store = createStore();
     const ledger = await open(store);
     store.isGone = true;
-    const booked = Array.from({ length: 5 }, () => makeEntry());
+    const booked = Array.from({ length: 5 }, () => createTestEntry());
     for (const entry of booked) {
-      ledger.book(entry);
+      ledger.record(entry);
       await expect(ledger.flush()).rejects.toThrow('gone');
     }
     expect(ledger.accepting).toBe(true);
@@ -103,13 +103,13 @@ describe('the ledger', () => {
 
     store.isGone = false;
     await ledger.flush();
-    ledger.book(makeEntry());
+    ledger.record(createTestEntry());
     await ledger.flush();
     expect(recoveries).toEqual(['The store takes ledger entries again.']);
     booked.push([...store.entries.values()].at(-1)!);
     expect([...store.entries.values()]).toEqual(booked);
     store.isGone = true;
-    ledger.book(makeEntry());
+    ledger.record(createTestEntry());
     await expect(ledger.flush()).rejects.toThrow('gone');
     expect(troubles).toHaveLength(2); // a new streak
   });
@@ -118,8 +118,8 @@ describe('the ledger', () => {
     const store = createStore();
     const ledger = await open(store);
     store.isGone = true;
-    const entry = makeEntry();
-    ledger.book(entry);
+    const entry = createTestEntry();
+    ledger.record(entry);
     await expect(ledger.close()).rejects.toThrow('gone');
     await expect(open(store)).rejects.toThrow('gone'); // and the next one may find it gone, too
     expect(readdirSync(folder)).toHaveLength(1);
@@ -135,10 +135,10 @@ describe('the ledger', () => {
     const ledger = await open(store);
     const { promise, resolve } = Promise.withResolvers<void>();
     store.gate = promise;
-    ledger.book(makeEntry());
+    ledger.record(createTestEntry());
     const first = ledger.flush();
-    const late = makeEntry();
-    ledger.book(late);
+    const late = createTestEntry();
+    ledger.record(late);
     const second = ledger.flush();
     resolve();
     await Promise.all([first, second]);
@@ -154,19 +154,19 @@ describe('an entry that the store refuses for what is in it', () => {
   it('holds up no other, and stands in a file of its own that a later build can be given', async () => {
     const store = createStore();
     const ledger = await open(store);
-    const booked = Array.from({ length: 900 }, () => makeEntry());
+    const booked = Array.from({ length: 900 }, () => createTestEntry());
     store.refused = booked[500]!.id;
-    for (const entry of booked) ledger.book(entry);
+    for (const entry of booked) ledger.record(entry);
     await ledger.flush();
     expect([...store.entries.values()]).toEqual(booked.toSpliced(500, 1));
-    expect(setAside).toEqual([
+    expect(quarantined).toEqual([
       `The store refuses the ledger entry ${store.refused} for what is in it; it stands in ${file()}.`,
     ]);
     await ledger.close();
     expect(readdirSync(folder)).toEqual(['set-aside.jsonl']);
 
     await (await open(store)).close();
-    expect(setAside).toHaveLength(1); // no start looks at it
+    expect(quarantined).toHaveLength(1); // no start looks at it
     store.refused = undefined;
     renameSync(file(), join(folder, 'ledger-set-aside.jsonl'));
     await open(store);
@@ -177,10 +177,10 @@ describe('an entry that the store refuses for what is in it', () => {
     const store = createStore();
     const ledger = await open(store);
     writeFileSync(file(), '{"id":"gen-cut');
-    const entries = [makeEntry(), makeEntry()];
+    const entries = [createTestEntry(), createTestEntry()];
     for (const entry of entries) {
       store.refused = entry.id;
-      ledger.book(entry);
+      ledger.record(entry);
       await ledger.flush();
     }
     const [cut, ...lines] = readFileSync(file(), 'utf8').split('\n').slice(0, -1);
@@ -191,9 +191,9 @@ describe('an entry that the store refuses for what is in it', () => {
   it('keeps no gateway from starting, and no line of a journal does that nobody can read', async () => {
     const store = createStore();
     const ledger = await open(store);
-    const [refused, other] = [makeEntry(), makeEntry()];
+    const [refused, other] = [createTestEntry(), createTestEntry()];
     store.isGone = true;
-    for (const entry of [refused, other]) ledger.book(entry);
+    for (const entry of [refused, other]) ledger.record(entry);
     await expect(ledger.close()).rejects.toThrow('gone');
     appendFileSync(join(folder, readdirSync(folder)[0]!), '{"id":"gen-other"}\n');
 
@@ -201,8 +201,8 @@ describe('an entry that the store refuses for what is in it', () => {
     store.refused = refused.id;
     await open(store);
     expect([...store.entries.keys()]).toEqual([other.id]);
-    expect(setAside).toHaveLength(2);
-    expect(setAside[1]).toBe(
+    expect(quarantined).toHaveLength(2);
+    expect(quarantined[1]).toBe(
       `The journal of the ledger has a line that nobody can read; what was there stands in ${file()}.`,
     );
     const [line, ...rest] = readFileSync(file(), 'utf8').split('\n');
@@ -213,7 +213,7 @@ describe('an entry that the store refuses for what is in it', () => {
 
 it('tells of an entry that costs the most that an answer can', async () => {
   const ledger = await open(createStore());
-  ledger.book(makeEntry({ id: 'gen-odd', costNanoUsd: MOST_COST_NANO_USD, priced: false }));
+  ledger.record(createTestEntry({ id: 'gen-odd', costNanoUsd: MAX_COST_NANO_USD, priced: false }));
   expect(troubles).toEqual([
     expect.stringContaining('gen-odd, answered by acme/small at Acme, is booked with 9000000 USD'),
   ]);
@@ -226,9 +226,9 @@ describe('a store that fails slowly', () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     store.gate = promise;
     store.isGone = true;
-    ledger.book(makeEntry());
+    ledger.record(createTestEntry());
     const flushed = Array.from({ length: 10 }, () => ledger.flush());
-    ledger.book(makeEntry());
+    ledger.record(createTestEntry());
     resolve();
     for (const each of flushed) await expect(each).rejects.toThrow('gone');
     expect(store.appends).toBe(2); // that which was under way, and one for all who came meanwhile
@@ -241,18 +241,18 @@ describe('a store that fails slowly', () => {
 describe('a request that goes out', () => {
   it('and is not booked by its process is booked by the next one as an estimate, once', async () => {
     const store = createStore();
-    const [cut, answered] = [makeEntry(), makeEntry()];
+    const [cut, answered] = [createTestEntry(), createTestEntry()];
     const ledger = await open(store);
     ledger.begin(cut);
-    ledger.book(answered, ledger.begin(answered));
+    ledger.record(answered, ledger.begin(answered));
     await ledger.flush();
-    const cutOff: number[] = [];
+    const interrupted: number[] = [];
     for (let start = 0; start < 2; start++) {
       const next = await openLedger({
-        ...{ folder, store, asideFolder: folder },
+        ...{ folder, store, quarantineFolder: folder },
         onTrouble: () => {},
-        onSetAside: () => {},
-        onLeft: ({ cutOff: count }) => cutOff.push(count),
+        onQuarantined: () => {},
+        onOrphaned: ({ interrupted: count }) => interrupted.push(count),
       });
       ledgers.push(next);
       expect(store.entries.get(answered.id)).toEqual(answered);
@@ -262,20 +262,20 @@ describe('a request that goes out', () => {
       });
     }
     expect(store.entries.size).toBe(2);
-    expect(cutOff).toEqual([1]);
+    expect(interrupted).toEqual([1]);
   });
 
   it('stays in the journal while others come and go, and leaves nothing behind when it is booked', async () => {
     const store = createStore();
     const ledger = await open(store);
-    const slow = makeEntry();
+    const slow = createTestEntry();
     const begun = ledger.begin(slow);
     for (let turn = 0; turn < 3; turn++) {
-      const quick = makeEntry();
-      ledger.book(quick, ledger.begin(quick));
+      const quick = createTestEntry();
+      ledger.record(quick, ledger.begin(quick));
       await ledger.flush();
     }
-    ledger.book(slow, begun);
+    ledger.record(slow, begun);
     await ledger.close();
     expect(readdirSync(folder)).toEqual([]);
     expect(store.entries.get(slow.id)).toEqual(slow);
@@ -295,8 +295,8 @@ describe('a ledger whose journal cannot be written', () => {
     const store = createStore();
     const ledger = await openBroken(store);
     expect(ledger.accepting).toBe(true);
-    const entry = makeEntry();
-    ledger.book(entry);
+    const entry = createTestEntry();
+    ledger.record(entry);
     expect(ledger.accepting).toBe(false);
     expect(troubles[0]).toContain('cannot be written; no new work is taken');
     await ledger.flush();
@@ -306,7 +306,7 @@ describe('a ledger whose journal cannot be written', () => {
 
   it('lets no request go out', async () => {
     const ledger = await openBroken(createStore());
-    expect(() => ledger.begin(makeEntry())).toThrow(
+    expect(() => ledger.begin(createTestEntry())).toThrow(
       expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 5 }),
     );
     expect(troubles[0]).toContain('cannot be written; no new work is taken');
@@ -317,9 +317,9 @@ describe('a ledger whose journal cannot be written', () => {
     const ledger = await openBroken(store);
     const { promise, resolve } = Promise.withResolvers<void>();
     store.gate = promise;
-    ledger.book(makeEntry());
+    ledger.record(createTestEntry());
     const flushed = ledger.flush();
-    ledger.book(makeEntry());
+    ledger.record(createTestEntry());
     resolve();
     await flushed;
     expect(ledger.accepting).toBe(false);
@@ -331,8 +331,8 @@ describe('a ledger whose journal cannot be written', () => {
     const store = createStore();
     const ledger = await openBroken(store);
     store.isGone = true;
-    const entry = makeEntry();
-    ledger.book(entry);
+    const entry = createTestEntry();
+    ledger.record(entry);
     await expect(ledger.close()).rejects.toThrow();
     expect(troubles.at(-1)).toContain(`Lost from the ledger: {"id":"${entry.id}"`);
   });

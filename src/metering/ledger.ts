@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../domain/errors.ts';
 import { inTurns } from '../domain/in-turns.ts';
-import type { BookedEntry, LedgerEntry, UnderwayEntry } from '../domain/ledger-entry.ts';
-import { askStore } from '../platform/storage/ask-store.ts';
-import { MOST_COST_NANO_USD, writeDollars } from './cost.ts';
-import { type Begun, type Leftover, openJournal, writeEntry } from './journal.ts';
-import { storeEntries, storeLeft } from './store-entries.ts';
+import type { RecordedEntry, LedgerEntry, InFlightEntry } from '../domain/ledger-entry.ts';
+import { callStore } from '../platform/storage/call-store.ts';
+import { MAX_COST_NANO_USD, writeDollars } from './cost.ts';
+import { type InFlightRequest, type OrphanedRecords, openJournal, serializeEntry } from './journal.ts';
+import { storeEntries, storeOrphaned } from './store-entries.ts';
 
 /** What the ledger needs of the store. @see platform/storage/storage.ts */
 export interface EntryStore {
   append(entries: readonly LedgerEntry[]): Promise<void>;
-  find(workspaceId: string | undefined, id: string): Promise<BookedEntry | undefined>;
+  find(workspaceId: string | undefined, id: string): Promise<RecordedEntry | undefined>;
 }
 
 export interface Ledger {
@@ -19,16 +19,16 @@ export interface Ledger {
    * estimate. To be called again for each further attempt.
    *
    * @param before what it returned for the attempt before
-   * @returns what `book` is to be told
+   * @returns what `record` is to be told
    * @throws {GatewayError} `unavailable` when it cannot be kept safely: the request must not go out
    */
-  begin(underway: UnderwayEntry, before?: Begun): Begun;
+  begin(underway: InFlightEntry, before?: InFlightRequest): InFlightRequest;
   /**
    * Books an entry: it outlives a `kill -9` from here on. Never throws; see `accepting`.
    *
    * @param begun its last attempt; undefined: none went out
    */
-  book(entry: LedgerEntry, begun?: Begun): void;
+  record(entry: LedgerEntry, begun?: InFlightRequest): void;
   /** False while entries cannot be kept safely (a full disk): the gateway then takes no new work. */
   readonly accepting: boolean;
   /** Entries that are not in the store yet. */
@@ -39,7 +39,7 @@ export interface Ledger {
    * @param workspaceId undefined: of any
    * @throws {GatewayError} `unavailable` when it is not on its way and the store does not answer
    */
-  find(workspaceId: string | undefined, id: string): Promise<BookedEntry | undefined>;
+  find(workspaceId: string | undefined, id: string): Promise<RecordedEntry | undefined>;
   /** Resolves when all that was booked before is in the store. @throws the store's error */
   flush(): Promise<void>;
   /** Flushes and closes. What the store did not take stays in the journal for the next start. */
@@ -51,15 +51,15 @@ export interface LedgerOptions {
   folder: string;
   store: EntryStore;
   /** Where lines are put that no store will ever take. */
-  asideFolder: string;
+  quarantineFolder: string;
   /** Called when a write fails, once per streak, and for each entry whose cost cannot be true. */
   onTrouble: (message: string, error?: unknown) => void;
   /** Called when it succeeds again. */
   onRecovery?: (message: string) => void;
   /** Told of each entry that the store will never take, and of lines of the journal that nobody can read. */
-  onSetAside: (message: string, cause?: unknown) => void;
+  onQuarantined: (message: string, cause?: unknown) => void;
   /** Told at the start what an earlier process left, once it is stored. */
-  onLeft?: (left: Leftover) => void;
+  onOrphaned?: (left: OrphanedRecords) => void;
 }
 
 /** How long entries gather before they go to the store in one transaction. */
@@ -88,7 +88,7 @@ const troubles = {
 type Trouble = keyof typeof troubles;
 
 /** What a request is answered when nothing can be booked. */
-export function booksAreClosed(cause?: unknown): GatewayError {
+export function ledgerUnavailable(cause?: unknown): GatewayError {
   return new GatewayError(
     'unavailable',
     'The gateway cannot keep its books now (is the disk full?); try again later.',
@@ -96,7 +96,7 @@ export function booksAreClosed(cause?: unknown): GatewayError {
   );
 }
 
-const tellOddCost = ({ id, model, provider, costNanoUsd }: LedgerEntry): string =>
+const reportOddCost = ({ id, model, provider, costNanoUsd }: LedgerEntry): string =>
   `${id}, answered by ${model} at ${provider}, is booked with ${writeDollars(costNanoUsd)} USD, the most that an answer can cost: ` +
   'the provider has counted what cannot be true, or its price is wrong.';
 
@@ -106,18 +106,18 @@ const tellOddCost = ({ id, model, provider, costNanoUsd }: LedgerEntry): string 
  * @throws the store's or the file system's error, when the journal of an earlier process cannot be stored
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { folder, store, onTrouble, onRecovery, onLeft } = options;
+  const { folder, store, onTrouble, onRecovery, onOrphaned } = options;
   const opened = openJournal(folder);
   const { journal } = opened;
   try {
-    await storeLeft(options, opened, onLeft);
+    await storeOrphaned(options, opened, onOrphaned);
   } catch (error) {
     journal.close();
     throw error;
   }
 
   let waiting: LedgerEntry[] = [];
-  let unjournalled: { entry: LedgerEntry; begun: Begun | undefined }[] = []; // those of them that are in memory alone
+  let unjournalled: { entry: LedgerEntry; begun: InFlightRequest | undefined }[] = []; // those of them that are in memory alone
   let storing: readonly LedgerEntry[] = [];
   const failing = new Set<Trouble>();
   let timer: NodeJS.Timeout | undefined;
@@ -211,11 +211,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         return begun;
       } catch (error) {
         fail('writing', error);
-        throw booksAreClosed(error);
+        throw ledgerUnavailable(error);
       }
     },
-    book(entry, begun) {
-      if (entry.costNanoUsd >= MOST_COST_NANO_USD) onTrouble(tellOddCost(entry));
+    record(entry, begun) {
+      if (entry.costNanoUsd >= MAX_COST_NANO_USD) onTrouble(reportOddCost(entry));
       try {
         journal.append(entry, begun);
       } catch (error) {
@@ -237,7 +237,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         entry.id === id && (workspaceId === undefined || entry.workspaceId === workspaceId);
       const onItsWay = waiting.findLast(isMeant) ?? storing.find(isMeant);
       if (onItsWay) return onItsWay;
-      return askStore(() => store.find(workspaceId, id));
+      return callStore(() => store.find(workspaceId, id));
     },
     flush,
     async close() {
@@ -249,7 +249,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       } catch (error) {
         // The log is the last place where they can be told.
         if (unjournalled.length > 0)
-          onTrouble(`Lost from the ledger: ${unjournalled.map(({ entry }) => writeEntry(entry)).join('\n')}`, error);
+          onTrouble(
+            `Lost from the ledger: ${unjournalled.map(({ entry }) => serializeEntry(entry)).join('\n')}`,
+            error,
+          );
         throw error;
       } finally {
         isClosed = true;

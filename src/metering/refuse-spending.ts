@@ -6,7 +6,7 @@ import type { SpendingLimit } from './spending.ts';
 import { endOfWindow } from './windows.ts';
 
 /** For sentences. */
-export const dollars = (nanoUsd: bigint): string => `${writeDollars(nanoUsd)} USD`;
+export const formatDollars = (nanoUsd: bigint): string => `${writeDollars(nanoUsd)} USD`;
 
 /** Within a sentence. */
 const lower = (words: string): string => `${words[0]!.toLowerCase()}${words.slice(1)}`;
@@ -33,10 +33,10 @@ const refusals = {
  *
  * @param why a clause, for a limit that is not used up: what it cannot hold
  */
-export function refuseSpending(
+export function createSpendingRefusal(
   limit: SpendingLimit,
   why: string,
-  { spentNanoUsd, heldNanoUsd }: BudgetRefusal,
+  { spentNanoUsd, reservedNanoUsd }: BudgetRefusal,
   nowMs: number,
 ): GatewayError {
   const { kind, window, limitNanoUsd } = limit;
@@ -45,13 +45,14 @@ export function refuseSpending(
   const until =
     window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOfWindow(window, nowMs)).toISOString()}.`;
   const isExhausted = spentNanoUsd >= limitNanoUsd;
-  const held = heldNanoUsd > 0n ? `, and ${dollars(heldNanoUsd)} is held for requests that are under way` : '';
+  const held =
+    reservedNanoUsd > 0n ? `, and ${formatDollars(reservedNanoUsd)} is held for requests that are under way` : '';
   const mayCost = isExhausted ? '' : `; ${why}`;
   // What the organization has and spends is not for every caller to read.
   const what =
     kind === 'credits' || kind === 'organization'
       ? `${name} has ${isExhausted ? 'spent' : 'too little left of'} ${kind === 'credits' ? 'its credits' : `what it may spend ${spans[window]}`}`
-      : `${name} may spend ${dollars(limitNanoUsd)} ${spans[window]} and has spent ${dollars(spentNanoUsd)}${isExhausted ? '' : held}`;
+      : `${name} may spend ${formatDollars(limitNanoUsd)} ${spans[window]} and has spent ${formatDollars(spentNanoUsd)}${isExhausted ? '' : held}`;
   const message = `${what}${mayCost}.${until}`;
   const metadata = isExhausted
     ? {
@@ -61,8 +62,8 @@ export function refuseSpending(
     : {
         limit_source: 'router_in_flight_budget',
         // It alone is too much, or it is too much beside others.
-        reason: heldNanoUsd === 0n ? 'weight_exceeds_budget' : 'in_flight_budget_exhausted',
-        remedy_hint: `Ask for less (max_output_tokens, n)${heldNanoUsd === 0n ? '' : ', wait for requests that are under way'}, or ${lower(remedy)}.`,
+        reason: reservedNanoUsd === 0n ? 'weight_exceeds_budget' : 'in_flight_budget_exhausted',
+        remedy_hint: `Ask for less (max_output_tokens, n)${reservedNanoUsd === 0n ? '' : ', wait for requests that are under way'}, or ${lower(remedy)}.`,
       };
   return new GatewayError(error, message, { metadata: { ...metadata, interval: window } });
 }

@@ -3,7 +3,7 @@ import type { ImagePrice } from '../domain/images.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { Cost } from '../domain/usage.ts';
 import { totalOf } from './cost.ts';
-import { findCorrection, type PricedEndpoint, priceAgain } from './reprice.ts';
+import { findCorrection, type PricedEndpoint, reprice } from './reprice.ts';
 
 /** A generation of 9 tokens in and 1332 out, of which 1120 are a picture. */
 const entry = {
@@ -20,11 +20,11 @@ const pricing = {
 const image = { parameters: {}, passthrough: [], streams: false, pricing: undefined };
 const endpoint = {
   ...{ id: 'acme/painter@acme', provider: { id: 'acme', name: 'Acme' }, tier: undefined, workspace: undefined },
-  ...{ pricing, makesText: true, image },
+  ...{ pricing, generatesText: true, image },
 } satisfies PricedEndpoint;
 
 it('prices a generation again where tokens are all it is priced by', () => {
-  expect(priceAgain(entry, () => [endpoint])).toMatchObject({
+  expect(reprice(entry, () => [endpoint])).toMatchObject({
     inputNanoUsd: 18_000n,
     outputNanoUsd: 212n * 12_000n + 1120n * 120_000n,
   });
@@ -35,49 +35,49 @@ const line = (fields: Partial<ImagePrice>): ImagePrice => ({
   ...fields,
 });
 const asking = (...lines: ImagePrice[]) => [{ ...endpoint, image: { ...image, pricing: lines } }];
-const pictures = { made: 2, madePixels: 3_000_000, references: 1, referencePixels: 1_000_000, variant: '1k' };
+const images = { made: 2, madePixels: 3_000_000, references: 1, referencePixels: 1_000_000, variant: '1k' };
 const answer = { ...entry, apiType: undefined } as unknown as LedgerEntry;
 
 it('prices the pictures of a generation again, by number, size and tier', () => {
-  const generation = { ...entry, pictures };
-  expect(priceAgain(generation, () => asking(line({})))).toMatchObject({ outputNanoUsd: 200_000_000n });
+  const generation = { ...entry, pictures: images };
+  expect(reprice(generation, () => asking(line({})))).toMatchObject({ outputNanoUsd: 200_000_000n });
   expect(
-    priceAgain(generation, () =>
+    reprice(generation, () =>
       asking(line({ variant: '2k' }), line({ variant: '1k', costUsd: 0.3 }), line({ billable: 'input_image' })),
     ),
   ).toMatchObject({ inputNanoUsd: 100_000_000n, outputNanoUsd: 600_000_000n });
-  expect(priceAgain(generation, () => asking(line({ unit: 'megapixel' })))).toMatchObject({
+  expect(reprice(generation, () => asking(line({ unit: 'megapixel' })))).toMatchObject({
     outputNanoUsd: 300_000_000n,
   });
-  expect(priceAgain(generation, () => asking(line({ variant: '2k' })))).toBe('unpriced');
+  expect(reprice(generation, () => asking(line({ variant: '2k' })))).toBe('unpriced');
   const uncounted = { ...generation, inputTokens: 0, outputTokens: 0 };
-  expect(priceAgain(uncounted, () => asking(line({ unit: 'token' })))).toBe('unpriced');
-  expect(priceAgain(uncounted, () => [endpoint])).toBe('unpriced');
+  expect(reprice(uncounted, () => asking(line({ unit: 'token' })))).toBe('unpriced');
+  expect(reprice(uncounted, () => [endpoint])).toBe('unpriced');
 });
 
 it('prices an answer again with its pictures, and without the tokens of these', () => {
   const words = 9n * 2000n + 212n * 12_000n;
-  const cost = priceAgain({ ...answer, pictures }, () => asking(line({})));
+  const cost = reprice({ ...answer, pictures: images }, () => asking(line({})));
   expect(totalOf(cost as Cost)).toBe(words + 200_000_000n);
   const none = { ...answer, pictures: { made: 0, references: 0 } };
-  expect(totalOf(priceAgain(none, () => asking(line({}))) as Cost)).toBe(words + 1120n * 120_000n);
+  expect(totalOf(reprice(none, () => asking(line({}))) as Cost)).toBe(words + 1120n * 120_000n);
 });
 
 it('leaves as it is what has a price for pictures that nobody counted, or measured', () => {
-  expect(priceAgain(entry, () => asking(line({})))).toBe('uncounted');
-  expect(priceAgain(answer, () => [endpoint])).toMatchObject({ priced: true });
-  expect(priceAgain(answer, () => asking(line({})))).toBe('uncounted');
+  expect(reprice(entry, () => asking(line({})))).toBe('uncounted');
+  expect(reprice(answer, () => [endpoint])).toMatchObject({ priced: true });
+  expect(reprice(answer, () => asking(line({})))).toBe('uncounted');
   const unmeasured = { ...answer, pictures: { made: 1, references: 0 } };
-  expect(priceAgain(unmeasured, () => asking(line({})))).toMatchObject({ priced: true });
-  expect(priceAgain(unmeasured, () => asking(line({ unit: 'megapixel' })))).toBe('uncounted');
-  expect(priceAgain(unmeasured, () => asking(line({}), line({ variant: '2k' })))).toBe('uncounted');
+  expect(reprice(unmeasured, () => asking(line({})))).toMatchObject({ priced: true });
+  expect(reprice(unmeasured, () => asking(line({ unit: 'megapixel' })))).toBe('uncounted');
+  expect(reprice(unmeasured, () => asking(line({}), line({ variant: '2k' })))).toBe('uncounted');
 });
 
 it('does not choose between two endpoints that ask differently for pictures', () => {
-  const gone = { ...entry, endpointId: 'x', pictures };
+  const gone = { ...entry, endpointId: 'x', pictures: images };
   const [each] = asking(line({}));
-  expect(priceAgain(gone, () => [each!, each!])).toMatchObject({ priced: true });
-  expect(priceAgain(gone, () => [each!, ...asking(line({ costUsd: 7 }))])).toBe('unpriced');
+  expect(reprice(gone, () => [each!, each!])).toMatchObject({ priced: true });
+  expect(reprice(gone, () => [each!, ...asking(line({ costUsd: 7 }))])).toBe('unpriced');
 });
 
 it('adds only what an entry lacks of which one part had a price', () => {

@@ -1,7 +1,7 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import { countPictures } from '../domain/images.ts';
+import { countImages } from '../domain/images.ts';
 import {
-  type BookedEntry,
+  type RecordedEntry,
   type LedgerEntry,
   type LedgerLine,
   settledCost,
@@ -11,13 +11,13 @@ import {
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
 import type { Correction } from '../platform/storage/storage.ts';
 import { totalOf } from './cost.ts';
-import { costOfAnswer, costOfGeneration, isPricedByTokens, needsSizes, pictureLinesOf } from './image-cost.ts';
+import { costOfResponse, costOfGeneration, isPricedByTokens, needsSizes, imageLinesOf } from './image-cost.ts';
 import { pricesOfTier } from './price.ts';
 
 /** What pricing again must know of an endpoint. */
 export type PricedEndpoint = Pick<
   EndpointFacts,
-  'id' | 'provider' | 'tier' | 'pricing' | 'tierPricing' | 'workspace' | 'makesText' | 'image'
+  'id' | 'provider' | 'tier' | 'pricing' | 'tierPricing' | 'workspace' | 'generatesText' | 'image'
 >;
 
 /** Answers of these cost nothing, whatever the model asks. @see routers.md section 6 */
@@ -27,7 +27,7 @@ const freeRouters = new Set(['router/bodybuilder']);
  * Is what was booked no matter of today's prices? Nobody answered; a failure that made no output, and what a router pays,
  * cost nothing; and what a killed gateway had under way is an estimate of several attempts that cannot be told apart.
  */
-export function isSettled(entry: BookedEntry): boolean {
+export function isSettled(entry: RecordedEntry): boolean {
   const { model, router, outcome, outputTokens, errorType, lines } = entry;
   if (model === null || (router !== null && freeRouters.has(router))) return true;
   if (errorType === 'gateway_stopped' && lines === undefined) return true;
@@ -36,7 +36,7 @@ export function isSettled(entry: BookedEntry): boolean {
 }
 
 /** Why an entry stays as it is. `uncounted`: its endpoint asks for pictures, and nobody counted those of the entry. */
-export type NotPriced = 'unpriced' | 'uncounted';
+export type RepriceFailure = 'unpriced' | 'uncounted';
 
 export interface CostToday extends Cost {
   /** Of all of it what is for lines of the other kind of key than the entry's. */
@@ -49,16 +49,16 @@ export interface CostToday extends Cost {
  * @param find gives the endpoints that a model has now
  * @returns why not, when who answered, or one of those who did, has no price that is known
  */
-export function priceAgain(
+export function reprice(
   entry: LedgerEntry,
   find: (model: string) => readonly PricedEndpoint[],
-): CostToday | NotPriced {
+): CostToday | RepriceFailure {
   const sum = { inputNanoUsd: 0n, outputNanoUsd: 0n, toolsNanoUsd: 0n, otherKeysNanoUsd: 0n, priced: true };
   for (const part of entry.lines ?? [entry]) {
     const endpoint = part.model === null ? undefined : chooseEndpoint(part, entry, find(part.model));
     if (!endpoint) return 'unpriced';
     if (lacksCounts(part, endpoint, entry.apiType)) return 'uncounted';
-    const cost = entry.apiType === 'image' ? priceGeneration(part, endpoint) : priceAnswer(part, endpoint);
+    const cost = entry.apiType === 'image' ? priceGeneration(part, endpoint) : priceResponse(part, endpoint);
     if (!cost.priced) return 'unpriced';
     sum.inputNanoUsd += cost.inputNanoUsd;
     sum.outputNanoUsd += cost.outputNanoUsd;
@@ -69,11 +69,11 @@ export function priceAgain(
 }
 
 /** Is it unknown how many pictures a price is for, or how large they were? */
-function lacksCounts({ pictures }: Part, endpoint: PricedEndpoint, apiType: LedgerEntry['apiType']): boolean {
-  if (apiType === 'image') return pictures === undefined && !isPricedByTokens(endpoint);
-  const lines = pictureLinesOf(endpoint);
+function lacksCounts({ pictures: images }: Part, endpoint: PricedEndpoint, apiType: LedgerEntry['apiType']): boolean {
+  if (apiType === 'image') return images === undefined && !isPricedByTokens(endpoint);
+  const lines = imageLinesOf(endpoint);
   if (!lines) return false;
-  return pictures === undefined || (pictures.made > 0 && pictures.madePixels === undefined && needsSizes(lines));
+  return images === undefined || (images.made > 0 && images.madePixels === undefined && needsSizes(lines));
 }
 
 /** Of a generation whose provider counted nothing, the ledger has no tokens. */
@@ -81,16 +81,16 @@ function priceGeneration(part: Part, endpoint: PricedEndpoint): Cost {
   const used = readUsage(part);
   const isCounted = used.inputTokens > 0 || used.outputTokens > 0;
   return costOfGeneration(endpoint, {
-    pictures: part.pictures ?? countPictures([], []),
+    pictures: part.pictures ?? countImages([], []),
     usage: isCounted ? used : undefined,
   });
 }
 
-const priceAnswer = (part: Part, endpoint: PricedEndpoint): Cost =>
-  costOfAnswer({ image: endpoint.image, pricing: pricesOfTier(endpoint, part.tier) }, readUsage(part), part.pictures);
+const priceResponse = (part: Part, endpoint: PricedEndpoint): Cost =>
+  costOfResponse({ image: endpoint.image, pricing: pricesOfTier(endpoint, part.tier) }, readUsage(part), part.pictures);
 
 /** What an entry's cost has to be corrected by; undefined when it agrees with what it costs today. */
-export function findCorrection(entry: BookedEntry, cost: CostToday): Correction | undefined {
+export function findCorrection(entry: RecordedEntry, cost: CostToday): Correction | undefined {
   const costNanoUsd = totalOf(cost) - summedCost(entry);
   const otherKeysNanoUsd = cost.otherKeysNanoUsd - summedForOtherKeys(entry);
   if (settledCost(entry) !== null && costNanoUsd === 0n && otherKeysNanoUsd === 0n) return undefined;
@@ -112,7 +112,8 @@ function chooseEndpoint(
   { workspaceId, apiType }: LedgerEntry,
   endpoints: readonly PricedEndpoint[],
 ): PricedEndpoint | undefined {
-  const canDo = ({ makesText, image }: PricedEndpoint) => (apiType === 'image' ? image !== undefined : makesText);
+  const canDo = ({ generatesText, image }: PricedEndpoint) =>
+    apiType === 'image' ? image !== undefined : generatesText;
   const same = endpoints.find(({ id }) => id === endpointId);
   if (same) return canDo(same) ? same : undefined;
   const those = endpoints.filter((endpoint) => {

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
-import { makeEntry, makeLine } from '../platform/storage/ledger-contract.ts';
-import type { SpendingScope, Spent } from '../platform/storage/storage.ts';
-import { type Held, Spending, type SpendingLimit } from './spending.ts';
+import { createTestEntry, createTestLine } from '../platform/storage/ledger-contract.ts';
+import type { SpendingScope, SpendingSums } from '../platform/storage/storage.ts';
+import { type CostReservation, Spending, type SpendingLimit } from './spending.ts';
 
 const limit = (scope: SpendingScope, fields: Partial<SpendingLimit> = {}): SpendingLimit => ({
   ...{ kind: 'key', scope, window: 'daily', limitNanoUsd: 100n, name: 'The key k', includesByok: false },
@@ -13,7 +13,7 @@ const caller = (keyHash: string): Caller => ({ keyHash, memberId: null, workspac
 
 function open(
   limits: () => SpendingLimit[],
-  read: (scopes: readonly SpendingScope[], sinceMs: readonly number[]) => Spent[],
+  read: (scopes: readonly SpendingScope[], sinceMs: readonly number[]) => SpendingSums[],
 ) {
   const asked = vi.fn(async (scopes: readonly SpendingScope[], sinceMs: readonly number[]) => read(scopes, sinceMs));
   const spending = new Spending({
@@ -69,7 +69,7 @@ describe('spending', () => {
     );
     await spending.refresh();
     const ask = (id: string, nanoUsd: bigint) =>
-      spending.reserve(caller('k'), id, { nanoUsd, sharedNanoUsd: nanoUsd }) as Held;
+      spending.reserve(caller('k'), id, { nanoUsd, sharedNanoUsd: nanoUsd }) as CostReservation;
     const held = ask('gen-1', 10n);
     const [own, shared] = [
       { costNanoUsd: 50n, isByok: true },
@@ -82,7 +82,9 @@ describe('spending', () => {
       /^The key k may spend .* has spent 0 USD, and 0\.000000065 USD is held .*; what of this request broke off has cost 0\.000000091 USD/,
     );
     expect(() => ask('gen-2', 36n)).toThrow('may cost up to'); // 65 of the workspace are held
-    held.settle(makeEntry({ createdAtMs: Date.now(), lines: [makeLine({ ...own }), makeLine({ ...shared })] }));
+    held.settle(
+      createTestEntry({ createdAtMs: Date.now(), lines: [createTestLine({ ...own }), createTestLine({ ...shared })] }),
+    );
     expect(() => ask('gen-3', 46n)).toThrow('has spent 0.000000055 USD;');
     expect(ask('gen-4', 45n)).toBeDefined();
   });

@@ -3,8 +3,8 @@ import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { type SpendingWindow, spendingWindows } from '../platform/counters/accounts.ts';
 import type { AccountLimit, BudgetRefusal, Claim, Counters, Reservation } from '../platform/counters/counters.ts';
-import type { SpendingScope, Spent } from '../platform/storage/storage.ts';
-import { dollars, refuseSpending } from './refuse-spending.ts';
+import type { SpendingScope, SpendingSums } from '../platform/storage/storage.ts';
+import { formatDollars, createSpendingRefusal } from './refuse-spending.ts';
 import { DAY_MS, windowStarts } from './windows.ts';
 
 /** Who may spend how much. */
@@ -27,7 +27,7 @@ export interface SpendingParts {
   /** Puts into the store what was booked so far. */
   flush: () => Promise<void>;
   /** What the store says that each of the scopes has spent since each of the times. */
-  read: (scopes: readonly SpendingScope[], sinceMs: readonly number[]) => Promise<Spent[]>;
+  read: (scopes: readonly SpendingScope[], sinceMs: readonly number[]) => Promise<SpendingSums[]>;
   /** How often corrections of the ledger made these sums smaller. */
   readReductions: () => Promise<number>;
   /** The limits as they are now. */
@@ -55,7 +55,7 @@ export interface Estimate {
 type SpentPart = Pick<LedgerEntry, 'costNanoUsd' | 'isByok'>;
 
 /** What a request may cost at most, held back until it is over. */
-export interface Held {
+export interface CostReservation {
   /**
    * Holds what attempts have cost that broke off, so that what was held at first is there for the next one.
    *
@@ -156,8 +156,10 @@ export class Spending {
     for (const [at, each] of those.entries()) {
       const { costNanoUsd, byokNanoUsd } = spent[at]!;
       const { includesByok } = each.own[0]!;
-      const bookedNanoUsd = includesByok ? costNanoUsd.map((cost, window) => cost + byokNanoUsd[window]!) : costNanoUsd;
-      each.sums = { startsMs, bookedNanoUsd, readAtMs, isForLife };
+      const recordedNanoUsd = includesByok
+        ? costNanoUsd.map((cost, window) => cost + byokNanoUsd[window]!)
+        : costNanoUsd;
+      each.sums = { startsMs, recordedNanoUsd, readAtMs, isForLife };
     }
   }
 
@@ -180,7 +182,7 @@ export class Spending {
    *   a guardrail and a workspace, naming the broadest limit that is reached and when it is free again
    * @see platform.md section 6
    */
-  reserve(caller: Caller, id: string, estimate: Estimate): MaybePromise<Held | undefined> {
+  reserve(caller: Caller, id: string, estimate: Estimate): MaybePromise<CostReservation | undefined> {
     const { nanoUsd, sharedNanoUsd } = estimate;
     const nowMs = this.now();
     const accounts: Account[] = [];
@@ -192,7 +194,7 @@ export class Spending {
       claims.push(account.claim(amount, nowMs));
     }
     if (accounts.length === 0) return undefined;
-    const reservation = { id, claims, holdMs: this.parts.requestMs() + HOLD_MARGIN_MS };
+    const reservation = { id, claims, reservationMs: this.parts.requestMs() + HOLD_MARGIN_MS };
     const answer = this.parts.counters.reserve(reservation);
     return answer instanceof Promise
       ? answer.then((refusal) => this.hold(accounts, reservation, refusal, estimate))
@@ -204,15 +206,15 @@ export class Spending {
     reservation: Reservation,
     refusal: BudgetRefusal | undefined,
     estimate: Estimate,
-  ): Held {
+  ): CostReservation {
     const { counters, onHit } = this.parts;
     if (refusal) {
       const limit = accounts[refusal.claim]!.limits[refusal.limit]!;
       onHit?.(limit.kind, limit.window);
       const { nanoUsd } = reservation.claims[refusal.claim]!;
       const basis = nanoUsd > 0n ? estimate.describe?.(nanoUsd) : undefined;
-      const mostCost = `${dollars(nanoUsd)}${basis === undefined ? '' : ` (${basis})`}`;
-      throw refuseSpending(limit, `this request may cost up to ${mostCost}`, refusal, this.now());
+      const mostCost = `${formatDollars(nanoUsd)}${basis === undefined ? '' : ` (${basis})`}`;
+      throw createSpendingRefusal(limit, `this request may cost up to ${mostCost}`, refusal, this.now());
     }
     let raised: Raised | undefined;
     return {
@@ -281,7 +283,7 @@ export class Spending {
 type Payers = Pick<Caller, 'keyHash' | 'memberId' | 'workspaceId'>;
 
 /** What was spent in each window, and when that began, in the order of `spendingWindows`. */
-interface Sums extends Pick<Claim, 'startsMs' | 'bookedNanoUsd' | 'readAtMs'> {
+interface Sums extends Pick<Claim, 'startsMs' | 'recordedNanoUsd' | 'readAtMs'> {
   /** Is the sum for life whole? Else it lacks what was spent before the windows that are open. */
   isForLife: boolean;
 }
@@ -316,20 +318,20 @@ class Account {
 
   claim(nanoUsd: bigint, nowMs: number): Claim {
     this.roll(nowMs);
-    const { startsMs, bookedNanoUsd, readAtMs } = this.sums;
-    return { account: this.name, nanoUsd, startsMs, bookedNanoUsd, readAtMs, limits: this.accountLimits };
+    const { startsMs, recordedNanoUsd, readAtMs } = this.sums;
+    return { account: this.name, nanoUsd, startsMs, recordedNanoUsd, readAtMs, limits: this.accountLimits };
   }
 
   /** Of a window that has begun since they were read the sums know nothing. */
   private roll(nowMs: number): void {
-    const { startsMs: before, bookedNanoUsd } = this.sums;
+    const { startsMs: before, recordedNanoUsd } = this.sums;
     if (nowMs < before.at(-1)! + DAY_MS) return;
     const startsMs = startsOf(nowMs);
     const isOpen = (window: number) => before[window] === startsMs[window];
     this.sums = {
       ...this.sums,
       startsMs,
-      bookedNanoUsd: bookedNanoUsd.map((sum, window) => (isOpen(window) ? sum : 0n)),
+      recordedNanoUsd: recordedNanoUsd.map((sum, window) => (isOpen(window) ? sum : 0n)),
     };
   }
 }
@@ -341,7 +343,7 @@ class Raised {
   private readonly first: Reservation;
   private readonly now: () => number;
   /** By account. */
-  private readonly heldNanoUsd: bigint[];
+  private readonly reservedNanoUsd: bigint[];
   private readonly further: Reservation[] = [];
 
   constructor(parts: SpendingParts, accounts: readonly Account[], first: Reservation, now: () => number) {
@@ -349,24 +351,24 @@ class Raised {
     this.accounts = accounts;
     this.first = first;
     this.now = now;
-    this.heldNanoUsd = accounts.map(() => 0n);
+    this.reservedNanoUsd = accounts.map(() => 0n);
   }
 
   to(broken: readonly SpentPart[]): MaybePromise<void> {
     const nowMs = this.now();
     const wanted = this.accounts.map(sumFor(broken));
     const lacking = this.accounts.flatMap((account, at) => {
-      const nanoUsd = wanted[at]! - this.heldNanoUsd[at]!;
+      const nanoUsd = wanted[at]! - this.reservedNanoUsd[at]!;
       return nanoUsd > 0n ? { account, claim: account.claim(nanoUsd, nowMs) } : [];
     });
     if (lacking.length === 0) return undefined;
-    const { id, holdMs } = this.first;
+    const { id, reservationMs } = this.first;
     const claims = lacking.map(({ claim }) => claim);
-    const reservation = { id: nameRaise(id, this.further.length + 1), claims, holdMs };
+    const reservation = { id: nameRaise(id, this.further.length + 1), claims, reservationMs };
     const take = (refusal: BudgetRefusal | undefined): void => {
       if (refusal) this.refuse(lacking[refusal.claim]!.account, wanted, refusal);
       this.further.push(reservation);
-      for (const [at, nanoUsd] of wanted.entries()) this.heldNanoUsd[at] = nanoUsd;
+      for (const [at, nanoUsd] of wanted.entries()) this.reservedNanoUsd[at] = nanoUsd;
     };
     const answer = this.parts.counters.reserve(reservation);
     return answer instanceof Promise ? answer.then(take) : take(answer);
@@ -375,9 +377,9 @@ class Raised {
   private refuse(account: Account, wanted: readonly bigint[], refusal: BudgetRefusal): never {
     const limit = account.limits[refusal.limit]!;
     this.parts.onHit?.(limit.kind, limit.window);
-    const cost = dollars(wanted[this.accounts.indexOf(account)]!);
+    const cost = formatDollars(wanted[this.accounts.indexOf(account)]!);
     const why = `what of this request broke off has cost ${cost}, which leaves too little for another attempt`;
-    throw refuseSpending(limit, why, refusal, this.now());
+    throw createSpendingRefusal(limit, why, refusal, this.now());
   }
 
   /** What they cost is in what the first reservation is settled with. */

@@ -2,19 +2,19 @@ import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } fr
 import { join } from 'node:path';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { isRefusedData } from '../platform/storage/refused-data.ts';
-import { type Leftover, type OpenedJournal, writeEntry } from './journal.ts';
+import { type OrphanedRecords, type OpenedJournal, serializeEntry } from './journal.ts';
 import type { EntryStore } from './ledger.ts';
 
 export interface StoringParts {
   store: Pick<EntryStore, 'append'>;
   /** Where lines are put that no store will ever take: a file of this folder, which may be that of the journal. */
-  asideFolder: string;
+  quarantineFolder: string;
   /** Told of them. */
-  onSetAside: (message: string, cause?: unknown) => void;
+  onQuarantined: (message: string, cause?: unknown) => void;
 }
 
 /** No start reads it. */
-export const SET_ASIDE = 'set-aside.jsonl';
+export const QUARANTINE_FILE = 'set-aside.jsonl';
 
 /**
  * Stores entries. One that the store refuses for what is in it is set aside, so that it holds up no other.
@@ -23,15 +23,15 @@ export const SET_ASIDE = 'set-aside.jsonl';
  */
 export async function storeEntries(parts: StoringParts, entries: readonly LedgerEntry[]): Promise<void> {
   if (entries.length === 0) return;
-  const { store, asideFolder, onSetAside } = parts;
+  const { store, quarantineFolder, onQuarantined } = parts;
   try {
     await store.append(entries);
   } catch (error) {
     if (!isRefusedData(error)) throw error;
     const [first] = entries;
     if (entries.length === 1) {
-      const path = setAside(asideFolder, [writeEntry(first!)]);
-      onSetAside(`The store refuses the ledger entry ${first!.id} for what is in it; it stands in ${path}.`, error);
+      const path = quarantined(quarantineFolder, [serializeEntry(first!)]);
+      onQuarantined(`The store refuses the ledger entry ${first!.id} for what is in it; it stands in ${path}.`, error);
       return;
     }
     const middle = entries.length >> 1;
@@ -43,28 +43,30 @@ export async function storeEntries(parts: StoringParts, entries: readonly Ledger
 /**
  * Stores what an earlier process left in a journal, and removes it there.
  *
- * @param onLeft told of it then, if it is anything
+ * @param onOrphaned told of it then, if it is anything
  * @throws the store's or the file system's error
  */
-export async function storeLeft(
+export async function storeOrphaned(
   parts: StoringParts,
-  { left, forgetLeft }: OpenedJournal,
-  onLeft?: (left: Leftover) => void,
+  { orphaned, deleteOrphaned }: OpenedJournal,
+  onOrphaned?: (left: OrphanedRecords) => void,
 ): Promise<void> {
-  const { entries, unreadable } = left;
+  const { entries, unreadable } = orphaned;
   await storeEntries(parts, entries);
   if (unreadable.length > 0) {
-    const path = setAside(parts.asideFolder, unreadable);
+    const path = quarantined(parts.quarantineFolder, unreadable);
     const lines = unreadable.length === 1 ? 'a line' : `${unreadable.length} lines`;
-    parts.onSetAside(`The journal of the ledger has ${lines} that nobody can read; what was there stands in ${path}.`);
+    parts.onQuarantined(
+      `The journal of the ledger has ${lines} that nobody can read; what was there stands in ${path}.`,
+    );
   }
-  forgetLeft();
-  if (entries.length > 0) onLeft?.(left);
+  deleteOrphaned();
+  if (entries.length > 0) onOrphaned?.(orphaned);
 }
 
 /** @returns the path of the file. @throws the file system's error; half a line of these may then stand there */
-function setAside(folder: string, lines: readonly string[]): string {
-  const path = join(folder, SET_ASIDE);
+function quarantined(folder: string, lines: readonly string[]): string {
+  const path = join(folder, QUARANTINE_FILE);
   const fd = openSync(path, 'a+', 0o600);
   try {
     // What a full disk cut off stays a line of its own.

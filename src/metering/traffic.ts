@@ -33,7 +33,7 @@ export interface TrafficReader {
 
 const WINDOW_MS = 7 * 24 * 60 * 60_000;
 const REFRESH_MS = 5 * 60_000;
-const LEAST_ANSWERS = 20;
+const MIN_ANSWERS = 20;
 
 /** Keeps the sums of the last seven days in memory. Reads them at once, in the background, and every five minutes. */
 export function createTraffic({ read, now = Date.now, onTrouble }: TrafficSource): TrafficReader {
@@ -128,7 +128,7 @@ function rank(models: ReadonlyMap<string, Sum>): { model: string; share: number 
     answers += sum.answers;
     spent += sum.cost;
   }
-  if (answers < LEAST_ANSWERS || spent <= 0) return [];
+  if (answers < MIN_ANSWERS || spent <= 0) return [];
   return [...models]
     .sort(([a, one], [b, other]) => other.cost - one.cost || other.answers - one.answers || (a < b ? -1 : 1))
     .map(([model, { cost }]) => ({ model, share: cost / spent }));

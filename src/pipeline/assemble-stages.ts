@@ -4,24 +4,24 @@ import type { ResponseEvent } from '../domain/events.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import { totalOf, writeUsage } from '../metering/cost.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Health } from '../routing/health.ts';
-import { type Plan, planRoute, type RoutingWorld } from '../routing/plan-route.ts';
+import { type Plan, planRoute, type RoutingContext } from '../routing/plan-route.ts';
 import { deriveSessionKey } from '../routing/sticky.ts';
-import { blameDefault } from './blame-default.ts';
+import { explainModelDefault } from './explain-model-default.ts';
 import { type BuilderContext, EventBuilder } from './build-events.ts';
-import { settleRun, writeLedgerEntry, writeUnderwayEntry } from './close-run.ts';
+import { settleRun, createLedgerEntry, createInFlightEntry } from './close-run.ts';
 import { type Classifier, findTask } from './find-task.ts';
-import { holdCost, type Reserve } from './hold-cost.ts';
-import { type MediaSource, nothingFetched } from './inline-urls.ts';
+import { reserveCost, type Reserve } from './reserve-cost.ts';
+import { type MediaSource, noMediaSource } from './inline-urls.ts';
 import { unparkInput } from './park-input.ts';
 import { createResponseObject } from './response-object.ts';
-import { createResponseWork } from './response-work.ts';
+import { createResponseStrategy } from './response-strategy.ts';
 import { type Reviser, reviseChunks } from './revise.ts';
-import { describeRun } from './router-metadata.ts';
+import { createRouterMetadata } from './router-metadata.ts';
 import type { Run } from './run.ts';
 import type { Stages } from './stages.ts';
 import { startRun } from './start-run.ts';
@@ -29,7 +29,7 @@ import { walkPlan } from './walk-plan.ts';
 
 /** What the composition root hands to the pipeline. Functions are asked anew for each run, so a reload is seen at once. */
 export interface PipelineParts {
-  world: () => RoutingWorld<Endpoint> & { health: Health };
+  routingContext: () => RoutingContext<Endpoint> & { health: Health };
   maxAttempts: () => number;
   /** Undefined: the words of a conversation say what it is about. */
   classifier: () => Classifier | undefined;
@@ -39,7 +39,7 @@ export interface PipelineParts {
   preparers: readonly ((run: Run) => Reviser | undefined)[];
   /** Told before each attempt goes out. @throws {GatewayError} when it must not */
   begin?: Ledger['begin'];
-  book: Ledger['book'];
+  book: Ledger['record'];
   /**
    * Holds back what a run may cost; a promise only where it is held elsewhere.
    *
@@ -60,35 +60,35 @@ export interface PipelineParts {
 
 export function assembleStages(parts: PipelineParts): Stages {
   const { begin } = parts;
-  const work = createResponseWork({
-    media: parts.media ?? (() => nothingFetched),
+  const work = createResponseStrategy({
+    media: parts.media ?? (() => noMediaSource),
     begin:
       begin &&
       ((run, endpoint) => {
-        run.begun = begin(writeUnderwayEntry(run, endpoint), run.begun);
+        run.begun = begin(createInFlightEntry(run, endpoint), run.begun);
       }),
   });
   function closeRun(run: Run): void {
     if (run.closed) return;
     run.closed = true;
-    const entry = writeLedgerEntry(run);
+    const entry = createLedgerEntry(run);
     parts.book(entry, run.begun);
     run.reservation?.settle(entry);
     parts.observe?.(run, entry);
-    rememberSession(run, parts.world().sticky);
+    rememberSession(run, parts.routingContext().sticky);
   }
   function plan(run: Run, task: string | undefined): Plan<Endpoint> | Promise<Plan<Endpoint>> {
     if (run.metadata) run.unknownProviders = parts.findUnknownProviders?.(run);
     const hints = task === undefined ? {} : { task };
     let made: Plan<Endpoint>;
     try {
-      made = planRoute(run.request, run.caller, parts.world(), hints, (refused) => {
+      made = planRoute(run.request, run.caller, parts.routingContext(), hints, (refused) => {
         run.plan = refused;
       });
     } catch (error) {
-      throw blameDefault(error, run);
+      throw explainModelDefault(error, run);
     }
-    return holdCost(run, made, parts.reserve);
+    return reserveCost(run, made, parts.reserve);
   }
 
   const stages: Stages = {
@@ -97,7 +97,7 @@ export function assembleStages(parts: PipelineParts): Stages {
       try {
         for (const inspect of parts.inspectors) inspect(run.request);
       } catch (error) {
-        throw isAboutModel(error) ? blameDefault(error, run) : error;
+        throw isAboutModel(error) ? explainModelDefault(error, run) : error;
       }
     },
     prepare(run) {
@@ -111,7 +111,7 @@ export function assembleStages(parts: PipelineParts): Stages {
       return asked ? asked.then((task) => plan(run, task)) : plan(run, undefined);
     },
     runSteps(run, plan, out) {
-      const { health } = parts.world();
+      const { health } = parts.routingContext();
       return walkPlan(
         run,
         plan,
@@ -159,29 +159,29 @@ class RunContext implements BuilderContext {
     const isUsed = usage && cost && (usage.totalTokens > 0 || totalOf(cost) > 0n);
     return {
       usage: isUsed ? writeUsage(usage, cost, this.run.selected?.workspace !== undefined) : null,
-      routerMetadata: describeRun(this.run, this.region),
+      routerMetadata: createRouterMetadata(this.run, this.region),
     };
   }
 }
 
 /** Chunks to events. The run is booked before the client can have all of it. */
-class EventStage implements Taker<Chunk> {
+class EventStage implements Sink<Chunk> {
   private readonly run: Run;
   private readonly builder: EventBuilder;
-  private readonly client: Taker<ResponseEvent>;
+  private readonly client: Sink<ResponseEvent>;
   private readonly closeRun: (run: Run) => void;
 
-  constructor(run: Run, builder: EventBuilder, client: Taker<ResponseEvent>, closeRun: (run: Run) => void) {
+  constructor(run: Run, builder: EventBuilder, client: Sink<ResponseEvent>, closeRun: (run: Run) => void) {
     this.run = run;
     this.builder = builder;
     this.client = client;
     this.closeRun = closeRun;
   }
 
-  take(chunks: Chunk[]): Promise<void> | undefined {
+  write(chunks: Chunk[]): Promise<void> | undefined {
     const events = this.builder.build(chunks);
     if (this.builder.ended) this.closeRun(this.run);
-    return events.length > 0 ? this.client.take(events) : undefined;
+    return events.length > 0 ? this.client.write(events) : undefined;
   }
 }
 
@@ -189,7 +189,7 @@ class EventStage implements Taker<Chunk> {
  * Where a conversation went that succeeded. One that the caller did not name is only remembered when the provider read
  * of its cache: elsewhere there would be nothing to read. @see routing.md section 11
  */
-function rememberSession(run: Run, sticky: RoutingWorld<Endpoint>['sticky']): void {
+function rememberSession(run: Run, sticky: RoutingContext<Endpoint>['sticky']): void {
   const { plan, selected, error, usage, caller } = run;
   if (!plan?.session || !selected || error) return;
   let { key } = plan.session;

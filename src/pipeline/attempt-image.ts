@@ -1,22 +1,22 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { GatewayError } from '../domain/errors.ts';
 import type { ImageChunk } from '../domain/images.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import type { ImageUpstreamRequest, ImageWire, Poll } from '../providers/image-wire.ts';
-import { liftPictures, readLifted } from '../providers/picture-text.ts';
+import { extractImages, readExtracted } from '../providers/image-text.ts';
 import type { Endpoint, Provider } from '../providers/provider-entry.ts';
-import type { Upstream, UpstreamAnswer } from '../providers/transport.ts';
+import type { Upstream, UpstreamResponse } from '../providers/transport.ts';
 import { writeForm } from '../providers/write-form.ts';
-import { forgetAttempt } from './attempt.ts';
+import { resetAttempt } from './attempt.ts';
 import type { ByteShare } from './byte-budget.ts';
 import { fitImage } from './fit-image.ts';
 import { hideKeys } from './hide-keys.ts';
-import { type CheckedChunk, PictureCheck, type PictureParts } from './picture-check.ts';
-import { readAnswer, readErrorBody, readInside } from './read-answer.ts';
+import { type CheckedImageChunk, ImageCheck, type ImageCheckParts } from './image-check.ts';
+import { readResponse, readErrorBody, readInside } from './read-response.ts';
 import type { ImageRun } from './run.ts';
 
 /** What an attempt needs besides the run. */
-export interface ImageAttemptParts extends PictureParts {
+export interface ImageAttemptParts extends ImageCheckParts {
   /** Told before anything goes out. @throws {GatewayError} when it must not */
   begin?: ((run: ImageRun, endpoint: Endpoint) => void) | undefined;
 }
@@ -34,31 +34,31 @@ export async function attemptImage(
   endpoint: Endpoint,
   limitBytes: number,
   parts: ImageAttemptParts,
-  out: Taker<CheckedChunk>,
+  out: Sink<CheckedImageChunk>,
 ): Promise<void> {
   const { provider, upstreamModel, image: facts } = endpoint;
   const wire = provider.wire.image;
   const name = `${endpoint.model} at ${provider.name}`;
   if (!wire || !facts) throw new GatewayError('wrong_endpoint', `${name} makes no pictures.`, { retryable: true });
-  forgetAttempt(run);
+  resetAttempt(run);
   run.finish = undefined;
   parts.memory.free(); // of what an earlier attempt held, nothing is left
-  const { ask, clamped, dropped } = fitImage(run.request, run.references, endpoint, facts);
+  const { fitted, clamped, dropped } = fitImage(run.request, run.references, endpoint, facts);
   const stream = run.request.stream === true && facts.streams && wire.createImageReader !== undefined;
-  const written = wire.writeImageRequest(ask, {
+  const written = wire.writeImageRequest(fitted, {
     endpoint: name,
     upstreamModel,
     stream,
     dialect: provider.dialect,
     ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
-    ...(endpoint.makesText ? undefined : { picturesOnly: true }),
+    ...(endpoint.generatesText ? undefined : { imagesOnly: true }),
   });
   run.fitted = clamped;
   run.droppedFields = [...dropped, ...written.dropped];
   parts.begin?.(run, endpoint);
   run.dispatchedAt = performance.now();
   const exchange = new ImageExchange(run, provider, wire, { memory: parts.memory, limitBytes, stream });
-  const check = new PictureCheck(run, provider, { ...parts, limitBytes, count: ask.count }, out);
+  const check = new ImageCheck(run, provider, { ...parts, limitBytes, count: fitted.count }, out);
   try {
     await exchange.run(written, check);
   } catch (error) {
@@ -76,13 +76,13 @@ interface ExchangeOptions {
 }
 
 /** A wait between two questions is never shorter, whatever a wire says. Milliseconds. */
-const LEAST_WAIT_MS = 50;
+const MIN_WAIT_MS = 50;
 
 /** Nor longer than a day, whatever a provider says. */
 const LONGEST_WAIT_SECONDS = 86_400;
 
 /** How often in a row a question may fail by what passes: the picture is being made, and paid for, all the same. */
-const MOST_FAILED_QUESTIONS = 3;
+const MAX_FAILED_QUESTIONS = 3;
 
 /** Where a provider is asked whether it is done. */
 interface Question {
@@ -108,12 +108,17 @@ class ImageExchange {
     this.options = options;
   }
 
-  async run(written: ImageUpstreamRequest, out: Taker<ImageChunk>): Promise<void> {
+  async run(written: ImageUpstreamRequest, out: Sink<ImageChunk>): Promise<void> {
     const { wire, owner, provider } = this;
     const { cancellation } = owner;
     if (wire.answerImage && wire.createImageReader) {
       const frames = wire.answerImage(written, cancellation.signal);
-      return readInside(wire.createImageReader(written.reading), frames, { name: provider.name, cancellation }, out);
+      return readInside(
+        wire.createImageReader(written.readerContext),
+        frames,
+        { name: provider.name, cancellation },
+        out,
+      );
     }
     if (!provider.upstream) throw new GatewayError('internal', `The provider ${provider.id} has no address.`);
     const key = provider.keys.take();
@@ -121,13 +126,13 @@ class ImageExchange {
     const { body, contentType } = writeBody(written.body);
     const headers = [...this.headersFor(key, contentType), ...Object.entries(written.headers ?? {}).flat()];
     written.body = {};
-    await this.read(await this.send(written.path, headers, body), written.reading, out);
+    await this.read(await this.send(written.path, headers, body), written.readerContext, out);
     const asking = this.headersFor(key, undefined);
     let question: Question | undefined;
     for (let poll = this.poll; poll; poll = this.poll) {
       this.poll = undefined;
       question = this.aim(poll, question);
-      await this.read(await this.ask(question, poll.afterMs, asking), written.reading, out);
+      await this.read(await this.fitted(question, poll.afterMs, asking), written.readerContext, out);
     }
   }
 
@@ -146,12 +151,12 @@ class ImageExchange {
   }
 
   /** Waits and asks; a provider that is busy for a moment is asked again, later. */
-  private async ask({ upstream, path, method }: Question, afterMs: number, headers: readonly string[]) {
-    let waitMs = Math.max(LEAST_WAIT_MS, afterMs);
+  private async fitted({ upstream, path, method }: Question, afterMs: number, headers: readonly string[]) {
+    let waitMs = Math.max(MIN_WAIT_MS, afterMs);
     for (let failures = 0; ; failures++) {
       await wait(waitMs, this.owner);
       waitMs *= 2;
-      const isLast = failures === MOST_FAILED_QUESTIONS;
+      const isLast = failures === MAX_FAILED_QUESTIONS;
       try {
         const answer = await upstream.send(path, headers, Buffer.alloc(0), this.owner.cancellation, { method });
         if (isLast || (answer.status !== 429 && answer.status < 500)) return answer;
@@ -163,7 +168,7 @@ class ImageExchange {
   }
 
   /** Milliseconds that the provider wants to be left alone; 0 when it does not say. The deadline of the run ends every wait. */
-  private async readWait(answer: UpstreamAnswer): Promise<number> {
+  private async readWait(answer: UpstreamResponse): Promise<number> {
     try {
       return Math.min((await this.readFailure(answer)).retryAfterSeconds ?? 0, LONGEST_WAIT_SECONDS) * 1000;
     } finally {
@@ -171,13 +176,13 @@ class ImageExchange {
     }
   }
 
-  private async readFailure(answer: UpstreamAnswer): Promise<GatewayError> {
+  private async readFailure(answer: UpstreamResponse): Promise<GatewayError> {
     const { wire, provider } = this;
     const read = wire.readError ?? provider.wire.readError;
     return read({ status: answer.status, headers: answer.headers, body: await readErrorBody(answer) });
   }
 
-  private send(path: string, headers: readonly string[], body: Buffer): Promise<UpstreamAnswer> {
+  private send(path: string, headers: readonly string[], body: Buffer): Promise<UpstreamResponse> {
     const { upstream, imageFirstByteMs: firstByteMs } = this.provider;
     return upstream!.send(path, headers, body, this.owner.cancellation, { firstByteMs }); // `run` has looked
   }
@@ -191,7 +196,7 @@ class ImageExchange {
     return contentType === undefined ? kept : [...kept, 'content-type', contentType];
   }
 
-  private async read(answer: UpstreamAnswer, reading: unknown, out: Taker<ImageChunk>): Promise<void> {
+  private async read(answer: UpstreamResponse, readerContext: unknown, out: Sink<ImageChunk>): Promise<void> {
     const { provider, options } = this;
     const { limitBytes, stream, memory } = options;
     let taken: Promise<void> | undefined;
@@ -199,18 +204,18 @@ class ImageExchange {
       if (answer.status < 200 || answer.status > 299) {
         throw await this.readFailure(answer);
       }
-      await readAnswer<ImageChunk>(
+      await readResponse<ImageChunk>(
         answer,
         {
           wire: {
             createReader: (known) => this.createReader(known),
             readWhole: (body, known) => this.readWhole(body, known),
           },
-          reading,
+          readerContext,
           name: provider.name,
           limitBytes,
           limitName: 'images.answer_limit',
-          isHeld: !stream,
+          isBuffered: !stream,
           lift: (body) => this.lift(body),
           hold: (bytes) => memory.hold(bytes),
           passed: () => {
@@ -218,8 +223,8 @@ class ImageExchange {
           },
         },
         {
-          take: (chunks) => {
-            taken = this.poll ? undefined : out.take(chunks);
+          write: (chunks) => {
+            taken = this.poll ? undefined : out.write(chunks);
             return taken;
           },
         },
@@ -230,8 +235,8 @@ class ImageExchange {
     }
   }
 
-  private createReader(reading: unknown) {
-    const reader = this.wire.createImageReader?.(reading);
+  private createReader(readerContext: unknown) {
+    const reader = this.wire.createImageReader?.(readerContext);
     if (reader) return reader;
     throw new GatewayError('upstream_failed', `${this.provider.name} sent a stream that nobody asked for.`, {
       retryable: true,
@@ -242,16 +247,16 @@ class ImageExchange {
     const body = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0)); // shared with nobody
     let length = 0;
     for (const piece of pieces) length += piece.copy(body, length);
-    const { json, texts } = liftPictures(body);
+    const { json, texts } = extractImages(body);
     this.texts = texts;
     return json;
   }
 
   /** An answer that is to be asked for again has ended, too. */
-  private readWhole(body: unknown, reading: unknown): ImageChunk[] {
+  private readWhole(body: unknown, readerContext: unknown): ImageChunk[] {
     const texts = this.texts;
     this.texts = [];
-    const read = readLifted(texts, () => this.wire.readWholeImage(body, reading));
+    const read = readExtracted(texts, () => this.wire.readWholeImage(body, readerContext));
     // The bytes of the answer are let go now: megabytes that wait for the collector tear holes into the memory of the process.
     (texts[0]?.buffer as ArrayBuffer | undefined)?.transfer(0); // a body that `lift` made, and of which nothing is left
     if (Array.isArray(read)) return read;

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk } from '../domain/chunks.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { UpstreamRequest } from '../providers/provider.ts';
 import type { Endpoint, Provider } from '../providers/provider-entry.ts';
@@ -12,7 +12,7 @@ import { fitRequest } from './fit-request.ts';
 import { hideKeys } from './hide-keys.ts';
 import { inlineUrls, type MediaSource } from './inline-urls.ts';
 import { parkInput, unparkInput } from './park-input.ts';
-import { readAnswer, readErrorBody, readInside } from './read-answer.ts';
+import { readResponse, readErrorBody, readInside } from './read-response.ts';
 import type { Run, RunBase } from './run.ts';
 
 /** What an attempt needs besides the run. */
@@ -33,16 +33,16 @@ export async function attempt(
   run: Run,
   endpoint: Endpoint,
   parts: AttemptParts & { limitBytes: number },
-  out: Taker<Chunk>,
+  out: Sink<Chunk>,
 ): Promise<void> {
   const { provider } = endpoint;
-  forgetAttempt(run);
+  resetAttempt(run);
   run.finish = undefined;
   run.counted = undefined;
   const made = write(run, endpoint, parts.media);
   const written = made instanceof Promise ? await made : made;
   if (run.request.stream === true && run.request.debug?.echo_upstream_body) {
-    await out.take([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
+    await out.write([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
   }
   if (run.media && run.plan?.endpoints.at(-1) === endpoint) run.media = undefined; // nobody comes after it
   parts.begin?.(run, endpoint);
@@ -82,7 +82,7 @@ function write(run: Run, endpoint: Endpoint, media: () => MediaSource): Upstream
 }
 
 /** What an earlier attempt has said is not true of the next one. */
-export function forgetAttempt(run: RunBase): void {
+export function resetAttempt(run: RunBase): void {
   run.upstreamModel = undefined;
   run.key = undefined;
   run.droppedUpstreamFields = [];
@@ -90,23 +90,23 @@ export function forgetAttempt(run: RunBase): void {
 }
 
 /** Writes down for the run what the chunks say of the answer as a whole. */
-class ChunkNotes implements Taker<Chunk> {
+class ChunkNotes implements Sink<Chunk> {
   private readonly run: Run;
-  private readonly out: Taker<Chunk>;
+  private readonly out: Sink<Chunk>;
 
-  constructor(run: Run, out: Taker<Chunk>) {
+  constructor(run: Run, out: Sink<Chunk>) {
     this.run = run;
     this.out = out;
   }
 
-  take(chunks: Chunk[]): Promise<void> | undefined {
+  write(chunks: Chunk[]): Promise<void> | undefined {
     for (const chunk of chunks) {
       if (chunk.type === 'finish') {
         this.run.finish = chunk;
         if (chunk.dropped) this.run.droppedUpstreamFields = chunk.dropped;
       } else if (chunk.type === 'start' && chunk.model !== undefined) this.run.upstreamModel = chunk.model;
     }
-    return this.out.take(chunks);
+    return this.out.write(chunks);
   }
 }
 
@@ -118,7 +118,7 @@ async function exchange(
   provider: Provider,
   written: UpstreamRequest,
   limitBytes: number,
-  out: Taker<Chunk>,
+  out: Sink<Chunk>,
 ): Promise<void> {
   const { wire, upstream, name } = provider;
   const { cancellation } = run;
@@ -128,7 +128,7 @@ async function exchange(
   };
   if (wire.answer) {
     const frames = wire.answer(written, cancellation.signal);
-    return readInside(wire.createReader(written.reading), frames, { name, cancellation, broken }, out);
+    return readInside(wire.createReader(written.readerContext), frames, { name, cancellation, broken }, out);
   }
   if (!upstream) throw new GatewayError('internal', `The provider ${provider.id} has no address.`);
   const key = provider.keys.take();
@@ -143,7 +143,11 @@ async function exchange(
     if (answer.status < 200 || answer.status > 299) {
       throw wire.readError({ status: answer.status, headers: answer.headers, body: await readErrorBody(answer) });
     }
-    await readAnswer(answer, { wire, reading: written.reading, name, limitBytes, isHeld: !stream, broken }, out);
+    await readResponse(
+      answer,
+      { wire, readerContext: written.readerContext, name, limitBytes, isBuffered: !stream, broken },
+      out,
+    );
   } finally {
     answer.release();
   }

@@ -12,8 +12,8 @@ import { GatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { ResponseObject } from '../domain/response.ts';
-import { cutItem, ItemWriter, restOf } from './item-writer.ts';
-import { emptied, hostedProgress, type OpenItem, type OpenPart } from './output-items.ts';
+import { truncateItem, ItemWriter, remainderOf } from './item-writer.ts';
+import { createEmptyItem, hostedProgress, type OpenItem, type OpenPart } from './output-items.ts';
 import { type Ending, failResponse, finishResponse } from './response-object.ts';
 
 /** What the builder is told about the run it builds for. */
@@ -42,10 +42,10 @@ export class EventBuilder {
   private current: OpenItem | undefined; // the message or reasoning in progress on a wire that names no items
   private base: ResponseObject | undefined;
 
-  /** @param isTold false for a buffered answer: the stream is folded, so that of its events only the last is made */
-  constructor(context: BuilderContext, isTold = true) {
+  /** @param emitsDeltas false for a buffered answer: the stream is folded, so that of its events only the last is made */
+  constructor(context: BuilderContext, emitsDeltas = true) {
     this.context = context;
-    this.writer = new ItemWriter(isTold);
+    this.writer = new ItemWriter(emitsDeltas);
   }
 
   /** True once the client has been shown an event. */
@@ -60,7 +60,7 @@ export class EventBuilder {
 
   /** What the response object shows at the end; of a run that broke what came, marked incomplete. */
   get output(): readonly OutputItem[] {
-    return this.writer.items.map((item) => (item.open ? cutItem(item) : item.wire));
+    return this.writer.items.map((item) => (item.open ? truncateItem(item) : item.wire));
   }
 
   /** UTF-16 units of text, reasoning and arguments so far: what an estimate of a cut stream counts. */
@@ -193,10 +193,10 @@ export class EventBuilder {
   }
 
   private finishItem(key: ItemKey, final: OutputItem): void {
-    const item = this.byKey.get(key) ?? this.addNative(key, emptied(final));
+    const item = this.byKey.get(key) ?? this.addNative(key, createEmptyItem(final));
     if (!item.open) return;
-    this.tellSummary(item, partsOf(final, 'summary'));
-    this.tellContent(item, partsOf(final, 'content'));
+    this.reportSummary(item, partsOf(final, 'summary'));
+    this.emitContent(item, partsOf(final, 'content'));
     if (!item.relayed) {
       for (const { type, ...fields } of hostedProgress(final)) {
         this.writer.push(type, { item_id: item.id, output_index: item.index, ...fields });
@@ -206,16 +206,16 @@ export class EventBuilder {
   }
 
   /** Tells by events what the finished item says and no delta has said. */
-  private tellSummary(item: OpenItem, parts: Record<string, unknown>[]): void {
+  private reportSummary(item: OpenItem, parts: Record<string, unknown>[]): void {
     for (const [index, part] of parts.entries()) {
       if (index >= item.summaryParts) this.writer.openPart(item, 'summary_text');
       else if (item.part?.type !== 'summary_text' || item.part.index !== index) continue;
-      const rest = restOf(item.part?.text ?? '', part['text']);
+      const rest = remainderOf(item.part?.text ?? '', part['text']);
       if (rest !== '') this.writer.addSummary(item, rest);
     }
   }
 
-  private tellContent(item: OpenItem, parts: Record<string, unknown>[]): void {
+  private emitContent(item: OpenItem, parts: Record<string, unknown>[]): void {
     for (const [index, part] of parts.entries()) {
       const type = part['type'];
       if (!isStreamed(type)) {
@@ -228,13 +228,13 @@ export class EventBuilder {
         this.writer.closePart(item);
         this.writer.openPart(item, type);
       } else if (!item.part || item.part.type === 'summary_text' || item.part.index !== index) continue;
-      this.tellRestOfPart(item, type, part);
+      this.emitRestOfPart(item, type, part);
     }
   }
 
-  private tellRestOfPart(item: OpenItem, type: OpenPart['type'], part: Record<string, unknown>): void {
+  private emitRestOfPart(item: OpenItem, type: OpenPart['type'], part: Record<string, unknown>): void {
     const told = item.part?.text ?? '';
-    const rest = restOf(told, type === 'refusal' ? part['refusal'] : part['text']);
+    const rest = remainderOf(told, type === 'refusal' ? part['refusal'] : part['text']);
     if (type === 'refusal' || type === 'reasoning_text') {
       if (rest !== '') this.writer.addPlain(item, type, rest);
       return;

@@ -1,11 +1,11 @@
 import type { ImageEvent, WireImageUsage } from '../domain/image-events.ts';
-import type { Picture } from '../domain/images.ts';
-import { PictureDigest } from '../domain/picture-digest.ts';
+import type { EncodedImage } from '../domain/images.ts';
+import { ImageDigest } from '../domain/image-digest.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
 import { usdOf } from '../metering/cost.ts';
-import type { CheckedChunk } from './picture-check.ts';
+import type { CheckedImageChunk } from './image-check.ts';
 import { type ImageRun, isLogged } from './run.ts';
 
 /** How a generation ends. */
@@ -19,24 +19,24 @@ export interface ImageEventParts {
  * Chunks to events. The last picture waits for the end of the answer, since it carries the usage; the run is booked
  * before the client can have it.
  */
-export class ImageEventStage implements Taker<CheckedChunk> {
+export class ImageEventStage implements Sink<CheckedImageChunk> {
   private readonly run: ImageRun;
   private readonly parts: ImageEventParts;
-  private readonly client: Taker<ImageEvent>;
-  private last: Picture | undefined;
+  private readonly client: Sink<ImageEvent>;
+  private last: EncodedImage | undefined;
 
-  constructor(run: ImageRun, parts: ImageEventParts, client: Taker<ImageEvent>) {
+  constructor(run: ImageRun, parts: ImageEventParts, client: Sink<ImageEvent>) {
     this.run = run;
     this.parts = parts;
     this.client = client;
   }
 
-  take(chunks: CheckedChunk[]): Promise<void> | undefined {
+  write(chunks: CheckedImageChunk[]): Promise<void> | undefined {
     const events = chunks.flatMap((chunk) => this.build(chunk));
-    return events.length > 0 ? this.client.take(events) : undefined;
+    return events.length > 0 ? this.client.write(events) : undefined;
   }
 
-  private build(chunk: CheckedChunk): ImageEvent[] {
+  private build(chunk: CheckedImageChunk): ImageEvent[] {
     switch (chunk.type) {
       case 'start':
         return [];
@@ -45,10 +45,10 @@ export class ImageEventStage implements Taker<CheckedChunk> {
       case 'text':
         return [{ type: 'image_generation.text_chunk', text: chunk.text, phase: chunk.phase }];
       case 'image': {
-        const { picture } = chunk;
+        const { image } = chunk;
         const before = this.last;
-        this.last = picture;
-        this.note(picture);
+        this.last = image;
+        this.note(image);
         return before ? [completed(before)] : [];
       }
       case 'finish':
@@ -56,9 +56,9 @@ export class ImageEventStage implements Taker<CheckedChunk> {
     }
   }
 
-  private note(picture: Picture): void {
-    const { width, height } = picture;
-    this.run.made.push({ width, height, ...(isLogged(this.run) && { digest: new PictureDigest(picture) }) });
+  private note(image: EncodedImage): void {
+    const { width, height } = image;
+    this.run.made.push({ width, height, ...(isLogged(this.run) && { digest: new ImageDigest(image) }) });
   }
 
   private finish(): ImageEvent[] {
@@ -81,9 +81,9 @@ export class ImageEventStage implements Taker<CheckedChunk> {
   }
 }
 
-const completed = (picture: Picture) => ({
+const completed = (image: EncodedImage) => ({
   type: 'image_generation.completed' as const,
-  picture,
+  image,
   created: Math.floor(Date.now() / 1000),
   isLast: false,
 });

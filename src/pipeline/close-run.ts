@@ -1,46 +1,53 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { isIncomplete } from '../domain/chunks.ts';
 import { errorKinds } from '../domain/errors.ts';
-import { addPictures } from '../domain/images.ts';
-import type { EntryOrigin, LedgerEntry, LedgerLine, UnderwayEntry } from '../domain/ledger-entry.ts';
+import { addImageCounts } from '../domain/images.ts';
+import type { EntryOrigin, LedgerEntry, LedgerLine, InFlightEntry } from '../domain/ledger-entry.ts';
 import { type Cost, usage as emptyUsage, special, specialCounts, type Usage } from '../domain/usage.ts';
 import { addCost, estimateUsage, totalOf } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import { countAnswerPictures } from './answer-pictures.ts';
-import { cutName } from './cut-name.ts';
+import { countResponseImages } from './response-images.ts';
+import { truncateName } from './truncate-name.ts';
 import type { AttemptRecord, Run, RunBase } from './run.ts';
-import { costOfBroken, free, hasPriced, measureAttempt, priceAt, type Spent } from './spent.ts';
+import {
+  costOfFailedAttempts,
+  zeroCost,
+  hasPricedImages,
+  measureAttempt,
+  priceAt,
+  type AttemptCost,
+} from './attempt-cost.ts';
 
 /** Settles what a run used and cost, the attempts that failed before its answer included in the cost. */
 export function settleRun(run: Run): void {
   if (run.cost) return;
-  const { usage, cost, pictures } = measureAnswer(run);
+  const { usage, cost, pictures: images } = measureResponse(run);
   run.usage = usage;
-  run.pictures = pictures;
-  run.cost = run.attempts.some(hasSpent) ? addCost(cost, costOfBroken(run)) : cost;
+  run.pictures = images;
+  run.cost = run.attempts.some(hasSpent) ? addCost(cost, costOfFailedAttempts(run)) : cost;
 }
 
 const hasSpent = ({ spent }: AttemptRecord): boolean => spent !== undefined;
 
 /** What the attempt used and cost that answered; nothing when none did. */
-function measureAnswer(run: Run): Spent {
+function measureResponse(run: Run): AttemptCost {
   const { selected } = run;
-  const pictures = selected?.image && run.builder && countAnswerPictures(selected, run.builder.items, run.sent.images);
-  const isPriced = pictures && hasPriced(selected, pictures);
+  const images = selected?.image && run.builder && countResponseImages(selected, run.builder.items, run.sent.images);
+  const isPriced = images && hasPricedImages(selected, images);
   const usage = selected && measureAttempt(run, run.builder?.producedLength ?? 0, isPriced);
-  if (usage) return priceAt(run, selected, usage, pictures);
+  if (usage) return priceAt(run, selected, usage, images);
   // Of one who left before the first word nobody knows what the provider made of it.
   const left = run.error?.kind === 'client_closed' && run.dispatchedAt !== undefined;
   const nothing = emptyUsage({ inputTokens: 0, outputTokens: 0, estimated: left });
-  if (selected && run.finish) return priceAt(run, selected, nothing, pictures);
-  return { usage: nothing, cost: free, tier: selected?.tier ?? null };
+  if (selected && run.finish) return priceAt(run, selected, nothing, images);
+  return { usage: nothing, cost: zeroCost, tier: selected?.tier ?? null };
 }
 
 /** The ledger's entry of a run that has ended, however it ended. */
-export function writeLedgerEntry(run: Run): LedgerEntry {
+export function createLedgerEntry(run: Run): LedgerEntry {
   settleRun(run);
-  const entry = writeEntry(run, run.selected ?? run.attempts.findLast(hasSpent)?.endpoint, outcomeOf(run));
-  if (run.finish?.serviceTier) entry.tier = cutName(run.finish.serviceTier);
+  const entry = createBaseEntry(run, run.selected ?? run.attempts.findLast(hasSpent)?.endpoint, outcomeOf(run));
+  if (run.finish?.serviceTier) entry.tier = truncateName(run.finish.serviceTier);
   if (run.attempts.some(hasSpent)) addAttempts(entry, run);
   return entry;
 }
@@ -56,7 +63,11 @@ function outcomeOf({ builder, finish, error }: Run): LedgerEntry['outcome'] {
  *
  * @param endpoint whose model and provider are told; undefined when none made anything
  */
-export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome: LedgerEntry['outcome']): LedgerEntry {
+export function createBaseEntry(
+  run: RunBase,
+  endpoint: Endpoint | undefined,
+  outcome: LedgerEntry['outcome'],
+): LedgerEntry {
   const { error, firstOutputAt, startedAt } = run;
   return {
     ...describeOrigin(run, endpoint),
@@ -76,11 +87,11 @@ export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome
  *
  * @param endpoint where it goes
  */
-export function writeUnderwayEntry(run: Run, endpoint: Endpoint): UnderwayEntry {
+export function createInFlightEntry(run: Run, endpoint: Endpoint): InFlightEntry {
   const input = priceAt(run, endpoint, estimateUsage(run.sent.characters, 0));
   const before = listSpent(run);
-  const cost = before.length > 0 ? addCost(input.cost, costOfBroken(run)) : input.cost;
-  const underway: UnderwayEntry = {
+  const cost = before.length > 0 ? addCost(input.cost, costOfFailedAttempts(run)) : input.cost;
+  const underway: InFlightEntry = {
     ...describeOrigin(run, endpoint),
     inputTokens: before.reduce((sum, { inputTokens }) => sum + inputTokens, input.usage.inputTokens),
     outputTokens: before.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
@@ -104,7 +115,7 @@ export function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): En
     workspaceId: run.caller.workspaceId,
     keyHash: run.caller.keyHash,
     memberId: run.caller.memberId,
-    requestedModel: cutName(run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? ''),
+    requestedModel: truncateName(run.plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? ''),
     router: choice && !choice.isAlias ? choice.router : null,
     task: choice?.task ?? null,
     model: endpoint?.model ?? null,
@@ -139,7 +150,7 @@ const writeCost = (cost: Cost) => ({
 /** Makes the entry the sum of all attempts that used something; each is a line of it where there are several. */
 function addAttempts(entry: LedgerEntry, run: Run): void {
   const lines = listSpent(run);
-  if (run.selected) lines.push(writeLine(run.selected, run.attempts.at(-1)?.status ?? 200, measureAnswer(run)));
+  if (run.selected) lines.push(writeLine(run.selected, run.attempts.at(-1)?.status ?? 200, measureResponse(run)));
   const sum = (read: (line: LedgerLine) => number | undefined) =>
     lines.reduce((total, line) => total + (read(line) ?? 0), 0);
   entry.inputTokens = sum((line) => line.inputTokens);
@@ -149,8 +160,8 @@ function addAttempts(entry: LedgerEntry, run: Run): void {
   entry.reasoningTokens = sum((line) => line.reasoningTokens);
   const counts = special(Object.fromEntries(specialCounts.map((name) => [name, sum((line) => line.special?.[name])])));
   if (counts) entry.special = counts;
-  const pictures = lines.flatMap((line) => line.pictures ?? []);
-  if (pictures.length > 0) entry.pictures = pictures.reduce(addPictures);
+  const images = lines.flatMap((line) => line.pictures ?? []);
+  if (images.length > 0) entry.pictures = images.reduce(addImageCounts);
   if (lines.some(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd !== null)) {
     entry.upstreamCostNanoUsd = sum((line) => line.upstreamCostNanoUsd ?? 0);
   }
@@ -159,7 +170,11 @@ function addAttempts(entry: LedgerEntry, run: Run): void {
   else entry.tier = lines[0]!.tier; // nobody answered, so it is the attempt's that was made
 }
 
-const writeLine = (endpoint: Endpoint, status: number, { usage, cost, tier, pictures }: Spent): LedgerLine => ({
+const writeLine = (
+  endpoint: Endpoint,
+  status: number,
+  { usage, cost, tier, pictures: images }: AttemptCost,
+): LedgerLine => ({
   kind: 'attempt',
   model: endpoint.model,
   provider: endpoint.provider.name,
@@ -170,5 +185,5 @@ const writeLine = (endpoint: Endpoint, status: number, { usage, cost, tier, pict
   status,
   ...writeUsage(usage),
   ...writeCost(cost),
-  ...(pictures && { pictures }),
+  ...(images && { pictures: images }),
 });

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { GatewayError, type GatewayErrorOptions, makeAvailability } from '../domain/errors.ts';
+import { GatewayError, type GatewayErrorOptions, createAvailability } from '../domain/errors.ts';
 import { copyError } from './copy-error.ts';
 
 const options: Required<GatewayErrorOptions> = {
   metadata: { param: 'model' },
-  availability: makeAvailability('capacity_exhausted', ['acme/one']),
+  availability: createAvailability('capacity_exhausted', ['acme/one']),
   errorType: 'invalid_image',
   retryable: true,
   retryAfterSeconds: 7,

@@ -6,10 +6,10 @@ import { GatewayError } from '../domain/errors.ts';
 import type { ImageEvent } from '../domain/image-events.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { findPicture } from '../domain/picture.ts';
+import { parseImage } from '../domain/parse-image.ts';
 import { bareEndpoint, createProvider, type Endpoint } from '../providers/provider-entry.ts';
 import { simulator } from '../providers/simulator/index.ts';
-import { createWorld } from '../routing/world.ts';
+import { createRoutingContext } from '../routing/routing-context.ts';
 import { createImage } from './create-image.ts';
 import { assembleImageStages, type ImageStages } from './image-stages.ts';
 
@@ -37,16 +37,16 @@ let booked: LedgerEntry[];
 let stages: ImageStages;
 beforeEach(() => {
   booked = [];
-  const world = createWorld(createCatalog([endpoint]));
+  const routingContext = createRoutingContext(createCatalog([endpoint]));
   stages = assembleImageStages({
-    world: () => world,
+    routingContext: () => routingContext,
     maxAttempts: () => 1,
     book: (entry) => booked.push(entry),
     hashEndUser: () => '',
     describeRun: () => undefined,
     references: { fetchReference: unneeded, checkReference: unneeded },
-    checkPicture: (bytes) => findPicture(bytes) ?? expect.unreachable(),
-    fetchPicture: unneeded,
+    checkImage: (bytes) => parseImage(bytes) ?? expect.unreachable(),
+    fetchImage: unneeded,
     limits: () => ({ answer: 1e7, memory: 1e7, reference: 1e7, fetched: 1 }),
   });
 });
@@ -57,7 +57,7 @@ async function draw(request: Partial<ImageRequest>, cancellation = new Cancellat
   const run = stages.startRun(asked, origin);
   const events: ImageEvent[] = [];
   try {
-    await createImage(stages, run, { take: (batch) => void events.push(...batch) });
+    await createImage(stages, run, { write: (batch) => void events.push(...batch) });
   } finally {
     run.memory.free();
   }
@@ -68,7 +68,7 @@ describe('an image generation of the gateway itself', () => {
   it('gives the pictures as bytes, the last with what all of it cost', async () => {
     const events = await draw({ n: 2 });
     expect(events.map(({ type }) => type)).toEqual(['image_generation.completed', 'image_generation.completed']);
-    expect(events[0]).toMatchObject({ picture: { mediaType: 'image/png', width: 64, height: 64 }, isLast: false });
+    expect(events[0]).toMatchObject({ image: { mediaType: 'image/png', width: 64, height: 64 }, isLast: false });
     expect(events[1]).toMatchObject({ isLast: true, usage: { cost: 0.2, completion_tokens: 512 } });
   });
 

@@ -1,6 +1,6 @@
 import { asGatewayError, type ErrorKind, GatewayError } from '../domain/errors.ts';
 import type { ImageEvent } from '../domain/image-events.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import type { ImageStages } from './image-stages.ts';
 import type { ImageRun } from './run.ts';
 
@@ -12,11 +12,11 @@ import type { ImageRun } from './run.ts';
  * @param client takes partial pictures and finished ones; the last says so
  * @throws {GatewayError} everything that went wrong; whoever has told the client of a beginning tells it of this end
  */
-export async function createImage(stages: ImageStages, run: ImageRun, client: Taker<ImageEvent>): Promise<void> {
+export async function createImage(stages: ImageStages, run: ImageRun, client: Sink<ImageEvent>): Promise<void> {
   try {
     const plan = await stages.planRoute(run);
     await stages.loadReferences(run);
-    await stages.askEndpoints(run, plan, stages.buildEvents(run, client));
+    await stages.requestEndpoints(run, plan, stages.buildEvents(run, client));
   } catch (error) {
     run.error = asImageError(asGatewayError(error));
     throw run.error;

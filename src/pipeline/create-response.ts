@@ -1,9 +1,9 @@
 import { asGatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import type { Run } from './run.ts';
 import type { Stages } from './stages.ts';
-import { tellFailure } from './tell-failure.ts';
+import { createFailureEvents } from './create-failure-events.ts';
 
 /**
  * One response, from an accepted request to its last event. Read this file first. The way of the answer is built from
@@ -13,7 +13,7 @@ import { tellFailure } from './tell-failure.ts';
  * @param client takes batches of events, the last of them terminal
  * @throws {GatewayError} everything that went wrong before the first visible output; after it the failure is an event
  */
-export async function createResponse(stages: Stages, run: Run, client: Taker<ResponseEvent>): Promise<void> {
+export async function createResponse(stages: Stages, run: Run, client: Sink<ResponseEvent>): Promise<void> {
   try {
     stages.inspectInput(run);
     const prepared = stages.prepare(run);
@@ -24,9 +24,9 @@ export async function createResponse(stages: Stages, run: Run, client: Taker<Res
   } catch (error) {
     run.error = asGatewayError(error);
     if (!run.builder?.started || run.builder.ended) throw run.error;
-    const events = tellFailure(run, run.error);
+    const events = createFailureEvents(run, run.error);
     stages.closeRun(run);
-    const told = client.take(events);
+    const told = client.write(events);
     if (!run.cancellation.reason) await told; // of one that is cancelled nobody waits for the client
   } finally {
     stages.closeRun(run);

@@ -2,7 +2,7 @@ import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { usage } from '../domain/usage.ts';
 import { costOf, totalOf } from '../metering/cost.ts';
-import { estimatePicture, pictureLinesOf } from '../metering/image-cost.ts';
+import { estimateImage, imageLinesOf } from '../metering/image-cost.ts';
 import type { Estimate } from '../metering/spending.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { ImageNeeds } from '../routing/image-needs.ts';
@@ -25,12 +25,12 @@ export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Es
     plan,
     (endpoint) => {
       const words = usage({ inputTokens, outputTokens: outputTokensAt(endpoint) });
-      return totalOf(costOf(endpoint.pricing, words)) + (endpoint.image ? estimatePicture(endpoint, characters) : 0n);
+      return totalOf(costOf(endpoint.pricing, words)) + (endpoint.image ? estimateImage(endpoint, characters) : 0n);
     },
     (endpoint) => {
-      const picture = pictureLinesOf(endpoint) ? ' and a picture' : '';
+      const image = imageLinesOf(endpoint) ? ' and a picture' : '';
       const input = `about ${inputTokens} ${inputTokens === 1 ? 'token' : 'tokens'} of input`;
-      const output = `${input} and ${outputTokensAt(endpoint)} of output${picture}`;
+      const output = `${input} and ${outputTokensAt(endpoint)} of output${image}`;
       return request.max_output_tokens == null ? `${output} assumed; set max_output_tokens` : output;
     },
   );

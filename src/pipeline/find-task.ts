@@ -13,8 +13,8 @@ export interface Classifier {
 }
 
 /** Of each turn so much is shown, and so many turns. */
-const MOST_CHARACTERS = 5_000;
-const MOST_TURNS = 12;
+const MAX_CHARACTERS = 5_000;
+const MAX_TURNS = 12;
 
 /**
  * What a conversation for the auto router is about, as a small model sees it.
@@ -73,8 +73,8 @@ function writeTranscript({ input, instructions, tools = [] }: ResponseRequest): 
   const names = tools.map((tool) => ('name' in tool && typeof tool.name === 'string' ? tool.name : tool.type));
   const turns = input.flatMap(writeTurn);
   return [
-    ...(instructions ? [`instructions: ${instructions.slice(0, MOST_CHARACTERS)}`] : []),
-    ...turns.slice(-MOST_TURNS),
+    ...(instructions ? [`instructions: ${instructions.slice(0, MAX_CHARACTERS)}`] : []),
+    ...turns.slice(-MAX_TURNS),
     ...(names.length > 0 ? [`tools: ${names.join(', ')}`] : []),
   ].join('\n\n');
 }
@@ -85,7 +85,7 @@ function writeTurn(item: InputItem): string[] {
   const texts = Array.isArray(content)
     ? (content as { text?: unknown }[]).flatMap(({ text }) => (typeof text === 'string' ? [text] : []))
     : [typeof content === 'string' ? content : ''];
-  const text = texts.join('\n').slice(0, MOST_CHARACTERS);
+  const text = texts.join('\n').slice(0, MAX_CHARACTERS);
   return text === '' ? [] : [`${role}: ${text}`];
 }
 

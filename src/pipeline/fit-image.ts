@@ -3,30 +3,30 @@ import { GatewayError } from '../domain/errors.ts';
 import {
   type AspectRatio,
   type Capability,
-  type ImageAsk,
+  type EndpointImageRequest,
   type ImageFacts,
   type ImageFormat,
   type ImageParameters,
   type ImageRequest,
   nearestRatio,
   nearestSize,
-  type Picture,
+  type EncodedImage,
   type PixelSize,
   pixelsOf,
   type Quality,
   qualities,
   type Resolution,
   ratioOf,
-  readSize,
+  readPixelSize,
   resolutions,
   tierOf,
   upperBound,
-  writeSize,
+  writePixelSize,
 } from '../domain/images.ts';
 
 /** A request as an endpoint can do it. */
 export interface FittedImage {
-  ask: ImageAsk;
+  fitted: EndpointImageRequest;
   /** What was changed, in sentences for people. */
   clamped: string[];
   /** Fields that were left out. */
@@ -46,13 +46,13 @@ const SHAPE_TOLERANCE = 0.02;
  */
 export function fitImage(
   request: ImageRequest,
-  references: readonly Picture[],
+  references: readonly EncodedImage[],
   endpoint: EndpointFacts,
   facts: ImageFacts,
 ): FittedImage {
   const fit = new Fit(`${endpoint.model} at ${endpoint.provider.name}`, facts.parameters);
   const format = fit.format(request);
-  const ask: ImageAsk = {
+  const ask: EndpointImageRequest = {
     prompt: request.prompt,
     count: fit.count(request.n ?? 1),
     ...fit.shape(request),
@@ -64,7 +64,7 @@ export function fitImage(
     references: fit.references(references),
     passthrough: pickOptions(request, endpoint, facts),
   };
-  return { ask, clamped: fit.clamped, dropped: fit.dropped };
+  return { fitted: ask, clamped: fit.clamped, dropped: fit.dropped };
 }
 
 class Fit {
@@ -84,7 +84,7 @@ class Fit {
     return asked <= most ? asked : this.change('n', asked, most);
   }
 
-  references(asked: readonly Picture[]): readonly Picture[] {
+  references(asked: readonly EncodedImage[]): readonly EncodedImage[] {
     const most = upperBound(this.can.input_references) ?? 0;
     if (asked.length <= most) return asked;
     const rule = most === 0 ? 'it takes none' : `it takes ${most}`;
@@ -96,7 +96,7 @@ class Fit {
     size,
     aspect_ratio: ratio,
     resolution,
-  }: ImageRequest): Pick<ImageAsk, 'size' | 'aspectRatio' | 'resolution'> {
+  }: ImageRequest): Pick<EndpointImageRequest, 'size' | 'aspectRatio' | 'resolution'> {
     const { can } = this;
     const shape = ratio === undefined || ratio === 'auto' ? undefined : ratio;
     const nothing = { size: undefined, aspectRatio: undefined, resolution: undefined };
@@ -106,11 +106,12 @@ class Fit {
       const wanted = size ?? pixelsOf(shape, resolution);
       const fitted = this.pixels(can.size, wanted);
       if (size) {
-        if (writeSize(fitted) !== writeSize(size)) this.change('size', writeSize(size), writeSize(fitted));
+        if (writePixelSize(fitted) !== writePixelSize(size))
+          this.change('size', writePixelSize(size), writePixelSize(fitted));
       } else {
-        if (shape !== undefined && isOff(fitted, shape)) this.change('aspect_ratio', shape, writeSize(fitted));
+        if (shape !== undefined && isOff(fitted, shape)) this.change('aspect_ratio', shape, writePixelSize(fitted));
         if (resolution !== undefined && tierOf(fitted) !== resolution)
-          this.change('resolution', resolution, writeSize(fitted));
+          this.change('resolution', resolution, writePixelSize(fitted));
       }
       return { ...nothing, size: fitted };
     }
@@ -120,7 +121,7 @@ class Fit {
     const tier = can.resolution && this.tier(tierOf(size));
     const made = [aspectRatio, tier].filter((each) => each !== undefined);
     if (made.length === 0) this.leaveOut('size');
-    else this.change('size', writeSize(size), made.join(' at '));
+    else this.change('size', writePixelSize(size), made.join(' at '));
     return { size: undefined, aspectRatio, resolution: tier };
   }
 
@@ -212,7 +213,7 @@ class Fit {
       case 'boolean':
         return wanted;
       case 'enum': {
-        const sizes = can.values.flatMap((value) => readSize(value) ?? []);
+        const sizes = can.values.flatMap((value) => readPixelSize(value) ?? []);
         return sizes.length === 0 ? wanted : nearestSize(wanted, sizes);
       }
       case 'range': {

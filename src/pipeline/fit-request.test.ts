@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Body, endpoint, read, refusal } from '../../tests/routing/ask-router.ts';
+import { type Body, endpoint, read, refusal } from '../../tests/routing/call-router.ts';
 import type { ModelReasoning } from '../domain/endpoint.ts';
 import type { Tool } from '../domain/items.ts';
 import type { ReasoningSetting } from '../domain/request.ts';

@@ -1,7 +1,7 @@
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { ResponseObject } from '../domain/response.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 
 const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
@@ -11,10 +11,10 @@ export function isTerminal(event: ResponseEvent): event is ResponseEvent & { res
 }
 
 /** Folds a stream into the response object: a buffered answer is the same stream, folded. */
-export class EventFold implements Taker<ResponseEvent> {
+export class EventFold implements Sink<ResponseEvent> {
   private folded: ResponseObject | undefined;
 
-  take(events: ResponseEvent[]): undefined {
+  write(events: ResponseEvent[]): undefined {
     const last = events.at(-1);
     if (last && isTerminal(last)) this.folded = last.response;
   }

@@ -1,24 +1,24 @@
 import type { ImageEvent } from '../domain/image-events.ts';
 import { type ImageRequest, isImageOutput } from '../domain/images.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { PictureDigest } from '../domain/picture-digest.ts';
+import { ImageDigest } from '../domain/image-digest.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Health } from '../routing/health.ts';
-import { type Plan, planImageRoute, type RoutingWorld } from '../routing/plan-route.ts';
+import { type Plan, planImageRoute, type RoutingContext } from '../routing/plan-route.ts';
 import { attemptImage, type ImageAttemptParts } from './attempt-image.ts';
-import { blameDefault } from './blame-default.ts';
+import { explainModelDefault } from './explain-model-default.ts';
 import { ImageEventStage } from './build-image-events.ts';
 import { ByteBudget } from './byte-budget.ts';
-import { writeImageEntry, writeUnderwayImage } from './close-image-run.ts';
-import { holdCost, type Reserve } from './hold-cost.ts';
+import { createImageEntry, createInFlightImageEntry } from './close-image-run.ts';
+import { reserveCost, type Reserve } from './reserve-cost.ts';
 import { loadReferences, type ReferenceParts } from './load-references.ts';
-import type { CheckedChunk } from './picture-check.ts';
+import type { CheckedImageChunk } from './image-check.ts';
 import { type ImageRun, isLogged, type RunOrigin } from './run.ts';
 import { startImageRun } from './start-run.ts';
-import { type Work, walkPlan } from './walk-plan.ts';
+import { type AttemptStrategy, walkPlan } from './walk-plan.ts';
 
 /** The stages of an image generation as functions. */
 export interface ImageStages {
@@ -28,19 +28,19 @@ export interface ImageStages {
   /** @throws {GatewayError} when one cannot be had, or is no picture that may be sent */
   loadReferences(run: ImageRun): Promise<void>;
   /** Asks endpoints, in the order of the plan, until one has answered in full. @throws {GatewayError} when none did */
-  askEndpoints(run: ImageRun, plan: Plan<Endpoint>, out: Taker<CheckedChunk>): Promise<void>;
-  buildEvents(run: ImageRun, client: Taker<ImageEvent>): Taker<CheckedChunk>;
+  requestEndpoints(run: ImageRun, plan: Plan<Endpoint>, out: Sink<CheckedImageChunk>): Promise<void>;
+  buildEvents(run: ImageRun, client: Sink<ImageEvent>): Sink<CheckedImageChunk>;
   /** Settles and books, whatever happened before; once, however often it is called. */
   closeRun(run: ImageRun): void;
 }
 
 /** What the composition root hands over. Functions are asked anew for each run, so a reload is seen at once. */
 export interface ImageParts {
-  world: () => RoutingWorld<Endpoint> & { health: Health };
+  routingContext: () => RoutingContext<Endpoint> & { health: Health };
   maxAttempts: () => number;
   /** Told before each attempt goes out. @throws {GatewayError} when it must not */
   begin?: Ledger['begin'];
-  book: Ledger['book'];
+  book: Ledger['record'];
   /** Holds back what a run may cost. @throws {GatewayError} when it may not be spent */
   reserve?: Reserve<ImageRun>;
   /** The provider names of a request that mean nobody; undefined: there is none. Asked only where somebody is told. */
@@ -50,8 +50,8 @@ export interface ImageParts {
   hashEndUser: (workspaceId: string, id: string) => string;
   describeRun: (run: ImageRun) => RouterMetadata | undefined;
   references: Pick<ReferenceParts, 'fetchReference' | 'checkReference'>;
-  fetchPicture: ImageAttemptParts['fetchPicture'];
-  checkPicture: ImageAttemptParts['checkPicture'];
+  fetchImage: ImageAttemptParts['fetchImage'];
+  checkImage: ImageAttemptParts['checkImage'];
   limits: () => {
     /** Bytes of one whole answer, or of one stream event. */
     answer: number;
@@ -68,18 +68,18 @@ export function assembleImageStages(parts: ImageParts): ImageStages {
   const budget = new ByteBudget(() => parts.limits().memory);
   const { begin } = parts;
   const work = imageWork({
-    fetchPicture: parts.fetchPicture,
-    checkPicture: parts.checkPicture,
+    fetchImage: parts.fetchImage,
+    checkImage: parts.checkImage,
     begin:
       begin &&
       ((run, endpoint) => {
-        run.begun = begin(writeUnderwayImage(run, endpoint), run.begun);
+        run.begun = begin(createInFlightImageEntry(run, endpoint), run.begun);
       }),
   });
   function closeRun(run: ImageRun): void {
     if (run.closed) return;
     run.closed = true;
-    const entry = writeImageEntry(run);
+    const entry = createImageEntry(run);
     parts.book(entry, run.begun);
     run.reservation?.settle(entry);
     parts.observe?.(run, entry);
@@ -91,26 +91,24 @@ export function assembleImageStages(parts: ImageParts): ImageStages {
       if (run.metadata) run.unknownProviders = parts.findUnknownProviders?.(run);
       let plan: Plan<Endpoint>;
       try {
-        plan = planImageRoute(run.request, run.caller, parts.world(), (refused) => {
+        plan = planImageRoute(run.request, run.caller, parts.routingContext(), (refused) => {
           run.plan = refused;
         });
       } catch (error) {
-        throw blameDefault(error, run);
+        throw explainModelDefault(error, run);
       }
-      return holdCost(run, plan, parts.reserve);
+      return reserveCost(run, plan, parts.reserve);
     },
     async loadReferences(run) {
       const { input_references: urls = [] } = run.request;
       if (urls.length === 0) return;
       const { reference: limitBytes, fetched: fetchedBytes } = parts.limits();
       const limits = { limitBytes, fetchedBytes };
-      const pictures = await loadReferences(urls, { ...parts.references, ...limits }, run.cancellation);
-      run.references = isLogged(run)
-        ? pictures.map((picture) => ({ ...picture, digest: new PictureDigest(picture) }))
-        : pictures;
+      const images = await loadReferences(urls, { ...parts.references, ...limits }, run.cancellation);
+      run.references = isLogged(run) ? images.map((image) => ({ ...image, digest: new ImageDigest(image) })) : images;
     },
-    askEndpoints(run, plan, out) {
-      const { health } = parts.world();
+    requestEndpoints(run, plan, out) {
+      const { health } = parts.routingContext();
       const bounds = { limitBytes: parts.limits().answer, maxAttempts: parts.maxAttempts(), health };
       return walkPlan(run, plan, work, bounds, out);
     },
@@ -120,7 +118,7 @@ export function assembleImageStages(parts: ImageParts): ImageStages {
 }
 
 /** How an endpoint is asked for pictures. */
-const imageWork = (parts: Omit<ImageAttemptParts, 'memory'>): Work<ImageRun, CheckedChunk> => ({
+const imageWork = (parts: Omit<ImageAttemptParts, 'memory'>): AttemptStrategy<ImageRun, CheckedImageChunk> => ({
   attempt: (run, endpoint, limitBytes, out) =>
     attemptImage(run, endpoint, limitBytes, { ...parts, memory: run.memory }, out),
   isShown: ({ request }, chunk) => (request.stream === true ? isImageOutput(chunk) : chunk.type === 'finish'),
@@ -131,7 +129,7 @@ const imageWork = (parts: Omit<ImageAttemptParts, 'memory'>): Work<ImageRun, Che
     const durationMs = upstreamEndedAt === undefined ? undefined : upstreamEndedAt - dispatchedAt;
     return { atMs, error, durationMs, outputTokens: finish?.usage?.outputTokens, toolCalls: 'none' };
   },
-  forgetAttempt(run) {
+  resetAttempt(run) {
     run.finish = undefined;
     run.made = [];
   },

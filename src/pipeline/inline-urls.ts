@@ -20,7 +20,7 @@ export interface MediaSource {
   maxUrls: number;
 }
 
-export const nothingFetched: MediaSource = { fetch: undefined, maxBytes: 0, maxUrls: 0 };
+export const noMediaSource: MediaSource = { fetch: undefined, maxBytes: 0, maxUrls: 0 };
 
 /** What the addresses of a run have led to so far: what was there, or why it was not to be had. */
 export interface RunMedia {

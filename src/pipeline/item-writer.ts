@@ -14,14 +14,14 @@ export class ItemWriter {
   readonly items: OpenItem[] = [];
   /** UTF-16 units of text, reasoning and arguments so far. */
   producedLength = 0;
-  private readonly isTold: boolean;
+  private readonly emitsDeltas: boolean;
   private events: ResponseEvent[] = [];
   private sequence = 0;
   private ids: Set<string> | undefined; // most answers are one item
 
-  /** @param isTold false: nobody follows, so that only the last event is made */
-  constructor(isTold: boolean) {
-    this.isTold = isTold;
+  /** @param emitsDeltas false: nobody follows, so that only the last event is made */
+  constructor(emitsDeltas: boolean) {
+    this.emitsDeltas = emitsDeltas;
   }
 
   /** @returns the events since the last call */
@@ -32,7 +32,7 @@ export class ItemWriter {
   }
 
   push(type: string, fields: object): void {
-    if (this.isTold) this.pushLast(type, fields);
+    if (this.emitsDeltas) this.pushLast(type, fields);
   }
 
   pushLast(type: string, fields: object): void {
@@ -40,7 +40,7 @@ export class ItemWriter {
   }
 
   private pushDelta(event: DeltaEvent): void {
-    if (this.isTold) this.events.push(event);
+    if (this.emitsDeltas) this.events.push(event);
   }
 
   /** An id that an earlier item has is replaced: clients find items by it. */
@@ -61,7 +61,7 @@ export class ItemWriter {
   /** @param final the provider's own last word on the item, carried as it is; absent: what has been gathered */
   closeItem(item: OpenItem, status: 'completed' | 'incomplete', final?: OutputItem): void {
     this.closePart(item);
-    if (isCall(item)) this.tellCallDone(item, final);
+    if (isCall(item)) this.emitCallDone(item, final);
     if (!final) item.wire = { ...item.wire, ...callFields(item), status };
     else if (final['status'] === 'in_progress')
       item.wire = { ...final, id: item.id, status }; // it says that it is done
@@ -184,9 +184,9 @@ export class ItemWriter {
     });
   }
 
-  private tellCallDone(item: OpenItem, final: OutputItem | undefined): void {
+  private emitCallDone(item: OpenItem, final: OutputItem | undefined): void {
     const isCustom = item.wire.type === 'custom_tool_call';
-    const rest = restOf(item.callText, final?.[isCustom ? 'input' : 'arguments']);
+    const rest = remainderOf(item.callText, final?.[isCustom ? 'input' : 'arguments']);
     if (rest !== '') this.addCallText(item, rest);
     const place = { item_id: item.id, output_index: item.index };
     if (isCustom) this.push('response.custom_tool_call_input.done', { ...place, input: item.callText });
@@ -201,7 +201,7 @@ export class ItemWriter {
 const allOrNothing = new Set(['web_search_call', 'file_search_call', 'image_generation_call']);
 
 /** An item as far as it came when the run broke. */
-export function cutItem(item: OpenItem): OutputItem {
+export function truncateItem(item: OpenItem): OutputItem {
   const status = allOrNothing.has(item.wire.type) ? 'failed' : 'incomplete';
   const wire: OutputItem = { ...item.wire, ...callFields(item), status };
   if (!item.part) return wire;
@@ -209,7 +209,7 @@ export function cutItem(item: OpenItem): OutputItem {
 }
 
 /** What a whole text says beyond what has been told of it; nothing when the provider contradicts itself. */
-export function restOf(told: string, whole: unknown): string {
+export function remainderOf(told: string, whole: unknown): string {
   return typeof whole === 'string' && whole.startsWith(told) ? whole.slice(told.length) : '';
 }
 

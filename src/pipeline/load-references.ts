@@ -1,6 +1,6 @@
 import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
-import type { Picture } from '../domain/images.ts';
+import type { EncodedImage } from '../domain/images.ts';
 
 /** How much of one reference is read, and of all of them. */
 export interface FetchLimits {
@@ -20,7 +20,12 @@ export interface ReferenceParts {
    */
   fetchReference: (url: string, path: string, limits: FetchLimits, cancellation: Cancellation) => Promise<Buffer>;
   /** Looks at the content. @throws {GatewayError} `invalid_image`, `unsupported_image_format`, `image_too_large`, `image_too_small` */
-  checkReference: (bytes: Buffer, path: string, limitBytes: number, cancellation: Cancellation) => Promise<Picture>;
+  checkReference: (
+    bytes: Buffer,
+    path: string,
+    limitBytes: number,
+    cancellation: Cancellation,
+  ) => Promise<EncodedImage>;
 }
 
 /**
@@ -32,17 +37,17 @@ export async function loadReferences(
   urls: readonly string[],
   { limitBytes, fetchedBytes, fetchReference, checkReference }: ReferenceParts,
   cancellation: Cancellation,
-): Promise<Picture[]> {
-  const pictures: Picture[] = [];
+): Promise<EncodedImage[]> {
+  const images: EncodedImage[] = [];
   const limits: FetchLimits = { maxBytes: limitBytes, budget: { left: fetchedBytes } };
   for (const [index, url] of urls.entries()) {
     const path = `input_references[${index}].image_url.url`;
     const isInline = /^data:/i.test(url);
     const bytes = isInline ? decode(url, path) : await fetchReference(url, path, limits, cancellation);
-    pictures.push(await checkReference(bytes, path, limitBytes, cancellation));
+    images.push(await checkReference(bytes, path, limitBytes, cancellation));
     if (cancellation.reason) throw cancellation.reason;
   }
-  return pictures;
+  return images;
 }
 
 /** @see RFC 2397; what the media type says does not matter */

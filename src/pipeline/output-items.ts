@@ -66,7 +66,7 @@ export function openItem(wire: OutputItem, index: number): OpenItem {
 }
 
 /** The item as `output_item.added` shows it when all of it is known already: required fields with empty values. */
-export function emptied(item: OutputItem): OutputItem {
+export function createEmptyItem(item: OutputItem): OutputItem {
   const bare: OutputItem = { ...item };
   if ('status' in item || item.type === 'message') bare.status = 'in_progress';
   switch (item.type) {

@@ -8,7 +8,7 @@ import type { RunBase } from './run.ts';
  * @returns undefined when the caller did not ask, or before there was a route to tell of
  * @see router-metadata.md
  */
-export function describeRun(run: RunBase, region: string): RouterMetadata | undefined {
+export function createRouterMetadata(run: RunBase, region: string): RouterMetadata | undefined {
   const { plan, attempts } = run;
   if (!run.metadata || !plan || run.error?.rateLimit) return undefined; // of our own limits no route is told
   const selected = run.error ? undefined : run.selected; // who broke off did not serve
@@ -32,7 +32,7 @@ export function describeRun(run: RunBase, region: string): RouterMetadata | unde
       provider: endpoint.provider.name,
       model: endpoint.model,
       status,
-      ...(error === undefined ? undefined : { message: error.message.slice(0, MOST_CHARACTERS) }),
+      ...(error === undefined ? undefined : { message: error.message.slice(0, MAX_CHARACTERS) }),
     }));
   }
   const params = describeParams(run);
@@ -45,10 +45,10 @@ export function describeRun(run: RunBase, region: string): RouterMetadata | unde
 }
 
 /** What is shown of why an attempt failed. */
-const MOST_CHARACTERS = 300;
+const MAX_CHARACTERS = 300;
 
 /** No list of reasons is longer. */
-const MOST_REASONS = 100;
+const MAX_REASONS = 100;
 
 /** The settings of the workspace that stood in for what the request leaves open, by their names. */
 function describeDefaults({ modelDefault, plan }: RunBase): Record<string, string> | undefined {
@@ -64,7 +64,7 @@ function describeParams(run: RunBase): Record<string, unknown> {
   const params: Record<string, unknown> = {};
   const excluded = [...(run.plan?.excluded ?? []), ...(run.passedOver ?? [])];
   if (excluded.length > 0) {
-    params['excluded'] = excluded.slice(0, MOST_REASONS).map(({ endpoint, reason }) => ({
+    params['excluded'] = excluded.slice(0, MAX_REASONS).map(({ endpoint, reason }) => ({
       provider: endpoint.provider.name,
       model: endpoint.model,
       reason,
@@ -73,7 +73,7 @@ function describeParams(run: RunBase): Record<string, unknown> {
   const defaults = describeDefaults(run);
   if (defaults) params['workspace_defaults'] = defaults;
   if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;
-  if (run.unknownProviders) params['unknown_providers'] = run.unknownProviders.slice(0, MOST_REASONS);
+  if (run.unknownProviders) params['unknown_providers'] = run.unknownProviders.slice(0, MAX_REASONS);
   const clamped = run.fitted ? [...run.clamped, ...run.fitted] : run.clamped;
   if (clamped.length > 0) params['clamped'] = clamped;
   if (run.droppedFields.length > 0) params['dropped_fields'] = run.droppedFields;

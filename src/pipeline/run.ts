@@ -2,23 +2,23 @@ import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { FinishChunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
-import type { ImageFinishChunk, ImageRequest, Picture, PictureCounts } from '../domain/images.ts';
+import type { ImageFinishChunk, ImageRequest, EncodedImage, ImageCounts } from '../domain/images.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Origin } from '../domain/origin.ts';
-import type { PictureDigest } from '../domain/picture-digest.ts';
+import type { ImageDigest } from '../domain/image-digest.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ModelDefault } from '../domain/request-defaults.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
-import type { Begun } from '../metering/journal.ts';
-import type { Held } from '../metering/spending.ts';
+import type { InFlightRequest } from '../metering/journal.ts';
+import type { CostReservation } from '../metering/spending.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Excluded, Plan } from '../routing/plan-route.ts';
 import type { EventBuilder } from './build-events.ts';
 import type { ByteShare } from './byte-budget.ts';
 import type { RunMedia } from './inline-urls.ts';
 import type { InputSource } from './park-input.ts';
-import type { Spent } from './spent.ts';
+import type { AttemptCost } from './attempt-cost.ts';
 
 /** What the edge hands over with any request to a model. */
 export interface RunOrigin {
@@ -58,7 +58,7 @@ export interface AttemptRecord {
   dispatchedAt?: number;
   endedAt?: number;
   /** What it used and cost, when it failed after it had made output. */
-  spent?: Spent;
+  spent?: AttemptCost;
 }
 
 /**
@@ -89,7 +89,7 @@ export interface RunBase extends RunOrigin {
   /** Which of the provider's keys the last attempt was made with; undefined before it was sent, or without keys. */
   key: number | undefined;
   /** Holds back what the run may cost, until it is booked. */
-  reservation: Held | undefined;
+  reservation: CostReservation | undefined;
   /** The endpoint that answers, once its output has been let through. */
   selected: Endpoint | undefined;
   /** The model that the provider says it ran, where that is another one than was asked for. */
@@ -108,10 +108,10 @@ export interface RunBase extends RunOrigin {
   /** Of everything, attempts that failed included. */
   cost: Cost | undefined;
   /** Those of the answer, where its endpoint can make some. */
-  pictures?: PictureCounts | undefined;
+  pictures?: ImageCounts | undefined;
   error: GatewayError | undefined;
   /** The attempt that went out last, as the ledger knows it. */
-  begun: Begun | undefined;
+  begun: InFlightRequest | undefined;
   /** It is in the ledger. */
   closed: boolean;
 }
@@ -135,7 +135,7 @@ export interface Run extends RunBase, RunInput {
 /** A picture of which the log of contents is to tell. */
 interface Digested {
   /** Only where the caller's workspace wants contents kept. */
-  digest?: PictureDigest;
+  digest?: ImageDigest;
 }
 
 /** Does anybody want to know what this run was asked and what it answered? */
@@ -146,12 +146,12 @@ export const isLogged = ({ caller, origin }: RunBase): boolean =>
 export interface ImageRun extends RunBase {
   readonly request: ImageRequest;
   /** In the order of `input_references`, once they are loaded. */
-  references: readonly (Picture & Digested)[];
+  references: readonly (EncodedImage & Digested)[];
   finish: ImageFinishChunk | undefined;
   /** What its answer takes of the memory for answers; whoever has passed the last picture on frees it. */
   readonly memory: ByteShare;
   /** The sizes of the pictures that were made; undefined where a picture has none. */
-  made: (Pick<Picture, 'width' | 'height'> & Digested)[];
+  made: (Pick<EncodedImage, 'width' | 'height'> & Digested)[];
   /** All of the answer was there. */
   isComplete: boolean;
 }

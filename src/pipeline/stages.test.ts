@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { createCatalog } from '../catalog/catalog.ts';
-import { createWorld } from '../routing/world.ts';
+import { createRoutingContext } from '../routing/routing-context.ts';
 import { assembleStages } from './assemble-stages.ts';
 import { stageOrder } from './stages.ts';
 
@@ -21,7 +21,7 @@ it('runs the stages of create-response.ts in that order', () => {
 
 it('has a function for each stage', () => {
   const stages = assembleStages({
-    world: () => createWorld(createCatalog([])),
+    routingContext: () => createRoutingContext(createCatalog([])),
     maxAttempts: () => 1,
     classifier: () => undefined,
     inspectors: [],

@@ -1,6 +1,6 @@
 import type { Chunk } from '../domain/chunks.ts';
 import type { ResponseEvent } from '../domain/events.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import type { Reviser } from './revise.ts';
@@ -39,9 +39,9 @@ export interface Stages {
    *
    * @throws {GatewayError} when none did
    */
-  runSteps(run: Run, plan: Plan<Endpoint>, out: Taker<Chunk>): Promise<void>;
-  revise(prepared: Prepared, out: Taker<Chunk>): Taker<Chunk>;
-  buildEvents(run: Run, client: Taker<ResponseEvent>): Taker<Chunk>;
+  runSteps(run: Run, plan: Plan<Endpoint>, out: Sink<Chunk>): Promise<void>;
+  revise(prepared: Prepared, out: Sink<Chunk>): Sink<Chunk>;
+  buildEvents(run: Run, client: Sink<ResponseEvent>): Sink<Chunk>;
   /** Settles and books, whatever happened before; once, however often it is called. */
   closeRun(run: Run): void;
 }

@@ -1,22 +1,22 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
-import { type Availability, asGatewayError, type GatewayError, makeAvailability } from '../domain/errors.ts';
+import { type Availability, asGatewayError, type GatewayError, createAvailability } from '../domain/errors.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 import { totalOf } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type AttemptOutcome, type Health, isEndpointFault } from '../routing/health.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import { copyError } from './copy-error.ts';
 import type { AttemptRecord, RunBase } from './run.ts';
-import type { Spent } from './spent.ts';
+import type { AttemptCost } from './attempt-cost.ts';
 
 /**
  * What differs between the runs that walk a plan: what an answer consists of, and how an endpoint is asked for one.
- * `response-work.ts` has one, `image-stages.ts` the other.
+ * `response-strategy.ts` has one, `image-stages.ts` the other.
  */
-export interface Work<R extends RunBase, C> {
+export interface AttemptStrategy<R extends RunBase, C> {
   /** One try. @throws {GatewayError} whatever went wrong; `retryable` when another endpoint may do better */
-  attempt(run: R, endpoint: Endpoint, limitBytes: number, out: Taker<C>): Promise<void>;
+  attempt(run: R, endpoint: Endpoint, limitBytes: number, out: Sink<C>): Promise<void>;
   /** With this chunk the client sees something, so that no other endpoint may take over. */
   isShown(run: R, chunk: C): boolean;
   /** Told also of an attempt that failed. */
@@ -28,9 +28,9 @@ export interface Work<R extends RunBase, C> {
    *
    * @param held what it has said
    */
-  measureFailed?(run: R, endpoint: Endpoint, held: readonly C[]): Spent | undefined;
+  measureFailed?(run: R, endpoint: Endpoint, held: readonly C[]): AttemptCost | undefined;
   /** Forgets what the attempt that failed has said. */
-  forgetAttempt(run: R): void;
+  resetAttempt(run: R): void;
 }
 
 /**
@@ -47,9 +47,9 @@ export interface Work<R extends RunBase, C> {
 export async function walkPlan<R extends RunBase, C>(
   run: R,
   plan: Plan<Endpoint>,
-  work: Work<R, C>,
+  work: AttemptStrategy<R, C>,
   bounds: WalkBounds,
-  out: Taker<C>,
+  out: Sink<C>,
 ): Promise<void> {
   const gate = new Gate(run, work, out);
   const { health, maxAttempts, limitBytes } = bounds;
@@ -79,7 +79,7 @@ export async function walkPlan<R extends RunBase, C>(
       entered = endpoint.model;
     }
     if (run.attempts.length > 0) {
-      const raised = holdBroken(run);
+      const raised = reserveFailedCost(run);
       if (raised instanceof Promise) await raised;
     }
     const record: AttemptRecord = { endpoint, status: 200 };
@@ -105,7 +105,7 @@ export async function walkPlan<R extends RunBase, C>(
       const spent = work.measureFailed?.(run, endpoint, gate.held);
       if (spent) record.spent = spent;
       gate.forgetFailed();
-      work.forgetAttempt(run);
+      work.resetAttempt(run);
       const next = run.cancellation.reason ? 'nowhere' : whereNext(failure);
       if (next === 'nowhere') break;
       if (next === 'model') lost.add(endpoint.model);
@@ -124,7 +124,7 @@ export async function walkPlan<R extends RunBase, C>(
  * @returns a promise only where money is held elsewhere
  * @throws {GatewayError} when it may not be spent, telling of those attempts
  */
-function holdBroken(run: RunBase): MaybePromise<void> {
+function reserveFailedCost(run: RunBase): MaybePromise<void> {
   const broken = run.attempts.flatMap(({ endpoint, spent }) =>
     spent ? { costNanoUsd: totalOf(spent.cost), isByok: endpoint.workspace !== undefined } : [],
   );
@@ -160,28 +160,28 @@ export interface WalkBounds {
 }
 
 /** Holds chunks back until they may be shown; from then on the endpoint that made them is the one that answers. */
-class Gate<R extends RunBase, C> implements Taker<C> {
+class Gate<R extends RunBase, C> implements Sink<C> {
   endpoint: Endpoint | undefined;
   private readonly run: R;
-  private readonly work: Work<R, C>;
-  private readonly out: Taker<C>;
+  private readonly work: AttemptStrategy<R, C>;
+  private readonly out: Sink<C>;
   held: C[] = [];
 
-  constructor(run: R, work: Work<R, C>, out: Taker<C>) {
+  constructor(run: R, work: AttemptStrategy<R, C>, out: Sink<C>) {
     this.run = run;
     this.work = work;
     this.out = out;
   }
 
-  take(chunks: C[]): Promise<void> | undefined {
-    if (this.run.selected) return this.out.take(chunks);
+  write(chunks: C[]): Promise<void> | undefined {
+    if (this.run.selected) return this.out.write(chunks);
     for (const chunk of chunks) this.held.push(chunk);
     if (!chunks.some((chunk) => this.work.isShown(this.run, chunk))) return undefined;
     this.run.selected = this.endpoint;
     this.run.firstOutputAt = performance.now();
     const { held } = this;
     this.held = [];
-    return this.out.take(held);
+    return this.out.write(held);
   }
 
   /** Of what a failed endpoint said only what tells of the attempt itself stays. */
@@ -250,7 +250,7 @@ function describeAvailability(
   if (tried.length === 0 || !isDown) return undefined;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
   const code = isGone ? 'model_unavailable_upstream' : isLimited ? 'capacity_exhausted' : 'temporarily_unavailable';
-  return makeAvailability(code, plan?.slugs ?? [], {
+  return createAvailability(code, plan?.slugs ?? [], {
     retryable: !isGone,
     affected_providers: [...new Set(tried.map(({ endpoint }) => endpoint.provider.name))],
     ...(waits.length === 0 ? undefined : { retry_after: Math.min(...waits) }),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { giveBackIdleMemory } from './idle-memory.ts';
+import { releaseIdleMemory } from './idle-memory.ts';
 
 const MB = 1024 * 1024;
 const period = 2000;
@@ -12,7 +12,7 @@ afterEach(() => {
 
 function watch() {
   const world = { begun: 0, open: 0, held: 142 * MB, collections: 0 };
-  stop = giveBackIdleMemory({
+  stop = releaseIdleMemory({
     begun: () => world.begun,
     open: () => world.open,
     held: () => world.held,

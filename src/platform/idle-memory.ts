@@ -30,9 +30,9 @@ export interface IdleMemoryParts {
  *
  * @returns ends it
  */
-export function giveBackIdleMemory({ begun, open, collect = collectAll, held }: IdleMemoryParts): () => void {
+export function releaseIdleMemory({ begun, open, collect = collectAll, held }: IdleMemoryParts): () => void {
   keepTick();
-  const readHeld = held ?? (() => process.memoryUsage.rss());
+  const readReserved = held ?? (() => process.memoryUsage.rss());
   let seen = begun();
   let floor = 0;
   let idlePeriods = 0;
@@ -41,14 +41,14 @@ export function giveBackIdleMemory({ begun, open, collect = collectAll, held }: 
     idlePeriods = begun() === seen && open() === 0 ? idlePeriods + 1 : 0;
     seen = begun();
     const wasBusy = seen - collectedAt >= BUSY_REQUESTS;
-    if (idlePeriods < (wasBusy ? REST_MS / PERIOD_MS : 1) || readHeld() < floor + WORTH_BYTES) return;
+    if (idlePeriods < (wasBusy ? REST_MS / PERIOD_MS : 1) || readReserved() < floor + WORTH_BYTES) return;
     collectedAt = seen;
     floor = Number.POSITIVE_INFINITY; // one at a time
     const isDone = await collect().then(
       () => true,
       () => false, // a Node without an inspector: then it keeps what it has
     );
-    if (isDone) floor = readHeld();
+    if (isDone) floor = readReserved();
   }, PERIOD_MS);
   timer.unref();
   return () => clearInterval(timer);

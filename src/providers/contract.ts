@@ -11,8 +11,8 @@ import type { LifecycleEvent, ResponseEvent } from '../domain/events.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
-import { askedBeside } from '../exchanges/file-names.ts';
-import { readAsked } from '../exchanges/folder.ts';
+import { findRequestFile } from '../exchanges/file-names.ts';
+import { readRecordedRequest } from '../exchanges/folder.ts';
 // biome-ignore lint/style/noRestrictedImports: a contract suite is a test; stream and whole answer meet when folded
 import { EventBuilder } from '../pipeline/build-events.ts';
 // biome-ignore lint/style/noRestrictedImports: the same
@@ -120,7 +120,7 @@ export function testWire(wire: Wire, recordings: URL, contract: WireContract): v
 
 function readingFor(wire: Wire, contract: WireContract, file: URL, stream: boolean): unknown {
   const name = basename(file.pathname).replace(/\..*$/, '');
-  const asked = readAsked(askedBeside(fileURLToPath(file)));
+  const asked = readRecordedRequest(findRequestFile(fileURLToPath(file)));
   const request = contract.requests?.[name] ?? readRequest({ model: 'one', ...(asked?.request ?? hello) }, {}).request;
   const dialect = asked?.dialect ?? contract.dialect ?? {};
   const target: Target = {
@@ -129,7 +129,7 @@ function readingFor(wire: Wire, contract: WireContract, file: URL, stream: boole
     stream,
     dialect,
   };
-  return wire.writeRequest(request, target).reading;
+  return wire.writeRequest(request, target).readerContext;
 }
 
 const hello = { input: 'hello' };

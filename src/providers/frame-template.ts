@@ -4,7 +4,7 @@ const BACKSLASH = 0x5c;
 const SLICE_LENGTH = 13;
 
 /** A place of a frame that changes from one to the next: a member with a string or a number. */
-export interface Hole {
+export interface Placeholder {
   key: string;
   value: string | number;
 }
@@ -31,7 +31,7 @@ export class FrameTemplate {
    * @param holes its changing members as they were parsed, each key once in the frame; the first is the delta
    * @returns undefined when a key stands in the frame more than once, or a value is written otherwise than plainly
    */
-  static learn(data: string, holes: readonly Hole[]): FrameTemplate | undefined {
+  static learn(data: string, holes: readonly Placeholder[]): FrameTemplate | undefined {
     const places: { start: number; end: number; hole: number }[] = [];
     for (const [hole, { key, value }] of holes.entries()) {
       const isText = typeof value === 'string';
@@ -121,7 +121,7 @@ export class DeltaFrames {
   }
 
   /** @see FrameTemplate.learn */
-  learn(data: string, holes: readonly Hole[]): void {
+  learn(data: string, holes: readonly Placeholder[]): void {
     if (this.misses >= MAX_MISSES) return;
     this.template = FrameTemplate.learn(data, holes);
     this.misses++;

@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs';
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ErrorKind, GatewayError } from '../domain/errors.ts';
-import type { ImageAsk, ImageChunk } from '../domain/images.ts';
-import { findMediaType, findPicture } from '../domain/picture.ts';
+import type { EndpointImageRequest, ImageChunk } from '../domain/images.ts';
+import { findMediaType, parseImage } from '../domain/parse-image.ts';
 import { readRecording, replayBody } from '../testing/replay.ts';
 import type { Poll } from './image-wire.ts';
 import type { Target, Wire } from './provider.ts';
@@ -18,12 +18,12 @@ export interface ImageContract {
   /** File name of a whole answer that is none yet → where to ask again. */
   polls?: Record<string, Partial<Poll>>;
   /** File name without endings → what of the request the reader must know. */
-  asks?: Record<string, Partial<ImageAsk>>;
+  asks?: Record<string, Partial<EndpointImageRequest>>;
   /** `dialect` of the provider that was recorded. */
   dialect?: Readonly<Record<string, unknown>>;
 }
 
-const plain: ImageAsk = {
+const plain: EndpointImageRequest = {
   ...{ prompt: 'A red fox', count: 1, references: [], passthrough: {} },
   ...{ size: undefined, aspectRatio: undefined, resolution: undefined, quality: undefined, format: undefined },
   ...{ compression: undefined, background: undefined, seed: undefined },
@@ -50,7 +50,7 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
       stream,
       dialect: contract.dialect ?? {},
     };
-    return image.writeImageRequest({ ...plain, ...contract.asks?.[name] }, target).reading;
+    return image.writeImageRequest({ ...plain, ...contract.asks?.[name] }, target).readerContext;
   };
   const readerOf = (file: string) => image.createImageReader!(readingOf(file, true));
   const readWhole = (file: string) =>
@@ -74,7 +74,7 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
       const chunks = replayBody(body, readerOf(file), body.length);
       expect(chunks.filter(({ type }) => type === 'finish')).toHaveLength(1);
       expect(chunks.at(-1)?.type).toBe('finish');
-      checkPictures(chunks);
+      checkImages(chunks);
       const sizes = array(integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 20 });
       assert(
         property(sizes, (pieces) => {
@@ -100,7 +100,7 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
           }
           if (!cut.some(({ type }) => type === 'finish')) return;
           expect(cut.filter(({ type }) => type === 'image').length).toBeLessThanOrEqual(whole.length);
-          checkPictures(cut);
+          checkImages(cut);
         }),
         { numRuns: 50 },
       );
@@ -111,7 +111,7 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
       if (!Array.isArray(chunks)) throw new Error(`${file} is to be asked for again.`);
       expect(chunks.filter(({ type }) => type === 'image' || type === 'image_link').length).toBeGreaterThan(0);
       expect(chunks.at(-1)?.type).toBe('finish');
-      checkPictures(chunks);
+      checkImages(chunks);
     });
 
     it.each(pairs)('%s makes the same pictures as the whole answer', (file) => {
@@ -138,9 +138,9 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
   });
 }
 
-function checkPictures(chunks: readonly ImageChunk[]): void {
+function checkImages(chunks: readonly ImageChunk[]): void {
   for (const chunk of chunks) {
-    if (chunk.type === 'image') expect(findPicture(chunk.bytes)).toBeDefined();
+    if (chunk.type === 'image') expect(parseImage(chunk.bytes)).toBeDefined();
     if (chunk.type === 'partial') expect(findMediaType(chunk.bytes)).toBeDefined();
   }
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../domain/errors.ts';
-import type { ImageAsk, ImageChunk, ImageFacts } from '../domain/images.ts';
-import type { Frame, Reader, Target, UpstreamErrorAnswer, Wire } from './provider.ts';
+import type { EndpointImageRequest, ImageChunk, ImageFacts } from '../domain/images.ts';
+import type { Frame, Reader, Target, UpstreamErrorResponse, Wire } from './provider.ts';
 
 /**
  * How a wire makes pictures: the `image` of a `Wire`, beside its text functions. All of it is pure translation;
@@ -9,7 +9,7 @@ import type { Frame, Reader, Target, UpstreamErrorAnswer, Wire } from './provide
  * **What an endpoint can do** is told by `facts`, over which the catalogue and the configuration speak. The request has
  * been fitted to that before a wire sees it (`pipeline/fit-image.ts`), so a wire need not clamp anything.
  *
- * **Pictures are bytes**: `readPicture` in `picture-text.ts` decodes base64. What they are is made out from their
+ * **Pictures are bytes**: `decodeImage` in `image-text.ts` decodes base64. What they are is made out from their
  * content, later and for all wires; a picture that is none fails the attempt.
  *
  * **Hosts that are polled** answer the submission with a `Poll`, pure data: after `afterMs` the pipeline asks for that
@@ -19,7 +19,7 @@ import type { Frame, Reader, Target, UpstreamErrorAnswer, Wire } from './provide
  * To add one: a file or folder with an `ImageWire`, named in the `image` of its wire (`defineImageOnlyWire` for a protocol
  * that has no text), recordings, and a test that calls `testImageWire` of `image-contract.ts`.
  */
-export interface ImageWire<Reading = unknown> {
+export interface ImageWire<ReaderContext = unknown> {
   /** What an endpoint of this wire can do, where neither catalogue nor configuration say. */
   readonly facts: ImageFacts;
   /** The same for one model, where the protocol is not the same for all. */
@@ -32,22 +32,22 @@ export interface ImageWire<Reading = unknown> {
    * @throws {GatewayError} `invalid_request` naming field and endpoint, when the wire cannot carry a field and leaving
    *   it out would change the meaning. What is harmless to leave out is listed in `dropped`.
    */
-  writeImageRequest(ask: ImageAsk, target: Target): ImageUpstreamRequest<Reading>;
+  writeImageRequest(ask: EndpointImageRequest, target: Target): ImageUpstreamRequest<ReaderContext>;
   /** Reads a streamed answer. Absent: the wire never asks for one. */
-  createImageReader?(reading: Reading): Reader<ImageChunk>;
+  createImageReader?(readerContext: ReaderContext): Reader<ImageChunk>;
   /**
    * Reads a whole answer (parsed JSON) into the chunks a stream of the same answer would give, or says what to ask next.
    *
    * @throws {GatewayError} `upstream_failed` when the body makes no sense, or what the body says when it is an error
    */
-  readWholeImage(body: unknown, reading: Reading): ImageChunk[] | Poll;
+  readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] | Poll;
   /** What a status other than 2xx means; absent: as the wire reads it. */
-  readError?(answer: UpstreamErrorAnswer): GatewayError;
+  readError?(answer: UpstreamErrorResponse): GatewayError;
   /** For a provider inside this process: answers in place of the network. */
-  readonly answerImage?: (request: ImageUpstreamRequest<Reading>, signal: AbortSignal) => AsyncIterable<Frame[]>;
+  readonly answerImage?: (request: ImageUpstreamRequest<ReaderContext>, signal: AbortSignal) => AsyncIterable<Frame[]>;
 }
 
-export interface ImageUpstreamRequest<Reading = unknown> {
+export interface ImageUpstreamRequest<ReaderContext = unknown> {
   /** Appended to the provider's base URL: `/images/generations`. */
   path: string;
   headers?: Record<string, string>;
@@ -55,7 +55,7 @@ export interface ImageUpstreamRequest<Reading = unknown> {
   body: Record<string, unknown> | FormField[];
   /** Request fields left out because the wire has no place for them; for the metadata. */
   dropped: string[];
-  reading: Reading;
+  readerContext: ReaderContext;
 }
 
 /** A field of `multipart/form-data`: a text, or a file. */
@@ -75,8 +75,8 @@ export interface Poll {
   url?: string;
 }
 
-/** Keeps the type of `Reading` between the functions of one wire and hides it from everybody else. */
-export function defineImageWire<Reading>(wire: ImageWire<Reading>): ImageWire {
+/** Keeps the type of `ReaderContext` between the functions of one wire and hides it from everybody else. */
+export function defineImageWire<ReaderContext>(wire: ImageWire<ReaderContext>): ImageWire {
   // The reading of a wire only ever goes back to the wire that made it, so forgetting its type is safe.
   return wire as unknown as ImageWire;
 }
@@ -92,5 +92,5 @@ export function defineImageOnlyWire(
       `The wire ${wire.id} makes pictures only: send the request to POST /images.`,
     );
   };
-  return { ...wire, makesText: false, writeRequest: refuse, createReader: refuse, readWhole: refuse };
+  return { ...wire, generatesText: false, writeRequest: refuse, createReader: refuse, readWhole: refuse };
 }

@@ -4,14 +4,14 @@ import { bfl } from './bfl/index.ts';
 import { fal } from './fal/index.ts';
 import { gemini } from './gemini/index.ts';
 import { openaiChat } from './openai-chat/index.ts';
-import { besideText, openaiImages } from './openai-images/index.ts';
+import { textWireImages, openaiImages } from './openai-images/index.ts';
 import { openaiResponses } from './openai-responses/index.ts';
 import type { Wire } from './provider.ts';
 import { recraft } from './recraft/index.ts';
 import { simulator } from './simulator/index.ts';
 
 /** Servers that answer `/responses` answer `/images` at the same address. */
-const openaiBoth: Wire = { ...openaiResponses, image: besideText };
+const openaiBoth: Wire = { ...openaiResponses, image: textWireImages };
 
 /** Every wire of this build, by the name the configuration uses. A new wire is a folder and a line here. */
 export const wires: ReadonlyMap<string, Wire> = new Map(
@@ -22,4 +22,6 @@ export const wires: ReadonlyMap<string, Wire> = new Map(
 );
 
 /** Those that a conversation can go through. */
-export const textWires: ReadonlyMap<string, Wire> = new Map([...wires].filter(([, wire]) => wire.makesText !== false));
+export const textWires: ReadonlyMap<string, Wire> = new Map(
+  [...wires].filter(([, wire]) => wire.generatesText !== false),
+);

@@ -59,7 +59,7 @@ export const bareEndpoint = (provider: Provider, model: string, upstreamModel: s
   capabilities: {},
   reasoning: undefined,
   image: undefined,
-  makesText: true,
+  generatesText: true,
   retainsData: undefined,
   trainsOnData: undefined,
   distillable: undefined,
@@ -85,7 +85,7 @@ export interface ProviderEntry {
 }
 
 /** Hosts of one provider that its pictures are asked for at. */
-const MOST_ORIGINS = 20;
+const MAX_ORIGINS = 20;
 
 /** @throws {Error} when a dialect setting is not one of the wire, or a package is missing; for the operator */
 export function createProvider(entry: ProviderEntry): Provider {
@@ -131,7 +131,7 @@ export function createProvider(entry: ProviderEntry): Provider {
       if (!isOwn && !isNamed) return undefined;
       let found = others.get(url.origin);
       if (!found) {
-        if (others.size >= MOST_ORIGINS) return undefined;
+        if (others.size >= MAX_ORIGINS) return undefined;
         found = upstreamAt(url.origin);
         others.set(url.origin, found);
       }
@@ -148,13 +148,13 @@ export function createProvider(entry: ProviderEntry): Provider {
 }
 
 /** As much of a secret as gives nothing away, and as is no accident. */
-const LEAST_OF_SECRET = 6;
+const MIN_OF_SECRET = 6;
 
 /** A long message has been cut by now, perhaps in the middle of a key. */
 function maskCut(text: string, secret: string): string {
   const end = text.lastIndexOf('…');
   if (end === -1) return text;
-  for (let length = secret.length - 1; length >= LEAST_OF_SECRET; length--) {
+  for (let length = secret.length - 1; length >= MIN_OF_SECRET; length--) {
     const start = end - length;
     if (start >= 0 && text.startsWith(secret.slice(0, length), start)) {
       return `${text.slice(0, start)}[masked]${text.slice(end)}`;

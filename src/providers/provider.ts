@@ -11,7 +11,7 @@ import type { ProviderEntry } from './provider-entry.ts';
  *
  * The functions are synchronous and do no I/O; `transport.ts` does all their network.
  */
-export interface Wire<Reading = unknown> {
+export interface Wire<ReaderContext = unknown> {
   /** The name in the configuration: `openai-chat`. */
   readonly id: string;
   /** Checks the `dialect` of a provider when it is configured. @throws {Error} naming the setting, for the operator */
@@ -31,15 +31,15 @@ export interface Wire<Reading = unknown> {
    * @throws {GatewayError} `invalid_request` naming field and endpoint, when the wire cannot carry a field and leaving
    *   it out would change the meaning. What is harmless to leave out is listed in `dropped`.
    */
-  writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<Reading>;
-  /** Reads a streamed answer. `reading` is what `writeRequest` gave. */
-  createReader(reading: Reading): Reader;
+  writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext>;
+  /** Reads a streamed answer. `readerContext` is what `writeRequest` gave. */
+  createReader(readerContext: ReaderContext): Reader;
   /**
    * Reads a whole answer (parsed JSON) into the chunks a stream of the same answer would give, deltas joined.
    *
    * @throws {GatewayError} `upstream_failed` when the body makes no sense, or what the body says when it is an error
    */
-  readWhole(body: unknown, reading: Reading): Chunk[];
+  readWhole(body: unknown, readerContext: ReaderContext): Chunk[];
   /**
    * What a whole answer that `readWhole` refused says that it used. Absent: such answers count nothing.
    *
@@ -47,7 +47,7 @@ export interface Wire<Reading = unknown> {
    */
   countWhole?(body: unknown): Usage | undefined;
   /** What a status other than 2xx means. `body` is parsed JSON, or the text when it is none. */
-  readError(answer: UpstreamErrorAnswer): GatewayError;
+  readError(answer: UpstreamErrorResponse): GatewayError;
   /**
    * Makes the wire of one provider, where it is not the same for all.
    *
@@ -57,9 +57,9 @@ export interface Wire<Reading = unknown> {
   /** How it makes pictures for `POST /images`; absent: it does not. */
   readonly image?: ImageWire;
   /** False: it makes pictures only. */
-  readonly makesText?: false;
+  readonly generatesText?: false;
   /** For a provider inside this process (the simulator, a package): answers in place of the network. */
-  readonly answer?: (request: UpstreamRequest<Reading>, signal: AbortSignal) => AsyncIterable<Frame[]>;
+  readonly answer?: (request: UpstreamRequest<ReaderContext>, signal: AbortSignal) => AsyncIterable<Frame[]>;
 }
 
 /** One message of a streamed answer: the fields of a server-sent event. */
@@ -94,10 +94,10 @@ export interface Target {
   /** Keyed hash of the end user's id; absent when the caller named none. */
   endUser?: string;
   /** The model makes pictures and says nothing. */
-  picturesOnly?: true;
+  imagesOnly?: true;
 }
 
-export interface UpstreamRequest<Reading = unknown> {
+export interface UpstreamRequest<ReaderContext = unknown> {
   /** Appended to the provider's base URL: `/chat/completions`. */
   path: string;
   headers?: Record<string, string>;
@@ -105,17 +105,17 @@ export interface UpstreamRequest<Reading = unknown> {
   /** Request fields left out because the wire has no place for them and nothing is lost; for the metadata. */
   dropped: string[];
   /** What the reader must know of the request, for example which functions stand for custom tools. */
-  reading: Reading;
+  readerContext: ReaderContext;
 }
 
-export interface UpstreamErrorAnswer {
+export interface UpstreamErrorResponse {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   body: unknown;
 }
 
-/** Keeps the type of `Reading` between the functions of one wire and hides it from everybody else. */
-export function defineWire<Reading>(wire: Wire<Reading>): Wire {
+/** Keeps the type of `ReaderContext` between the functions of one wire and hides it from everybody else. */
+export function defineWire<ReaderContext>(wire: Wire<ReaderContext>): Wire {
   // The reading of a wire only ever goes back to the wire that made it, so forgetting its type is safe.
   return wire as unknown as Wire;
 }

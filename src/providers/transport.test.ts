@@ -5,10 +5,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
-import { bytes, hugeBody, json, resetBeforeHeaders, stallAfter, stallBeforeHeaders } from '../testing/answers.ts';
+import {
+  bytes,
+  hugeBody,
+  json,
+  resetBeforeHeaders,
+  stallAfter,
+  stallBeforeHeaders,
+} from '../testing/scripted-responses.ts';
 import { pull } from '../testing/pull.ts';
 import { type ScriptedUpstream, startUpstream } from '../testing/scripted-upstream.ts';
-import { createUpstream, type Upstream, type UpstreamAnswer } from './transport.ts';
+import { createUpstream, type Upstream, type UpstreamResponse } from './transport.ts';
 
 const timeouts = { connectMs: 1000, firstByteMs: 2000, idleMs: 2000, totalMs: 5000 };
 const never = new Cancellation();
@@ -24,12 +31,12 @@ afterEach(async () => {
   await scripted.close();
 });
 
-const send = (to = upstream, cancellation = never): Promise<UpstreamAnswer> =>
+const send = (to = upstream, cancellation = never): Promise<UpstreamResponse> =>
   to.send('/chat', ['content-type', 'application/json'], Buffer.from('{"a":1}'), cancellation);
 
-async function readAll(answer: UpstreamAnswer): Promise<string> {
+async function readAll(answer: UpstreamResponse): Promise<string> {
   const pieces: Buffer[] = [];
-  await answer.each({ take: (batch) => void pieces.push(...batch) });
+  await answer.each({ write: (batch) => void pieces.push(...batch) });
   answer.release();
   await nextTurn(); // the connection is free again when the turn in which it ended is over
   return Buffer.concat(pieces).toString();

@@ -2,8 +2,8 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { CancelListener, Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
-import type { Taker } from '../domain/taker.ts';
-import { type AnswerBody, createAnswerBody, type FlowControl } from './answer-body.ts';
+import type { Sink } from '../domain/sink.ts';
+import { type UpstreamBody, createUpstreamBody, type FlowControl } from './upstream-body.ts';
 
 /** Time limits of one attempt, in milliseconds. */
 export interface UpstreamTimeouts {
@@ -37,7 +37,7 @@ export interface Upstream {
     body: Buffer,
     cancellation: Cancellation,
     how?: SendOptions,
-  ): Promise<UpstreamAnswer>;
+  ): Promise<UpstreamResponse>;
   /** Lets the requests that are under way finish; `now` cuts them. */
   close(now: boolean): Promise<void>;
 }
@@ -49,7 +49,7 @@ export interface SendOptions {
   firstByteMs?: number;
 }
 
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /**
@@ -58,7 +58,7 @@ export interface UpstreamAnswer {
    * @returns fulfilled at the regular end, or when the answer is released before it
    * @throws {GatewayError} when the body was cut, stalled or cancelled; and what the taker throws
    */
-  each(taker: Taker<Buffer>): Promise<void>;
+  each(sink: Sink<Buffer>): Promise<void>;
   /** Nobody reads on: lets the little that is left pass by, so that the connection can be used again, or drops it. */
   release(): void;
 }
@@ -115,9 +115,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
  * One request and its answer: undici's handler, the answer for the pipeline, and the clock over both. A class, since
  * there is one for every request and a bundle of closures costs several times as much.
  */
-class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowControl, CancelListener {
+class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowControl, CancelListener {
   status = 0;
-  headers: UpstreamAnswer['headers'] = {};
+  headers: UpstreamResponse['headers'] = {};
   /** Why the network failed before the first byte of an answer; undefined when we stopped it. */
   networkError: Error | undefined;
   /** From the sent request to that failure. */
@@ -131,13 +131,13 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
   private waitsUntil: number;
   private firesAt: number;
   private timer: NodeJS.Timeout;
-  private body: AnswerBody | undefined;
+  private body: UpstreamBody | undefined;
   private controller: Dispatcher.DispatchController | undefined;
   private stopped: Error | undefined;
   private isAnswered = false;
   private isOver = false;
   private releasedBytes: number | undefined;
-  private resolve: ((answer: UpstreamAnswer) => void) | undefined;
+  private resolve: ((answer: UpstreamResponse) => void) | undefined;
   private reject: ((reason: unknown) => void) | undefined;
 
   constructor(name: string, timeouts: UpstreamTimeouts, cancellation: Cancellation) {
@@ -155,7 +155,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
   }
 
   /** @throws {GatewayError} */
-  dispatch(pool: Pool, request: Dispatcher.DispatchOptions): Promise<UpstreamAnswer> {
+  dispatch(pool: Pool, request: Dispatcher.DispatchOptions): Promise<UpstreamResponse> {
     return new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -192,12 +192,12 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
   onResponseStart(
     _controller: Dispatcher.DispatchController,
     status: number,
-    headers: UpstreamAnswer['headers'],
+    headers: UpstreamResponse['headers'],
   ): void {
     if (status < 200) return;
     this.status = status;
     this.headers = headers;
-    this.body = createAnswerBody(headers['content-encoding'], this.name, this);
+    this.body = createUpstreamBody(headers['content-encoding'], this.name, this);
     this.waitFor(this.timeouts.idleMs);
     this.resolve?.(this);
   }
@@ -230,8 +230,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamAnswer, FlowContro
 
   // --- the pipeline's side ---
 
-  each(taker: Taker<Buffer>): Promise<void> {
-    return this.body!.each(taker); // there is a body once there is an answer
+  each(sink: Sink<Buffer>): Promise<void> {
+    return this.body!.each(sink); // there is a body once there is an answer
   }
 
   release(): void {

@@ -1,6 +1,6 @@
 import { type ErrorKind, GatewayError } from '../domain/errors.ts';
 import { sendTheItem } from './draft.ts';
-import type { UpstreamErrorAnswer } from './provider.ts';
+import type { UpstreamErrorResponse } from './provider.ts';
 
 /** What is left of an error, whichever of the many shapes it came in. */
 interface Complaint {
@@ -22,7 +22,7 @@ interface Complaint {
  * @param nowMs for a `retry-after` that is a date
  * @see ruling 9: what is wrong between us and the provider is never blamed on the caller
  */
-export function readUpstreamError(answer: UpstreamErrorAnswer, nowMs = Date.now()): GatewayError {
+export function readUpstreamError(answer: UpstreamErrorResponse, nowMs = Date.now()): GatewayError {
   return explain(readComplaint(answer.body), answer.status, readRetryAfter(answer.headers, nowMs), answer.body);
 }
 
@@ -236,7 +236,7 @@ function maskSecrets(text: string): string {
 
 const shorten = (text: string) => (text.length > 500 ? `${text.slice(0, 499)}…` : text).trim();
 
-type Headers = UpstreamErrorAnswer['headers'];
+type Headers = UpstreamErrorResponse['headers'];
 
 /** Whole seconds, rounded up, from whichever header the provider uses; undefined when none says. */
 function readRetryAfter(headers: Headers, nowMs: number): number | undefined {

@@ -7,7 +7,10 @@ const views = new WeakMap<object, Map<string, object>>();
  * The catalogue as one workspace sees it: of others' own keys, and of models that only these carry, it hears nothing.
  * Made once for each workspace and catalogue.
  */
-export function viewFor<E extends EndpointFacts>(catalog: RoutingCatalog<E>, workspaceId: string): RoutingCatalog<E> {
+export function createCatalogView<E extends EndpointFacts>(
+  catalog: RoutingCatalog<E>,
+  workspaceId: string,
+): RoutingCatalog<E> {
   if (!catalog.hasOwnKeys) return catalog;
   let known = views.get(catalog);
   if (!known) {

@@ -4,7 +4,7 @@ import { pricesFor } from '../metering/price.ts';
 import { excludeByGuardrails } from './guardrail.ts';
 import { type Needs, supports } from './needs.ts';
 import type { RoutingCatalog } from './plan-route.ts';
-import { isMeant, type Preferences } from './preferences.ts';
+import { matchesEndpoint, type Preferences } from './preferences.ts';
 
 /** Why an endpoint fell out. `code` is one of `excluded_by` in section 8.3, or one of ours. */
 export interface Exclusion {
@@ -14,7 +14,7 @@ export interface Exclusion {
 }
 
 /** What filters look at besides the endpoint. */
-export interface Ask {
+export interface RouteCriteria {
   preferences: Preferences;
   needs: Needs;
   workspaceId: string;
@@ -22,7 +22,7 @@ export interface Ask {
   catalog: Pick<RoutingCatalog<EndpointFacts>, 'findModel'>;
 }
 
-type Filter = (endpoint: EndpointFacts, ask: Ask) => Exclusion | undefined;
+type Filter = (endpoint: EndpointFacts, ask: RouteCriteria) => Exclusion | undefined;
 
 /**
  * The hard filters, in order. Each alone decides, so the order only says which reason is given.
@@ -42,11 +42,11 @@ export const filters: readonly Filter[] = [
     return needs.exclude(endpoint);
   },
   function isNotAllowed(endpoint, { preferences: { only } }) {
-    if (!only || only.some((entry) => isMeant(entry, endpoint))) return undefined;
+    if (!only || only.some((entry) => matchesEndpoint(entry, endpoint))) return undefined;
     return { code: 'allowed_providers', reason: 'is not named by `provider.only`' };
   },
   function isIgnored(endpoint, { preferences: { ignore } }) {
-    if (!ignore?.some((entry) => isMeant(entry, endpoint))) return undefined;
+    if (!ignore?.some((entry) => matchesEndpoint(entry, endpoint))) return undefined;
     return { code: 'allowed_providers', reason: 'is named by `provider.ignore`' };
   },
   function trains({ trainsOnData }, { preferences: { denyTraining } }) {
@@ -101,7 +101,7 @@ export const filters: readonly Filter[] = [
   },
 ];
 
-function excludeByPrice(endpoint: EndpointFacts, { preferences, needs }: Ask): Exclusion | undefined {
+function excludeByPrice(endpoint: EndpointFacts, { preferences, needs }: RouteCriteria): Exclusion | undefined {
   const { maxPrice } = preferences;
   if (!maxPrice) return undefined;
   const known = endpoint.pricing;
@@ -128,7 +128,7 @@ function excludeByPrice(endpoint: EndpointFacts, { preferences, needs }: Ask): E
 }
 
 /** Endpoints of a tier take part only when a tier, a suffix, or their own name calls for them. @see routing.md section 12 */
-function excludeByTier(endpoint: EndpointFacts, { preferences }: Ask): Exclusion | undefined {
+function excludeByTier(endpoint: EndpointFacts, { preferences }: RouteCriteria): Exclusion | undefined {
   const { tier } = endpoint;
   if (tier !== 'flex' && tier !== 'priority') return undefined;
   if (preferences.tier === tier || preferences.tiers.has(tier)) return undefined;
@@ -138,7 +138,7 @@ function excludeByTier(endpoint: EndpointFacts, { preferences }: Ask): Exclusion
 }
 
 /** @returns why the endpoint may not serve this request; undefined when it may */
-export function findExclusion(endpoint: EndpointFacts, ask: Ask): Exclusion | undefined {
+export function findExclusion(endpoint: EndpointFacts, ask: RouteCriteria): Exclusion | undefined {
   for (const filter of filters) {
     const found = filter(endpoint, ask);
     if (found) return found;

@@ -4,7 +4,7 @@ import type { RoutingCatalog } from './plan-route.ts';
 import { modelNotFound, noEndpoints } from './refusals.ts';
 
 /** Longer slugs name nothing; what callers make up must not fill the memory. */
-export const LONGEST_SLUG = 512;
+export const MAX_SLUG_LENGTH = 512;
 
 /**
  * The endpoints of a model as it was named.
@@ -33,6 +33,6 @@ export function findEndpoints<E extends EndpointFacts>(
 
 /** The model that is meant by a name without its author. */
 function guess(slug: string, models: readonly Model[]): string | undefined {
-  const end = `/${slug.toLowerCase().slice(0, LONGEST_SLUG)}`;
+  const end = `/${slug.toLowerCase().slice(0, MAX_SLUG_LENGTH)}`;
   return models.find(({ id }) => id.endsWith(end))?.id;
 }

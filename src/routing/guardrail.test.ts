@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { endpoint } from '../../tests/routing/ask-router.ts';
+import { endpoint } from '../../tests/routing/call-router.ts';
 import { describeModel } from '../catalog/describe-model.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { type GuardrailRules, noRules } from '../domain/guardrail.ts';
-import { createGuardrail } from './guardrail.ts';
+import { compileGuardrail } from './guardrail.ts';
 
 const nothingKnown = { findModel: () => undefined };
-const make = (rules: Partial<GuardrailRules>) => createGuardrail('guardrail g', { ...noRules, ...rules });
+const make = (rules: Partial<GuardrailRules>) => compileGuardrail('guardrail g', { ...noRules, ...rules });
 const codeOf = (rules: Partial<GuardrailRules>, facts: EndpointFacts, catalog: Catalog = nothingKnown) =>
   make(rules)?.exclude(facts, catalog)?.code;
-type Catalog = Parameters<NonNullable<ReturnType<typeof createGuardrail>>['exclude']>[1];
+type Catalog = Parameters<NonNullable<ReturnType<typeof compileGuardrail>>['exclude']>[1];
 
 describe('a guardrail', () => {
   it('that says nothing is none', () => {

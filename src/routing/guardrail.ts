@@ -15,7 +15,7 @@ type Rule = (endpoint: EndpointFacts, models: Models) => Exclusion | undefined;
  * @returns undefined when it forbids nothing
  * @see guardrails.md sections 1 and 2
  */
-export function createGuardrail(title: string, rules: GuardrailRules): Guardrail | undefined {
+export function compileGuardrail(title: string, rules: GuardrailRules): Guardrail | undefined {
   const checks = [...listModelRules(title, rules), ...listProviderRules(title, rules), ...listDataRules(title, rules)];
   if (checks.length === 0) return undefined;
   const known = new WeakMap<EndpointFacts, Exclusion | null>();

@@ -43,15 +43,15 @@ export interface AttemptOutcome {
 }
 
 /** A wildcard makes an endpoint of any slug, so beyond so many the least recent is forgotten. 10 KB each. */
-const MOST_ENDPOINTS = 2_000;
+const MAX_ENDPOINTS = 2_000;
 const SAMPLES = 256;
 const OUTAGE_MS = 30_000;
 /** Parts of that time that failures are counted in. */
 const OUTAGE_SLICES = 30;
-const LEAST_ERRORS = 3;
+const MIN_ERRORS = 3;
 const MINUTE = 60_000;
-const LEAST_REQUESTS = 100;
-const LEAST_TOOL_REQUESTS = 200;
+const MIN_REQUESTS = 100;
+const MIN_TOOL_REQUESTS = 200;
 const shares: Record<Percentile, number> = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 };
 const percentiles = Object.keys(shares) as Percentile[]; // the record names its keys
 
@@ -71,7 +71,7 @@ export function isEndpointFault(error: Pick<GatewayError, 'kind' | 'isRegional'>
 /** The health of all endpoints, in memory. One that nobody asks costs nothing. */
 export class Health {
   /** Told of what is recorded here, where others shall learn of it. @see share-memory.ts */
-  tell: ((id: string, outcome: AttemptOutcome) => void) | undefined;
+  onOutcome: ((id: string, outcome: AttemptOutcome) => void) | undefined;
   private readonly endpoints = new Map<string, EndpointHealth>();
   private readonly now: () => number;
   private readonly outageMs: number;
@@ -90,15 +90,15 @@ export class Health {
 
   record(id: string, outcome: AttemptOutcome): void {
     this.learn(id, outcome);
-    this.tell?.(id, outcome);
+    this.onOutcome?.(id, outcome);
   }
 
   /** Records what another process has seen. */
   learn(id: string, outcome: AttemptOutcome): void {
     const known = this.endpoints.get(id) ?? new EndpointHealth(this.outageMs);
-    if (this.endpoints.size >= MOST_ENDPOINTS) {
+    if (this.endpoints.size >= MAX_ENDPOINTS) {
       this.endpoints.delete(id);
-      if (this.endpoints.size >= MOST_ENDPOINTS) this.endpoints.delete(this.endpoints.keys().next().value!);
+      if (this.endpoints.size >= MAX_ENDPOINTS) this.endpoints.delete(this.endpoints.keys().next().value!);
     }
     this.endpoints.set(id, known);
     known.record(outcome);
@@ -166,15 +166,15 @@ class EndpointHealth {
   isStable(nowMs: number): boolean {
     if (nowMs < this.restsUntilMs) return false;
     if (nowMs - this.lastFaultAtMs >= this.outageMs) return true;
-    if (this.faultsInARow >= LEAST_ERRORS) return false;
+    if (this.faultsInARow >= MIN_ERRORS) return false;
     const faults = this.outage.sum(FAULT, nowMs);
-    return faults < LEAST_ERRORS || faults <= this.outage.sum(OK, nowMs);
+    return faults < MIN_ERRORS || faults <= this.outage.sum(OK, nowMs);
   }
 
   uptime(counts: RollingCounts, nowMs: number): number | null {
     const answered = counts.sum(OK, nowMs);
     const all = answered + counts.sum(FAULT, nowMs);
-    return all < LEAST_REQUESTS ? null : (100 * answered) / all;
+    return all < MIN_REQUESTS ? null : (100 * answered) / all;
   }
 
   figures(nowMs: number): HealthFigures {
@@ -228,12 +228,12 @@ class View implements HealthView {
 
   get ratedThroughput(): number | undefined {
     const speeds = this.known.throughputs.within(30 * MINUTE, this.nowMs);
-    return speeds.length < LEAST_REQUESTS ? undefined : percentileOf(speeds, 0.5);
+    return speeds.length < MIN_REQUESTS ? undefined : percentileOf(speeds, 0.5);
   }
 
   get toolErrorShare(): number | undefined {
     const sound = this.known.tools.sum(OK, this.nowMs);
     const broken = this.known.tools.sum(FAULT, this.nowMs);
-    return sound + broken < LEAST_TOOL_REQUESTS ? undefined : broken / (sound + broken);
+    return sound + broken < MIN_TOOL_REQUESTS ? undefined : broken / (sound + broken);
   }
 }

@@ -7,9 +7,9 @@ import {
   pixelsOf,
   tierOf,
   upperBound,
-  writeSize,
+  writePixelSize,
 } from '../domain/images.ts';
-import { estimateImageCost, linesOf } from '../metering/image-cost.ts';
+import { estimateImageCost, imagePriceLinesOf } from '../metering/image-cost.ts';
 import type { Exclusion } from './filters.ts';
 import { Needs } from './needs.ts';
 
@@ -70,7 +70,7 @@ export class ImageNeeds extends Needs {
   /** @returns nano-dollars; undefined when no price is known */
   estimate(endpoint: EndpointFacts): bigint | undefined {
     const { n = 1, input_references: references = [], prompt } = this.asked;
-    return estimateImageCost(linesOf(endpoint), {
+    return estimateImageCost(imagePriceLinesOf(endpoint), {
       count: n,
       references: references.length,
       promptCharacters: prompt.length,
@@ -96,7 +96,7 @@ function takesValue(parameters: ImageParameters, name: string, asked: ImageReque
       return (asked.n ?? 1) <= (upperBound(parameters.n) ?? 1);
     case 'size': {
       const { size: can } = parameters;
-      if (can?.type === 'enum') return can.values.includes(writeSize(asked.size!)); // it was sent
+      if (can?.type === 'enum') return can.values.includes(writePixelSize(asked.size!)); // it was sent
       const edges = [asked.size!.width, asked.size!.height];
       return can !== undefined && (can.type === 'boolean' || edges.every((edge) => edge >= can.min && edge <= can.max));
     }

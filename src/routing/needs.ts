@@ -54,8 +54,8 @@ export class Needs {
   }
 
   /** What an endpoint can never do, whatever the caller prefers. */
-  exclude({ makesText }: EndpointFacts): Exclusion | undefined {
-    return makesText ? undefined : { code: 'wrong_endpoint', reason: 'makes pictures only, for POST /images' };
+  exclude({ generatesText }: EndpointFacts): Exclusion | undefined {
+    return generatesText ? undefined : { code: 'wrong_endpoint', reason: 'makes pictures only, for POST /images' };
   }
 
   /** Does the endpoint take that parameter? Undefined when nobody said. */

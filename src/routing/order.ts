@@ -1,8 +1,8 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
-import type { Ask } from './filters.ts';
+import type { RouteCriteria } from './filters.ts';
 import type { HealthView } from './health.ts';
-import { type Cutoffs, isMeant, type Preferences } from './preferences.ts';
+import { type Cutoffs, matchesEndpoint, type Preferences } from './preferences.ts';
 
 /** What the order depends on besides the request. */
 export interface OrderContext {
@@ -21,7 +21,11 @@ export interface OrderContext {
  * @param endpoints of one model; of all models where these are mixed
  * @see routing.md sections 5, 6, 11, 12 and 15
  */
-export function orderEndpoints<E extends EndpointFacts>(endpoints: readonly E[], ask: Ask, context: OrderContext): E[] {
+export function orderEndpoints<E extends EndpointFacts>(
+  endpoints: readonly E[],
+  ask: RouteCriteria,
+  context: OrderContext,
+): E[] {
   if (endpoints.length === 1) return [...endpoints];
   const { preferences, needs } = ask;
   const { health } = context;
@@ -43,11 +47,11 @@ export function orderEndpoints<E extends EndpointFacts>(endpoints: readonly E[],
 function orderByList<E extends EndpointFacts>(
   endpoints: readonly E[],
   order: readonly string[],
-  ask: Ask,
+  ask: RouteCriteria,
   context: OrderContext,
 ): E[] {
   const rankOf = (endpoint: E): number => {
-    const rank = order.findIndex((entry) => isMeant(entry, endpoint));
+    const rank = order.findIndex((entry) => matchesEndpoint(entry, endpoint));
     return rank === -1 ? order.length : rank;
   };
   const listed = endpoints.filter((endpoint) => rankOf(endpoint) < order.length);
@@ -62,7 +66,7 @@ function orderByList<E extends EndpointFacts>(
 function orderByTier<E extends EndpointFacts>(
   endpoints: readonly E[],
   tier: 'priority' | 'flex',
-  ask: Ask,
+  ask: RouteCriteria,
   { health }: OrderContext,
 ): E[] {
   const own = endpoints.filter((endpoint) => endpoint.tier === tier);
@@ -75,7 +79,7 @@ function orderByTier<E extends EndpointFacts>(
 function sortBy<E extends EndpointFacts>(
   endpoints: readonly E[],
   key: Exclude<SortKey, 'exacto'>,
-  { needs }: Ask,
+  { needs }: RouteCriteria,
   health: OrderContext['health'],
 ): E[] {
   const costOf = (endpoint: E): number => {
@@ -91,17 +95,17 @@ function sortBy<E extends EndpointFacts>(
 }
 
 /** The least price that a draw sees, in USD per token: free endpoints share equally. */
-const LEAST_PRICE_USD = 1e-9;
+const MIN_PRICE_USD = 1e-9;
 
 /**
  * Draws without putting back, with the weight 1/price²: an endpoint at a third of the price is nine times as likely to
  * come first. One whose price nobody knows has the mean weight of the others.
  */
-function drawByPrice<E extends EndpointFacts>(endpoints: readonly E[], ask: Ask, random: () => number): E[] {
+function drawByPrice<E extends EndpointFacts>(endpoints: readonly E[], ask: RouteCriteria, random: () => number): E[] {
   if (endpoints.length < 2) return [...endpoints];
   const weights = endpoints.map((endpoint) => {
     const price = ask.needs.priceOf(endpoint);
-    return price === undefined ? undefined : 1 / Math.max(price / 1e15, LEAST_PRICE_USD) ** 2;
+    return price === undefined ? undefined : 1 / Math.max(price / 1e15, MIN_PRICE_USD) ** 2;
   });
   const known = weights.filter((weight) => weight !== undefined);
   const usual = known.length === 0 ? 1 : known.reduce((sum, weight) => sum + weight, 0) / known.length;
@@ -113,7 +117,7 @@ function drawByPrice<E extends EndpointFacts>(endpoints: readonly E[], ask: Ask,
 }
 
 /** The fewest providers of a model between which quality is compared. */
-const LEAST_PROVIDERS = 4;
+const MIN_PROVIDERS = 4;
 
 /**
  * Those that do well, those of which too little is known, those that do badly: in throughput below the median less
@@ -125,9 +129,9 @@ function orderByQuality<E extends EndpointFacts>(endpoints: readonly E[], health
   const views = endpoints.map(health);
   const speeds = views.flatMap((view) => view?.ratedThroughput ?? []);
   const errors = views.flatMap((view) => view?.toolErrorShare ?? []);
-  if (speeds.length < LEAST_PROVIDERS && errors.length < LEAST_PROVIDERS) return [...endpoints];
-  const slow = speeds.length < LEAST_PROVIDERS ? Number.NEGATIVE_INFINITY : median(speeds) - 1.5 * spread(speeds);
-  const broken = errors.length < LEAST_PROVIDERS ? Number.POSITIVE_INFINITY : median(errors) + 2 * spread(errors);
+  if (speeds.length < MIN_PROVIDERS && errors.length < MIN_PROVIDERS) return [...endpoints];
+  const slow = speeds.length < MIN_PROVIDERS ? Number.NEGATIVE_INFINITY : median(speeds) - 1.5 * spread(speeds);
+  const broken = errors.length < MIN_PROVIDERS ? Number.POSITIVE_INFINITY : median(errors) + 2 * spread(errors);
   const groups = new Map(
     endpoints.map((endpoint, index) => {
       const { ratedThroughput: speed, toolErrorShare: share } = views[index] ?? {};

@@ -112,7 +112,7 @@ function hasShape(slug: string, texts: readonly string[]): boolean {
 }
 
 /** The most lists of patterns whose models are remembered. */
-const MOST_LISTS = 64;
+const MAX_LISTS = 64;
 const byModels = new WeakMap<readonly Model[], Map<string, ReadonlySet<string>>>();
 
 /**
@@ -130,7 +130,7 @@ export function matchModels(patterns: readonly string[], models: readonly Model[
   if (before) return before;
   const compiled = new Patterns(patterns);
   const found = new Set(models.filter((model) => compiled.matches(model)).map(({ id }) => id));
-  if (known.size >= MOST_LISTS) known.clear();
+  if (known.size >= MAX_LISTS) known.clear();
   known.set(key, found);
   return found;
 }

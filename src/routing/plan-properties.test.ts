@@ -7,12 +7,12 @@ import { GatewayError } from '../domain/errors.ts';
 import { type GuardrailRules, noRules } from '../domain/guardrail.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
-import { createGuardrail } from './guardrail.ts';
+import { compileGuardrail } from './guardrail.ts';
 import { Patterns } from './patterns.ts';
-import { type Asker, type Plan, planRoute } from './plan-route.ts';
-import { isMeant } from './preferences.ts';
+import { type RoutingCaller, type Plan, planRoute } from './plan-route.ts';
+import { matchesEndpoint } from './preferences.ts';
 import { keepByCost } from './routers/auto.ts';
-import { createWorld, type RoutersConfig } from './world.ts';
+import { createRoutingContext, type RoutersConfig } from './routing-context.ts';
 
 const slugs = ['acme/one', 'acme/two', 'acme/one:free', 'other/one', 'other/three-mini', 'zed/x'];
 const providerIds = ['a', 'b', 'c', 'd'];
@@ -108,19 +108,19 @@ const routers: RoutersConfig = {
 
 type Drawn = typeof endpointFacts extends fc.Arbitrary<infer Facts> ? Facts : never;
 
-function makeWorld(drawn: readonly Drawn[], seed: number) {
+function createTestContext(drawn: readonly Drawn[], seed: number) {
   const endpoints = drawn.map(({ provider, health: _, ...facts }, index): Endpoint => {
     const tag = facts.tier === 'flex' || facts.tier === 'priority' ? `${provider}/${facts.tier}` : provider;
     const where = { id: provider, name: provider.toUpperCase() } as Provider;
     return { ...bareEndpoint(where, facts.model, facts.model), ...facts, tag, id: `${facts.model}@${tag}#${index}` };
   });
   const models = new Map<string, Model>(endpoints.map(({ model }) => [model, describeModel({ id: model })]));
-  const world = createWorld(createCatalog(endpoints, models), { routers, seed });
+  const routingContext = createRoutingContext(createCatalog(endpoints, models), { routers, seed });
   for (const [index, { health }] of drawn.entries()) {
     for (const what of health) {
       const error =
         what === 'ok' ? undefined : new GatewayError(what === 'fault' ? 'upstream_failed' : 'upstream_rejected', 'x');
-      world.health.record(endpoints[index]!.id, {
+      routingContext.health.record(endpoints[index]!.id, {
         atMs: Date.now(),
         error,
         firstOutputMs: 50,
@@ -129,7 +129,7 @@ function makeWorld(drawn: readonly Drawn[], seed: number) {
       });
     }
   }
-  return { world, endpoints };
+  return { routingContext, endpoints };
 }
 
 /** The plan, or the refusal. */
@@ -137,10 +137,10 @@ function plan(
   drawn: readonly Drawn[],
   request: object,
   seed = 1,
-  asker: Asker = { workspaceId: 'w' },
+  asker: RoutingCaller = { workspaceId: 'w' },
 ): Plan<Endpoint> | GatewayError {
   try {
-    return planRoute(request as ResponseRequest, asker, makeWorld(drawn, seed).world);
+    return planRoute(request as ResponseRequest, asker, createTestContext(drawn, seed).routingContext);
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -191,9 +191,10 @@ it('never holds an endpoint that a filter forbids', () => {
       };
       for (const endpoint of made.endpoints) {
         expect(endpoint.workspace ?? 'w').toBe('w');
-        if (wish.only?.length) expect(wish.only.some((entry) => isMeant(entry.toLowerCase(), endpoint))).toBe(true);
+        if (wish.only?.length)
+          expect(wish.only.some((entry) => matchesEndpoint(entry.toLowerCase(), endpoint))).toBe(true);
         if (wish.ignore?.length)
-          expect(wish.ignore.some((entry) => isMeant(entry.toLowerCase(), endpoint))).toBe(false);
+          expect(wish.ignore.some((entry) => matchesEndpoint(entry.toLowerCase(), endpoint))).toBe(false);
         if (wish.zdr) expect(endpoint.retainsData).toBe(false);
         if (wish.data_collection === 'deny') expect(endpoint.trainsOnData).toBe(false);
         if (wish.enforce_distillable_text) expect(endpoint.distillable).toBe(true);
@@ -234,7 +235,7 @@ it('never holds an endpoint that a guardrail of the caller forbids, however it i
       fc.array(guardrailRules, { minLength: 1, maxLength: 3 }),
       fc.nat(),
       (drawn, request, rules, seed) => {
-        const guardrails = rules.flatMap((each, index) => createGuardrail(`guardrail ${index}`, each) ?? []);
+        const guardrails = rules.flatMap((each, index) => compileGuardrail(`guardrail ${index}`, each) ?? []);
         const made = plan(drawn, structuredClone(request), seed, { workspaceId: 'w', guardrails });
         if (made instanceof GatewayError) {
           expect([400, 403, 404]).toContain(made.status);
@@ -299,7 +300,7 @@ it('leaves nothing untold: what is not in the plan is excluded with a reason, or
       const wanted = new Set(
         [request.model, ...(request.models ?? [])].map((slug) => slug.toLowerCase().replace(/:(?:nitro|floor)$/, '')),
       );
-      const { endpoints } = makeWorld(drawn, seed);
+      const { endpoints } = createTestContext(drawn, seed);
       const told = new Set([...made.endpoints, ...made.excluded.map(({ endpoint }) => endpoint)].map(({ id }) => id));
       for (const { id, model, workspace } of endpoints) {
         if (wanted.has(model) && (workspace === undefined || workspace === 'w')) expect(told).toContain(id);

@@ -10,7 +10,7 @@ import { perMillionTokens } from '../metering/price.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { bareEndpoint, type Provider } from '../providers/provider-entry.ts';
 import { planRoute } from './plan-route.ts';
-import { createWorld } from './world.ts';
+import { createRoutingContext } from './routing-context.ts';
 
 type Facts = Partial<Omit<EndpointFacts, 'pricing' | 'provider'>> & {
   usd?: number | [number, number];
@@ -41,18 +41,18 @@ interface Setting {
   seed?: number;
 }
 
-function world({ endpoints, models = [], seed = 1 }: Setting) {
+function routingContext({ endpoints, models = [], seed = 1 }: Setting) {
   const described = new Map(models.map((record) => [record.id, describeModel(record)]));
   const listed = endpoints.map(({ model }) => [model, described.get(model) ?? describeModel({ id: model })] as const);
   const records = { models: new Map(models.map((record) => [record.id, record])), endpoints: new Map() };
-  return createWorld(createCatalog(endpoints, new Map(listed), records), { seed });
+  return createRoutingContext(createCatalog(endpoints, new Map(listed), records), { seed });
 }
 
 type Body = Omit<Partial<ResponseRequest>, 'input'> & { input?: unknown };
 const read = (body: Body): ResponseRequest => ({ input: [], ...body }) as ResponseRequest;
 
 const plan = (setting: Setting, body: Body, workspaceId = 'w') =>
-  planRoute(read(body), { workspaceId }, world(setting));
+  planRoute(read(body), { workspaceId }, routingContext(setting));
 const names = (setting: Setting, body: Body, workspace?: string) =>
   plan(setting, body, workspace).endpoints.map(nameOf);
 
@@ -81,7 +81,7 @@ describe('what the workspace sorts by', () => {
   };
   const ask = (body: Body, providerSort: SortKey = 'price') => {
     const defaults = { textModel: undefined, imageModel: undefined, providerSort };
-    const made = planRoute(read(body), { workspaceId: 'w', defaults }, world(setting));
+    const made = planRoute(read(body), { workspaceId: 'w', defaults }, routingContext(setting));
     return [made.endpoints.map(nameOf), made.usualSort] as const;
   };
 
@@ -370,7 +370,7 @@ describe('tiers', () => {
 describe('the draw', () => {
   it('prefers the cheap by the square: a third of the price comes first nine times as often', () => {
     const setting = { endpoints: [endpoint('m@a', { usd: 1 }), endpoint('m@c', { usd: 3 })] };
-    const where = world(setting);
+    const where = routingContext(setting);
     const firsts = Array.from(
       { length: 20_000 },
       () => planRoute(read({ model: 'm' }), { workspaceId: 'w' }, where).endpoints[0]!.id,
@@ -382,7 +382,7 @@ describe('the draw', () => {
 
   it('lets free endpoints share', () => {
     const setting = { endpoints: [endpoint('m@a', { usd: 0 }), endpoint('m@b', { usd: 0 })] };
-    const where = world(setting);
+    const where = routingContext(setting);
     const firsts = Array.from(
       { length: 5000 },
       () => planRoute(read({ model: 'm' }), { workspaceId: 'w' }, where).endpoints[0]!.id,
@@ -393,12 +393,12 @@ describe('the draw', () => {
 
 describe('health', () => {
   const failure = new GatewayError('upstream_failed', 'It broke.', { retryable: true });
-  const fail = (where: ReturnType<typeof world>, id: string, times: number, error = failure) => {
+  const fail = (where: ReturnType<typeof routingContext>, id: string, times: number, error = failure) => {
     for (let count = 0; count < times; count++) where.health.record(id, { atMs: Date.now(), error });
   };
 
   it('moves an endpoint to the end after three failures in a row, and back after one success', () => {
-    const where = world({ endpoints: [endpoint('m@a', { usd: 0.001 }), endpoint('m@b', { usd: 100 })] });
+    const where = routingContext({ endpoints: [endpoint('m@a', { usd: 0.001 }), endpoint('m@b', { usd: 100 })] });
     const first = () => planRoute(read({ model: 'm' }), { workspaceId: 'w' }, where).endpoints.map(nameOf);
     fail(where, 'm@a', 2);
     expect(first()).toEqual(['m@a', 'm@b']);
@@ -411,7 +411,7 @@ describe('health', () => {
   });
 
   it('never suffers from what was the client’s fault', () => {
-    const where = world({ endpoints: two });
+    const where = routingContext({ endpoints: two });
     for (const kind of ['upstream_rejected', 'context_length_exceeded', 'content_policy', 'client_closed'] as const) {
       fail(where, 'one@a', 10, new GatewayError(kind, 'No.'));
     }
@@ -419,13 +419,13 @@ describe('health', () => {
   });
 
   it('suffers from slowness', () => {
-    const where = world({ endpoints: two });
+    const where = routingContext({ endpoints: two });
     fail(where, 'one@a', 3, new GatewayError('upstream_timeout', 'Too slow.'));
     expect(where.health.view({ id: 'one@a' })?.isStable).toBe(false);
   });
 
   it('leaves one alone that said when to come back', () => {
-    const where = world({ endpoints: two });
+    const where = routingContext({ endpoints: two });
     fail(where, 'one@a', 1, new GatewayError('rate_limited', 'Wait.', { retryAfterSeconds: 5 }));
     expect(planRoute(read({ model: 'one' }), { workspaceId: 'w' }, where).endpoints.map(nameOf)).toEqual([
       'one@b',
@@ -434,14 +434,14 @@ describe('health', () => {
   });
 
   it('does not overrule the order of the caller', () => {
-    const where = world({ endpoints: two });
+    const where = routingContext({ endpoints: two });
     fail(where, 'one@a', 5);
     const body = read({ model: 'one', provider: { order: ['a', 'b'] } });
     expect(planRoute(body, { workspaceId: 'w' }, where).endpoints.map(nameOf)).toEqual(['one@a', 'one@b']);
   });
 
   it('puts those that keep within the wished latency or throughput first, and none out', () => {
-    const where = world({ endpoints: [...two, endpoint('one@c', { usd: 1 })] });
+    const where = routingContext({ endpoints: [...two, endpoint('one@c', { usd: 1 })] });
     const at = Date.now();
     where.health.record('one@a', {
       atMs: at,
@@ -472,7 +472,7 @@ describe('a session', () => {
   const session = { key: 's:one', isExplicit: true };
 
   function remembering() {
-    const where = world(setting);
+    const where = routingContext(setting);
     const sticky = new (where.sticky.constructor as new (ms: () => number) => typeof where.sticky)(() => 600_000);
     sticky.remember('w', 'm', session, 'm@dear', 'm');
     return { ...where, sticky };

@@ -6,16 +6,16 @@ import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
 import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
-import { viewFor } from './catalog-view.ts';
-import { type Ask, type Exclusion, findExclusion, preferCapable } from './filters.ts';
-import { findEndpoints, LONGEST_SLUG } from './find-endpoints.ts';
+import { createCatalogView } from './catalog-view.ts';
+import { type RouteCriteria, type Exclusion, findExclusion, preferCapable } from './filters.ts';
+import { findEndpoints, MAX_SLUG_LENGTH } from './find-endpoints.ts';
 import { excludeByGuardrails } from './guardrail.ts';
 import type { Health } from './health.ts';
 import { ImageNeeds } from './image-needs.ts';
 import { Needs } from './needs.ts';
 import { type OrderContext, orderEndpoints } from './order.ts';
-import { isMeant, type Preferences, readPreferences } from './preferences.ts';
-import { modelNotFound, noEndpoints, nothingLeft } from './refusals.ts';
+import { matchesEndpoint, type Preferences, readPreferences } from './preferences.ts';
+import { modelNotFound, noEndpoints, allExcluded } from './refusals.ts';
 import { type Router, type RouterPlan, routers } from './routers/index.ts';
 import type { RouterSettings } from './routers/router.ts';
 import { Session, type SessionKey, type StickyMemory } from './sticky.ts';
@@ -67,7 +67,7 @@ export interface RoutingCatalog<E extends EndpointFacts> {
 }
 
 /** What planning may look at: all of it in memory, none of it changed. */
-export interface RoutingWorld<E extends EndpointFacts> {
+export interface RoutingContext<E extends EndpointFacts> {
   catalog: RoutingCatalog<E>;
   health: Pick<Health, 'view'>;
   sticky: StickyMemory;
@@ -77,7 +77,7 @@ export interface RoutingWorld<E extends EndpointFacts> {
 }
 
 /** For whom a route is planned. */
-export type Asker = Pick<Caller, 'workspaceId' | 'guardrails' | 'defaults'>;
+export type RoutingCaller = Pick<Caller, 'workspaceId' | 'guardrails' | 'defaults'>;
 
 /** One model of the request, and what may serve it. */
 interface Group<E extends EndpointFacts> {
@@ -100,12 +100,12 @@ interface Group<E extends EndpointFacts> {
  */
 export function planRoute<E extends EndpointFacts>(
   request: ResponseRequest,
-  asker: Asker,
-  world: RoutingWorld<E>,
+  asker: RoutingCaller,
+  routingContext: RoutingContext<E>,
   hints: { task?: string } = {},
   onRefused?: (plan: Plan<E>) => void,
 ): Plan<E> {
-  return planFor(new Needs(request), request, asker, world, hints, onRefused);
+  return planFor(new Needs(request), request, asker, routingContext, hints, onRefused);
 }
 
 /**
@@ -115,31 +115,31 @@ export function planRoute<E extends EndpointFacts>(
  */
 export function planImageRoute<E extends EndpointFacts>(
   request: ImageRequest,
-  asker: Asker,
-  world: RoutingWorld<E>,
+  asker: RoutingCaller,
+  routingContext: RoutingContext<E>,
   onRefused?: (plan: Plan<E>) => void,
 ): Plan<E> {
   const { model, provider } = request;
   const named: ResponseRequest = { input: [], model, ...(provider && { provider: { ...provider } }) };
-  return planFor(new ImageNeeds(request), named, asker, world, {}, onRefused);
+  return planFor(new ImageNeeds(request), named, asker, routingContext, {}, onRefused);
 }
 
 function planFor<E extends EndpointFacts>(
   needs: Needs,
   request: ResponseRequest,
-  asker: Asker,
-  world: RoutingWorld<E>,
+  asker: RoutingCaller,
+  routingContext: RoutingContext<E>,
   hints: { task?: string },
   onRefused: ((plan: Plan<E>) => void) | undefined,
 ): Plan<E> {
-  const seen = { ...world, catalog: viewFor(world.catalog, asker.workspaceId) };
+  const seen = { ...routingContext, catalog: createCatalogView(routingContext.catalog, asker.workspaceId) };
   return new Planner(needs, request, asker, seen, hints).plan(onRefused);
 }
 
 class Planner<E extends EndpointFacts> {
   private readonly request: ResponseRequest;
-  private readonly asker: Asker;
-  private readonly world: RoutingWorld<E>;
+  private readonly asker: RoutingCaller;
+  private readonly routingContext: RoutingContext<E>;
   private readonly hints: { task?: string };
   private readonly slugs: readonly string[];
   private readonly needs: Needs;
@@ -150,21 +150,27 @@ class Planner<E extends EndpointFacts> {
   private byEndpoint: Map<E, Choice> | undefined;
   private usualSort: SortKey | undefined;
 
-  constructor(needs: Needs, request: ResponseRequest, asker: Asker, world: RoutingWorld<E>, hints: { task?: string }) {
+  constructor(
+    needs: Needs,
+    request: ResponseRequest,
+    asker: RoutingCaller,
+    routingContext: RoutingContext<E>,
+    hints: { task?: string },
+  ) {
     this.request = request;
     this.asker = asker;
-    this.world = world;
+    this.routingContext = routingContext;
     this.hints = hints;
     this.slugs = listSlugs(request);
     this.needs = needs;
-    this.session = new Session(request, asker.workspaceId, world.sticky);
+    this.session = new Session(request, asker.workspaceId, routingContext.sticky);
   }
 
   plan(onRefused: ((plan: Plan<E>) => void) | undefined): Plan<E> {
     try {
       const endpoints = this.listEndpoints();
       if (endpoints.length > 0) return this.finish(endpoints);
-      throw nothingLeft(this.slugs, this.excluded, this.needs);
+      throw allExcluded(this.slugs, this.excluded, this.needs);
     } catch (error) {
       if (error instanceof GatewayError && error.kind !== 'model_not_found') onRefused?.(this.finish([]));
       throw error;
@@ -192,7 +198,7 @@ class Planner<E extends EndpointFacts> {
 
   /** The endpoints to try, in order; none when all fell out. */
   private listEndpoints(): readonly E[] {
-    const kept: { group: Group<E>; endpoints: readonly E[]; ask: Ask }[] = [];
+    const kept: { group: Group<E>; endpoints: readonly E[]; ask: RouteCriteria }[] = [];
     const groups = this.resolveAll();
     for (const group of groups) {
       const ask = this.askFor(group.slug);
@@ -233,11 +239,11 @@ class Planner<E extends EndpointFacts> {
 
   /** @returns one group for a model, several for a router */
   private resolve(slug: string): Group<E>[] {
-    if (slug.length > LONGEST_SLUG) throw modelNotFound(slug);
+    if (slug.length > MAX_SLUG_LENGTH) throw modelNotFound(slug);
     const parsed = parseSlug(slug);
     const router = findRouter(withoutVariant(parsed));
     if (router && parsed.variant !== undefined) throw noEndpoints(slug, parsed.variant);
-    const { catalog } = this.world;
+    const { catalog } = this.routingContext;
     if (!router) {
       return [{ slug: parsed, endpoints: findEndpoints(slug, parsed, catalog), choice: undefined, keep: undefined }];
     }
@@ -256,13 +262,13 @@ class Planner<E extends EndpointFacts> {
   }
 
   private ask(router: Router, slug: Slug): RouterPlan {
-    const { request, needs, world, asker } = this;
+    const { request, needs, routingContext, asker } = this;
     const ask = this.askFor(slug);
     const known = new Map<string, readonly E[]>();
     const allowed = (model: string): readonly E[] => {
       let endpoints = known.get(model);
       if (!endpoints) {
-        endpoints = world.catalog.find(model).filter((endpoint) => !findExclusion(endpoint, ask));
+        endpoints = routingContext.catalog.find(model).filter((endpoint) => !findExclusion(endpoint, ask));
         known.set(model, endpoints);
       }
       return endpoints;
@@ -273,23 +279,25 @@ class Planner<E extends EndpointFacts> {
       needs,
       remembered: this.session.find(slug.model.toLowerCase())?.model,
       task: this.hints.task,
-      world,
-      settings: world.routers,
+      routingContext,
+      settings: routingContext.routers,
       allowed,
       isRoutable: (model) => allowed(model).length > 0,
       isPermitted: (model) =>
-        world.catalog.find(model).some((endpoint) => !excludeByGuardrails(endpoint, asker.guardrails, world.catalog)),
+        routingContext.catalog
+          .find(model)
+          .some((endpoint) => !excludeByGuardrails(endpoint, asker.guardrails, routingContext.catalog)),
     });
   }
 
-  private askFor(slug: Slug): Ask {
-    const { needs, world } = this;
+  private askFor(slug: Slug): RouteCriteria {
+    const { needs, routingContext } = this;
     const { workspaceId, guardrails, defaults } = this.asker;
     const preferences = readPreferences(this.request, slug, defaults?.providerSort);
-    return { preferences, needs, workspaceId, guardrails, catalog: world.catalog };
+    return { preferences, needs, workspaceId, guardrails, catalog: routingContext.catalog };
   }
 
-  private keepAllowed({ endpoints, choice, keep }: Group<E>, ask: Ask): readonly E[] {
+  private keepAllowed({ endpoints, choice, keep }: Group<E>, ask: RouteCriteria): readonly E[] {
     const allowed: E[] = [];
     for (const endpoint of endpoints) {
       const exclusion = findExclusion(endpoint, ask) ?? keep?.(endpoint);
@@ -320,7 +328,7 @@ class Planner<E extends EndpointFacts> {
   /** Own keys and shared endpoints each by themselves: what one of them can do says nothing of the other. */
   private keepCapable(endpoints: readonly E[], needs: Needs): readonly E[] {
     const drop = (endpoint: E, exclusion: Exclusion) => void this.excluded.push({ endpoint, ...exclusion });
-    if (!this.world.catalog.hasOwnKeys) return preferCapable(endpoints, needs, drop);
+    if (!this.routingContext.catalog.hasOwnKeys) return preferCapable(endpoints, needs, drop);
     const own = endpoints.filter(({ workspace }) => workspace !== undefined);
     const shared = endpoints.filter(({ workspace }) => workspace === undefined);
     return [...preferCapable(own, needs, drop), ...preferCapable(shared, needs, drop)];
@@ -328,8 +336,8 @@ class Planner<E extends EndpointFacts> {
 
   private contextFor({ choice }: Group<E>): OrderContext {
     return {
-      health: this.world.health.view,
-      random: this.world.random,
+      health: this.routingContext.health.view,
+      random: this.routingContext.random,
       sticky: (model) => this.session.find(choice ? choice.router : model)?.endpoint,
     };
   }
@@ -378,7 +386,7 @@ function cutFallbacks<E extends EndpointFacts>(
 ): readonly E[] {
   if (allowFallbacks) return endpoints;
   const isKept = (endpoint: E, index: number) =>
-    order ? order.some((entry) => isMeant(entry, endpoint)) : index === 0;
+    order ? order.some((entry) => matchesEndpoint(entry, endpoint)) : index === 0;
   const why = order ? 'is not named by `provider.order`' : 'is not the first';
   const reason = `${why}, and \`provider.allow_fallbacks\` is false`;
   for (const [index, endpoint] of endpoints.entries()) {

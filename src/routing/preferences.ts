@@ -167,7 +167,7 @@ const isExtraTier = (tier: string | undefined): boolean => tier === 'flex' || ti
  * Does an entry of `order`, `only` or `ignore` mean this endpoint? A bare provider means all of its endpoints but those
  * of a tier; `provider/tag` means that endpoint alone; the display name is as good as the slug.
  */
-export function isMeant(entry: string, { tag, tier, provider }: EndpointFacts): boolean {
+export function matchesEndpoint(entry: string, { tag, tier, provider }: EndpointFacts): boolean {
   const slash = tag.indexOf('/');
   if (entry === tag.toLowerCase()) return true;
   if (slash !== -1 && entry === `${provider.id}${tag.slice(slash)}`.toLowerCase()) return true;

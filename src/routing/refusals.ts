@@ -1,5 +1,5 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import { type AvailabilityCode, GatewayError, makeAvailability, shortenSlug } from '../domain/errors.ts';
+import { type AvailabilityCode, GatewayError, createAvailability, shortenSlug } from '../domain/errors.ts';
 import type { Exclusion } from './filters.ts';
 import type { Needs } from './needs.ts';
 
@@ -8,7 +8,7 @@ export const modelNotFound = (slug: string, nearest?: string): GatewayError =>
   new GatewayError(
     'model_not_found',
     `${shortenSlug(slug)} is not a valid model ID: no provider of this gateway carries it.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`,
-    { availability: makeAvailability('model_not_found', [slug]) },
+    { availability: createAvailability('model_not_found', [slug]) },
   );
 
 /** @param providers that would carry it */
@@ -21,24 +21,24 @@ export function noEndpoints(slug: string, variant?: string, providers: readonly 
       : `it has no variant :${variant}`;
   const more = providers.length > 0 ? { affected_providers: [...providers] } : {};
   return new GatewayError('not_found', `No endpoints found for ${shortenSlug(slug)}: ${why}.`, {
-    availability: makeAvailability('no_endpoints', [slug], more),
+    availability: createAvailability('no_endpoints', [slug], more),
   });
 }
 
 /** A router found nothing to choose from. */
-export const nothingToChoose = (
+export const noCandidates = (
   slug: string,
   message: string,
   metadata: Record<string, unknown> = {},
   code: AvailabilityCode = 'constraint_filtered',
-): GatewayError => new GatewayError('not_found', message, { metadata, availability: makeAvailability(code, [slug]) });
+): GatewayError => new GatewayError('not_found', message, { metadata, availability: createAvailability(code, [slug]) });
 
 /** What no endpoint of the model can ever do is the request's mistake. */
 function refuseRequest(code: string, model: string, shown: string, slugs: readonly string[]): GatewayError | undefined {
   switch (code) {
     case 'wrong_endpoint':
       return new GatewayError('wrong_endpoint', `${model} cannot be asked here: ${shown}.`, {
-        availability: makeAvailability(code, slugs),
+        availability: createAvailability(code, slugs),
       });
     case 'n':
     case 'input_references':
@@ -64,7 +64,7 @@ const wireCodes = new Set([
 ]);
 
 /** Every endpoint fell out: says why, each reason once, and whose limit it was. */
-export function nothingLeft(slugs: readonly string[], excluded: readonly Fallen[], needs: Needs): GatewayError {
+export function allExcluded(slugs: readonly string[], excluded: readonly Fallen[], needs: Needs): GatewayError {
   const codes = [...new Set(excluded.map(({ code }) => code))];
   const reasons = [...new Set(excluded.map(({ endpoint, reason }) => `${endpoint.tag} ${reason}`))];
   const shown = reasons.slice(0, 5).join('; ') + (reasons.length > 5 ? `; and ${reasons.length - 5} more` : '');
@@ -93,7 +93,7 @@ export function nothingLeft(slugs: readonly string[], excluded: readonly Fallen[
     'not_found',
     `No allowed providers are available for the selected model. ${model}: ${shown || 'no endpoint'}.`,
     {
-      availability: makeAvailability(isPrivacy ? 'privacy_restricted' : 'constraint_filtered', slugs, {
+      availability: createAvailability(isPrivacy ? 'privacy_restricted' : 'constraint_filtered', slugs, {
         affected_providers: [...new Set(excluded.map(({ endpoint }) => endpoint.provider.name))].slice(0, 100),
         ...(known.length > 0 ? { excluded_by: known } : undefined),
         ...(only === undefined ? undefined : { constraint: { field: only, detail: shown } }),

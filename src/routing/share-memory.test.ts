@@ -25,7 +25,7 @@ function connect(count: number) {
       publish(topic, message) {
         told.push([at, topic, message]);
         const copy = JSON.parse(JSON.stringify(message));
-        for (const [other, { shared }] of processes.entries()) if (other !== at) shared.take(topic, copy);
+        for (const [other, { shared }] of processes.entries()) if (other !== at) shared.receive(topic, copy);
       },
       now: () => nowMs,
     });
@@ -91,10 +91,10 @@ describe('several processes', () => {
     const { processes } = connect(1);
     const { health, sticky, shared } = processes[0]!;
     const odd = [null, 'text', [], [1], ['id', 'error'], ['id', ['unheard-of', true, 1]], ['id', [{}, 1]], { id: 1 }];
-    for (const topic of ['health', 'sticky', 'weather']) for (const message of odd) shared.take(topic, message);
+    for (const topic of ['health', 'sticky', 'weather']) for (const message of odd) shared.receive(topic, message);
     expect(health.view({ id: 'id' })).toBeUndefined();
     expect(sticky.size).toBe(0);
-    shared.take('health', ['id', null, 'x', Number.NaN, {}, 'both']);
+    shared.receive('health', ['id', null, 'x', Number.NaN, {}, 'both']);
     expect(health.view({ id: 'id' })?.latencyMs('p50')).toBeUndefined();
   });
 });

@@ -12,25 +12,25 @@ export interface ShareParts {
 
 export interface SharedMemory {
   /** Takes what another process published; what it does not know it leaves. */
-  take(topic: string, message: unknown): void;
+  receive(topic: string, message: unknown): void;
   close(): void;
 }
 
 /** How long news gather. */
 const GATHER_MS = 100;
 /** Answers to tell in that time; more of them say nothing new. */
-const MOST_ANSWERS = 200;
+const MAX_ANSWERS = 200;
 /** Sessions, and faults, to tell in that time. */
-const MOST_SESSIONS = 500;
-const MOST_FAULTS = 500;
+const MAX_SESSIONS = 500;
+const MAX_FAULTS = 500;
 
 /**
  * Makes several processes have one memory of how endpoints do and where sessions went, but for the time that news
  * take. On the way of a request it costs a push to an array.
  */
 export function shareMemory({ health, sticky, publish, now = Date.now }: ShareParts): SharedMemory {
-  let outcomes: OutcomeNews[] = [];
-  let sessions: SessionNews[] = [];
+  let outcomes: OutcomeMessage[] = [];
+  let sessions: SessionMessage[] = [];
   let answers = 0;
   let faults = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -48,20 +48,20 @@ export function shareMemory({ health, sticky, publish, now = Date.now }: SharePa
     timer ??= setTimeout(flush, GATHER_MS).unref();
   };
 
-  health.tell = (id, outcome) => {
+  health.onOutcome = (id, outcome) => {
     const { error } = outcome;
-    if (error ? !isNews(error) || ++faults > MOST_FAULTS : ++answers > MOST_ANSWERS) return;
+    if (error ? !isMessage(error) || ++faults > MAX_FAULTS : ++answers > MAX_ANSWERS) return;
     outcomes.push(writeOutcome(id, outcome));
     schedule();
   };
-  sticky.tell = ({ scope, endpoint, model, isExplicit }) => {
-    if (sessions.length >= MOST_SESSIONS) return;
+  sticky.onSession = ({ scope, endpoint, model, isExplicit }) => {
+    if (sessions.length >= MAX_SESSIONS) return;
     sessions.push([scope, endpoint, model, isExplicit]);
     schedule();
   };
 
   return {
-    take(topic, message) {
+    receive(topic, message) {
       if (topic === 'health') {
         const news = readOutcome(message, now());
         if (news) health.learn(...news);
@@ -72,14 +72,14 @@ export function shareMemory({ health, sticky, publish, now = Date.now }: SharePa
     },
     close() {
       clearTimeout(timer);
-      health.tell = undefined;
-      sticky.tell = undefined;
+      health.onOutcome = undefined;
+      sticky.onSession = undefined;
     },
   };
 }
 
 type ErrorNews = readonly [kind: ErrorKind, isRegional: boolean, retryAfterSeconds: number | null];
-type OutcomeNews = readonly [
+type OutcomeMessage = readonly [
   id: string,
   error: ErrorNews | null,
   firstOutputMs: number | null,
@@ -87,13 +87,13 @@ type OutcomeNews = readonly [
   outputTokens: number | null,
   toolCalls: AttemptOutcome['toolCalls'] | null,
 ];
-type SessionNews = readonly [scope: string, endpoint: string, model: string, isExplicit: boolean];
+type SessionMessage = readonly [scope: string, endpoint: string, model: string, isExplicit: boolean];
 
 /** A client's fault is nobody else's business. */
-const isNews = (error: NonNullable<AttemptOutcome['error']>): boolean =>
+const isMessage = (error: NonNullable<AttemptOutcome['error']>): boolean =>
   isEndpointFault(error) || error.retryAfterSeconds !== undefined;
 
-function writeOutcome(id: string, outcome: AttemptOutcome): OutcomeNews {
+function writeOutcome(id: string, outcome: AttemptOutcome): OutcomeMessage {
   const { error, firstOutputMs = null, durationMs = null, outputTokens = null, toolCalls = null } = outcome;
   const told: ErrorNews | null = error ? [error.kind, error.isRegional, error.retryAfterSeconds ?? null] : null;
   return [id, told, firstOutputMs, durationMs, outputTokens, toolCalls];
@@ -104,7 +104,7 @@ function readOutcome(message: unknown, nowMs: number): [id: string, AttemptOutco
   if (!Array.isArray(message)) return undefined;
   const [id, error, firstOutputMs, durationMs, outputTokens, toolCalls] = message as unknown[];
   if (typeof id !== 'string') return undefined;
-  const told = error === null ? undefined : readErrorNews(error);
+  const told = error === null ? undefined : readErrorMessage(error);
   if (told === 'unknown') return undefined;
   const outcome: AttemptOutcome = {
     atMs: nowMs,
@@ -117,7 +117,7 @@ function readOutcome(message: unknown, nowMs: number): [id: string, AttemptOutco
   return [id, outcome];
 }
 
-function readErrorNews(error: unknown): AttemptOutcome['error'] | 'unknown' {
+function readErrorMessage(error: unknown): AttemptOutcome['error'] | 'unknown' {
   if (!Array.isArray(error)) return 'unknown';
   const [kind, isRegional, retryAfterSeconds] = error as unknown[];
   if (typeof kind !== 'string' || !Object.hasOwn(errorKinds, kind)) return 'unknown';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Body, read } from '../../tests/routing/ask-router.ts';
+import { type Body, read } from '../../tests/routing/call-router.ts';
 import { deriveSessionKey, findSessionKey, type SessionKey, StickyMemory } from './sticky.ts';
 
 const MINUTE = 60_000;

@@ -31,7 +31,7 @@ const MOST = 100_000;
 /** Which endpoint a session went to, by workspace, slug and session. In memory. */
 export class StickyMemory {
   /** Told of what is remembered here, where others shall know it. @see share-memory.ts */
-  tell: ((session: SharedSession) => void) | undefined;
+  onSession: ((session: SharedSession) => void) | undefined;
   /** The least recent first. */
   private readonly remembered = new Map<string, Remembered>();
   private readonly lifetimeMs: () => number;
@@ -63,7 +63,7 @@ export class StickyMemory {
     if (this.lifetimeMs() === 0) return;
     const shared = { scope: scopeOf(workspaceId, slug, session.key), endpoint, model, isExplicit: session.isExplicit };
     this.learn(shared);
-    this.tell?.(shared);
+    this.onSession?.(shared);
   }
 
   /** Remembers what another process has told. */

@@ -1,5 +1,5 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import { isMeant } from './preferences.ts';
+import { matchesEndpoint } from './preferences.ts';
 
 /**
  * The entries of `provider.order`, `only` and `ignore` that mean no endpoint of this gateway: most likely misspelt.
@@ -19,7 +19,7 @@ export function findUnknownNames(
     endpoints.some(
       (endpoint) =>
         (endpoint.workspace === undefined || endpoint.workspace === workspaceId) &&
-        isMeant(name.toLowerCase(), endpoint),
+        matchesEndpoint(name.toLowerCase(), endpoint),
     );
   const unknown = [...new Set(names)].filter((name) => !isKnown(name));
   return unknown.length === 0 ? undefined : unknown;

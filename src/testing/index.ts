@@ -1,5 +1,5 @@
 /** The testing kit, published as `headgate/testing`. */
-export * from './answers.ts';
+export * from './scripted-responses.ts';
 export * from './replay.ts';
 export * from './scripted-upstream.ts';
 export * from './serve-recordings.ts';

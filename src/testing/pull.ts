@@ -1,4 +1,4 @@
-import type { Taker } from '../domain/taker.ts';
+import type { Sink } from '../domain/sink.ts';
 
 /** Takes no batch before somebody asks for it. */
 export interface Pull<Item> {
@@ -7,15 +7,15 @@ export interface Pull<Item> {
 }
 
 /** Turns what pushes into what is asked: a test then says when a batch is taken. */
-export function pull<Item>(source: { each(taker: Taker<Item>): Promise<void> }): Pull<Item> {
+export function pull<Item>(source: { each(sink: Sink<Item>): Promise<void> }): Pull<Item> {
   const batches: Item[][] = [];
-  let isBegun = false;
+  let isStarted = false;
   let over: Promise<void> | undefined;
   let tell: (() => void) | undefined;
   let goOn: (() => void) | undefined;
 
-  const taker: Taker<Item> = {
-    take(batch) {
+  const sink: Sink<Item> = {
+    write(batch) {
       batches.push(batch);
       tell?.();
       return new Promise((resolve) => {
@@ -25,9 +25,9 @@ export function pull<Item>(source: { each(taker: Taker<Item>): Promise<void> }):
   };
   return {
     async read() {
-      if (!isBegun) {
-        isBegun = true;
-        over = source.each(taker);
+      if (!isStarted) {
+        isStarted = true;
+        over = source.each(sink);
         over.catch(() => {});
       } else goOn?.();
       const arrived = new Promise<void>((resolve) => {

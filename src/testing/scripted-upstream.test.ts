@@ -8,12 +8,12 @@ import { gunzipSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
-  type Answer,
+  type ScriptedResponse,
   bytes,
   chunkedWithoutEnd,
   contentLengthTooLong,
-  cutInPieces,
-  drip,
+  splitIntoPieces,
+  throttle,
   emptyBody,
   gzip,
   htmlPage,
@@ -27,7 +27,7 @@ import {
   stallAfter,
   stallBeforeHeaders,
   wrongContentType,
-} from './answers.ts';
+} from './scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from './scripted-upstream.ts';
 
 let upstream: ScriptedUpstream;
@@ -49,12 +49,12 @@ const post = (body: unknown = {}, signal?: AbortSignal) =>
     dispatcher,
     signal,
   });
-const answered = (answer: Answer) => {
+const answered = (answer: ScriptedResponse) => {
   upstream.respond(answer);
   return post();
 };
 /** The body as far as it came, and whether it came to its end. */
-async function received(answer: Answer): Promise<{ text: string; whole: boolean; pieces: number }> {
+async function received(answer: ScriptedResponse): Promise<{ text: string; whole: boolean; pieces: number }> {
   const { body } = await answered(answer);
   const pieces: Buffer[] = [];
   let whole = true;
@@ -207,8 +207,8 @@ it('falls silent after some bytes until the client leaves', async () => {
 });
 
 it.each([
-  ['drips', (answer: Answer) => drip(answer, 3, 5)],
-  ['cuts in pieces', (answer: Answer) => cutInPieces(answer, 3)],
+  ['drips', (answer: ScriptedResponse) => throttle(answer, 3, 5)],
+  ['cuts in pieces', (answer: ScriptedResponse) => splitIntoPieces(answer, 3)],
 ])('%s, and all of it arrives', async (_, wrap) => {
   const { text, whole, pieces } = await received(wrap(json({ text: 'Zürich' })));
   expect(text).toBe('{"text":"Zürich"}');
@@ -218,7 +218,7 @@ it.each([
 
 it('stops dripping when the client leaves', async () => {
   const client = new AbortController();
-  upstream.respond(drip(bytes('0123'), 1, 3_600_000));
+  upstream.respond(throttle(bytes('0123'), 1, 3_600_000));
   const { body } = await post({}, client.signal);
   body.on('error', () => {});
   client.abort();

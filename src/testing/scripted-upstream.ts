@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import { type Answer, json } from './answers.ts';
+import { type ScriptedResponse, json } from './scripted-responses.ts';
 
 /** A provider on loopback that does what the test says and remembers what it was asked. */
 export interface ScriptedUpstream {
@@ -32,7 +32,7 @@ export interface ScriptedUpstream {
 }
 
 /** An answer, or what makes one from the request: `(request) => json({ echoed: request.body })`. */
-export type Script = Answer | ((request: ScriptedRequest) => Answer | Promise<Answer>);
+export type Script = ScriptedResponse | ((request: ScriptedRequest) => ScriptedResponse | Promise<ScriptedResponse>);
 
 export interface ScriptedRequest {
   readonly method: string;
@@ -146,7 +146,10 @@ class LoopbackUpstream implements ScriptedUpstream {
 }
 
 /** A script that throws is a mistake in the test: it is told where the test looks, in the answer. */
-async function answerOf(script: Exclude<Script, Answer>, request: ScriptedRequest): Promise<Answer> {
+async function answerOf(
+  script: Exclude<Script, ScriptedResponse>,
+  request: ScriptedRequest,
+): Promise<ScriptedResponse> {
   try {
     return await script(request);
   } catch (error) {
@@ -174,7 +177,7 @@ class Exchange {
     });
   }
 
-  async send(answer: Answer): Promise<void> {
+  async send(answer: ScriptedResponse): Promise<void> {
     const { response } = this;
     if (answer.start === 'silence') return;
     if (answer.start === 'reset') return this.hangUp('reset');

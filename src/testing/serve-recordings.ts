@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { type Answer, cutInPieces, drip, json, recording } from './answers.ts';
+import { type ScriptedResponse, splitIntoPieces, throttle, json, recording } from './scripted-responses.ts';
 import type { ScriptedRequest } from './scripted-upstream.ts';
 
 /** How a recorded body is written. Absent: in one piece. */
@@ -21,7 +21,7 @@ const ending = '.http';
  * @param folder of `<name>.stream.http`, `<name>.whole.http`, and errors by any name
  * @returns what goes into `upstream.always(…)`
  */
-export function serveRecordings(folder: URL, pace: Pace = {}): (request: ScriptedRequest) => Answer {
+export function serveRecordings(folder: URL, pace: Pace = {}): (request: ScriptedRequest) => ScriptedResponse {
   const base = new URL(folder.href.replace(/\/?$/, '/'));
   const files = new Map<string, URL>();
   for (const file of readdirSync(base)) {
@@ -43,7 +43,7 @@ function readWish({ path, body }: ScriptedRequest): { name: string; stream: bool
   return { name: String(model), stream: stream === true };
 }
 
-function atPace(answer: Answer, { sizes, everyMs }: Pace): Answer {
+function atPace(answer: ScriptedResponse, { sizes, everyMs }: Pace): ScriptedResponse {
   if (sizes === undefined) return answer;
-  return everyMs === undefined ? cutInPieces(answer, sizes) : drip(answer, sizes, everyMs);
+  return everyMs === undefined ? splitIntoPieces(answer, sizes) : throttle(answer, sizes, everyMs);
 }

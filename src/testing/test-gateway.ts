@@ -24,7 +24,7 @@ export interface TestGateway {
   /** Any other method; without a body none is sent. */
   send(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<Response>;
   /** POSTs to `/responses` with `stream: true` and reads the answer to its end. */
-  stream(body: object, options?: RequestOptions): Promise<StreamedAnswer>;
+  stream(body: object, options?: RequestOptions): Promise<StreamedResponse>;
   /** Takes another configuration over, as a saved file does. */
   reload(config: object): Promise<void>;
   /** Stops it; the data folder goes, unless `keepData`. */
@@ -38,7 +38,7 @@ export interface RequestOptions {
   signal?: AbortSignal;
 }
 
-export interface StreamedAnswer {
+export interface StreamedResponse {
   status: number;
   headers: Headers;
   events: ResponseEvent[];
@@ -130,9 +130,9 @@ function readParts(parts: Record<string, unknown>, folder: string) {
 }
 
 /** Reads a streamed answer to its end; a body that breaks off gives what came. */
-export async function readStream(response: Response): Promise<StreamedAnswer> {
+export async function readStream(response: Response): Promise<StreamedResponse> {
   const text = await response.text();
-  const answer: StreamedAnswer = {
+  const answer: StreamedResponse = {
     status: response.status,
     headers: response.headers,
     events: [],

@@ -2,7 +2,7 @@ import { extname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { applyBootstrap, createFirstKeys } from '../access/bootstrap.ts';
-import type { LeftRequest } from '../access/rate-limits.ts';
+import type { OrphanedRequest } from '../access/rate-limits.ts';
 import { openBus } from '../compose/open-bus.ts';
 import { areSharedCounters } from '../compose/open-counters.ts';
 import { isSharedStore, openStorage } from '../compose/open-storage.ts';
@@ -11,32 +11,32 @@ import type { Config } from '../config/schema.ts';
 import { createId } from '../domain/ids.ts';
 import type { Gateway } from '../gateway.ts';
 import { writeUrl } from '../http/write-url.ts';
-import type { Leftover } from '../metering/journal.ts';
+import type { OrphanedRecords } from '../metering/journal.ts';
 import {
   nameWorkerJournal,
-  openLeftJournals,
+  openOrphanedJournals,
   storeJournal,
-  tellCutOff,
-  tellSetAside,
-} from '../metering/left-journals.ts';
+  logInterrupted,
+  logQuarantined,
+} from '../metering/orphaned-journals.ts';
 import { relayBus } from '../platform/bus/ipc/ipc-bus.ts';
-import { Crew, type Member } from '../platform/cluster/crew.ts';
+import { WorkerPool, type PoolMember } from '../platform/cluster/worker-pool.ts';
 import { createForker, type Forked } from '../platform/cluster/fork.ts';
-import { createFrontDoor } from '../platform/cluster/front-door.ts';
+import { createConnectionDispatcher } from '../platform/cluster/connection-dispatcher.ts';
 import { createHub } from '../platform/cluster/hub.ts';
-import { PeerGoneError, type Remote } from '../platform/cluster/peer.ts';
+import { PeerClosedError, type Remote } from '../platform/cluster/peer.ts';
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { countersService } from '../platform/counters/remote/open.ts';
 import { serveCounters } from '../platform/counters/remote/serve.ts';
-import { readMasterKey, takeDataFolder } from '../platform/data-folder/data-folder.ts';
+import { readMasterKey, lockDataFolder } from '../platform/data-folder/data-folder.ts';
 import { storageService } from '../platform/storage/remote/open.ts';
 import { serveStorage } from '../platform/storage/remote/serve.ts';
 import { LoopProbe } from '../platform/telemetry/loop-probe.ts';
 import { describeProcess } from '../platform/telemetry/metrics.ts';
 import { openLog } from '../platform/telemetry/open-log.ts';
-import { within } from '../platform/within.ts';
-import { type NumbersService, type PrimaryService, serviceNames, type WorkerService } from './services.ts';
-import { type WorkerLife, WorkerNumbers } from './worker-numbers.ts';
+import { withTimeout } from '../platform/with-timeout.ts';
+import { type MetricsService, type PrimaryService, serviceNames, type WorkerService } from './services.ts';
+import { type WorkerLife, WorkerMetrics } from './worker-metrics.ts';
 
 export interface PrimaryOptions {
   config: Config;
@@ -46,12 +46,12 @@ export interface PrimaryOptions {
 }
 
 /** A gateway of several processes, and this one, which serves nobody: it owns what there may be only one of. */
-export interface Primary extends Pick<Gateway, 'start' | 'reload' | 'tell' | 'close'> {
+export interface Primary extends Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> {
   /** Rejects when workers end time and again. */
   readonly failed: Promise<never>;
 }
 
-interface ServingWorker extends Member {
+interface ServingWorker extends PoolMember {
   readonly slot: number;
   readonly gateway: Remote<WorkerService>;
   readonly forked: Forked;
@@ -71,37 +71,37 @@ const HANG_MS = 5000;
 
 /** Makes what workers need of this process, as `createGateway` does for one alone. They come with `start`. */
 export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
-  const held = new AsyncDisposableStack(); // what must be given back, the last first
+  const resources = new AsyncDisposableStack(); // what must be given back, the last first
   try {
-    return await assemble(options, held);
+    return await assemble(options, resources);
   } catch (error) {
-    await held.disposeAsync();
+    await resources.disposeAsync();
     throw error;
   }
 }
 
 async function assemble(
   { config: initial, dataDir, workers }: PrimaryOptions,
-  held: AsyncDisposableStack,
+  resources: AsyncDisposableStack,
 ): Promise<Primary> {
   let config = initial;
   const { log, addSecrets } = openLog(config.log.level, listSecrets(config));
-  held.defer(takeDataFolder(dataDir));
+  resources.defer(lockDataFolder(dataDir));
   readMasterKey(dataDir, config.secrets.master_key); // made by one, before the others look for it
   const { url } = config.storage;
   const storage = await openStorage({ url, dataDir, poolSize: POOL_SIZE });
-  held.defer(() =>
+  resources.defer(() =>
     storage.close().catch((error) => log.error({ err: error }, 'The store was left without a good-bye.')),
   );
   await storage.migrate();
-  const tellLeftKeys = (message: string | undefined): void => void (message && log.warn(message));
-  tellLeftKeys(await applyBootstrap(storage.access, config.bootstrap));
+  const logOrphanedKeys = (message: string | undefined): void => void (message && log.warn(message));
+  logOrphanedKeys(await applyBootstrap(storage.access, config.bootstrap));
 
   const serving = new Set<ServingWorker>();
   /** Of requests whose worker has ended: until a worker frees what they held. */
-  let ended: LeftRequest[] = [];
-  function takeLeft(found: Leftover): void {
-    tellCutOff(log, found);
+  let ended: OrphanedRequest[] = [];
+  function takeOrphaned(found: OrphanedRecords): void {
+    logInterrupted(log, found);
     if (!areSharedCounters(config)) return; // what a worker held in our memory ended with it
     for (const { id, keyHash, workspaceId, memberId, requestedModel, streamed } of found.entries) {
       ended.push({ id, keyHash, workspaceId, memberId, requestedModel, streamed });
@@ -122,18 +122,18 @@ async function assemble(
   const folder = join(dataDir, 'journal');
   const storing = {
     store: storage.ledger,
-    asideFolder: folder,
-    onSetAside: (message: string, cause?: unknown) => tellSetAside(log, message, cause),
+    quarantineFolder: folder,
+    onQuarantined: (message: string, cause?: unknown) => logQuarantined(log, message, cause),
   };
-  await storeJournal(folder, storing, takeLeft);
-  const left = openLeftJournals({
+  await storeJournal(folder, storing, takeOrphaned);
+  const left = openOrphanedJournals({
     ...storing,
     folder,
     isInUse: (name) => journals.has(name),
     onTrouble: (error) => log.error({ err: error }, 'Entries of a worker that ended stay in its journal.'),
-    onLeft: takeLeft,
+    onOrphaned: takeOrphaned,
   });
-  held.defer(left.close);
+  resources.defer(left.close);
   await left.store();
 
   const bus = await openBus({
@@ -141,14 +141,14 @@ async function assemble(
     onTrouble: (error) => log.warn({ err: error }, 'News between hosts are lost until the database is back.'),
     onRecovery: () => log.info('News between hosts flow again.'),
   });
-  if (bus) held.defer(() => bus.close());
+  if (bus) resources.defer(() => bus.close());
   const hub = createHub();
   relayBus(hub, bus);
-  const door = createFrontDoor();
+  const dispatcher = createConnectionDispatcher();
   if (!isSharedStore(url)) hub.provide(storageService, (worker) => serveStorage(storage, worker));
-  const numbers = new WorkerNumbers(workers);
+  const numbers = new WorkerMetrics(workers);
   const probe = new LoopProbe();
-  held.defer(() => probe.close());
+  resources.defer(() => probe.close());
   const service: PrimaryService = {
     async flush() {
       await Promise.all(
@@ -166,7 +166,7 @@ async function assemble(
       return numbers.join(
         describeProcess(() => probe.takeLongestMs()),
         answers.toSorted((a, b) => a.slot - b.slot),
-        crew.replaced,
+        pool.replaced,
       );
     },
   };
@@ -177,7 +177,7 @@ async function assemble(
   }
 
   const fork = createForker(fileURLToPath(new URL(`worker${extname(import.meta.filename)}`, import.meta.url)));
-  const crew = new Crew<ServingWorker>({
+  const pool = new WorkerPool<ServingWorker>({
     size: workers,
     start: startWorker,
     onTrouble: (worker, message, error) => log.error({ worker, ...(error ? { err: error } : undefined) }, message),
@@ -189,7 +189,7 @@ async function assemble(
     const peer = hub.attach(slot, forked.channel);
     const gateway = peer.use<WorkerService>(serviceNames.worker);
     const life = numbers.begin(slot);
-    peer.provide(serviceNames.numbers, { see: life.see } satisfies NumbersService);
+    peer.provide(serviceNames.numbers, { see: life.see } satisfies MetricsService);
     peer.gone.addEventListener('abort', life.end); // after all that it has told
     void forked.ended.then(() => {
       journals.delete(journal);
@@ -197,7 +197,7 @@ async function assemble(
     });
     try {
       const given = config;
-      await gateway.open({ config: given, dataDir, seat: { slot, journal, workers } });
+      await gateway.open({ config: given, dataDir, slot: { slot, journal, workers } });
       const worker: ServingWorker = {
         slot,
         pid: forked.pid,
@@ -211,12 +211,12 @@ async function assemble(
       void forked.ended.then(() => void serving.delete(worker));
       releaseEnded();
       await bringUpToDate(worker);
-      peer.provide(serviceNames.door, door.open(peer, forked.sendConnection));
+      peer.provide(serviceNames.dispatcher, dispatcher.open(peer, forked.sendConnection));
       return worker;
     } catch (error) {
       forked.kill();
       const ending = await forked.ended;
-      if (error instanceof PeerGoneError) throw new Error(`Worker ${slot} ended with ${ending} before it served.`);
+      if (error instanceof PeerClosedError) throw new Error(`Worker ${slot} ended with ${ending} before it served.`);
       throw error;
     }
   }
@@ -233,9 +233,9 @@ async function assemble(
   /** A worker that hangs would be waited for for ever. @throws what says so, with what to do */
   async function expectAlive({ slot, pid, gateway }: ServingWorker): Promise<void> {
     try {
-      await within(HANG_MS, gateway.ping());
+      await withTimeout(HANG_MS, gateway.ping());
     } catch (cause) {
-      if (cause instanceof PeerGoneError) return; // another one takes its place
+      if (cause instanceof PeerClosedError) return; // another one takes its place
       throw new Error(
         `Worker ${slot} (process ${pid}) hangs: it has not answered for ${HANG_MS / 1000} s. End it with "kill -9 ${pid}".`,
         { cause },
@@ -265,17 +265,17 @@ async function assemble(
   }
 
   return {
-    failed: crew.failed,
+    failed: pool.failed,
     async start() {
       const { host, port } = config.server;
-      const url = writeUrl(host, await door.listen(host, port));
-      await crew.open(endWorker);
+      const url = writeUrl(host, await dispatcher.listen(host, port));
+      await pool.open(endWorker);
       const firstKeys = await createFirstKeys(storage.access); // once they listen: a port in use must not swallow them
       if (firstKeys) await Promise.allSettled([...serving].map(({ gateway }) => gateway.refreshAccess()));
       return firstKeys ? { url, firstKeys } : { url };
     },
     async reload(next) {
-      tellLeftKeys(await applyBootstrap(storage.access, next.bootstrap));
+      logOrphanedKeys(await applyBootstrap(storage.access, next.bootstrap));
       const asked = [...serving];
       await Promise.all(asked.map(expectAlive));
       await Promise.all(asked.map(({ gateway }) => gateway.prepareReload(next).catch(unlessGone)));
@@ -286,20 +286,20 @@ async function assemble(
       await Promise.all(asked.map(({ gateway }) => gateway.commitReload().catch(unlessGone)));
       await Promise.all([...serving].map((worker) => bringUpToDate(worker).catch(unlessGone)));
     },
-    tell: (level, message) => log[level](message),
+    log: (level, message) => log[level](message),
     async close() {
-      await crew.close(endWorker);
-      await door.close();
+      await pool.close(endWorker);
+      await dispatcher.close();
       await Promise.race([
         left.store().catch(() => {}),
         new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref()),
       ]);
-      await held.disposeAsync();
+      await resources.disposeAsync();
     },
   };
 }
 
 /** Whoever takes the place of a worker that is gone begins anew. @throws any other error */
 function unlessGone(error: unknown): void {
-  if (!(error instanceof PeerGoneError)) throw error;
+  if (!(error instanceof PeerClosedError)) throw error;
 }

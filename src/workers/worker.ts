@@ -1,6 +1,6 @@
 import { createGateway, type Gateway } from '../gateway.ts';
 import { channelToPrimary } from '../platform/cluster/channel.ts';
-import { takeConnections } from '../platform/cluster/front-door.ts';
+import { takeConnections } from '../platform/cluster/connection-dispatcher.ts';
 import { openPeer } from '../platform/cluster/peer.ts';
 import { serviceNames, type WorkerService } from './services.ts';
 
@@ -26,15 +26,15 @@ let closing: Promise<void> | undefined;
 const close = (): Promise<void> => (closing ??= gateway?.close() ?? Promise.resolve());
 
 const service: WorkerService = {
-  async open({ config, dataDir, seat }) {
-    gateway = await createGateway({ config, dataDir, seat: { ...seat, primary } });
+  async open({ config, dataDir, slot }) {
+    gateway = await createGateway({ config, dataDir, slot: { ...slot, primary } });
     const serve = await gateway.startBehind();
     const { collectCounters } = gateway;
     setInterval(() => primary.tell(serviceNames.numbers, 'see', collectCounters()), TELL_MS).unref();
     takeConnections(
       {
-        taken: (connection) => primary.tell(serviceNames.door, 'taken', connection),
-        closed: () => primary.tell(serviceNames.door, 'closed'),
+        taken: (connection) => primary.tell(serviceNames.dispatcher, 'taken', connection),
+        closed: () => primary.tell(serviceNames.dispatcher, 'closed'),
       },
       serve,
     );

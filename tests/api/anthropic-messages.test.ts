@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import { type Answer, json, recording, sse } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, json, recording, sse } from '../../src/testing/scripted-responses.ts';
 import { type AskOptions, type Lab, type Mode, openLab } from './lab.ts';
 
 let lab: Lab;
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => lab.close());
 
 const folder = new URL('../../src/providers/anthropic-messages/recordings/', import.meta.url);
-const recorded = (name: string, mode: Mode): Answer =>
+const recorded = (name: string, mode: Mode): ScriptedResponse =>
   recording(new URL(`${name}.${mode === 'streamed' ? 'stream' : 'whole'}.http`, folder));
 const ask = (mode: Mode, options?: AskOptions) => lab.ask({ wire: 'anthropic-messages', mode }, options);
 const withMetadata = { headers: { 'x-router-metadata': 'enabled' } };

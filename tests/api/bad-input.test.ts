@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { json } from '../../src/testing/answers.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { type TestGateway, testGateway, testKeys } from '../../src/testing/index.ts';
 import { openLab, wireNames } from './lab.ts';
 

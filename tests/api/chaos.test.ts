@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { json, sse, stallBeforeHeaders } from '../../src/testing/answers.ts';
+import { json, sse, stallBeforeHeaders } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { readStream, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 

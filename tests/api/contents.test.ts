@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { numberKey } from '../../src/access/key-text.ts';
+import { deriveKeyNumber } from '../../src/access/key-text.ts';
 import { json, testGateway } from '../../src/testing/index.ts';
 import { answer, cases, complaint, type Lab, openFrames, openLab, providerKey, stream } from './lab.ts';
 import { expectIssues, type Json, main, manage } from './manage.ts';
@@ -126,7 +126,7 @@ describe('what is kept', () => {
   });
 
   it('no picture, but its type, size and hash; no sealed reasoning', async () => {
-    const picture = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+    const image = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
     lab.upstream.respond(answer({ wire: 'openai-responses', mode: 'buffered' }));
     const outcome = await lab.ask(
       { wire: 'openai-responses', mode: 'buffered' },
@@ -138,7 +138,7 @@ describe('what is kept', () => {
               role: 'user',
               content: [
                 { type: 'input_text', text: 'What is this?' },
-                { type: 'input_image', image_url: `data:image/gif;base64,${picture.toString('base64')}` },
+                { type: 'input_image', image_url: `data:image/gif;base64,${image.toString('base64')}` },
               ],
             },
           ],
@@ -154,7 +154,7 @@ describe('what is kept', () => {
         role: 'user',
         content: [
           { type: 'input_text', text: 'What is this?' },
-          { type: 'input_image', media_type: 'image/gif', bytes: picture.length, sha256: hash('sha256', picture) },
+          { type: 'input_image', media_type: 'image/gif', bytes: image.length, sha256: hash('sha256', image) },
         ],
       },
     ]);
@@ -184,7 +184,7 @@ describe('what is kept', () => {
 
   it('of the keys that the workspace names, by their numbers', async () => {
     const key = (await ask('POST', '/keys', { name: 'logged', workspace_id: main })).body;
-    expect(key.data.id).toBe(numberKey(key.data.hash));
+    expect(key.data.id).toBe(deriveKeyNumber(key.data.hash));
     await keep({ io_logging_api_key_ids: [key.data.id] });
     lab.upstream.always(answer(cases[0]!));
     const logged = await lab.ask(cases[0]!, { key: key.key });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { htmlPage, json, resetBeforeHeaders } from '../../src/testing/answers.ts';
+import { htmlPage, json, resetBeforeHeaders } from '../../src/testing/scripted-responses.ts';
 import { type Script, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { answer, ask, type Case, cases, complaint, openFrames, stream, type WireName } from './lab.ts';

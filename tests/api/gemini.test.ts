@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import { type Answer, json, recording } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, json, recording } from '../../src/testing/scripted-responses.ts';
 import { type AskOptions, type Lab, type Mode, openLab } from './lab.ts';
 
 let lab: Lab;
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => lab.close());
 
 const folder = new URL('../../src/providers/gemini/recordings/', import.meta.url);
-const recorded = (name: string, mode: Mode): Answer =>
+const recorded = (name: string, mode: Mode): ScriptedResponse =>
   recording(new URL(`${name}.${mode === 'streamed' ? 'stream' : 'whole'}.http`, folder));
 const ask = (mode: Mode, options?: AskOptions) => lab.ask({ wire: 'gemini', mode }, options);
 const withMetadata = { headers: { 'x-router-metadata': 'enabled' } };
@@ -85,12 +85,12 @@ describe.each<Mode>(['buffered', 'streamed'])('an answer sent back unchanged, %s
 
   it('has each picture in its place, with its signature', async () => {
     const second = 'EowBCokBAdHtim8rF1+kQm/7vWc2sXy9ZpLhT0bNe4uJgA3dRiO6wKfV5tMxYCEqIn==';
-    const picture = { mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) };
+    const image = { mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) };
     expect(await replayed('images-signed')).toEqual([
       { text: 'First, the sky.' },
-      { inlineData: picture, thoughtSignature: signature },
+      { inlineData: image, thoughtSignature: signature },
       { text: 'Then, the sea.' },
-      { inlineData: picture, thoughtSignature: second },
+      { inlineData: image, thoughtSignature: second },
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { json } from '../../src/testing/answers.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { wholeBody } from './lab.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openSqliteStorage } from '../../src/platform/storage/sqlite/open.ts';
-import { json } from '../../src/testing/answers.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { findFreePort } from '../../src/testing/free-port.ts';
 import { type TestGateway, testGateway, testKeys } from '../../src/testing/index.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
@@ -82,8 +82,8 @@ describe('an image generation', () => {
     const upstream = await openUpstream();
     const gateway = await open({ providers: [painter(upstream.url)] });
     const key = { key: gateway.managementKey };
-    const picture = await paint({ width: 64, height: 64 });
-    for (const n of [2, 1]) upstream.respond(json(answerWith(Array.from({ length: n }, () => picture))));
+    const image = await paint({ width: 64, height: 64 });
+    for (const n of [2, 1]) upstream.respond(json(answerWith(Array.from({ length: n }, () => image))));
     await gateway.send('PUT', '/workspaces/main/budgets/daily', { limit_usd: 3 }, key);
     const ask = (n: number) => draw(gateway, { model: 'painter/m', n });
     const tooMuch = await ask(4);
@@ -99,9 +99,9 @@ describe('an image generation', () => {
 
   it('that a kill -9 ended costs nothing, and is in the ledger', async () => {
     const upstream = await openUpstream();
-    const { promise: asked, resolve: noteAsked } = Promise.withResolvers<void>();
+    const { promise: asked, resolve: noteRequested } = Promise.withResolvers<void>();
     upstream.always(() => {
-      noteAsked();
+      noteRequested();
       return new Promise(() => {}); // nobody will ever know what became of it
     });
     const config = { providers: [painter(upstream.url)] };

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, bytes, json } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, bytes, json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { dataUrl, draw, paint, reference } from './images-lab.ts';
-import { caseOf, failureOf, modes, picturesOf } from './images-wires.ts';
+import { caseOf, failureOf, modes, imagesOf } from './images-wires.ts';
 import { providerKey } from './lab.ts';
 import { newSession, rowsOf } from './ledger-rows.ts';
 
@@ -50,7 +50,7 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
     readyAfter(3);
     const outcome = await ask({ stream, seed: 7, size: '1024x768', output_format: 'png' });
 
-    expect(picturesOf(outcome)).toEqual([{ b64_json: made.toString('base64'), media_type: 'image/png' }]);
+    expect(imagesOf(outcome)).toEqual([{ b64_json: made.toString('base64'), media_type: 'image/png' }]);
     const question = 'GET /v1/get_result?id=t';
     expect(pathsOf(upstream)).toEqual([
       ...['POST /v1/flux-2-pro', question, question, question, question, 'GET /v1/sample.png'],
@@ -209,7 +209,7 @@ describe('pictures that lie elsewhere', () => {
   it('let one go that waits and whose client leaves', async () => {
     await serveApart({ memory: 8 * 1024 * 1024 });
     const held = Promise.withResolvers<void>();
-    const make = caseOf('bfl').makes([made]) as (request: ScriptedRequest) => Answer;
+    const make = caseOf('bfl').makes([made]) as (request: ScriptedRequest) => ScriptedResponse;
     upstream.always(async (request) => {
       if (request.path.startsWith('/made/')) await held.promise;
       return make(request);

@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sse } from '../../src/testing/answers.ts';
+import { sse } from '../../src/testing/scripted-responses.ts';
 import { paint } from './images-lab.ts';
-import { caseOf, failureOf, type ImageLab, imageCases, openImageLab, picturesOf, usageOf } from './images-wires.ts';
+import { caseOf, failureOf, type ImageLab, imageCases, openImageLab, imagesOf, usageOf } from './images-wires.ts';
 import { newSession, rowsOf } from './ledger-rows.ts';
 
 /*
@@ -76,20 +76,20 @@ describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
     lab.other.always(caseOf('openai-images').makes([good]));
     const outcome = await lab.ask(how, { model: `${wire}/two`, provider: { order: [wire, 'last'] } });
     expect(failureOf(outcome).message).toBe('');
-    expect(picturesOf(outcome).map(({ b64_json }) => b64_json)).toEqual([good.toString('base64')]);
+    expect(imagesOf(outcome).map(({ b64_json }) => b64_json)).toEqual([good.toString('base64')]);
     expect(usageOf(outcome)).toMatchObject({ cost: 0.05 });
   });
 
   it('that is a harmless drawing is passed on to the letter', async () => {
     const drawing = svg('<title>a &lt;script&gt;</title><path d="M0 0h9v9z" fill="url(#a)"/>');
     lab.upstream.always(makes([drawing]));
-    const [picture] = picturesOf(await lab.ask(how));
-    expect(picture).toEqual({ b64_json: drawing.toString('base64'), media_type: 'image/svg+xml' });
+    const [image] = imagesOf(await lab.ask(how));
+    expect(image).toEqual({ b64_json: drawing.toString('base64'), media_type: 'image/svg+xml' });
   });
 
   it('is read by its head and end alone where the operator says so', async () => {
     headsOnly.upstream.always(makes([broken]));
-    expect(picturesOf(await headsOnly.ask(how))).toHaveLength(1);
+    expect(imagesOf(await headsOnly.ask(how))).toHaveLength(1);
     headsOnly.upstream.always(makes([good.subarray(0, good.length >> 1)]));
     expect(failureOf(await headsOnly.ask(how))).toMatchObject({ status: 502, message: /It is cut, broken/ });
     headsOnly.upstream.always(makes([claiming(50_000, good)]));
@@ -98,8 +98,8 @@ describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
 });
 
 /** A PNG that says that it has so many pixels to an edge. */
-function claiming(edge: number, picture: Buffer): Buffer {
-  const claim = Buffer.from(picture);
+function claiming(edge: number, image: Buffer): Buffer {
+  const claim = Buffer.from(image);
   claim.writeUInt32BE(edge, 16);
   claim.writeUInt32BE(edge, 20);
   return claim;
@@ -130,7 +130,7 @@ describe('a stream that breaks while a picture is being looked at', () => {
     lab.upstream.always(sse([broke]));
     lab.other.always(sse([completed(other)]));
     const outcome = await lab.ask(how, { model: 'openai-images/two', provider: { order: ['openai-images', 'last'] } });
-    expect(picturesOf(outcome).map(({ b64_json }) => b64_json)).toEqual([other.toString('base64')]);
+    expect(imagesOf(outcome).map(({ b64_json }) => b64_json)).toEqual([other.toString('base64')]);
   });
 });
 

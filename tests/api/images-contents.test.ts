@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bytes } from '../../src/testing/answers.ts';
+import { bytes } from '../../src/testing/scripted-responses.ts';
 import { startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { dataUrl, paint, reference } from './images-lab.ts';
 import { caseOf, failureOf, type ImageLab, imageCases, openImageLab } from './images-wires.ts';
@@ -25,8 +25,8 @@ async function contentOf({ headers }: { headers: Headers }): Promise<Json> {
   return status === 404 ? undefined : body.data;
 }
 
-const digest = (picture: Buffer, media_type: string, width: number, height: number) => ({
-  ...{ media_type, bytes: picture.length, sha256: hash('sha256', picture), width, height },
+const digest = (image: Buffer, media_type: string, width: number, height: number) => ({
+  ...{ media_type, bytes: image.length, sha256: hash('sha256', image), width, height },
 });
 
 describe.each(imageCases)('GET /generation/content of pictures, $wire, $mode', ({ wire, mode }) => {

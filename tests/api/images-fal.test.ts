@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, bytes, json } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, bytes, json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { dataUrl, draw, paint, reference } from './images-lab.ts';
-import { caseOf, failureOf, modes, picturesOf } from './images-wires.ts';
+import { caseOf, failureOf, modes, imagesOf } from './images-wires.ts';
 import { providerKey } from './lab.ts';
 import { newSession, rowsOf } from './ledger-rows.ts';
 
@@ -32,9 +32,9 @@ const placesAt = (at = upstream.url) => ({
   status_url: `${at}/fal-ai/flux/requests/r/status`,
   response_url: `${at}/fal-ai/flux/requests/r`,
 });
-const queue = (status: string, more: object = {}): Answer => json({ status, ...placesAt(), ...more });
+const queue = (status: string, more: object = {}): ScriptedResponse => json({ status, ...placesAt(), ...more });
 /** Answers one request after the other. */
-const play = (...answers: Answer[]): void => {
+const play = (...answers: ScriptedResponse[]): void => {
   for (const answer of answers) upstream.respond(answer);
 };
 
@@ -47,7 +47,7 @@ describe.each(modes)('a generation of fal, %s', (mode) => {
     play(bytes(made));
     const outcome = await ask({ stream, seed: 7, size: '1024x768', output_format: 'png', n: 2 });
 
-    expect(picturesOf(outcome)).toEqual([{ b64_json: made.toString('base64'), media_type: 'image/png' }]);
+    expect(imagesOf(outcome)).toEqual([{ b64_json: made.toString('base64'), media_type: 'image/png' }]);
     const place = 'GET /v1/fal-ai/flux/requests/r';
     expect(pathsOf(upstream)).toEqual([
       ...['POST /v1/fal-ai/flux/dev', `${place}/status`, `${place}/status`, `${place}/status`, place],
@@ -65,13 +65,13 @@ describe.each(modes)('a generation of fal, %s', (mode) => {
 
   it('takes pictures that stand in the result', async () => {
     play(queue('COMPLETED'), json({ images: [{ url: dataUrl(made) }] }));
-    expect(picturesOf(await ask({ stream }))[0]!.b64_json).toBe(made.toString('base64'));
+    expect(imagesOf(await ask({ stream }))[0]!.b64_json).toBe(made.toString('base64'));
   });
 
   it('leaves out pictures that the provider has blackened', async () => {
     const images = [{ url: dataUrl(await paint({ width: 16, height: 16 })) }, { url: dataUrl(made) }];
     play(queue('COMPLETED'), json({ images, has_nsfw_concepts: [true, false] }));
-    expect(picturesOf(await ask({ stream, n: 2 })).map(({ b64_json }) => b64_json)).toEqual([made.toString('base64')]);
+    expect(imagesOf(await ask({ stream, n: 2 })).map(({ b64_json }) => b64_json)).toEqual([made.toString('base64')]);
   });
 
   it('is a content_policy_violation when all of them are', async () => {

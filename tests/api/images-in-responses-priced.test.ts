@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import { json, sse } from '../../src/testing/answers.ts';
+import { json, sse } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { paint } from './images-lab.ts';
 import { ask, type Mode, providerKey } from './lab.ts';
 import { newSession, rowsOf } from './ledger-rows.ts';
 
-const perPicture = [{ billable: 'output_image', unit: 'image', cost_usd: 0.04 }];
+const perImage = [{ billable: 'output_image', unit: 'image', cost_usd: 0.04 }];
 const perMegapixel = [{ billable: 'output_image', unit: 'megapixel', cost_usd: 0.5 }];
 const perTier = [
   { billable: 'output_image', unit: 'image', cost_usd: 0.04, variant: '1k' },
@@ -28,13 +28,13 @@ beforeEach(async () => {
       {
         ...{ id: 'acme', wire: 'openai-responses', base_url: upstream.url, api_key: providerKey },
         models: [
-          ...[painter('pictures', perPicture), painter('both', perPicture, words)],
+          ...[painter('pictures', perImage), painter('both', perImage, words)],
           ...[painter('sizes', perMegapixel, words), painter('tiers', perTier, words)],
         ],
       },
       {
         ...{ id: 'simulator', wire: 'simulator' },
-        models: [{ ...painter('drawn', perPicture, { prompt: 0, completion: 0 }), upstream_model: 'image' }],
+        models: [{ ...painter('drawn', perImage, { prompt: 0, completion: 0 }), upstream_model: 'image' }],
       },
     ],
     bootstrap: {
@@ -47,7 +47,7 @@ afterEach(async () => {
   await upstream.close();
 });
 
-const pictureOf = (id: string, result: string | null) => ({
+const imageOf = (id: string, result: string | null) => ({
   ...{ type: 'image_generation_call', id, status: result === null ? 'failed' : 'completed', result },
 });
 const reported = {
@@ -56,7 +56,7 @@ const reported = {
 };
 /** The upstream answers with these pictures. */
 function answer(mode: Mode, results: readonly (string | null)[], usage: object | null = reported): void {
-  const output = results.map((result, index) => pictureOf(`ig_${index}`, result));
+  const output = results.map((result, index) => imageOf(`ig_${index}`, result));
   const response = { id: 'resp_1', object: 'response', status: 'completed', model: 'm', output, usage };
   const begun = { ...response, status: 'in_progress', output: [], usage: null };
   const items = output.flatMap((item, index) => [
@@ -159,7 +159,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
 });
 
 it('a picture that was finished is priced, too, when the stream is cut behind it', async () => {
-  const item = pictureOf('ig_1', await square(64));
+  const item = imageOf('ig_1', await square(64));
   const response = { id: 'resp_1', object: 'response', status: 'in_progress', output: [] };
   const begun = { ...item, status: 'in_progress', result: null };
   upstream.always(

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OtherEvent } from '../../src/domain/events.ts';
 import type { OutputItem } from '../../src/domain/items.ts';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import { type Answer, json, recording, sse } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, json, recording, sse } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { around, order, text, whole } from './event-order.ts';
@@ -35,14 +35,14 @@ afterEach(async () => {
   await upstream.close();
 });
 
-const recorded = (wire: Maker, mode: Mode, name: string = makers[wire]): Answer =>
+const recorded = (wire: Maker, mode: Mode, name: string = makers[wire]): ScriptedResponse =>
   recording(
     new URL(
       `../../src/providers/${wire}/recordings/${name}.${mode === 'streamed' ? 'stream' : 'whole'}.http`,
       import.meta.url,
     ),
   );
-const picturesOf = ({ output }: ResponseObject): OutputItem[] =>
+const imagesOf = ({ output }: ResponseObject): OutputItem[] =>
   output.filter(({ type }) => type === 'image_generation_call');
 const lastBody = () => upstream.requests.at(-1)!.body as Record<string, unknown>;
 
@@ -55,10 +55,10 @@ describe.each(cases)('a picture in an answer of $wire, $mode', ({ wire, mode }) 
   it('is an image_generation_call with the picture as base64', async () => {
     const { status, response } = await draw();
     expect(status).toBe(200);
-    const [picture, ...others] = picturesOf(response!);
+    const [image, ...others] = imagesOf(response!);
     expect(others).toEqual([]);
-    expect(picture).toMatchObject({ status: 'completed', id: expect.stringMatching(/^(?:img|ig)_/) });
-    expect(picture!['result']).toMatch(/^iVBORw0KGgo/);
+    expect(image).toMatchObject({ status: 'completed', id: expect.stringMatching(/^(?:img|ig)_/) });
+    expect(image!['result']).toMatch(/^iVBORw0KGgo/);
   });
 
   it('costs what tokens of pictures cost', async () => {
@@ -75,12 +75,12 @@ describe.each(cases)('a picture in an answer of $wire, $mode', ({ wire, mode }) 
 
   it.each(wires)('goes back on the next turn to a model of %s', async (next) => {
     const { response } = await draw();
-    const [picture] = picturesOf(response!);
+    const [image] = imagesOf(response!);
     upstream.always(recorded(next, mode, 'text'));
     const input = [{ role: 'user', content: 'A fox' }, ...response!.output, { role: 'user', content: 'Now at night' }];
     const second = await ask(gateway, mode, { model: `${next}/painter`, input });
     expect(second.response).toMatchObject({ status: 'completed' });
-    expect(upstream.requests.at(-1)!.text).toContain(picture!['result']);
+    expect(upstream.requests.at(-1)!.text).toContain(image!['result']);
     if (next === 'openai-responses' && wire === next) {
       expect((lastBody()['input'] as unknown[]).slice(1, -1)).toEqual(response!.output); // as it came, id included
     }
@@ -133,10 +133,10 @@ describe('the events of a picture', () => {
     await simulated.close();
     expect(order(outcome)).toEqual(whole(around(0, ...steps('partial_image', 'partial_image'))));
     const told = outcome.events as OtherEvent[];
-    const partials = told.flatMap(({ partial_image_b64: picture }) => picture ?? []);
-    const pictures = [...partials, picturesOf(outcome.response!)[0]!['result']];
-    expect(new Set(pictures).size).toBe(3);
-    for (const picture of pictures) expect(await look(picture as string)).toMatchObject({ format: 'png', width: 256 });
+    const partials = told.flatMap(({ partial_image_b64: image }) => image ?? []);
+    const images = [...partials, imagesOf(outcome.response!)[0]!['result']];
+    expect(new Set(images).size).toBe(3);
+    for (const image of images) expect(await look(image as string)).toMatchObject({ format: 'png', width: 256 });
   });
 
   it('of a chat model tell of its progress all the same, and close the message before', async () => {

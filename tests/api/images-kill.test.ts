@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
-import { json } from '../../src/testing/answers.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
 import { caseOf, imageCases, imageWireNames } from './images-wires.ts';

@@ -79,9 +79,9 @@ export const dataUrl = (bytes: Buffer, type = 'image/png'): string => `data:${ty
 export const reference = (url: string) => ({ type: 'image_url', image_url: { url } });
 
 /** What images API of a provider says. */
-export const answerWith = (pictures: readonly Buffer[], usage?: object) => ({
+export const answerWith = (images: readonly Buffer[], usage?: object) => ({
   created: 1_795_252_364,
-  data: pictures.map((picture) => ({ b64_json: picture.toString('base64') })),
+  data: images.map((image) => ({ b64_json: image.toString('base64') })),
   ...(usage && { usage }),
 });
 

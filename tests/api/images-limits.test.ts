@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { draw, type ImageOutcome, paint } from './images-lab.ts';
-import { caseOf, failureOf, type ImageLab, imageCases, openImageLab, picturesOf } from './images-wires.ts';
+import { caseOf, failureOf, type ImageLab, imageCases, openImageLab, imagesOf } from './images-wires.ts';
 import { newSession, rowsOf } from './ledger-rows.ts';
 import { type Json, main, manage } from './manage.ts';
 
@@ -68,7 +68,7 @@ describe.each(imageCases)('POST /images of $wire, $mode', ({ wire, mode }) => {
     lab.other.always(caseOf('openai-images').makes([made]));
     const before = lab.upstream.requests.length;
     const outcome = await drawWith(key, { model: `${wire}/two`, provider: { order: [wire] } });
-    expect(picturesOf(outcome)).toHaveLength(1);
+    expect(imagesOf(outcome)).toHaveLength(1);
     expect(lab.upstream.requests).toHaveLength(before);
     expect(failureOf(await drawWith(key, { model: `${wire}/two`, provider: { only: [wire] } })).status).toBe(404);
   });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { testKeys } from '../../src/testing/test-gateway.ts';
 
-const MOST_BYTES = 600_000_000;
+const MAX_BYTES = 600_000_000;
 const children: ChildProcess[] = [];
 const folders: string[] = [];
 afterEach(() => {
@@ -79,6 +79,6 @@ it.skipIf(process.platform !== 'linux')(
       expect(status).toBe(200);
       expect(bytes).toBeGreaterThan(expected);
     }
-    expect(highWater(gateway.child)).toBeLessThan(MOST_BYTES);
+    expect(highWater(gateway.child)).toBeLessThan(MAX_BYTES);
   },
 );

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bytes, json } from '../../src/testing/answers.ts';
+import { bytes, json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { dataUrl, draw, paint, reference } from './images-lab.ts';
-import { caseOf, failureOf, modes, picturesOf, recorded } from './images-wires.ts';
+import { caseOf, failureOf, modes, imagesOf, recorded } from './images-wires.ts';
 import { providerKey } from './lab.ts';
 import { newSession, rowsOf } from './ledger-rows.ts';
 
@@ -32,7 +32,7 @@ describe.each(modes)('a generation of Recraft, %s', (mode) => {
   it('is base64 of the UTF-8 markup for SVG', async () => {
     upstream.always(caseOf('recraft').makes([svg]));
     const outcome = await ask({ model: 'recraft/recraftv3_vector', stream, output_format: 'svg' });
-    expect(picturesOf(outcome)).toEqual([{ b64_json: svg.toString('base64'), media_type: 'image/svg+xml' }]);
+    expect(imagesOf(outcome)).toEqual([{ b64_json: svg.toString('base64'), media_type: 'image/svg+xml' }]);
     expect(outcome.headers.get('content-type')).toMatch(/json/); // it does not stream
     expect(bodyOf(upstream.requests[0])).toEqual({
       ...{ model: 'recraftv3_vector', prompt: 'A red fox', response_format: 'b64_json' },
@@ -43,7 +43,7 @@ describe.each(modes)('a generation of Recraft, %s', (mode) => {
     upstream.respond(json({ created: 1, credits: 40, data: [{ url: `${upstream.url}/made.svg?sig=1` }] }));
     upstream.respond(bytes(svg, { headers: { 'content-type': 'image/svg+xml' } }));
     const outcome = await ask({ stream });
-    expect(picturesOf(outcome)[0]!.b64_json).toBe(svg.toString('base64'));
+    expect(imagesOf(outcome)[0]!.b64_json).toBe(svg.toString('base64'));
     expect(JSON.stringify(upstream.requests[1]!.headers)).not.toContain(providerKey);
   });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aspectRatios, qualities, resolutions } from '../../src/domain/images.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { dataUrl, draw, paint, reference } from './images-lab.ts';
-import { caseOf, failureOf, type ImageLab, imageCases, modes, openImageLab, picturesOf } from './images-wires.ts';
+import { caseOf, failureOf, type ImageLab, imageCases, modes, openImageLab, imagesOf } from './images-wires.ts';
 
 /** One lab for all: nothing here breaks it, and what a wire answers is set before it is asked. */
 let lab: ImageLab;
@@ -106,7 +106,7 @@ describe.each(everywhere)('$wire, $mode', ({ wire, mode }) => {
     if (wire !== 'simulator') lab.upstream.always(caseOf(wire).makes([made]));
     const outcomes = await Promise.all(bodies.map((body) => ask(body)));
     expect(outcomes.map(failureOf).filter(({ status }) => status !== 200)).toEqual([]);
-    for (const outcome of outcomes) expect(picturesOf(outcome)).toHaveLength(1);
+    for (const outcome of outcomes) expect(imagesOf(outcome)).toHaveLength(1);
   });
 });
 

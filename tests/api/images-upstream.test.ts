@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { json, resetAfter, sse, stallBeforeHeaders } from '../../src/testing/answers.ts';
+import { json, resetAfter, sse, stallBeforeHeaders } from '../../src/testing/scripted-responses.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { answerWith, dataUrl, draw, gptUsage, look, paint, reference } from './images-lab.ts';
@@ -10,9 +10,9 @@ const metadata = { headers: { 'x-router-metadata': 'enabled' } };
 let gateway: TestGateway;
 let first: ScriptedUpstream;
 let second: ScriptedUpstream;
-let picture: Buffer;
+let image: Buffer;
 beforeAll(async () => {
-  picture = await paint({ width: 48, height: 32 });
+  image = await paint({ width: 48, height: 32 });
 });
 beforeEach(async () => {
   [first, second] = await Promise.all([startUpstream(), startUpstream()]);
@@ -76,7 +76,7 @@ const frames = (type: string, partials: Buffer[], done: Buffer | undefined) => [
 
 describe('a generation at OpenAI', () => {
   it('writes what it was asked and reads the picture', async () => {
-    first.respond(json(answerWith([picture], gptUsage)));
+    first.respond(json(answerWith([image], gptUsage)));
 
     const { status, body } = await draw(gateway, {
       ...{ model: 'acme/draw', prompt: 'A fox', n: 2, size: '1536x1024', quality: 'high', background: 'opaque' },
@@ -98,15 +98,15 @@ describe('a generation at OpenAI', () => {
       },
     });
     expect(asked!.text).not.toContain('ada');
-    expect(body.data).toEqual([{ b64_json: picture.toString('base64'), media_type: 'image/png' }]);
+    expect(body.data).toEqual([{ b64_json: image.toString('base64'), media_type: 'image/png' }]);
     expect(body.usage).toMatchObject({ prompt_tokens: 14, completion_tokens: 1056, total_tokens: 1070 });
   });
 
   it('sends references as files of a form', async () => {
-    first.respond(json(answerWith([picture])));
+    first.respond(json(answerWith([image])));
     const other = await paint({ width: 20, height: 20 }, 'jpeg');
 
-    const input_references = [reference(dataUrl(picture)), reference(dataUrl(other))];
+    const input_references = [reference(dataUrl(image)), reference(dataUrl(other))];
     const { status } = await draw(gateway, { model: 'acme/draw', prompt: 'Grüße', input_references, ...order });
 
     expect(status).toBe(200);
@@ -123,7 +123,7 @@ describe('a generation at OpenAI', () => {
 
   it('streams partial pictures as they come', async () => {
     const early = await paint({ width: 12, height: 8 });
-    first.respond(sse(frames('image_generation', [early, picture], picture), { named: true }));
+    first.respond(sse(frames('image_generation', [early, image], image), { named: true }));
 
     const { headers, events, done } = await draw(gateway, { model: 'acme/draw', stream: true, ...order });
 
@@ -131,12 +131,12 @@ describe('a generation at OpenAI', () => {
     expect(first.requests[0]!.body).toMatchObject({ stream: true, partial_images: 2 });
     expect(events.map(({ type }) => type.split('.')[1])).toEqual(['partial_image', 'partial_image', 'completed']);
     expect(await look(events[0]!.b64_json)).toMatchObject({ width: 12 });
-    expect(events[2]).toMatchObject({ b64_json: picture.toString('base64'), usage: { total_tokens: 1070 } });
+    expect(events[2]).toMatchObject({ b64_json: image.toString('base64'), usage: { total_tokens: 1070 } });
     expect(done).toBe(true);
   });
 
   it('answers with JSON where the provider does not stream', async () => {
-    first.respond(json(answerWith([picture])));
+    first.respond(json(answerWith([image])));
     const { headers, body } = await draw(gateway, { model: 'acme/plain', stream: true, ...order });
     expect(headers.get('content-type')).toMatch(/^application\/json/);
     expect(first.requests[0]!.body).not.toHaveProperty('stream');
@@ -144,14 +144,14 @@ describe('a generation at OpenAI', () => {
   });
 
   it('reads a whole answer to a request for a stream', async () => {
-    first.respond(json(answerWith([picture], gptUsage)));
+    first.respond(json(answerWith([image], gptUsage)));
     const { events, done } = await draw(gateway, { model: 'acme/draw', stream: true, ...order });
     expect(events.map(({ type }) => type)).toEqual(['image_generation.completed']);
     expect(done).toBe(true);
   });
 
   it('has pictures beside text at one provider', async () => {
-    first.respond(json(answerWith([picture])));
+    first.respond(json(answerWith([image])));
     expect((await draw(gateway, { model: 'acme/both' })).status).toBe(200);
     expect(first.requests[0]!.path).toBe('/v1/images/generations');
   });
@@ -169,21 +169,21 @@ describe('a generation at OpenAI', () => {
       ...json({}),
       headers: { 'content-type': 'image/png' },
       pieces: async function* () {
-        yield picture;
+        yield image;
       },
-      contentLength: picture.length,
+      contentLength: image.length,
     });
     const { status, body } = await draw(gateway, { model: 'acme/plain', provider: { only: ['one'] } });
     expect(status).toBe(200);
     expect(first.requests[1]).toMatchObject({ method: 'GET', path: '/v1/files/made.png' });
     expect(first.requests[1]!.headers).not.toHaveProperty('authorization');
-    expect(body.data![0]!.b64_json).toBe(picture.toString('base64'));
+    expect(body.data![0]!.b64_json).toBe(image.toString('base64'));
   });
 });
 
 describe('what an endpoint cannot do', () => {
   it('takes the nearest size and says so', async () => {
-    first.respond(json(answerWith([picture])));
+    first.respond(json(answerWith([image])));
     const { body } = await draw(
       gateway,
       { model: 'acme/draw', aspect_ratio: '21:9', resolution: '4K', ...order },
@@ -198,7 +198,7 @@ describe('what an endpoint cannot do', () => {
   });
 
   it('takes the nearest quality and leaves the seed out', async () => {
-    first.respond(json(answerWith([picture])));
+    first.respond(json(answerWith([image])));
     const { body } = await draw(gateway, { model: 'acme/draw', quality: 'max', seed: 1, ...order }, metadata);
     expect(first.requests[0]!.body).toMatchObject({ quality: 'high' });
     expect(body.router_metadata).toMatchObject({
@@ -207,7 +207,7 @@ describe('what an endpoint cannot do', () => {
   });
 
   it('makes at most as many as it can', async () => {
-    first.respond(json(answerWith([picture])));
+    first.respond(json(answerWith([image])));
     await draw(gateway, { model: 'acme/metered', n: 9 });
     expect(first.requests[0]!.body).toMatchObject({ n: 4 });
   });
@@ -220,13 +220,13 @@ describe('what an endpoint cannot do', () => {
   });
 
   it('goes where several pictures are made', async () => {
-    second.respond(json(answerWith([picture, picture])));
+    second.respond(json(answerWith([image, image])));
     const { body } = await draw(gateway, { model: 'acme/plain', n: 2 });
     expect(body.data).toHaveLength(2);
   });
 
   it('refuses references where none are taken', async () => {
-    const input_references = [reference(dataUrl(picture))];
+    const input_references = [reference(dataUrl(image))];
     const { status, body } = await draw(gateway, {
       model: 'acme/plain',
       input_references,
@@ -322,7 +322,7 @@ describe('failures of providers', () => {
 describe('fallback', () => {
   it('goes on to the next endpoint before the first picture', async () => {
     first.respond(json({ error: { message: 'Oh' } }, { status: 500 }));
-    second.respond(json(answerWith([picture], gptUsage)));
+    second.respond(json(answerWith([image], gptUsage)));
     const { status, body } = await draw(gateway, { model: 'acme/draw', ...order }, metadata);
     expect(status).toBe(200);
     expect(body.router_metadata).toMatchObject({
@@ -335,20 +335,20 @@ describe('fallback', () => {
 
   it('goes on when a picture is none', async () => {
     first.respond(json({ created: 1, data: [{ b64_json: Buffer.from('hello hello').toString('base64') }] }));
-    second.respond(json(answerWith([picture])));
+    second.respond(json(answerWith([image])));
     expect((await draw(gateway, { model: 'acme/draw', ...order })).status).toBe(200);
   });
 
   it('goes on when a stream breaks before its first picture', async () => {
     first.respond(sse([], { named: true }));
-    second.respond(sse(frames('image_generation', [picture], picture), { named: true }));
+    second.respond(sse(frames('image_generation', [image], image), { named: true }));
     const { events, done } = await draw(gateway, { model: 'acme/draw', stream: true, ...order });
     expect(events.map(({ type }) => type.split('.')[1])).toEqual(['partial_image', 'completed']);
     expect(done).toBe(true);
   });
 
   it('ends with an error behind a partial picture', async () => {
-    first.respond(sse(frames('image_generation', [picture], undefined), { named: true }));
+    first.respond(sse(frames('image_generation', [image], undefined), { named: true }));
     const { events, done } = await draw(gateway, { model: 'acme/draw', stream: true, ...order });
     expect(events.map(({ type }) => type)).toEqual(['image_generation.partial_image', 'error']);
     expect(events[1]!.error).toMatchObject({ code: '502' });
@@ -373,7 +373,7 @@ describe('fallback', () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     first.respond(async () => {
       await promise;
-      return sse(frames('image_generation', [], picture), { named: true });
+      return sse(frames('image_generation', [], image), { named: true });
     });
     const answer = await gateway.post('/images', { model: 'acme/draw', prompt: 'x', stream: true, ...order });
     resolve();
@@ -385,7 +385,7 @@ describe('what a generation costs', () => {
   it('is tokens times their prices, of text and of pictures', async () => {
     first.respond(
       json(
-        answerWith([picture], {
+        answerWith([image], {
           ...gptUsage,
           input_tokens: 314,
           input_tokens_details: { text_tokens: 14, image_tokens: 300 },
@@ -404,7 +404,7 @@ describe('what a generation costs', () => {
   });
 
   it('is null when the provider tells no tokens', async () => {
-    first.respond(json(answerWith([picture])));
+    first.respond(json(answerWith([image])));
     const { body } = await draw(gateway, { model: 'acme/draw', ...order });
     expect(body.usage).toBeUndefined();
   });
@@ -413,11 +413,11 @@ describe('what a generation costs', () => {
     ['1K', 0.04],
     ['2K', 0.13],
     ['4K', 0.04],
-  ])('is pictures in the tier %s, megapixels and the request', async (resolution, perPicture) => {
-    first.respond(json(answerWith([picture, picture])));
+  ])('is pictures in the tier %s, megapixels and the request', async (resolution, perImage) => {
+    first.respond(json(answerWith([image, image])));
     const { body } = await draw(gateway, { model: 'acme/metered', n: 2, resolution });
     const megapixels = (2 * 48 * 32) / 1e6;
-    expect(body.usage!['cost']).toBeCloseTo(2 * perPicture + megapixels + 0.01, 9);
+    expect(body.usage!['cost']).toBeCloseTo(2 * perImage + megapixels + 0.01, 9);
   });
 
   it('is held back before dispatch: a key without the money gets 402', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bytes, json } from '../../src/testing/answers.ts';
+import { bytes, json } from '../../src/testing/scripted-responses.ts';
 import { dataUrl, look, paint, reference } from './images-lab.ts';
 import {
   caseOf,
@@ -8,7 +8,7 @@ import {
   imageCases,
   imageWireNames,
   openImageLab,
-  picturesOf,
+  imagesOf,
   recorded,
   usageOf,
 } from './images-wires.ts';
@@ -37,7 +37,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
 
     expect(outcome.status).toBe(200);
     expect(outcome.headers.get('x-generation-id')).toMatch(/^gen-/);
-    expect(picturesOf(outcome)).toEqual([{ b64_json: made.toString('base64'), media_type: 'image/png' }]);
+    expect(imagesOf(outcome)).toEqual([{ b64_json: made.toString('base64'), media_type: 'image/png' }]);
     expect(usageOf(outcome)).toMatchObject({ cost: 0.1, is_byok: false });
     expect(promptOf(lab.upstream.requests[0]!)).toBe('A red fox');
   });
@@ -64,7 +64,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     lab.upstream.always(makes(made));
     const outcome = await lab.ask(how, { n: 2 });
     if (many) {
-      expect(picturesOf(outcome).map(({ b64_json }) => b64_json)).toEqual(made.map((each) => each.toString('base64')));
+      expect(imagesOf(outcome).map(({ b64_json }) => b64_json)).toEqual(made.map((each) => each.toString('base64')));
       expect(usageOf(outcome)).toMatchObject({ cost: 0.2 });
     } else {
       expect(failureOf(outcome)).toMatchObject({ status: 400, type: 'invalid_request' });
@@ -148,7 +148,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     lab.other.always(caseOf('openai-images').makes([made]));
     const outcome = await lab.ask(how, { model: `${wire}/two`, provider: { order: [wire, 'last'] } });
     expect(outcome.status).toBe(200);
-    expect(picturesOf(outcome)[0]!.b64_json).toBe(made.toString('base64'));
+    expect(imagesOf(outcome)[0]!.b64_json).toBe(made.toString('base64'));
     expect(lab.upstream.requests.length).toBeGreaterThan(0);
   });
 
@@ -200,8 +200,8 @@ describe.each(imageWireNames)('%s', (wire) => {
   it('draws what it says it draws', async () => {
     const made = await paint({ width: 64, height: 64 }, 'jpeg');
     lab.upstream.always(caseOf(wire).makes([made]));
-    const [picture] = picturesOf(await lab.ask({ wire, mode: 'buffered' }, { output_format: 'png' }));
-    expect(picture!.media_type).toBe('image/jpeg'); // by its content, whatever was asked for
-    expect(await look(picture!.b64_json)).toMatchObject({ format: 'jpeg' });
+    const [image] = imagesOf(await lab.ask({ wire, mode: 'buffered' }, { output_format: 'png' }));
+    expect(image!.media_type).toBe('image/jpeg'); // by its content, whatever was asked for
+    expect(await look(image!.b64_json)).toMatchObject({ format: 'jpeg' });
   });
 });

@@ -1,4 +1,4 @@
-import { type Answer, bytes, json, recording, sse } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, bytes, json, recording, sse } from '../../src/testing/scripted-responses.ts';
 import type { Script, ScriptedRequest, ScriptedUpstream } from '../../src/testing/scripted-upstream.ts';
 import { startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
@@ -28,7 +28,7 @@ export interface ImageWireCase {
 }
 
 /** The answer with a picture that has been asked for by its address. */
-const picture = (content: Buffer): Answer => bytes(content, { headers: { 'content-type': 'image/png' } });
+const picture = (content: Buffer): ScriptedResponse => bytes(content, { headers: { 'content-type': 'image/png' } });
 const originOf = ({ headers }: ScriptedRequest): string => `http://${headers.host}`;
 const fieldOf = ({ body }: ScriptedRequest, name: string): unknown => (body as Record<string, unknown>)[name];
 
@@ -194,7 +194,7 @@ export const imageCases = imageWireNames.flatMap((wire) => modes.map((mode) => (
 export const caseOf = (wire: ImageWireName): ImageWireCase => imageWires[wire];
 
 /** A recorded answer of the wire. */
-export const recorded = (wire: ImageWireName, file: string): Answer =>
+export const recorded = (wire: ImageWireName, file: string): ScriptedResponse =>
   recording(new URL(`../../src/providers/${wire}/${caseOf(wire).recordings ?? 'recordings'}/${file}`, import.meta.url));
 
 export interface ImageLab {
@@ -267,7 +267,7 @@ export async function openImageLab(parts: Record<string, unknown> = {}): Promise
 }
 
 /** The finished pictures of an answer, however it came. */
-export const picturesOf = ({ body, events }: ImageOutcome): { b64_json: string; media_type?: string }[] =>
+export const imagesOf = ({ body, events }: ImageOutcome): { b64_json: string; media_type?: string }[] =>
   body.data ??
   events
     .filter(({ type }) => type === 'image_generation.completed')

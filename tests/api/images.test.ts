@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aspectRatios } from '../../src/domain/images.ts';
-import { bytes, json } from '../../src/testing/answers.ts';
+import { bytes, json } from '../../src/testing/scripted-responses.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { dataUrl, draw, look, paint, reference } from './images-lab.ts';
@@ -291,8 +291,8 @@ describe('what is wrong with a body', () => {
 describe('references', () => {
   it('takes PNG, JPEG, WebP and GIF, whatever the data URL calls them', async () => {
     const size = { width: 32, height: 32 };
-    const pictures = await Promise.all((['png', 'jpeg', 'webp', 'gif'] as const).map((format) => paint(size, format)));
-    const input_references = pictures.map((bytes) => reference(dataUrl(bytes, 'application/x-anything')));
+    const images = await Promise.all((['png', 'jpeg', 'webp', 'gif'] as const).map((format) => paint(size, format)));
+    const input_references = images.map((bytes) => reference(dataUrl(bytes, 'application/x-anything')));
     const { status, body } = await draw(gateway, { input_references, size: '64x64' });
     expect(status).toBe(200);
     expect(body.usage).toMatchObject({ prompt_tokens: 3 + 4 * 64 });
@@ -339,15 +339,15 @@ describe('references', () => {
 
   it('fetches those that are addresses, where the network is open to it', async () => {
     const host = await startUpstream();
-    const picture = await paint({ width: 40, height: 40 }, 'webp');
+    const image = await paint({ width: 40, height: 40 }, 'webp');
     const { port } = new URL(host.url);
     const open = await testGateway({ outbound: { allow: [`127.0.0.1:${port}`] } });
     host.respond({
       ...json({}),
       headers: { 'content-type': 'text/plain' },
-      contentLength: picture.length,
+      contentLength: image.length,
       pieces: async function* () {
-        yield picture;
+        yield image;
       },
     });
     host.respond(json({ not: 'a picture' }));
@@ -364,11 +364,11 @@ describe('references', () => {
     const host = await startUpstream();
     const { port } = new URL(host.url);
     const noise = randomBytes(128 * 128 * 3);
-    const picture = await sharp(noise, { raw: { width: 128, height: 128, channels: 3 } })
+    const image = await sharp(noise, { raw: { width: 128, height: 128, channels: 3 } })
       .png()
       .toBuffer();
     const open = await testGateway({ outbound: { allow: [`127.0.0.1:${port}`] }, images: { body_limit: 65_536 } });
-    host.always(bytes(picture, { headers: { 'content-type': 'image/png' } }));
+    host.always(bytes(image, { headers: { 'content-type': 'image/png' } }));
     const ask = (count: number) =>
       draw(open, { input_references: Array.from({ length: count }, () => reference(`${host.url}/a.png`)) });
     const [one, two] = [await ask(1), await ask(2)];

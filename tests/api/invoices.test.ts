@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtinFiles } from '../../src/catalog/load-catalog.ts';
 import { usdOf } from '../../src/metering/cost.ts';
-import { type Answer, json, sse } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, json, sse } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 
@@ -17,7 +17,7 @@ import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts
 interface Row {
   name: string;
   model: string;
-  answer: Answer;
+  answer: ScriptedResponse;
   /** Of the request, besides model and input. */
   ask?: Record<string, unknown>;
   /** Nano-dollars: of input, of output, and of the provider's own tools. `null`: no price is known. */
@@ -28,7 +28,7 @@ interface Row {
   booked?: Record<string, unknown>;
 }
 
-const chat = (usage: object | null, more: object = {}): Answer =>
+const chat = (usage: object | null, more: object = {}): ScriptedResponse =>
   json({
     ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1_790_000_000, model: 'm' },
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
@@ -40,19 +40,19 @@ const message = {
   ...{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' },
   content: [{ type: 'output_text', text: 'Hello.', annotations: [] }],
 };
-const responses = (usage: object, more: object = {}): Answer =>
+const responses = (usage: object, more: object = {}): ScriptedResponse =>
   json({
     ...{ id: 'resp_1', object: 'response', created_at: 1_790_000_000, status: 'completed', model: 'm' },
     ...{ output: [message], error: null, incomplete_details: null, usage, ...more },
   });
 
-const claude = (usage: object): Answer =>
+const claude = (usage: object): ScriptedResponse =>
   json({
     ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'Hello.' }] },
     ...{ stop_reason: 'end_turn', stop_sequence: null, usage },
   });
 
-const gemini = (usageMetadata: object, candidate: object = {}): Answer =>
+const gemini = (usageMetadata: object, candidate: object = {}): ScriptedResponse =>
   json({
     candidates: [
       { content: { role: 'model', parts: [{ text: 'Hello.' }] }, finishReason: 'STOP', index: 0, ...candidate },

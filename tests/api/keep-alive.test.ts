@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { drip, json } from '../../src/testing/answers.ts';
+import { throttle, json } from '../../src/testing/scripted-responses.ts';
 import { readStream } from '../../src/testing/test-gateway.ts';
 import { answer, complaint, type Lab, openFrames, openLab, provider, stream, streamFrames, wires } from './lab.ts';
 import { gate, openStream } from './open-stream.ts';
@@ -114,7 +114,7 @@ describe.each(wires)('%s', (wire) => {
   });
 
   it('never comments on a buffered answer', async () => {
-    lab.upstream.always(drip(answer({ wire, mode: 'buffered' }), 50, 15));
+    lab.upstream.always(throttle(answer({ wire, mode: 'buffered' }), 50, 15));
     const outcome = await lab.ask({ wire, mode: 'buffered' });
     expectText(outcome, 'Hello there.');
     expect(outcome.text).not.toContain('ROUTER');
@@ -122,7 +122,7 @@ describe.each(wires)('%s', (wire) => {
 
   it('says nothing when it is off', async () => {
     const quiet = await openLab({ server: { keep_alive_comment_ms: 0 } });
-    quiet.upstream.always(drip(answer({ wire, mode: 'streamed' }), 100, 15));
+    quiet.upstream.always(throttle(answer({ wire, mode: 'streamed' }), 100, 15));
     const outcome = await quiet.ask({ wire, mode: 'streamed' });
     await quiet.close();
     expectText(outcome, 'Hello there.');

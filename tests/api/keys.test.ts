@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hashKey, numberKey } from '../../src/access/key-text.ts';
+import { hashKey, deriveKeyNumber } from '../../src/access/key-text.ts';
 import { windowStarts } from '../../src/metering/windows.ts';
 import { type TestGateway, testGateway, testKeys } from '../../src/testing/index.ts';
 import { auditOf, book, expectIssues, type Json, main, manage, other } from './manage.ts';
@@ -76,7 +76,7 @@ describe('POST /keys', () => {
     expect(key).toMatch(/^sk-rt-v1-[0-9a-f]{64}$/);
     expect(data).toEqual({
       hash: hashKey(key),
-      id: numberKey(hashKey(key)),
+      id: deriveKeyNumber(hashKey(key)),
       label: `${key.slice(0, 12)}...${key.slice(-3)}`,
       name: 'Größe 📦',
       disabled: false,
@@ -352,7 +352,7 @@ describe('POST /keys/{hash}/rotate', () => {
     expect(data).toEqual({
       ...old.data,
       hash: hashKey(key),
-      id: numberKey(hashKey(key)),
+      id: deriveKeyNumber(hashKey(key)),
       label: data.label,
       created_at: data.created_at,
     });

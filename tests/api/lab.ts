@@ -1,4 +1,10 @@
-import { type Answer, json, type SseFrame, type SseOptions, sse } from '../../src/testing/answers.ts';
+import {
+  type ScriptedResponse,
+  json,
+  type SseFrame,
+  type SseOptions,
+  sse,
+} from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type RequestOptions, readStream, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
@@ -128,7 +134,7 @@ export function endFrames(wire: WireName, text: string): object[] {
 }
 
 /** An answer that says the text, whole or streamed as the mode wants it. */
-export function answer({ wire, mode }: Case, text = 'Hello there.'): Answer {
+export function answer({ wire, mode }: Case, text = 'Hello there.'): ScriptedResponse {
   return mode === 'buffered' ? json(wholeBody(wire, text)) : stream(wire, streamFrames(wire, [text]));
 }
 
@@ -137,7 +143,7 @@ export function stream(
   wire: WireName,
   frames: Iterable<SseFrame> | AsyncIterable<SseFrame>,
   options?: SseOptions,
-): Answer {
+): ScriptedResponse {
   return sse(frames, { done: wire === 'openai-chat', named: wire === 'openai-responses', ...options });
 }
 

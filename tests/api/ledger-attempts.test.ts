@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openJournal } from '../../src/metering/journal.ts';
-import { type Answer, json, stallBeforeHeaders } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, json, stallBeforeHeaders } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import {
@@ -50,7 +50,10 @@ afterAll(async () => {
 });
 
 /** Asks the first model, then the second: one answer for each. */
-async function askBoth({ wire, mode }: Case, ...answers: Answer[]): Promise<{ outcome: Outcome; session: string }> {
+async function askBoth(
+  { wire, mode }: Case,
+  ...answers: ScriptedResponse[]
+): Promise<{ outcome: Outcome; session: string }> {
   for (const each of answers) upstream.respond(each);
   const session = newSession();
   const models = answers.length > 1 ? [`${wire}/second`] : undefined;
@@ -75,7 +78,7 @@ const generationOf = async ({ headers }: Outcome) =>
   ((await (await gateway.get(`/generation?id=${headers.get('x-generation-id')}`)).json()) as { data: object }).data;
 
 /** An answer that the provider broke off, and of which it says that it used 100 tokens in and 40 out. */
-function brokenOff({ wire, mode }: Case): Answer {
+function brokenOff({ wire, mode }: Case): ScriptedResponse {
   const usage = { prompt_tokens: 100, completion_tokens: 40, total_tokens: 140 };
   if (wire === 'openai-chat') {
     const choice = { index: 0, finish_reason: 'error', [mode === 'streamed' ? 'delta' : 'message']: { content: '' } };
@@ -171,13 +174,13 @@ describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', 
     // What a kill would leave at this moment.
     const folder = mkdtempSync(join(tmpdir(), 'headgate-killed-'));
     cpSync(join(gateway.dataDir, 'journal'), folder, { recursive: true });
-    const { left, journal } = openJournal(folder);
+    const { orphaned, journal } = openJournal(folder);
     journal.close();
     rmSync(folder, { recursive: true });
     client.abort();
     await answered;
     await rowOf(session); // and all that follows is done
-    const entry = left.entries.find(({ sessionId }) => sessionId === session)!;
+    const entry = orphaned.entries.find(({ sessionId }) => sessionId === session)!;
     expect(entry.lines).toMatchObject([
       { provider: 'first', status: 502, outputTokens: 40, costNanoUsd: BigInt(brokenCost), estimated: false },
       { provider: 'second', status: 503, outputTokens: 0, estimated: true },

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, json } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, json } from '../../src/testing/scripted-responses.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
@@ -269,7 +269,7 @@ async function askUntilKilled(
 // --- the provider ---
 
 /** Answers with counts of its own, and remembers them. The model `broken` breaks off and counts all the same. */
-async function answerMarked({ path, text, body }: ScriptedRequest): Promise<Answer> {
+async function answerMarked({ path, text, body }: ScriptedRequest): Promise<ScriptedResponse> {
   const [mark] = /mark-\d+-\d+-\d+/.exec(text) as RegExpExecArray;
   const { model, stream: isStreamed } = body as { model: string; stream?: boolean };
   const wire = path.endsWith('/responses') ? 'openai-responses' : 'openai-chat';
@@ -292,7 +292,7 @@ async function* slowly(frames: object[], wire: WireName, report: Report): AsyncG
   }
 }
 
-function breakOff(wire: WireName, isStreamed: boolean, report: Report): Answer {
+function breakOff(wire: WireName, isStreamed: boolean, report: Report): ScriptedResponse {
   if (wire === 'openai-chat') {
     const choice = { index: 0, finish_reason: 'error', [isStreamed ? 'delta' : 'message']: { content: '' } };
     const body = withUsage(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { json } from '../../src/testing/answers.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import {
   answer,
   type Case,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { createTimedId } from '../../src/domain/ids.ts';
 import type { LedgerEntry } from '../../src/domain/ledger-entry.ts';
-import { makeEntry } from '../../src/platform/storage/ledger-contract.ts';
+import { createTestEntry } from '../../src/platform/storage/ledger-contract.ts';
 import type { TestGateway } from '../../src/testing/index.ts';
 
 /** The workspace `main` of a test gateway, and its other one. */
@@ -37,7 +37,7 @@ export function expectIssues(answer: Answer, issues: Record<string, string>): vo
 /** Books entries as if they had been asked for at their time. */
 export const book = (gateway: TestGateway, ...entries: Partial<LedgerEntry>[]): Promise<void> =>
   gateway.gateway.storage.ledger.append(
-    entries.map((fields) => makeEntry({ id: createTimedId('gen-'), workspaceId: main, ...fields })),
+    entries.map((fields) => createTestEntry({ id: createTimedId('gen-'), workspaceId: main, ...fields })),
   );
 
 /** What was done last, the newest first. */

@@ -7,7 +7,7 @@ import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 const otherKey = 'test-key-of-other-0001';
 
 /** What the operator says of models, in place of the built-in catalogue. */
-const catalogue = {
+const catalogFile = {
   models: [
     {
       id: 'acme/one',
@@ -86,7 +86,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'headgate-models-'));
   const overrides = join(folder, 'catalogue.json');
-  writeFileSync(overrides, JSON.stringify(catalogue));
+  writeFileSync(overrides, JSON.stringify(catalogFile));
   gateway = await testGateway({
     catalog: { builtin: false, overrides },
     providers,

@@ -1,4 +1,4 @@
-import { json } from '../../src/testing/answers.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 
 /** A span as OTLP has it in JSON, its attributes as a plain object. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { json } from '../../src/testing/answers.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { provider, type WireName, wholeBody } from './lab.ts';
@@ -76,7 +76,7 @@ const settings = () => ({
 const open = (outbound: object = {}, more: object = {}) =>
   testGateway({ providers: providers(), outbound: { ...settings(), ...outbound }, ...more });
 
-const picture = (url: string) => ({ type: 'input_image', image_url: url });
+const image = (url: string) => ({ type: 'input_image', image_url: url });
 const message = (...content: object[]) => [{ type: 'message', role: 'user', content }];
 const ask = async (content: object[], model = 'openai-chat/fetch', at = gateway, more: object = {}) => {
   const response = await at.post('/responses', { model, input: message(...content), ...more }, { headers: metadata });
@@ -96,7 +96,7 @@ const dataOf = (bytes: Buffer, mediaType = 'image/png') => `data:${mediaType};ba
 
 describe('an endpoint that takes no addresses', () => {
   it('is sent what is there', async () => {
-    const { status } = await ask([{ type: 'input_text', text: 'What is it?' }, picture(`${filesUrl}/a.jpg`)]);
+    const { status } = await ask([{ type: 'input_text', text: 'What is it?' }, image(`${filesUrl}/a.jpg`)]);
 
     expect(status).toBe(200);
     expect(sent()).toMatchObject({
@@ -112,13 +112,13 @@ describe('an endpoint that takes no addresses', () => {
   });
 
   it('may be one model of a provider', async () => {
-    await ask([picture(`${filesUrl}/a`)], 'openai-responses/fetch' satisfies `${WireName}/fetch`);
+    await ask([image(`${filesUrl}/a`)], 'openai-responses/fetch' satisfies `${WireName}/fetch`);
 
     expect(sent()).toMatchObject({ input: [{ content: [{ type: 'input_image', image_url: dataOf(png) }] }] });
   });
 
   it('may be one of which only the pattern is configured', async () => {
-    await ask([picture(`${filesUrl}/a`)], 'any/model');
+    await ask([image(`${filesUrl}/a`)], 'any/model');
 
     expect(JSON.stringify(sent())).toContain(dataOf(png));
   });
@@ -172,7 +172,7 @@ describe('an endpoint that takes no addresses', () => {
       model: 'openai-responses/fetch',
       input: [
         { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
-        { type: 'function_call_output', call_id: 'c', output: [picture(`${filesUrl}/a`)] },
+        { type: 'function_call_output', call_id: 'c', output: [image(`${filesUrl}/a`)] },
       ],
     });
 
@@ -181,13 +181,13 @@ describe('an endpoint that takes no addresses', () => {
   });
 
   it('is asked for nothing more when the same address stands there twice', async () => {
-    await ask([picture(`${filesUrl}/same`), picture(`${filesUrl}/same`)]);
+    await ask([image(`${filesUrl}/same`), image(`${filesUrl}/same`)]);
 
     expect(served).toEqual(['/same']);
   });
 
   it('has it told in the metadata', async () => {
-    const { body } = await ask([picture(`${filesUrl}/a`), picture(`${filesUrl}/b`)]);
+    const { body } = await ask([image(`${filesUrl}/a`), image(`${filesUrl}/b`)]);
 
     expect(body.router_metadata.pipeline).toEqual([
       {
@@ -200,7 +200,7 @@ describe('an endpoint that takes no addresses', () => {
   });
 
   it('is asked as ever when there is no address', async () => {
-    const { status, body } = await ask([{ type: 'input_text', text: 'http://127.0.0.1/' }, picture(dataOf(png))]);
+    const { status, body } = await ask([{ type: 'input_text', text: 'http://127.0.0.1/' }, image(dataOf(png))]);
 
     expect(status).toBe(200);
     expect(body.router_metadata.pipeline).toBeUndefined();
@@ -210,7 +210,7 @@ describe('an endpoint that takes no addresses', () => {
   it('answers in a stream, too', async () => {
     upstream.respond(json({ error: { message: 'no' } }, { status: 400 }));
 
-    const { status } = await gateway.stream({ model: 'openai-chat/fetch', input: message(picture(`${filesUrl}/a`)) });
+    const { status } = await gateway.stream({ model: 'openai-chat/fetch', input: message(image(`${filesUrl}/a`)) });
 
     expect(status).toBe(400);
     expect(JSON.stringify(sent())).toContain(dataOf(png));
@@ -221,7 +221,7 @@ describe('an endpoint of which nothing is said', () => {
   it('is given the address', async () => {
     const url = `${insideUrl}/a.png`;
 
-    const { status } = await ask([picture(url)], 'openai-chat/pass');
+    const { status } = await ask([image(url)], 'openai-chat/pass');
 
     expect(status).toBe(200);
     expect(sent()).toMatchObject({ messages: [{ content: [{ image_url: { url } }] }] });
@@ -244,7 +244,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     ['of a private network', () => 'http://[::ffff:10.0.0.1]/'],
     ['of a local name', () => 'http://vault.internal/'],
   ])('an address %s', async (_what, url) => {
-    const answer = await refused([{ type: 'input_text', text: 'a' }, picture(url())]);
+    const answer = await refused([{ type: 'input_text', text: 'a' }, image(url())]);
 
     expect(answer.status).toBe(400);
     expect(answer.param).toBe('input[0].content[1].image_url');
@@ -264,7 +264,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     ['space before the scheme data', ' data:image/png;base64,AAAA'],
   ])('an address that has %s, in every field', async (_what, url) => {
     for (const part of [
-      picture(url),
+      image(url),
       { type: 'input_file', file_url: url },
       { type: 'input_file', file_data: url.length % 4 === 0 ? `${url}/x` : url },
       { type: 'input_video', video_url: url },
@@ -285,7 +285,7 @@ describe('what is not fetched is a 400 that names the part', () => {
 
   it('an address in a variable of a prompt', async () => {
     const { status, body } = await ask([], 'openai-responses/fetch', gateway, {
-      prompt: { id: 'p', variables: { text: 'http://127.0.0.1/', shown: picture('http://127.0.0.1/') } },
+      prompt: { id: 'p', variables: { text: 'http://127.0.0.1/', shown: image('http://127.0.0.1/') } },
     });
 
     expect([status, body.error.metadata.param]).toEqual([400, 'prompt.variables.shown.image_url']);
@@ -294,7 +294,7 @@ describe('what is not fetched is a 400 that names the part', () => {
   it('a redirect inside', async () => {
     serve = (_request, response) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
 
-    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({
+    expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
       status: 400,
       error_type: 'image_download_failed',
       message: 'input[0].content[0].image_url: The gateway does not fetch from that host.',
@@ -302,13 +302,13 @@ describe('what is not fetched is a 400 that names the part', () => {
   });
 
   it.each(['ftp://example.com/a', 'file:///etc/passwd'])('another scheme: %s', async (url) => {
-    expect(await refused([picture(url)])).toMatchObject({ status: 400, error_type: 'invalid_request' });
+    expect(await refused([image(url)])).toMatchObject({ status: 400, error_type: 'invalid_request' });
   });
 
   it('what is too large', async () => {
     serve = (_request, response) => response.end(Buffer.alloc(64 * 1024 + 1));
 
-    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({ status: 400, error_type: 'image_too_large' });
+    expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({ status: 400, error_type: 'image_too_large' });
   });
 
   it('what is too large together', async () => {
@@ -324,7 +324,7 @@ describe('what is not fetched is a 400 that names the part', () => {
   });
 
   it('more addresses than may be', async () => {
-    const { status, message } = await refused(['a', 'b', 'c', 'd'].map((name) => picture(`${filesUrl}/${name}`)));
+    const { status, message } = await refused(['a', 'b', 'c', 'd'].map((name) => image(`${filesUrl}/${name}`)));
 
     expect([status, message]).toEqual([
       400,
@@ -336,7 +336,7 @@ describe('what is not fetched is a 400 that names the part', () => {
   it('what is no picture', async () => {
     serve = (_request, response) => response.setHeader('content-type', 'image/png').end('<html>');
 
-    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({
+    expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
       status: 400,
       error_type: 'invalid_image',
       message: 'input[0].content[0].image_url: It is no picture.',
@@ -346,13 +346,13 @@ describe('what is not fetched is a 400 that names the part', () => {
   it('what is a picture of a kind that nobody reads', async () => {
     serve = (_request, response) => response.end('<svg xmlns="http://www.w3.org/2000/svg"/>');
 
-    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({ error_type: 'unsupported_image_format' });
+    expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({ error_type: 'unsupported_image_format' });
   });
 
   it('what is not there, with the 404 of the interface', async () => {
     serve = (_request, response) => response.writeHead(404).end('no');
 
-    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({ status: 404, error_type: 'image_not_found' });
+    expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({ status: 404, error_type: 'image_not_found' });
   });
 
   it('a file that is not there', async () => {
@@ -368,7 +368,7 @@ describe('what is not fetched is a 400 that names the part', () => {
   it('a server that hangs up', async () => {
     serve = (request) => request.socket.resetAndDestroy();
 
-    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({
+    expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
       status: 400,
       error_type: 'image_download_failed',
     });
@@ -377,7 +377,7 @@ describe('what is not fetched is a 400 that names the part', () => {
   it('a server that says nothing', async () => {
     serve = () => {};
 
-    expect(await refused([picture(`${filesUrl}/a`)])).toMatchObject({
+    expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
       status: 400,
       error_type: 'image_download_failed',
       message: 'input[0].content[0].image_url: It was not there in time.',
@@ -391,7 +391,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     await once(gone, 'close');
     const other = await open({ allow: [new URL(url).host] });
 
-    expect(await refused([picture(url)], other)).toMatchObject({
+    expect(await refused([image(url)], other)).toMatchObject({
       status: 400,
       message: 'input[0].content[0].image_url: Its host did not accept a connection.',
     });
@@ -401,7 +401,7 @@ describe('what is not fetched is a 400 that names the part', () => {
   it('anything, where the operator wants nothing fetched', async () => {
     const other = await open({ fetch: false });
 
-    expect(await refused([picture(`${filesUrl}/a`)], other)).toMatchObject({
+    expect(await refused([image(`${filesUrl}/a`)], other)).toMatchObject({
       status: 400,
       message:
         'input[0].content[0].image_url: openai-chat/fetch at openai-chat-fetch takes no addresses, and this gateway fetches none (outbound.fetch): send the data itself.',
@@ -420,7 +420,7 @@ describe('several endpoints', () => {
   const askSame = async (at: TestGateway, first: string) => {
     const response = await at.post('/responses', {
       model: 'same/model',
-      input: message(picture(`${filesUrl}/a`)),
+      input: message(image(`${filesUrl}/a`)),
       provider: order(first),
     });
     return response.status;
@@ -451,11 +451,11 @@ describe('several endpoints', () => {
 describe('the operator', () => {
   it('opens and closes addresses while it runs', async () => {
     const other = await open({ allow: [] });
-    expect((await ask([picture(`${filesUrl}/a`)], 'openai-chat/fetch', other)).status).toBe(400);
+    expect((await ask([image(`${filesUrl}/a`)], 'openai-chat/fetch', other)).status).toBe(400);
 
     await other.reload({ providers: providers(), outbound: settings() });
 
-    expect((await ask([picture(`${filesUrl}/a`)], 'openai-chat/fetch', other)).status).toBe(200);
+    expect((await ask([image(`${filesUrl}/a`)], 'openai-chat/fetch', other)).status).toBe(200);
     await other.close();
   });
 
@@ -471,7 +471,7 @@ it('a client that leaves ends the fetch', async () => {
   serve = (request) => came.resolve(request);
   const other = await open({ idle_ms: 60_000, timeout_ms: 60_000 });
   const leave = new AbortController();
-  const body = { model: 'openai-chat/fetch', input: message(picture(`${filesUrl}/a`)) };
+  const body = { model: 'openai-chat/fetch', input: message(image(`${filesUrl}/a`)) };
   const asking = other.post('/responses', body, { signal: leave.signal }).catch(() => undefined);
   const { socket } = await came.promise;
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { LifecycleEvent, ResponseEvent } from '../../src/domain/events.ts';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import type { StreamedAnswer } from '../../src/testing/test-gateway.ts';
+import type { StreamedResponse } from '../../src/testing/test-gateway.ts';
 import { checkEvents } from './check-events.ts';
 
 /** What came of a request, however it was asked. */
@@ -25,7 +25,7 @@ export interface ErrorEnvelope {
 }
 
 /** Reads an answer, and holds every stream to the rules that hold for all of them. */
-export function readOutcome(answer: StreamedAnswer): Outcome {
+export function readOutcome(answer: StreamedResponse): Outcome {
   const { status, headers, text, events, comments } = answer;
   const outcome: Outcome = {
     status,

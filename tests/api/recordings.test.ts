@@ -2,8 +2,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import { askedBeside } from '../../src/exchanges/file-names.ts';
-import { readAsked } from '../../src/exchanges/folder.ts';
+import { findRequestFile } from '../../src/exchanges/file-names.ts';
+import { readRecordedRequest } from '../../src/exchanges/folder.ts';
 import { readRecording } from '../../src/exchanges/recording.ts';
 import { textWires } from '../../src/providers/index.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 /** Every stream is held to the order of events while it is read. */
 function askFor({ wire, file }: Recorded, mode: 'streamed' | 'buffered'): Promise<Outcome> {
-  const asked = readAsked(askedBeside(fileURLToPath(new URL(file, folderOf(wire)))));
+  const asked = readRecordedRequest(findRequestFile(fileURLToPath(new URL(file, folderOf(wire)))));
   return ask(gateway, mode, { ...asked?.request, model: `${wire}/${file.replace(/\.http$/, '')}` });
 }
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import { type Answer, json } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { wholeBody } from './lab.ts';
@@ -18,11 +18,11 @@ beforeEach(async () => {
 });
 afterEach(() => Promise.all([gateway?.close(), alpha.close(), beta.close()]));
 
-const good = (usage?: object): Answer => {
+const good = (usage?: object): ScriptedResponse => {
   const body = wholeBody('openai-chat', 'Hello there.');
   return json(usage ? { ...body, usage } : body);
 };
-const failed = (status: number, headers: Record<string, string> = {}): Answer =>
+const failed = (status: number, headers: Record<string, string> = {}): ScriptedResponse =>
   json({ error: { message: `Failed with ${status}.` } }, { status, headers });
 
 interface Row {

@@ -9,10 +9,10 @@ import sharp from 'sharp';
  */
 const edge = 1184;
 const noise = randomBytes(edge * edge * 3);
-const picture = await sharp(noise, { raw: { width: edge, height: edge, channels: 3 } })
+const image = await sharp(noise, { raw: { width: edge, height: edge, channels: 3 } })
   .png({ compressionLevel: 0 })
   .toBuffer();
-const body = Buffer.from(JSON.stringify({ created: 1, data: [{ b64_json: picture.toString('base64') }] }));
+const body = Buffer.from(JSON.stringify({ created: 1, data: [{ b64_json: image.toString('base64') }] }));
 
 const server = createServer((request, response) => {
   request.resume();
@@ -23,5 +23,5 @@ const server = createServer((request, response) => {
 });
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo; // it listens on a port
-  process.stdout.write(`http://127.0.0.1:${port}/v1 ${picture.length}\n`);
+  process.stdout.write(`http://127.0.0.1:${port}/v1 ${image.length}\n`);
 });

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Answer, sse } from '../../src/testing/answers.ts';
+import { type ScriptedResponse, sse } from '../../src/testing/scripted-responses.ts';
 import { readStream } from '../../src/testing/test-gateway.ts';
 import { endFrames, type Lab, openFrames, openLab, type WireName, wires } from './lab.ts';
 import { readRows } from './ledger-rows.ts';
@@ -25,7 +25,7 @@ const frameText = (frames: object[]): Buffer =>
   Buffer.from(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(''));
 
 /** A stream of so many deltas that counts the bytes which the connection has taken. */
-function counted(wire: WireName, deltas: number): { answer: Answer; written: number } {
+function counted(wire: WireName, deltas: number): { answer: ScriptedResponse; written: number } {
   const piece = frameText(openFrames(wire, [word]).slice(-1));
   const counter = { written: 0, answer: sse('') };
   async function* pieces(): AsyncGenerator<Buffer> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { json } from '../../src/testing/answers.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { around, field, order, streamed, text, whole } from './event-order.ts';
 import { chatChunk, type Lab, openLab, stream, wholeBody } from './lab.ts';
 

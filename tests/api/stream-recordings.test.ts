@@ -4,9 +4,9 @@ import { array, assert, asyncProperty, constantFrom, integer } from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseEvent } from '../../src/domain/events.ts';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import { nameAsked } from '../../src/exchanges/file-names.ts';
-import { readAsked } from '../../src/exchanges/folder.ts';
-import { type Answer, recording } from '../../src/testing/answers.ts';
+import { nameRequestFile } from '../../src/exchanges/file-names.ts';
+import { readRecordedRequest } from '../../src/exchanges/folder.ts';
+import { type ScriptedResponse, recording } from '../../src/testing/scripted-responses.ts';
 import { type Lab, openLab, type WireName, wireNames } from './lab.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -27,13 +27,17 @@ const pairs = all.filter(
 
 type Recorded = (typeof all)[number];
 
-async function askFor({ wire, name }: Recorded, mode: 'buffered' | 'streamed', served: Answer): Promise<Outcome> {
+async function askFor(
+  { wire, name }: Recorded,
+  mode: 'buffered' | 'streamed',
+  served: ScriptedResponse,
+): Promise<Outcome> {
   lab.upstream.always(served);
-  const asked = readAsked(fileURLToPath(new URL(nameAsked(name), folderOf(wire))));
+  const asked = readRecordedRequest(fileURLToPath(new URL(nameRequestFile(name), folderOf(wire))));
   return lab.ask({ wire, mode }, { body: { ...asked?.request, model: `${wire}/patient` } });
 }
 
-const served = ({ wire, name }: Recorded, kind: 'stream' | 'whole'): Answer =>
+const served = ({ wire, name }: Recorded, kind: 'stream' | 'whole'): ScriptedResponse =>
   recording(new URL(`${name}.${kind}.http`, folderOf(wire)));
 
 describe.each(pairs)('$wire, the recording $name', (recorded) => {
@@ -96,7 +100,7 @@ async function wholeLength(recorded: Recorded): Promise<number> {
 const textLength = (output: object): number => JSON.stringify(output).replaceAll(/_[0-9A-Za-z]{24}\b/g, '').length;
 
 /** The body in pieces of these sizes, in turn. */
-function cutInTurn(answer: Answer, sizes: number[]): Answer {
+function cutInTurn(answer: ScriptedResponse, sizes: number[]): ScriptedResponse {
   async function* pieces(): AsyncGenerator<Buffer> {
     const whole: Buffer[] = [];
     for await (const piece of answer.pieces()) whole.push(piece);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OutputItem } from '../../src/domain/items.ts';
-import { json } from '../../src/testing/answers.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { around, order, streamed, text, whole } from './event-order.ts';
 import { type Lab, openLab, responseObject, stream } from './lab.ts';
 import { textOf } from './outcome.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { bytes, json, stallBeforeHeaders } from '../../src/testing/answers.ts';
+import { bytes, json, stallBeforeHeaders } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream, type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { type ReceivedSpan, startReceiver } from './otlp-receiver.ts';
 

@@ -2,16 +2,16 @@ import { Readable } from 'node:stream';
 import { brotliCompressSync, constants, createBrotliCompress, deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  type Answer,
+  type ScriptedResponse,
   bytes,
-  cutInPieces,
+  splitIntoPieces,
   emptyBody,
   gzip,
   htmlPage,
   hugeBody,
   json,
   sse,
-} from '../../src/testing/answers.ts';
+} from '../../src/testing/scripted-responses.ts';
 import { type Case, cases, type Lab, openFrames, openLab, streamFrames, streamText, wholeBody } from './lab.ts';
 import { expectBroken, expectFailure, expectText } from './outcome.ts';
 
@@ -30,7 +30,7 @@ const good = ({ wire, mode }: Case): string =>
     ? JSON.stringify(wholeBody(wire, said))
     : streamText(wire, streamFrames(wire, ['Grüße, ', '世界 👋🏽!']));
 const typeOf = ({ mode }: Case): string => (mode === 'buffered' ? 'application/json' : 'text/event-stream');
-const send = (how: Case, body: string | Buffer, type = typeOf(how)): Answer =>
+const send = (how: Case, body: string | Buffer, type = typeOf(how)): ScriptedResponse =>
   bytes(body, { headers: { 'content-type': type } });
 const other = ({ wire, mode }: Case): Case => ({ wire, mode: mode === 'buffered' ? 'streamed' : 'buffered' });
 
@@ -63,12 +63,12 @@ describe.each(cases)('$wire, $mode, a body in an odd dress', (how) => {
   it.each([
     1, 2, 3, 7, 64,
   ])('is read when the network cuts it every %i bytes, through characters and all', async (size) => {
-    lab.upstream.always(cutInPieces(send(how, good(how), 'text/plain'), size));
+    lab.upstream.always(splitIntoPieces(send(how, good(how), 'text/plain'), size));
     expectText(await lab.ask(how), said);
   });
 
   it('is read behind a byte order mark and white space', async () => {
-    lab.upstream.always(cutInPieces(send(how, `\ufeff\r\n\n${good(how)}`, 'text/plain'), 1));
+    lab.upstream.always(splitIntoPieces(send(how, `\ufeff\r\n\n${good(how)}`, 'text/plain'), 1));
     if (mode === 'buffered') expectText(await lab.ask(how), said);
     lab.upstream.always(send(how, `\ufeff${good(how)}`));
     expectText(await lab.ask(how), said);
@@ -78,7 +78,7 @@ describe.each(cases)('$wire, $mode, a body in an odd dress', (how) => {
     ['gzip', () => gzip(send(how, good(how)))],
     ['brotli', () => encoded('br', send(how, brotliCompressSync(good(how))))],
     ['deflate', () => encoded('deflate', send(how, deflateSync(good(how))))],
-    ['gzip, cut in pieces', () => cutInPieces(gzip(send(how, good(how))), 3)],
+    ['gzip, cut in pieces', () => splitIntoPieces(gzip(send(how, good(how))), 3)],
     ['brotli, frame by frame', () => brotli(sse(streamFrames(wire, ['Grüße, ', '世界 👋🏽!'])))],
     ['gzip, frame by frame', () => gzip(sse(streamFrames(wire, ['Grüße, ', '世界 👋🏽!'])))],
   ])('is read when it is compressed: %s', async (_name, make) => {
@@ -117,7 +117,7 @@ describe.each(cases)('$wire, $mode, a streamed body', (how) => {
   it.each(rewritten)('is read with %s', async (_name, body) => {
     lab.upstream.always(sse(body));
     expectText(await lab.ask(how), said);
-    lab.upstream.always(cutInPieces(sse(body), 5));
+    lab.upstream.always(splitIntoPieces(sse(body), 5));
     expectText(await lab.ask(how), said);
   });
 
@@ -149,7 +149,7 @@ describe.each(cases)('$wire, $mode, a streamed body', (how) => {
 
 describe.each(cases)('$wire, $mode, a body that is no answer', (how) => {
   const { wire, mode } = how;
-  const bodies: [string, Answer, RegExp][] = [
+  const bodies: [string, ScriptedResponse, RegExp][] = [
     ['empty', emptyBody(), /an empty body/],
     ['an HTML page', htmlPage(200), /an HTML page/],
     ['an HTML page named JSON', send({ wire, mode: 'buffered' }, '<html>'), /an HTML page/],
@@ -204,19 +204,19 @@ describe.each(cases)('$wire, $mode, a body that is no answer', (how) => {
   }
 });
 
-const encoded = (encoding: string, body: Answer): Answer => ({
+const encoded = (encoding: string, body: ScriptedResponse): ScriptedResponse => ({
   ...body,
   headers: { ...body.headers, 'content-encoding': encoding },
 });
 
-function brotli(body: Answer): Answer {
+function brotli(body: ScriptedResponse): ScriptedResponse {
   const flush = constants.BROTLI_OPERATION_FLUSH;
   const pieces = () => Readable.from(body.pieces()).pipe(createBrotliCompress({ flush }));
   return { ...encoded('br', body), pieces };
 }
 
 /** A stream that never stops saying the text. */
-function endless(start: string, text: string): Answer {
+function endless(start: string, text: string): ScriptedResponse {
   async function* pieces(): AsyncGenerator<Buffer> {
     yield Buffer.from(start);
     const piece = Buffer.from(text);

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  type Answer,
+  type ScriptedResponse,
   chunkedWithoutEnd,
   contentLengthTooLong,
   json,
   resetAfter,
   resetBeforeHeaders,
-} from '../../src/testing/answers.ts';
+} from '../../src/testing/scripted-responses.ts';
 import {
   answer,
   cases,
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => lab.close());
 
 /** The beginning of a stream, with its words, and then what happens. */
-const words = (wire: WireName): Answer => stream(wire, openFrames(wire, ['Hel', 'lo']), { done: false });
+const words = (wire: WireName): ScriptedResponse => stream(wire, openFrames(wire, ['Hel', 'lo']), { done: false });
 
 describe.each(cases)('$wire, $mode', (how) => {
   const { wire } = how;
@@ -45,7 +45,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expectFailure(await lab.ask(how), 502, 'provider_unavailable', /closed the connection/);
   });
 
-  it.each<[string, (whole: Answer) => Answer]>([
+  it.each<[string, (whole: ScriptedResponse) => ScriptedResponse]>([
     ['is reset in its middle', (whole) => resetAfter(60, whole)],
     ['is closed in its middle', (whole) => ({ ...resetAfter(60, whole), end: 'close' })],
     ['is chunked and has no end', (whole) => chunkedWithoutEnd(whole)],
@@ -74,7 +74,7 @@ describe.each(cases)('$wire, $mode', (how) => {
 
 describe.each(cases)('$wire, $mode, answered by a stream that breaks behind its first words', (how) => {
   const { wire, mode } = how;
-  const breaks: [string, Answer, number, string, RegExp][] = [
+  const breaks: [string, ScriptedResponse, number, string, RegExp][] = [
     ['is reset', { ...words(wire), end: 'reset' }, 502, 'provider_unavailable', /closed the connection/],
     ['is closed without its end', { ...words(wire), end: 'close' }, 502, 'provider_unavailable', /closed the conn/],
     ['ends without its last frame', words(wire), 502, 'provider_unavailable', /ended its answer in the middle/],

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { anything, assert, asyncProperty, constantFrom, nat } from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { json, sse } from '../../src/testing/answers.ts';
+import { json, sse } from '../../src/testing/scripted-responses.ts';
 import { readRecording } from '../../src/testing/replay.ts';
-import type { StreamedAnswer } from '../../src/testing/test-gateway.ts';
+import type { StreamedResponse } from '../../src/testing/test-gateway.ts';
 import { cases, type Lab, openLab, type WireName, wires } from './lab.ts';
 
 let lab: Lab;
@@ -47,7 +47,7 @@ function spoil(text: string, place: number, value: unknown): string {
 }
 
 /** Whatever the provider said, it is the provider who said it: never our 500, never a hang, always an end. */
-function expectSense({ status, text, events, done }: StreamedAnswer, spoilt: string): void {
+function expectSense({ status, text, events, done }: StreamedResponse, spoilt: string): void {
   const told = `${text.slice(-600)}\nfor ${spoilt.slice(0, 3000)}`;
   expect([200, 400, 422, 429, 502, 524, 529], told).toContain(status);
   expect(text.includes('"error_type":"server"'), told).toBe(false);

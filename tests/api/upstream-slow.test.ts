@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Answer, drip, json, stallAfter, stallBeforeHeaders } from '../../src/testing/answers.ts';
+import {
+  type ScriptedResponse,
+  throttle,
+  json,
+  stallAfter,
+  stallBeforeHeaders,
+} from '../../src/testing/scripted-responses.ts';
 import type { ScriptedRequest } from '../../src/testing/scripted-upstream.ts';
 import { answer, type Case, cases, type Lab, openFrames, openLab, stream, type WireName } from './lab.ts';
 import { expectBroken, expectFailure, expectText, type Outcome } from './outcome.ts';
@@ -11,7 +17,10 @@ beforeAll(async () => {
 afterAll(() => lab.close());
 
 /** Asks in all ways at once, since each of them takes its time, and waits until the upstream has been let go. */
-async function inAllWays(respond: (how: Case) => Answer, judge: (outcome: Outcome, how: Case) => void): Promise<void> {
+async function inAllWays(
+  respond: (how: Case) => ScriptedResponse,
+  judge: (outcome: Outcome, how: Case) => void,
+): Promise<void> {
   const before = lab.upstream.requests.length;
   lab.upstream.always((request) => respond(caseOf(request)));
   await Promise.all(
@@ -33,7 +42,7 @@ function caseOf({ path, body }: ScriptedRequest): Case {
   return { wire, mode: isStream ? 'streamed' : 'buffered' };
 }
 
-const words = (wire: WireName): Answer => stream(wire, openFrames(wire, ['Hel', 'lo']), { done: false });
+const words = (wire: WireName): ScriptedResponse => stream(wire, openFrames(wire, ['Hel', 'lo']), { done: false });
 
 it('answers 524 when the headers do not come in time', () =>
   inAllWays(
@@ -49,7 +58,7 @@ it('answers 524 when the provider falls silent before any output', () =>
 
 it('answers 524 to an answer that drips without end before any output', () =>
   inAllWays(
-    () => drip(json(' '.repeat(10_000)), 1, 20),
+    () => throttle(json(' '.repeat(10_000)), 1, 20),
     (outcome) => expectFailure(outcome, 524, 'timeout', /longer than 900 ms in all/),
   ));
 
@@ -74,7 +83,7 @@ it('breaks the answer off when it drips without end behind its first words', () 
   ));
 
 it('does not cut an answer whose pauses stay below the limit', async () => {
-  lab.upstream.always((request) => drip(answer(caseOf(request)), 300, 60));
+  lab.upstream.always((request) => throttle(answer(caseOf(request)), 300, 60));
   await Promise.all(
     cases.map(async (how) => expectText(await lab.ask(how, { model: `${how.wire}/hasty` }), 'Hello there.')),
   );

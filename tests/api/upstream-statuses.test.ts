@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { htmlPage, json, redirect } from '../../src/testing/answers.ts';
+import { htmlPage, json, redirect } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { answer, ask, cases, complaint, type Lab, openFrames, openLab, provider, providerKey, stream } from './lab.ts';

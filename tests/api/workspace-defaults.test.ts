@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { json, sse } from '../../src/testing/answers.ts';
+import { json, sse } from '../../src/testing/scripted-responses.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { readStream } from '../../src/testing/test-gateway.ts';

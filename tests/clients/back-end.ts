@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
-import { chatAnswer } from './chat-answers.ts';
-import { geminiAnswer } from './gemini-answers.ts';
+import { chatResponse } from './chat-responses.ts';
+import { geminiResponse } from './gemini-responses.ts';
 import { watchTraffic } from './loopback.ts';
-import { messagesAnswer } from './messages-answers.ts';
-import { responsesAnswer } from './responses-answers.ts';
+import { messagesResponse } from './messages-responses.ts';
+import { responsesApiResponse } from './responses-api-responses.ts';
 import { writePrompt } from './simulator-prompt.ts';
 import type { Turn } from './turn.ts';
 
@@ -24,7 +24,7 @@ export type BackEndKind = (typeof backEndKinds)[number];
 export interface BackEnd {
   readonly kind: BackEndKind;
   /** What the protocol behind it can say. */
-  readonly can: { tellRefusals: boolean; countReasoning: boolean };
+  readonly can: { reportRefusals: boolean; countReasoning: boolean };
   readonly gateway: TestGateway;
   /** The slug to ask for. */
   readonly model: string;
@@ -44,11 +44,11 @@ const pricing = { prompt: 0.000001, completion: 0.00001, cache_read: 0.0000001 }
 
 /** Where each wire asks, and how a turn is said there. */
 const doors = {
-  'openai-chat': { path: '/v1/chat/completions', answer: chatAnswer },
-  'openai-responses': { path: '/v1/responses', answer: responsesAnswer },
-  'anthropic-messages': { path: '/v1/messages', answer: messagesAnswer },
-  gemini: { path: '/v1/models/', answer: geminiAnswer },
-  'ai-sdk': { path: '/v1/responses', answer: responsesAnswer }, // through @ai-sdk/openai
+  'openai-chat': { path: '/v1/chat/completions', answer: chatResponse },
+  'openai-responses': { path: '/v1/responses', answer: responsesApiResponse },
+  'anthropic-messages': { path: '/v1/messages', answer: messagesResponse },
+  gemini: { path: '/v1/models/', answer: geminiResponse },
+  'ai-sdk': { path: '/v1/responses', answer: responsesApiResponse }, // through @ai-sdk/openai
 } as const;
 
 /** @param parts of the gateway's configuration, besides its provider */
@@ -76,7 +76,7 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
   return {
     kind,
     can: {
-      tellRefusals: kind !== 'anthropic-messages' && kind !== 'gemini' && kind !== 'ai-sdk',
+      reportRefusals: kind !== 'anthropic-messages' && kind !== 'gemini' && kind !== 'ai-sdk',
       countReasoning: kind !== 'anthropic-messages',
     },
     gateway,

@@ -59,17 +59,17 @@ describe.skipIf(!codex).each(backEnds?.all ?? [])(
     const settings = searches ? [] : noSearch;
 
     it('completes a task with its shell', async () => {
-      await using seat = new CodexSeat(codex!);
+      await using slot = new CodexSeat(codex!);
       backEnd.takeUpstreamBodies();
 
-      const run = await seat.exec(
+      const run = await slot.exec(
         backEnd,
         backEnd.script('Write a greeting into greeting.txt, and read it.', ...task),
         settings,
       );
 
       expect(run, run.stderr).toMatchObject({ code: 0 });
-      expect(readFileSync(join(seat.folder, 'greeting.txt'), 'utf8')).toBe(text);
+      expect(readFileSync(join(slot.folder, 'greeting.txt'), 'utf8')).toBe(text);
       const items = run.events.flatMap(({ type, item }) => (type === 'item.completed' && item ? [item] : []));
       const commands = items.filter(({ type }) => type === 'command_execution'); // parallel calls end in any order
       expect(commands.map(({ exit_code }) => exit_code)).toEqual([0, 0, 0]);
@@ -88,13 +88,13 @@ describe.skipIf(!codex).each(backEnds?.all ?? [])(
     });
 
     it.skipIf(searches)('is told that its search cannot be had, and then does without', async () => {
-      await using seat = new CodexSeat(codex!);
+      await using slot = new CodexSeat(codex!);
 
-      const refused = await seat.exec(backEnd, backEnd.script('Hello.', { text: 'Hello.' }), []);
+      const refused = await slot.exec(backEnd, backEnd.script('Hello.', { text: 'Hello.' }), []);
       expect(refused.code).not.toBe(0);
       expect(JSON.stringify(refused.events)).toMatch(/tools\[\d+\]: .*web_search/);
 
-      const served = await seat.exec(backEnd, backEnd.script('Hello.', { text: 'Hello.' }), noSearch);
+      const served = await slot.exec(backEnd, backEnd.script('Hello.', { text: 'Hello.' }), noSearch);
       expect(served).toMatchObject({ code: 0 });
     });
 
@@ -102,9 +102,9 @@ describe.skipIf(!codex).each(backEnds?.all ?? [])(
       ['before it answers', { fail: { status: 500, message: 'The engine is on fire.' } }, 'The engine is on fire.'],
       ['in the middle', { text: 'One two three four.', after: 'failure' }, 'The server had an error.'],
     ])('tells what went wrong when the provider fails %s', async (_when, turn, message) => {
-      await using seat = new CodexSeat(codex!);
+      await using slot = new CodexSeat(codex!);
 
-      const run = await seat.exec(backEnd, backEnd.script('Hello.', turn), settings);
+      const run = await slot.exec(backEnd, backEnd.script('Hello.', turn), settings);
 
       expect(run.code).not.toBe(0);
       expect(JSON.stringify(run.events)).toContain(message);

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { cutInPieces, recording } from '../../src/testing/answers.ts';
+import { splitIntoPieces, recording } from '../../src/testing/scripted-responses.ts';
 import { startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
 
@@ -22,7 +22,7 @@ describe.each(overHttp)('recorded streams of $kind', (backEnd) => {
   const client = openaiClient(backEnd);
   const folder = new URL(`../../src/providers/${kind}/recordings/`, import.meta.url);
   const names = globSync('*.stream.http', { cwd: fileURLToPath(folder) }).map((file) => basename(file, '.stream.http'));
-  const answer = (name: string) => cutInPieces(recording(new URL(`${name}.stream.http`, folder)), 700);
+  const answer = (name: string) => splitIntoPieces(recording(new URL(`${name}.stream.http`, folder)), 700);
 
   it.each(
     names.filter((name) => name !== strangeToTheHelper && !(name in failing)).sort(),

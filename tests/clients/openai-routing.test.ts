@@ -1,12 +1,12 @@
 import { APIError, BadRequestError } from 'openai';
 import type { ResponseCreateParamsNonStreaming, ResponseInput } from 'openai/resources/responses/responses';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { htmlPage, json, resetAfter } from '../../src/testing/answers.ts';
+import { htmlPage, json, resetAfter } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { testGateway } from '../../src/testing/test-gateway.ts';
-import { chatAnswer } from './chat-answers.ts';
+import { chatResponse } from './chat-responses.ts';
 import { openaiClient } from './openai-client.ts';
-import { responsesAnswer } from './responses-answers.ts';
+import { responsesApiResponse } from './responses-api-responses.ts';
 
 const first = await startUpstream();
 const second = await startUpstream();
@@ -20,8 +20,8 @@ afterAll(() => Promise.all([gateway.close(), first.close(), second.close()]));
 
 const overloaded = json({ error: { message: 'Too busy.', type: 'server_error', code: null } }, { status: 503 });
 const hello = { text: 'Hello from the other side.' };
-const chat = (request: ScriptedRequest) => chatAnswer(hello, request);
-const responses = (request: ScriptedRequest) => responsesAnswer(hello, request);
+const chat = (request: ScriptedRequest) => chatResponse(hello, request);
+const responses = (request: ScriptedRequest) => responsesApiResponse(hello, request);
 const client = openaiClient({ gateway });
 /** The first provider first, which no draw changes. */
 const ask = { model: 'test/a', input: 'Hello', provider: { order: ['first'] } };

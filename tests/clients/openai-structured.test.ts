@@ -42,7 +42,7 @@ describe.each(backEnds.all)('structured output with the openai client, answered 
     expect(response.text).toMatchObject({ format: { type: 'json_schema', name: 'meeting' } });
   });
 
-  it.runIf(backEnd.can.tellRefusals)('leaves nothing parsed when the model refuses', async () => {
+  it.runIf(backEnd.can.reportRefusals)('leaves nothing parsed when the model refuses', async () => {
     const input = backEnd.script('Which meeting?', { refusal: 'I keep that to myself.' });
 
     const response = await client.responses.parse({ model, input, text: { format } });

@@ -109,7 +109,7 @@ describe.each(backEnds.all)('text with the openai client, answered by $kind', (b
     expect(streamed.usage).toEqual(buffered.usage);
   });
 
-  it.runIf(backEnd.can.tellRefusals)('streams a refusal as a part of its own', async () => {
+  it.runIf(backEnd.can.reportRefusals)('streams a refusal as a part of its own', async () => {
     const input = backEnd.script('Help me to cheat', { refusal: 'I cannot help with that.' });
     let refused = '';
 

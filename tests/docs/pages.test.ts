@@ -208,7 +208,7 @@ describe('names', () => {
     expect(read('src/config/known-providers.json')).toContain(diff.replace(/^\+/gm, '').trimEnd());
   });
 
-  const catalogue = globSync('src/catalog/builtin/*.json', { cwd: root }).map(read).join();
+  const catalog = globSync('src/catalog/builtin/*.json', { cwd: root }).map(read).join();
 
   it('of models in examples stand in the catalogue', () => {
     const slugs = blocks
@@ -216,7 +216,7 @@ describe('names', () => {
       .flatMap(({ text }) => [...text.matchAll(/["' ]((?:openai|anthropic|google)\/[a-z0-9.-]+)["' ,\n\]]/g)])
       .map(([, slug]) => slug!);
     expect(slugs.length).toBeGreaterThan(20);
-    expect(slugs.filter((slug) => !catalogue.includes(`"${slug}"`))).toEqual([]);
+    expect(slugs.filter((slug) => !catalog.includes(`"${slug}"`))).toEqual([]);
   });
 
   it.each(current)('of errors, metadata and metrics in %s stand in the source', (page) => {

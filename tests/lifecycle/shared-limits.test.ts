@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { json } from '../../src/testing/answers.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { testKeys } from '../../src/testing/index.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { startRedis } from '../../src/testing/redis.ts';

@@ -1,6 +1,6 @@
 import type { EndpointFacts } from '../../src/domain/endpoint.ts';
 import { GatewayError } from '../../src/domain/errors.ts';
-import type { ImageRequest, Picture } from '../../src/domain/images.ts';
+import type { ImageRequest, EncodedImage } from '../../src/domain/images.ts';
 import { fitImage } from '../../src/pipeline/fit-image.ts';
 import { wires } from '../../src/providers/index.ts';
 import { ImageNeeds } from '../../src/routing/image-needs.ts';
@@ -58,12 +58,12 @@ export function findImageFate({ wire: wireId, model }: ImageColumn, row: ImageRo
   const request: ImageRequest = { model: 'acme/one', prompt: 'A red fox', ...row.request };
   const endpoint = { model: 'acme/one', tag: 'acme', provider: { id: 'acme', name: 'Acme' }, image: facts };
   if (new ImageNeeds(request).exclude(endpoint as unknown as EndpointFacts)) return '400';
-  const shown: Picture = { bytes: Buffer.from('x'), mediaType: 'image/png', width: 64, height: 64 };
+  const shown: EncodedImage = { bytes: Buffer.from('x'), mediaType: 'image/png', width: 64, height: 64 };
   const references = (request.input_references ?? []).map(() => shown);
   try {
     const fitted = fitImage(request, references, endpoint as unknown as EndpointFacts, facts);
     const target = { endpoint: 'acme/one at Acme', upstreamModel: model, stream: false, dialect: {} };
-    const { dropped } = image.writeImageRequest(fitted.ask, target);
+    const { dropped } = image.writeImageRequest(fitted.fitted, target);
     if (fitted.clamped.length > 0 || dropped.some((name) => name.includes('→'))) return 'nearest';
     return fitted.dropped.length + dropped.length > 0 ? 'left out' : 'yes';
   } catch (error) {

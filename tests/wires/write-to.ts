@@ -11,11 +11,11 @@ export const hello: InputItem = { type: 'message', role: 'user', content: 'hello
  * @param usual of each target, where a test does not say otherwise; not streamed, and without a dialect
  */
 export const writeTo =
-  <Reading>(
-    writeRequest: (request: ResponseRequest, target: Target) => UpstreamRequest<Reading>,
+  <ReaderContext>(
+    writeRequest: (request: ResponseRequest, target: Target) => UpstreamRequest<ReaderContext>,
     usual: Pick<Target, 'upstreamModel'> & Partial<Target>,
   ) =>
-  (request: Partial<ResponseRequest>, target: Partial<Target> = {}): UpstreamRequest<Reading> =>
+  (request: Partial<ResponseRequest>, target: Partial<Target> = {}): UpstreamRequest<ReaderContext> =>
     writeRequest(
       { input: [hello], ...request },
       { endpoint: 'acme/one at Acme', stream: false, dialect: {}, ...usual, ...target },

@@ -1,10 +1,10 @@
 import { deriveUuid } from '../../domain/ids.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { startOfDay } from '../../metering/windows.ts';
-import { askStore } from '../../platform/storage/ask-store.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
 import type { ActivityRow } from '../../platform/storage/storage.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
-import type { Handler, ManagementParts } from '../management/route-handler.ts';
+import type { ManagementHandler, ManagementParts } from '../management/route-handler.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;
@@ -14,7 +14,7 @@ const DAYS = 30;
  *
  * @see platform.md section 7, "Generations and activity"
  */
-export function createActivityHandler({ ledger }: Pick<ManagementParts, 'ledger'>): Handler {
+export function createActivityHandler({ ledger }: Pick<ManagementParts, 'ledger'>): ManagementHandler {
   return async function listActivity(request) {
     const query = readQuery(request, (reader) => ({
       ...readDays(reader, startOfDay(Date.now())),
@@ -23,7 +23,7 @@ export function createActivityHandler({ ledger }: Pick<ManagementParts, 'ledger'
       workspaceId: reader.text('workspace_id'),
       byWorkspace: reader.word('group_by', ['workspace']) !== undefined,
     }));
-    const rows = await askStore(() => ledger.readActivity(query));
+    const rows = await callStore(() => ledger.readActivity(query));
     return { data: sortRows(rows).map((row) => writeRow(row)) };
   };
 }

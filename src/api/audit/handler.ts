@@ -1,12 +1,12 @@
-import { askStore } from '../../platform/storage/ask-store.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type Handler, type ManagementParts, writeTime } from '../management/route-handler.ts';
+import { type ManagementHandler, type ManagementParts, writeTime } from '../management/route-handler.ts';
 
 /** `GET /audit`: who changed what by the management API, the newest first. Not in the interface: a route of our own. */
-export function createAuditHandler({ management }: Pick<ManagementParts, 'management'>): Handler {
+export function createAuditHandler({ management }: Pick<ManagementParts, 'management'>): ManagementHandler {
   return async function listAudit(request) {
     const page = readQuery(request, readPage);
-    const { rows, total } = await askStore(() => management.listAudit(page));
+    const { rows, total } = await callStore(() => management.listAudit(page));
     return {
       data: rows.map((entry) => ({
         id: entry.id,

@@ -1,23 +1,26 @@
 import { usdOf } from '../../metering/cost.ts';
-import { askStore } from '../../platform/storage/ask-store.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
 import type { LedgerStore } from '../../platform/storage/storage.ts';
-import type { Handler, ManagementParts } from '../management/route-handler.ts';
+import type { ManagementHandler, ManagementParts } from '../management/route-handler.ts';
 
 /**
  * `GET /credits`: what was paid in for the organization (`headgate credits add`), and what all workspaces have spent.
  *
  * @see platform.md section 6
  */
-export function createCreditsHandler({ ledger, management }: Pick<ManagementParts, 'ledger' | 'management'>): Handler {
+export function createCreditsHandler({
+  ledger,
+  management,
+}: Pick<ManagementParts, 'ledger' | 'management'>): ManagementHandler {
   return () =>
-    askStore(async () => {
-      const [credits, usage] = await Promise.all([management.readCredits(), readUsage(ledger)]);
+    callStore(async () => {
+      const [credits, usage] = await Promise.all([management.readCredits(), readTotalSpending(ledger)]);
       return { data: { total_credits: usdOf(credits ?? 0n), total_usage: usdOf(usage) } };
     });
 }
 
 /** What all have spent, ever, in nano-dollars; own provider keys are paid elsewhere. */
-export async function readUsage(ledger: Pick<LedgerStore, 'readSpending'>): Promise<bigint> {
+export async function readTotalSpending(ledger: Pick<LedgerStore, 'readSpending'>): Promise<bigint> {
   const [spent] = await ledger.readSpending(['everything'], [0]);
   return spent!.costNanoUsd[0]!; // as many as were asked for
 }

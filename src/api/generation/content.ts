@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import type { ContentRecord } from '../../domain/content-record.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { type Handler, writeTime } from '../management/route-handler.ts';
+import { type ManagementHandler, writeTime } from '../management/route-handler.ts';
 
 /**
  * `GET /generation/content?id=`: what a generation was asked and what it answered, where its workspace has that kept.
  *
  * @see platform.md "Generations and activity"
  */
-export function createContentHandler(find: (id: string) => Promise<ContentRecord | undefined>): Handler {
+export function createContentHandler(find: (id: string) => Promise<ContentRecord | undefined>): ManagementHandler {
   return async function findContentHandler(request: FastifyRequest): Promise<unknown> {
     const { id } = request.query as { id?: unknown };
     if (typeof id !== 'string' || id === '') {

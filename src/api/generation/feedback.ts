@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import { GatewayError } from '../../domain/errors.ts';
 import { createTimedId } from '../../domain/ids.ts';
-import { askStore } from '../../platform/storage/ask-store.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
 import type { ContentStore } from '../../platform/storage/storage.ts';
 import { maybe } from '../../schema/shapes.ts';
-import { body, createBodyCheck, plainText } from '../management/check-body.ts';
+import { strictBody, createBodyCheck, plainText } from '../management/check-body.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type Handler, writeTime } from '../management/route-handler.ts';
+import { type ManagementHandler, writeTime } from '../management/route-handler.ts';
 
 export interface FeedbackParts {
   contents: Pick<ContentStore, 'addFeedback' | 'listFeedback'>;
@@ -16,7 +16,7 @@ export interface FeedbackParts {
 
 /** The interface names the fields; their lengths, and that any word is a category, are ours. */
 const checkFeedback = createBodyCheck(
-  body({
+  strictBody({
     generation_id: plainText({ minLength: 1, maxLength: 256 }),
     category: plainText({ minLength: 1, maxLength: 100 }),
     comment: maybe(Type.String({ maxLength: 10_000 })),
@@ -27,10 +27,10 @@ const checkFeedback = createBodyCheck(
 export const createFeedbackHandlers = ({
   contents,
   flushLedger,
-}: FeedbackParts): Record<'sendFeedback' | 'listFeedback', Handler> => ({
+}: FeedbackParts): Record<'sendFeedback' | 'listFeedback', ManagementHandler> => ({
   async sendFeedback(request) {
     const { generation_id: generationId, category, comment = null } = checkFeedback(request.body);
-    const isKnown = await askStore(async () => {
+    const isKnown = await callStore(async () => {
       await flushLedger();
       return contents.addFeedback({
         id: createTimedId('fb_'),
@@ -47,7 +47,7 @@ export const createFeedbackHandlers = ({
 
   async listFeedback(request) {
     const query = readQuery(request, (reader) => ({ ...readPage(reader), generationId: reader.text('generation_id') }));
-    const { rows, total } = await askStore(() => contents.listFeedback(query));
+    const { rows, total } = await callStore(() => contents.listFeedback(query));
     return {
       data: rows.map((feedback) => ({
         id: feedback.id,

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../domain/errors.ts';
-import { type BookedEntry, settledCost } from '../../domain/ledger-entry.ts';
+import { type RecordedEntry, settledCost } from '../../domain/ledger-entry.ts';
 import { usdOf } from '../../metering/cost.ts';
 
 /**
@@ -9,7 +9,7 @@ import { usdOf } from '../../metering/cost.ts';
  * @see platform.md "Generations and activity"
  */
 export function createGenerationHandler(
-  find: (workspaceId: string | undefined, id: string) => Promise<BookedEntry | undefined>,
+  find: (workspaceId: string | undefined, id: string) => Promise<RecordedEntry | undefined>,
 ) {
   return async function findGenerationHandler(request: FastifyRequest): Promise<unknown> {
     const { id } = request.query as { id?: unknown };
@@ -47,8 +47,8 @@ const untold = {
 };
 
 /** `Generation` of the interface; its cost is what corrections made of it. */
-export function writeGeneration(entry: BookedEntry): Record<string, unknown> {
-  const { special = {}, pictures } = entry;
+export function writeGeneration(entry: RecordedEntry): Record<string, unknown> {
+  const { special = {}, pictures: images } = entry;
   const settled = settledCost(entry);
   const cost = settled === null ? null : usdOf(settled);
   return {
@@ -70,8 +70,8 @@ export function writeGeneration(entry: BookedEntry): Record<string, unknown> {
     native_tokens_cached: entry.cachedTokens,
     native_tokens_reasoning: entry.reasoningTokens,
     native_tokens_completion_images: special.outputImageTokens ?? null,
-    num_media_prompt: special.inputImages ?? pictures?.references ?? null,
-    num_media_completion: pictures?.made ?? null,
+    num_media_prompt: special.inputImages ?? images?.references ?? null,
+    num_media_completion: images?.made ?? null,
     total_cost: cost,
     usage: cost,
     usage_estimated: entry.estimated,
@@ -88,13 +88,13 @@ export function writeGeneration(entry: BookedEntry): Record<string, unknown> {
 }
 
 /** What the provider said that it asks; of an own key else what the list of prices says. */
-function writeUpstreamCost({ upstreamCostNanoUsd, isByok }: BookedEntry, cost: number | null): number | null {
+function writeUpstreamCost({ upstreamCostNanoUsd, isByok }: RecordedEntry, cost: number | null): number | null {
   if (upstreamCostNanoUsd !== null) return upstreamCostNanoUsd / 1e9;
   return isByok ? cost : null;
 }
 
 /** The attempts that made something: the answer, and before it those that broke off. */
-function writeAttempts(entry: BookedEntry): Record<string, unknown>[] {
+function writeAttempts(entry: RecordedEntry): Record<string, unknown>[] {
   const attempts = entry.lines?.filter(({ kind }) => kind === 'attempt') ?? (entry.provider === null ? [] : [entry]);
   return attempts.map((attempt) => ({
     provider_name: attempt.provider,

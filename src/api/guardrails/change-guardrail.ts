@@ -4,19 +4,19 @@ import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import { defaultGuardrailId, noRules } from '../../domain/guardrail.ts';
 import type {
   FieldChange,
-  GuardrailHolder,
+  GuardrailAssignee,
   GuardrailRecord,
   ManagementTransaction,
 } from '../../platform/storage/storage.ts';
 import { listChanges } from '../management/change.ts';
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import type { CreateGuardrailBody, UpdateGuardrailBody } from './schema.ts';
-import { readSettings, writeSettings } from './write-guardrail.ts';
+import { readGuardrailSettings, writeGuardrailSettings } from './write-guardrail.ts';
 
 // What the management API and the command line do to guardrails, each with its line in the audit log.
 
 /** A guardrail that says nothing yet. */
-export const emptyGuardrail = (parts: { id: string; workspaceId: string; name: string; createdAtMs: number }) =>
+export const createEmptyGuardrail = (parts: { id: string; workspaceId: string; name: string; createdAtMs: number }) =>
   ({
     ...parts,
     description: null,
@@ -34,11 +34,13 @@ export async function createGuardrail(
   nowMs: number,
 ): Promise<GuardrailRecord> {
   const workspaceId = await findWorkspaceId(transaction, body.workspace_id);
-  const empty = emptyGuardrail({ id: randomUUID(), workspaceId, name: body.name, createdAtMs: nowMs });
-  const created = readSettings(body, empty);
+  const empty = createEmptyGuardrail({ id: randomUUID(), workspaceId, name: body.name, createdAtMs: nowMs });
+  const created = readGuardrailSettings(body, empty);
   refuseHalfLimit(created);
   await transaction.saveGuardrail(created);
-  await transaction.record(happeningOf('guardrail.create', created, listChanges(undefined, writeSettings(created))));
+  await transaction.record(
+    happeningOf('guardrail.create', created, listChanges(undefined, writeGuardrailSettings(created))),
+  );
   return created;
 }
 
@@ -58,9 +60,9 @@ export async function updateGuardrail(
   body: UpdateGuardrailBody,
   nowMs: number,
 ): Promise<GuardrailRecord> {
-  const after = readSettings(body, before);
+  const after = readGuardrailSettings(body, before);
   refuseHalfLimit(after);
-  const changes = listChanges(writeSettings(before), writeSettings(after));
+  const changes = listChanges(writeGuardrailSettings(before), writeGuardrailSettings(after));
   if (Object.keys(changes).length === 0) return before;
   const saved = { ...after, updatedAtMs: nowMs };
   await transaction.saveGuardrail(saved);
@@ -81,7 +83,7 @@ function refuseHalfLimit({ limitNanoUsd, resetInterval }: GuardrailRecord): void
 export async function deleteGuardrail(transaction: ManagementTransaction, guardrail: GuardrailRecord): Promise<void> {
   if (!(await transaction.findGuardrail(guardrail.id))) return; // a default one that nobody has written
   await transaction.deleteGuardrail(guardrail.id);
-  const changes = listChanges(writeSettings(guardrail), undefined);
+  const changes = listChanges(writeGuardrailSettings(guardrail), undefined);
   await transaction.record(happeningOf('guardrail.delete', guardrail, changes));
 }
 
@@ -94,7 +96,7 @@ export async function deleteGuardrail(transaction: ManagementTransaction, guardr
 export async function assignGuardrail(
   transaction: ManagementTransaction,
   guardrail: GuardrailRecord,
-  { kind, field, ids }: { kind: GuardrailHolder['kind']; field: string; ids: readonly string[] },
+  { kind, field, ids }: { kind: GuardrailAssignee['kind']; field: string; ids: readonly string[] },
   nowMs: number,
 ): Promise<number> {
   if (guardrail.id === defaultGuardrailId(guardrail.workspaceId)) {
@@ -110,7 +112,7 @@ export async function assignGuardrail(
   if (issues.length > 0) throw invalidRequest(issues);
   let count = 0;
   for (const holder of new Set(ids)) {
-    if (await giveGuardrail(transaction, { kind, holder }, guardrail, nowMs)) count++;
+    if (await assignGuardrailTo(transaction, { kind, holder }, guardrail, nowMs)) count++;
   }
   return count;
 }
@@ -138,9 +140,9 @@ async function checkMember(
 }
 
 /** @returns whether it had another one, or none, before */
-export async function giveGuardrail(
+export async function assignGuardrailTo(
   transaction: ManagementTransaction,
-  holder: GuardrailHolder,
+  holder: GuardrailAssignee,
   { id, workspaceId }: Pick<GuardrailRecord, 'id' | 'workspaceId'>,
   nowMs: number,
 ): Promise<boolean> {
@@ -156,10 +158,10 @@ export async function giveGuardrail(
  *
  * @returns how many had it
  */
-export async function takeGuardrail(
+export async function unassignGuardrail(
   transaction: ManagementTransaction,
   { id, workspaceId }: GuardrailRecord,
-  kind: GuardrailHolder['kind'],
+  kind: GuardrailAssignee['kind'],
   ids: readonly string[],
 ): Promise<number> {
   let count = 0;
@@ -179,7 +181,7 @@ const happeningOf = (action: string, { id, workspaceId }: GuardrailRecord, chang
 
 const holderHappening = (
   action: string,
-  { kind, holder }: GuardrailHolder,
+  { kind, holder }: GuardrailAssignee,
   workspaceId: string,
   change: FieldChange,
 ) => ({

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../domain/errors.ts';
 import { defaultGuardrailId, defaultGuardrailName } from '../../domain/guardrail.ts';
 import type { GuardrailRecord } from '../../platform/storage/storage.ts';
-import { emptyGuardrail } from './change-guardrail.ts';
+import { createEmptyGuardrail } from './change-guardrail.ts';
 
 /** Where guardrails are looked for: the store, or a change of it. */
 export interface GuardrailSource {
@@ -21,5 +21,5 @@ export async function getGuardrail(from: GuardrailSource, id: string): Promise<G
   const workspace = rows.find((row) => defaultGuardrailId(row.id) === id);
   if (!workspace) throw new GatewayError('not_found', `There is no guardrail with the id ${id.slice(0, 100)}.`);
   const { id: workspaceId, createdAtMs } = workspace;
-  return emptyGuardrail({ id, workspaceId, name: defaultGuardrailName(workspaceId), createdAtMs });
+  return createEmptyGuardrail({ id, workspaceId, name: defaultGuardrailName(workspaceId), createdAtMs });
 }

@@ -1,20 +1,20 @@
 import type { FastifyRequest } from 'fastify';
-import { askStore } from '../../platform/storage/ask-store.ts';
-import type { GuardrailHolder, GuardrailRecord, ListedAssignment } from '../../platform/storage/storage.ts';
-import { makeChange } from '../management/change.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
+import type { GuardrailAssignee, GuardrailRecord, ListedAssignment } from '../../platform/storage/storage.ts';
+import { applyChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type Handler, type ManagementParts, param } from '../management/route-handler.ts';
+import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
 import {
   assignGuardrail,
   createGuardrail,
   deleteGuardrail,
-  takeGuardrail,
+  unassignGuardrail,
   updateGuardrail,
 } from './change-guardrail.ts';
 import { getGuardrail } from './find-guardrail.ts';
-import { findUnknown } from './find-unknown.ts';
+import { findUnknownEntries } from './find-unknown.ts';
 import { listGuardrailBudgets } from './list-budgets.ts';
-import { refuseNotOffered } from './not-offered.ts';
+import { rejectUnsupportedFields } from './unsupported-fields.ts';
 import {
   checkCreateGuardrail,
   checkKeyHashes,
@@ -34,11 +34,11 @@ export function createGuardrailHandlers(
   | 'updateGuardrail'
   | 'deleteGuardrail'
   | 'listGuardrailBudgets',
-  Handler
+  ManagementHandler
 > {
   const { management } = parts;
   const write = (guardrail: GuardrailRecord, body: UpdateGuardrailBody) => {
-    const warnings = findUnknown(body, parts.world().catalog);
+    const warnings = findUnknownEntries(body, parts.routingContext().catalog);
     return { data: writeGuardrail(guardrail), ...(warnings.length > 0 && { warnings }) };
   };
   return {
@@ -47,14 +47,14 @@ export function createGuardrailHandlers(
         ...readPage(reader),
         workspaceId: reader.text('workspace_id'),
       }));
-      const { rows, total } = await askStore(() => management.listGuardrails(query));
+      const { rows, total } = await callStore(() => management.listGuardrails(query));
       return { data: rows.map(writeGuardrail), total_count: total };
     },
 
     async createGuardrail(request, reply) {
       const body = checkCreateGuardrail(request.body);
-      refuseNotOffered(body);
-      const guardrail = await makeChange(parts, request, (transaction, nowMs) =>
+      rejectUnsupportedFields(body);
+      const guardrail = await applyChange(parts, request, (transaction, nowMs) =>
         createGuardrail(transaction, body, nowMs),
       );
       reply.code(201);
@@ -62,28 +62,28 @@ export function createGuardrailHandlers(
     },
 
     findGuardrail: (request) =>
-      askStore(async () => ({ data: writeGuardrail(await getGuardrail(management, param(request, 'id'))) })),
+      callStore(async () => ({ data: writeGuardrail(await getGuardrail(management, pathParam(request, 'id'))) })),
 
     async updateGuardrail(request) {
       const body = checkUpdateGuardrail(request.body);
-      refuseNotOffered(body);
-      const guardrail = await makeChange(parts, request, async (transaction, nowMs) =>
-        updateGuardrail(transaction, await getGuardrail(transaction, param(request, 'id')), body, nowMs),
+      rejectUnsupportedFields(body);
+      const guardrail = await applyChange(parts, request, async (transaction, nowMs) =>
+        updateGuardrail(transaction, await getGuardrail(transaction, pathParam(request, 'id')), body, nowMs),
       );
       return write(guardrail, body);
     },
 
     async deleteGuardrail(request) {
-      await makeChange(parts, request, async (transaction) =>
-        deleteGuardrail(transaction, await getGuardrail(transaction, param(request, 'id'))),
+      await applyChange(parts, request, async (transaction) =>
+        deleteGuardrail(transaction, await getGuardrail(transaction, pathParam(request, 'id'))),
       );
       return { deleted: true };
     },
 
     async listGuardrailBudgets(request) {
       const page = readQuery(request, readPage);
-      return askStore(async () => {
-        const guardrail = await getGuardrail(management, param(request, 'id'));
+      return callStore(async () => {
+        const guardrail = await getGuardrail(management, pathParam(request, 'id'));
         const { rows, total } = await listGuardrailBudgets(parts, guardrail.id, page, Date.now());
         return { data: rows, total_count: total, include_byok_in_budgets: guardrail.includeByokInBudgets };
       });
@@ -93,7 +93,7 @@ export function createGuardrailHandlers(
 
 /** Where keys and members differ. */
 interface Side {
-  kind: GuardrailHolder['kind'];
+  kind: GuardrailAssignee['kind'];
   /** Of the body. */
   field: string;
   read: (body: unknown) => readonly string[];
@@ -124,12 +124,12 @@ export function createAssignmentHandlers(
   | 'listGuardrailMembers'
   | 'assignMembers'
   | 'unassignMembers',
-  Handler
+  ManagementHandler
 > {
   const { management } = parts;
   const list = async (request: FastifyRequest, { kind, write }: Side, guardrailId?: string) => {
     const page = readQuery(request, readPage);
-    return askStore(async () => {
+    return callStore(async () => {
       if (guardrailId !== undefined) await getGuardrail(management, guardrailId);
       const { rows, total } = await management.listAssignments({ ...page, kind, guardrailId });
       return { data: rows.map(write), total_count: total };
@@ -137,26 +137,26 @@ export function createAssignmentHandlers(
   };
   const assign = async (request: FastifyRequest, { kind, field, read }: Side) => {
     const ids = read(request.body);
-    const count = await makeChange(parts, request, async (transaction, nowMs) => {
-      const guardrail = await getGuardrail(transaction, param(request, 'id'));
+    const count = await applyChange(parts, request, async (transaction, nowMs) => {
+      const guardrail = await getGuardrail(transaction, pathParam(request, 'id'));
       return assignGuardrail(transaction, guardrail, { kind, field, ids }, nowMs);
     });
     return { assigned_count: count };
   };
   const unassign = async (request: FastifyRequest, { kind, read }: Side) => {
     const ids = read(request.body);
-    const count = await makeChange(parts, request, async (transaction) =>
-      takeGuardrail(transaction, await getGuardrail(transaction, param(request, 'id')), kind, ids),
+    const count = await applyChange(parts, request, async (transaction) =>
+      unassignGuardrail(transaction, await getGuardrail(transaction, pathParam(request, 'id')), kind, ids),
     );
     return { unassigned_count: count };
   };
   return {
     listKeyAssignments: (request) => list(request, keySide),
-    listGuardrailKeys: (request) => list(request, keySide, param(request, 'id')),
+    listGuardrailKeys: (request) => list(request, keySide, pathParam(request, 'id')),
     assignKeys: (request) => assign(request, keySide),
     unassignKeys: (request) => unassign(request, keySide),
     listMemberAssignments: (request) => list(request, memberSide),
-    listGuardrailMembers: (request) => list(request, memberSide, param(request, 'id')),
+    listGuardrailMembers: (request) => list(request, memberSide, pathParam(request, 'id')),
     assignMembers: (request) => assign(request, memberSide),
     unassignMembers: (request) => unassign(request, memberSide),
   };

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { parseSlug } from '../../catalog/slug.ts';
 import { maybe, oneOf } from '../../schema/shapes.ts';
-import { body, createBodyCheck, plainText, usd } from '../management/check-body.ts';
+import { strictBody, createBodyCheck, plainText, usdAmount } from '../management/check-body.ts';
 
 /** Most entries of a list, and characters of an entry: those of the router plugins. */
 const maxEntries = 1024;
@@ -33,7 +33,7 @@ const flag = () => maybe(Type.Boolean());
 const name = plainText({ minLength: 1, maxLength: 200 });
 const settings = {
   description: maybe(Type.String({ maxLength: 1000 })),
-  limit_usd: maybe(usd(1e-9)),
+  limit_usd: maybe(usdAmount(1e-9)),
   reset_interval: maybe(oneOf('daily', 'weekly', 'monthly')),
   include_byok_in_budgets: Type.Optional(Type.Boolean()),
   allowed_models: listOf(model),
@@ -43,7 +43,7 @@ const settings = {
   allowed_data_regions: maybe(Type.Array(oneOf('global', 'europe', 'us'))),
   content_filters: maybe(
     Type.Array(
-      body({
+      strictBody({
         pattern: Type.String({ minLength: 1, maxLength: 100_000 }),
         action: actions,
         label: maybe(Type.String({ maxLength: 100 })),
@@ -52,7 +52,7 @@ const settings = {
   ),
   content_filter_builtins: maybe(
     Type.Array(
-      body({
+      strictBody({
         slug: oneOf(
           ...(['email', 'phone', 'ssn', 'credit-card', 'ip-address', 'secrets', 'person-name', 'address'] as const),
           'regex-prompt-injection',
@@ -75,13 +75,13 @@ const settings = {
 };
 
 /** @see platform.schema.json, "CreateGuardrailRequest" */
-const createGuardrail = body({
+const createGuardrail = strictBody({
   name,
   workspace_id: Type.Optional(plainText({ minLength: 1, maxLength: maxIdLength })),
   ...settings,
 });
 /** @see platform.schema.json, "UpdateGuardrailRequest" */
-const updateGuardrail = body({ name: Type.Optional(name), ...settings });
+const updateGuardrail = strictBody({ name: Type.Optional(name), ...settings });
 
 const holders = Type.Array(plainText({ minLength: 1, maxLength: maxIdLength }), { minItems: 1, maxItems: 100 });
 
@@ -89,6 +89,6 @@ export type CreateGuardrailBody = Static<typeof createGuardrail>;
 export type UpdateGuardrailBody = Static<typeof updateGuardrail>;
 export const checkCreateGuardrail = createBodyCheck(createGuardrail);
 export const checkUpdateGuardrail = createBodyCheck(updateGuardrail);
-export const checkKeyHashes = createBodyCheck(body({ key_hashes: holders }));
+export const checkKeyHashes = createBodyCheck(strictBody({ key_hashes: holders }));
 /** Ruling 7: `member_user_ids`, not the `user_ids` of the schema file. */
-export const checkMemberIds = createBodyCheck(body({ member_user_ids: holders }));
+export const checkMemberIds = createBodyCheck(strictBody({ member_user_ids: holders }));

@@ -10,7 +10,7 @@ export function writeGuardrail(guardrail: GuardrailRecord): Record<string, unkno
   return {
     id: guardrail.id,
     workspace_id: guardrail.workspaceId,
-    ...writeSettings(guardrail),
+    ...writeGuardrailSettings(guardrail),
     allowed_data_regions: null,
     content_filters: null,
     content_filter_builtins: null,
@@ -20,7 +20,7 @@ export function writeGuardrail(guardrail: GuardrailRecord): Record<string, unkno
 }
 
 /** What can be said of a guardrail, as it is written into the audit log, too. */
-export function writeSettings(guardrail: GuardrailRecord): Record<string, unknown> {
+export function writeGuardrailSettings(guardrail: GuardrailRecord): Record<string, unknown> {
   const { name, description, rules, limitNanoUsd, resetInterval, includeByokInBudgets } = guardrail;
   const { zeroRetention } = rules;
   const [first] = modelGroups;
@@ -44,7 +44,7 @@ export function writeSettings(guardrail: GuardrailRecord): Record<string, unknow
 }
 
 /** The guardrail with what a checked body says of it; what it leaves out stays. */
-export function readSettings(body: UpdateGuardrailBody, before: GuardrailRecord): GuardrailRecord {
+export function readGuardrailSettings(body: UpdateGuardrailBody, before: GuardrailRecord): GuardrailRecord {
   const said = <Value>(value: Value | undefined, otherwise: Value): Value => (value === undefined ? otherwise : value);
   const { rules } = before;
   const { zeroRetention } = rules;

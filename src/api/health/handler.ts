@@ -7,7 +7,7 @@ export function createHealthHandler(version: string) {
 
 export interface ReadyParts {
   isDraining: () => boolean;
-  canBook: () => boolean;
+  canRecord: () => boolean;
   ping: () => Promise<void>;
   /** @throws {GatewayError} once the store has been gone for so long that nothing is served from memory any more */
   checkFresh: () => void;
@@ -24,7 +24,7 @@ export function createReadyHandler(parts: ReadyParts) {
   let goneSinceMs: number | undefined;
   return async (): Promise<unknown> => {
     if (parts.isDraining()) throw new GatewayError('unavailable', 'The gateway is shutting down.');
-    if (!parts.canBook()) throw new GatewayError('unavailable', 'The ledger cannot be written.');
+    if (!parts.canRecord()) throw new GatewayError('unavailable', 'The ledger cannot be written.');
     try {
       await parts.ping();
       goneSinceMs = undefined;

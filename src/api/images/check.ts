@@ -1,9 +1,9 @@
-import { ratioOf, readSize, resolutions, tierOf } from '../../domain/images.ts';
+import { ratioOf, readPixelSize, resolutions, tierOf } from '../../domain/images.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { explainIssues } from '../../schema/explain-issues.ts';
 import { Report, show } from '../../schema/report.ts';
 import { inspectNesting, reportDepth, reportNumbers } from '../responses/check-nesting.ts';
-import { hasRightShapes, type ImageBody, imageSchema } from './schema.ts';
+import { isImageBody, type ImageBody, imageSchema } from './schema.ts';
 
 /** How far the shape of pixels may be off the ratio that stands beside them. @see images.md section 3 */
 const SHAPE_TOLERANCE = 0.02;
@@ -28,7 +28,7 @@ export function checkImageBody(body: unknown): Report {
     return report;
   }
   if (nesting === 'not finite') reportNumbers(body, '', report);
-  if (hasRightShapes(body)) checkTogether(body, report);
+  if (isImageBody(body)) checkTogether(body, report);
   else {
     explainIssues(imageSchema, body, '', report);
     // The check decides, the explanation only words it: a body that failed never passes for want of words.
@@ -64,7 +64,7 @@ function checkSize({ size, resolution, aspect_ratio: ratio }: ImageBody, report:
     report.add('size', `is the tier ${show(size)}, and \`resolution\` is ${show(resolution)}; send one of the two`);
     return;
   }
-  const pixels = readSize(size);
+  const pixels = readPixelSize(size);
   if (!pixels) {
     report.add('size', `must be a tier (512, 1K, 2K, 4K) or pixels like "1024x1536", got ${show(size)}`);
     return;

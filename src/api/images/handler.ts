@@ -6,10 +6,10 @@ import { asGatewayError, type GatewayError } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
 import { describeRequest, type FailedRequest } from '../../http/failed-request.ts';
-import { ImageAnswer } from '../../http/image-answer.ts';
+import { ImageResponse } from '../../http/image-response.ts';
 import type { OpenRequests } from '../../http/open-requests.ts';
 import { ClientWatch } from '../../http/watch-client.ts';
-import { booksAreClosed } from '../../metering/ledger.ts';
+import { ledgerUnavailable } from '../../metering/ledger.ts';
 import { asImageError, createImage } from '../../pipeline/create-image.ts';
 import type { ImageStages } from '../../pipeline/image-stages.ts';
 import { type ImageRun, isOverLimit } from '../../pipeline/run.ts';
@@ -30,7 +30,7 @@ export interface ImagesParts {
   /** Lets a request in, or refuses it with 429. */
   admit: (caller: Caller, request: ResponseRequest, id: string) => Ticket | undefined | Promise<Ticket | undefined>;
   /** False when the ledger cannot keep what is booked. */
-  canBook: () => boolean;
+  canRecord: () => boolean;
   /** Told of a stream that broke; what fails before is told at the edge. */
   onFailure: (error: GatewayError, request: FailedRequest) => void;
 }
@@ -74,7 +74,7 @@ export function createImagesHandler(parts: ImagesParts) {
       modelDefault: read.hasDefaultModel ? 'default_image_model' : undefined,
       modelLimits: ticket,
     });
-    const answer = new ImageAnswer(reply.raw, {
+    const answer = new ImageResponse(reply.raw, {
       headers: reply.getHeaders() as Record<string, string>,
       keepAliveMs: stream ? parts.keepAliveMs() : 0,
       mayStream: () => stream && run.attempts.at(-1)?.endpoint.image?.streams === true,
@@ -105,12 +105,12 @@ export function createImagesHandler(parts: ImagesParts) {
 
 /** @throws {GatewayError} with statuses of this path alone */
 async function letIn(
-  { canBook, admit }: Pick<ImagesParts, 'canBook' | 'admit'>,
+  { canRecord, admit }: Pick<ImagesParts, 'canRecord' | 'admit'>,
   { caller, generationId }: FastifyRequest,
   asked: ResponseRequest,
 ): Promise<Ticket | undefined> {
   try {
-    if (!canBook()) throw booksAreClosed();
+    if (!canRecord()) throw ledgerUnavailable();
     return await admit(caller!, asked, generationId);
   } catch (error) {
     throw asImageError(asGatewayError(error));

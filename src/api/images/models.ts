@@ -4,8 +4,8 @@ import type { Caller } from '../../domain/caller.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { type Capability, type ImageFacts, type ImageParameter, imageParameters } from '../../domain/images.ts';
-import { linesOf } from '../../metering/image-cost.ts';
-import { type ModelRow, mayUse } from '../models/rows.ts';
+import { imagePriceLinesOf } from '../../metering/image-cost.ts';
+import { type ModelRow, canUse } from '../models/rows.ts';
 import { writeArchitecture } from '../models/write-model.ts';
 
 /** What the routes of image models look at. */
@@ -17,7 +17,7 @@ export interface ImageModelsParts {
 /** An endpoint that makes pictures. */
 type ImageEndpoint = EndpointFacts & { image: ImageFacts };
 
-const makesPictures = (endpoint: EndpointFacts): endpoint is ImageEndpoint => endpoint.image !== undefined;
+const generatesImages = (endpoint: EndpointFacts): endpoint is ImageEndpoint => endpoint.image !== undefined;
 
 /** `GET /images/models` and the endpoints of one. @see images.md section 6 */
 export function createImageModelsHandlers({ catalog, rowsFor }: ImageModelsParts) {
@@ -26,7 +26,7 @@ export function createImageModelsHandlers({ catalog, rowsFor }: ImageModelsParts
       const rows = rowsFor(request.caller!).filter(({ model, isRouter }) => !model.hidden && !isRouter);
       return {
         data: rows.flatMap((row) => {
-          const endpoints = row.endpoints.filter(makesPictures);
+          const endpoints = row.endpoints.filter(generatesImages);
           return endpoints.length === 0 ? [] : [writeImageModel(row, endpoints)];
         }),
       };
@@ -36,7 +36,7 @@ export function createImageModelsHandlers({ catalog, rowsFor }: ImageModelsParts
       const { author, slug } = request.params as { author: string; slug: string }; // as the route says
       const named = `${author}/${slug}`;
       const found: readonly EndpointFacts[] = catalog().find(catalog().findModel(named)?.id ?? named);
-      const endpoints = found.filter((endpoint) => mayUse(endpoint, request.caller!)).filter(makesPictures);
+      const endpoints = found.filter((endpoint) => canUse(endpoint, request.caller!)).filter(generatesImages);
       if (endpoints.length === 0) {
         const shown = named.slice(0, 200);
         const text = `There is no image model ${shown} here; GET /api/v1/images/models lists those there are.`;
@@ -75,7 +75,7 @@ function writeImageEndpoint(endpoint: ImageEndpoint): Record<string, unknown> {
     supported_parameters: image.parameters,
     allowed_passthrough_parameters: image.passthrough,
     supports_streaming: image.streams,
-    pricing: (linesOf(endpoint) ?? []).map(({ billable, unit, costUsd, variant }) => ({
+    pricing: (imagePriceLinesOf(endpoint) ?? []).map(({ billable, unit, costUsd, variant }) => ({
       ...{ billable, unit, cost_usd: costUsd },
       ...(variant !== undefined && { variant }),
     })),

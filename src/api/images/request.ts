@@ -1,13 +1,13 @@
 import { invalidRequest } from '../../domain/errors.ts';
-import { type ImageRequest, type Resolution, readSize, resolutions } from '../../domain/images.ts';
+import { type ImageRequest, type Resolution, readPixelSize, resolutions } from '../../domain/images.ts';
 import { isObject } from '../../schema/by-kind.ts';
-import type { BesideBody } from '../responses/request.ts';
+import type { RequestHints } from '../responses/request.ts';
 import { checkSessionId } from '../responses/session-header.ts';
 import { checkImageBody } from './check.ts';
-import { type ImageBody, knownFields } from './schema.ts';
+import { type ImageBody, knownImageFields } from './schema.ts';
 
 /** A request in the one shape that everything after the edge reads. */
-export interface ReadImageRequest {
+export interface ParsedImageRequest {
   request: ImageRequest;
   /** Top-level fields that the gateway does not know; for `params.ignored_fields`. */
   ignoredFields: string[];
@@ -22,7 +22,7 @@ export interface ReadImageRequest {
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues` and the first field in `metadata.param`
  * @see images.md section 2
  */
-export function readImageRequest(body: unknown, { sessionId, defaultModel }: BesideBody): ReadImageRequest {
+export function readImageRequest(body: unknown, { sessionId, defaultModel }: RequestHints): ParsedImageRequest {
   const hasDefaultModel = defaultModel !== undefined && isObject(body) && body.model === undefined;
   if (hasDefaultModel) body.model = defaultModel;
   const { issues } = checkImageBody(body);
@@ -35,9 +35,9 @@ export function readImageRequest(body: unknown, { sessionId, defaultModel }: Bes
   const checked = body as ImageBody; // no issue was found
   const { size, input_references: references, ...rest } = checked;
   const isTier = size !== undefined && (resolutions as readonly string[]).includes(size);
-  const pixels = size === undefined || isTier ? undefined : readSize(size);
+  const pixels = size === undefined || isTier ? undefined : readPixelSize(size);
   const session = checked.session_id ?? (sessionId || undefined);
-  const known = Object.entries(rest).filter(([name]) => knownFields.has(name));
+  const known = Object.entries(rest).filter(([name]) => knownImageFields.has(name));
   return {
     request: {
       ...(Object.fromEntries(known) as Omit<ImageRequest, 'size' | 'input_references'>), // as checked
@@ -46,7 +46,7 @@ export function readImageRequest(body: unknown, { sessionId, defaultModel }: Bes
       ...(references && { input_references: references.map(({ image_url: { url } }) => url) }),
       ...(session !== undefined && { session_id: session }),
     },
-    ignoredFields: Object.keys(checked).filter((name) => !knownFields.has(name)),
+    ignoredFields: Object.keys(checked).filter((name) => !knownImageFields.has(name)),
     hasDefaultModel,
   };
 }

@@ -2,14 +2,14 @@ import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { aspectRatios, backgrounds, imageFormats, qualities, resolutions } from '../../domain/images.ts';
 import { anyObject, mapOf, maybe, oneOf, trace } from '../../schema/shapes.ts';
-import { providerNames, providerSort } from '../responses/schema/plugins.ts';
+import { providerNameList, providerSort } from '../responses/schema/plugins.ts';
 import { maxIdCharacters } from '../responses/schema.ts';
 
 /** @see images.md section 4; an own key beyond these is named in the metadata, like one of the body */
 const providerPreferences = Type.Object({
-  only: maybe(providerNames()),
-  ignore: maybe(providerNames()),
-  order: maybe(providerNames()),
+  only: maybe(providerNameList()),
+  ignore: maybe(providerNameList()),
+  order: maybe(providerNameList()),
   sort: maybe(providerSort),
   allow_fallbacks: maybe(Type.Boolean()),
   options: Type.Optional(mapOf(anyObject())),
@@ -49,9 +49,9 @@ export const imageSchema = Type.Object({
 /** A body whose every field has its shape. */
 export type ImageBody = Static<typeof imageSchema>;
 
-export const knownFields: ReadonlySet<string> = new Set(Object.keys(imageSchema.properties));
+export const knownImageFields: ReadonlySet<string> = new Set(Object.keys(imageSchema.properties));
 
 const validator = Compile(imageSchema);
 
 /** Whether every shape of the body is right; `explain-issues.ts` says what is wrong when not. */
-export const hasRightShapes = (body: unknown): body is ImageBody => validator.Check(body);
+export const isImageBody = (body: unknown): body is ImageBody => validator.Check(body);

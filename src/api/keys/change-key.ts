@@ -1,16 +1,16 @@
-import { hashKey, labelKey } from '../../access/key-text.ts';
+import { hashKey, createKeyLabel } from '../../access/key-text.ts';
 import { invalidRequest } from '../../domain/errors.ts';
 import type { FieldChange, KeyRecord, ManagementTransaction } from '../../platform/storage/storage.ts';
-import { giveGuardrail } from '../guardrails/change-guardrail.ts';
+import { assignGuardrailTo } from '../guardrails/change-guardrail.ts';
 import { listChanges } from '../management/change.ts';
-import { handOnContents } from '../workspaces/keep-contents.ts';
-import { happeningOf, writeSettings } from './write-key.ts';
+import { inheritContentLogging } from '../workspaces/inherit-content-logging.ts';
+import { describeKeyEvent, writeKeySettings } from './write-key.ts';
 
 // What the management API and the command line do to keys, each with its line in the audit log.
 
 export async function createKey(transaction: ManagementTransaction, key: KeyRecord): Promise<void> {
   await transaction.putKey(key);
-  await transaction.record(happeningOf('key.create', key, listChanges(undefined, writeSettings(key))));
+  await transaction.record(describeKeyEvent('key.create', key, listChanges(undefined, writeKeySettings(key))));
 }
 
 /**
@@ -44,14 +44,14 @@ export async function rotateKey(
 ): Promise<{ before: KeyRecord; after: KeyRecord }> {
   refuseDead(old, nowMs);
   const hash = hashKey(text);
-  const created: KeyRecord = { ...old, hash, label: labelKey(text), createdAtMs: nowMs, updatedAtMs: null };
+  const created: KeyRecord = { ...old, hash, label: createKeyLabel(text), createdAtMs: nowMs, updatedAtMs: null };
   await createKey(transaction, created);
   const guardrailId = await transaction.findAssigned({ kind: 'key', holder: old.hash });
   if (guardrailId !== undefined) {
     const guardrail = { id: guardrailId, workspaceId: old.workspaceId };
-    await giveGuardrail(transaction, { kind: 'key', holder: hash }, guardrail, nowMs);
+    await assignGuardrailTo(transaction, { kind: 'key', holder: hash }, guardrail, nowMs);
   }
-  await handOnContents(transaction, old, hash, nowMs);
+  await inheritContentLogging(transaction, old, hash, nowMs);
   const endsAtMs = Math.min(old.expiresAtMs ?? Number.POSITIVE_INFINITY, nowMs + graceSeconds * 1000);
   const ended: KeyRecord = graceSeconds === 0 ? { ...old, disabled: true } : { ...old, expiresAtMs: endsAtMs };
   const more = { replaced_by: { before: null, after: hash } };
@@ -63,7 +63,7 @@ export async function rotateKey(
 
 export async function deleteKey(transaction: ManagementTransaction, key: KeyRecord): Promise<void> {
   await transaction.deleteKey(key.hash);
-  await transaction.record(happeningOf('key.delete', key, listChanges(writeSettings(key), undefined)));
+  await transaction.record(describeKeyEvent('key.delete', key, listChanges(writeKeySettings(key), undefined)));
 }
 
 interface Saving {
@@ -79,11 +79,11 @@ async function saveKey(
   action: string,
   { before, after, nowMs, more }: Saving,
 ): Promise<KeyRecord> {
-  const changes = { ...listChanges(writeSettings(before), writeSettings(after)), ...more };
+  const changes = { ...listChanges(writeKeySettings(before), writeKeySettings(after)), ...more };
   if (Object.keys(changes).length === 0) return before;
   const saved = { ...after, updatedAtMs: nowMs };
   await transaction.putKey(saved);
-  await transaction.record(happeningOf(action, saved, changes));
+  await transaction.record(describeKeyEvent(action, saved, changes));
   return saved;
 }
 

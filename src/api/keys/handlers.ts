@@ -1,22 +1,22 @@
 import type { FastifyRequest } from 'fastify';
 import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
-import { createKeyText, hashKey, labelKey } from '../../access/key-text.ts';
+import { createKeyText, hashKey, createKeyLabel } from '../../access/key-text.ts';
 import { GatewayError, type Issue, invalidRequest } from '../../domain/errors.ts';
 import { nanoUsdOf } from '../../metering/cost.ts';
-import { askStore } from '../../platform/storage/ask-store.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
 import {
   defaultKeySettings,
   type KeyRecord,
   type ManagementTransaction,
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
-import { makeChange } from '../management/change.ts';
+import { applyChange } from '../management/change.ts';
 import { readOffset, readQuery } from '../management/read-query.ts';
-import { type Handler, type ManagementParts, param } from '../management/route-handler.ts';
+import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import { createKey, deleteKey, rotateKey, updateKey } from './change-key.ts';
 import { type CreateKeyBody, checkCreateKey, checkRotateKey, checkUpdateKey } from './schema.ts';
-import { nothingSpent, readKeySpending, writeKey, writeMoney, writeSettings } from './write-key.ts';
+import { zeroSpending, readKeySpending, writeKey, writeKeyAmounts, writeKeySettings } from './write-key.ts';
 
 const KEYS_PER_PAGE = 100;
 
@@ -28,7 +28,10 @@ const KEYS_PER_PAGE = 100;
  */
 export function createKeyHandlers(
   parts: ManagementParts,
-): Record<'listKeys' | 'createKey' | 'findKey' | 'updateKey' | 'deleteKey' | 'rotateKey' | 'findCurrentKey', Handler> {
+): Record<
+  'listKeys' | 'createKey' | 'findKey' | 'updateKey' | 'deleteKey' | 'rotateKey' | 'findCurrentKey',
+  ManagementHandler
+> {
   const { management, ledger } = parts;
   const writeAll = async (keys: readonly KeyRecord[]) => {
     const hashes = keys.map(({ hash }) => hash);
@@ -45,30 +48,30 @@ export function createKeyHandlers(
         includeDisabled: reader.word('include_disabled', ['true', 'false']) === 'true',
         workspaceId: reader.text('workspace_id'),
       }));
-      return askStore(async () => ({ data: await writeAll(await management.listKeys(query)) }));
+      return callStore(async () => ({ data: await writeAll(await management.listKeys(query)) }));
     },
 
     async createKey(request, reply) {
       const body = checkCreateKey(request.body);
       const text = createKeyText('inference');
-      const key = await makeChange(parts, request, async (transaction, nowMs) => {
+      const key = await applyChange(parts, request, async (transaction, nowMs) => {
         const created = await planKey(transaction, body, text, nowMs);
         await createKey(transaction, created);
         return created;
       });
       reply.code(201).header('cache-control', 'no-store');
-      return { data: writeKey(key, nothingSpent), key: text };
+      return { data: writeKey(key, zeroSpending), key: text };
     },
 
     findKey: (request) =>
-      askStore(async () => {
+      callStore(async () => {
         const key = await getKey(management, request);
         return { data: await write(key) };
       }),
 
     async updateKey(request) {
       const body = checkUpdateKey(request.body);
-      const key = await makeChange(parts, request, async (transaction, nowMs) => {
+      const key = await applyChange(parts, request, async (transaction, nowMs) => {
         const before = await getKey(transaction, request);
         const after: KeyRecord = {
           ...before,
@@ -80,11 +83,11 @@ export function createKeyHandlers(
         };
         return updateKey(transaction, before, after, nowMs);
       });
-      return askStore(async () => ({ data: await write(key) }));
+      return callStore(async () => ({ data: await write(key) }));
     },
 
     async deleteKey(request) {
-      await makeChange(parts, request, async (transaction) => {
+      await applyChange(parts, request, async (transaction) => {
         await deleteKey(transaction, await getKey(transaction, request));
       });
       return { deleted: true };
@@ -93,31 +96,31 @@ export function createKeyHandlers(
     async rotateKey(request, reply) {
       const { grace_seconds: graceSeconds = 0 } = request.body === undefined ? {} : checkRotateKey(request.body);
       const text = createKeyText('inference');
-      const { before, after } = await makeChange(parts, request, async (transaction, nowMs) => {
+      const { before, after } = await applyChange(parts, request, async (transaction, nowMs) => {
         const old = await getKey(transaction, request);
         return rotateKey(transaction, old, { text, graceSeconds, nowMs });
       });
       reply.code(201).header('cache-control', 'no-store');
-      return askStore(async () => ({
-        data: writeKey(after, nothingSpent),
+      return callStore(async () => ({
+        data: writeKey(after, zeroSpending),
         key: text,
         previous: await write(before),
       }));
     },
 
     findCurrentKey: (request) =>
-      askStore(async () => {
+      callStore(async () => {
         const key = await management.findKey(request.caller!.keyHash);
         // Deleted since it was let in.
         if (!key) throw new GatewayError('authentication', 'Invalid or missing API key.');
         const [spending] = await readKeySpending(ledger, [key.hash], Date.now());
-        const { limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at } = writeSettings(key);
+        const { limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at } = writeKeySettings(key);
         const isManagement = key.kind === 'management';
         return {
           data: {
             label: key.label,
             ...{ limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at },
-            ...writeMoney(key, spending!),
+            ...writeKeyAmounts(key, spending!),
             is_free_tier: false,
             is_management_key: isManagement,
             is_provisioning_key: isManagement,
@@ -140,7 +143,7 @@ async function getKey(
   from: { findKey(hash: string): Promise<KeyRecord | undefined> },
   request: FastifyRequest,
 ): Promise<KeyRecord> {
-  const hash = param(request, 'hash');
+  const hash = pathParam(request, 'hash');
   const key = await from.findKey(hash);
   if (!key || key.kind === 'management') {
     throw new GatewayError('not_found', `There is no inference key with the hash ${hash.slice(0, 64)}.`);
@@ -172,7 +175,7 @@ async function planKey(
     ...defaultKeySettings,
     hash: hashKey(text),
     name: body.name,
-    label: labelKey(text),
+    label: createKeyLabel(text),
     kind: memberId === null ? 'organization' : 'member',
     workspaceId: workspace.id,
     memberId,

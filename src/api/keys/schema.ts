@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox';
 import { maybe, oneOf } from '../../schema/shapes.ts';
-import { body, createBodyCheck, plainText, usd } from '../management/check-body.ts';
+import { strictBody, createBodyCheck, plainText, usdAmount } from '../management/check-body.ts';
 
 /** Most characters of a name, and of ids that are the caller's own. */
 const maxNameLength = 256;
 const name = plainText({ minLength: 1, maxLength: maxNameLength });
 
 const limits = {
-  limit: maybe(usd(0)),
+  limit: maybe(usdAmount(0)),
   limit_reset: maybe(oneOf('daily', 'weekly', 'monthly')),
   include_byok_in_limit: Type.Optional(Type.Boolean()),
 };
@@ -25,14 +25,14 @@ function isDate(text: string): boolean {
 }
 
 /** @see platform.schema.json, "CreateKeyRequest" */
-const createKey = body({
+const createKey = strictBody({
   name,
   ...limits,
   expires_at: maybe(utcTime),
   creator_user_id: maybe(plainText({ minLength: 1, maxLength: maxNameLength })),
   workspace_id: Type.Optional(plainText({ minLength: 1, maxLength: maxNameLength })),
   external: Type.Optional(
-    body({
+    strictBody({
       user: plainText({ maxLength: maxNameLength }),
       api_key: Type.Optional(Type.String()),
     }),
@@ -40,9 +40,9 @@ const createKey = body({
 });
 
 /** @see platform.schema.json, "UpdateKeyRequest" */
-const updateKey = body({ name: Type.Optional(name), disabled: Type.Optional(Type.Boolean()), ...limits });
+const updateKey = strictBody({ name: Type.Optional(name), disabled: Type.Optional(Type.Boolean()), ...limits });
 
-const rotateKey = body({ grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400 })) });
+const rotateKey = strictBody({ grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400 })) });
 
 export type CreateKeyBody = Static<typeof createKey>;
 export const checkCreateKey = createBodyCheck(createKey);

@@ -1,7 +1,7 @@
-import { numberKey } from '../../access/key-text.ts';
+import { deriveKeyNumber } from '../../access/key-text.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { windowStarts } from '../../metering/windows.ts';
-import type { AuditHappening, FieldChange, KeyRecord, LedgerStore } from '../../platform/storage/storage.ts';
+import type { AuditEvent, FieldChange, KeyRecord, LedgerStore } from '../../platform/storage/storage.ts';
 import { writeNullableTime, writeTime } from '../management/route-handler.ts';
 
 /** Nano-dollars, ever and in the windows that are open now. */
@@ -35,23 +35,23 @@ function nameSums([ever = 0n, daily = 0n, weekly = 0n, monthly = 0n]: readonly b
 }
 
 /** What a key has not spent before. */
-export const nothingSpent: KeySpending = { ...nameSums([]), byok: nameSums([]) };
+export const zeroSpending: KeySpending = { ...nameSums([]), byok: nameSums([]) };
 
 /** `Key` of the interface. @see platform.md section 7, "Keys" */
 export function writeKey(key: KeyRecord, spending: KeySpending): Record<string, unknown> {
   return {
     hash: key.hash,
-    id: numberKey(key.hash),
+    id: deriveKeyNumber(key.hash),
     label: key.label,
-    ...writeSettings(key),
-    ...writeMoney(key, spending),
+    ...writeKeySettings(key),
+    ...writeKeyAmounts(key, spending),
     created_at: writeTime(key.createdAtMs),
     updated_at: writeNullableTime(key.updatedAtMs),
   };
 }
 
 /** What can be said of a key, as it is written into the audit log, too. */
-export function writeSettings(key: KeyRecord): Record<string, unknown> {
+export function writeKeySettings(key: KeyRecord): Record<string, unknown> {
   return {
     name: key.name,
     workspace_id: key.workspaceId,
@@ -66,7 +66,7 @@ export function writeSettings(key: KeyRecord): Record<string, unknown> {
 }
 
 /** The numbers that the ledger gives. */
-export function writeMoney(key: KeyRecord, spending: KeySpending): Record<string, unknown> {
+export function writeKeyAmounts(key: KeyRecord, spending: KeySpending): Record<string, unknown> {
   return {
     limit_remaining: writeRemaining(key, spending),
     usage: usdOf(spending.ever),
@@ -89,6 +89,6 @@ function writeRemaining(key: KeyRecord, spending: KeySpending): number | null {
 }
 
 /** What the audit log tells of a key. */
-export const happeningOf = (action: string, key: KeyRecord, changes: Record<string, FieldChange>): AuditHappening => ({
+export const describeKeyEvent = (action: string, key: KeyRecord, changes: Record<string, FieldChange>): AuditEvent => ({
   ...{ action, objectKind: 'key', objectId: key.hash, workspaceId: key.workspaceId || null, changes },
 });

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { askStore } from '../../platform/storage/ask-store.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
 import type { FieldChange, ManagementTransaction } from '../../platform/storage/storage.ts';
 import type { ManagementParts } from './route-handler.ts';
 
@@ -8,14 +8,14 @@ import type { ManagementParts } from './route-handler.ts';
  *
  * @throws {GatewayError} what `work` throws, with nothing changed
  */
-export async function makeChange<Result>(
+export async function applyChange<Result>(
   { management, refreshAccess }: ManagementParts,
   request: FastifyRequest,
   work: (transaction: ManagementTransaction, nowMs: number) => Promise<Result>,
 ): Promise<Result> {
   const nowMs = Date.now();
   const change = { atMs: nowMs, actorKeyHash: request.caller!.keyHash };
-  const result = await askStore(() => management.change(change, (transaction) => work(transaction, nowMs)));
+  const result = await callStore(() => management.change(change, (transaction) => work(transaction, nowMs)));
   // The change stands: were the store gone since, the next poll would bring it.
   await refreshAccess().catch(() => {});
   return result;

@@ -23,7 +23,7 @@ export function createBodyCheck<Schema extends TSchema>(schema: Schema): (body: 
 }
 
 /** A body whose every field is known. */
-export const body = <Fields extends Parameters<typeof Type.Object>[0]>(fields: Fields) =>
+export const strictBody = <Fields extends Parameters<typeof Type.Object>[0]>(fields: Fields) =>
   Type.Object(fields, { additionalProperties: false });
 
 /** A name for people or a foreign id: no control characters and no half characters, which not every store can hold. */
@@ -35,4 +35,4 @@ export const plainText = (limits: { minLength?: number; maxLength: number }) =>
   );
 
 /** Dollars that nano-dollars can say exactly: up to 9 million. */
-export const usd = (minimum: number) => Type.Number({ minimum, maximum: 9_000_000 });
+export const usdAmount = (minimum: number) => Type.Number({ minimum, maximum: 9_000_000 });

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessStore, LedgerStore, ManagementStore } from '../../platform/storage/storage.ts';
-import type { ModelWorld } from '../workspaces/find-unknown-models.ts';
+import type { ModelRoutingContext } from '../workspaces/find-unknown-models.ts';
 
 /** What the management API stands on. */
 export interface ManagementParts {
@@ -8,16 +8,16 @@ export interface ManagementParts {
   access: Pick<AccessStore, 'listKeys' | 'listAppliedGuardrails'>;
   ledger: Pick<LedgerStore, 'readSpending' | 'readActivity'>;
   /** The models and providers that there are now. */
-  world: () => ModelWorld;
+  routingContext: () => ModelRoutingContext;
   /** Takes keys over that changed; other processes do so within a second by themselves. */
   refreshAccess: () => Promise<void>;
 }
 
-export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+export type ManagementHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 export const writeTime = (ms: number): string => new Date(ms).toISOString();
 export const writeNullableTime = (ms: number | null): string | null => (ms === null ? null : writeTime(ms));
 
 /** A parameter of the path. */
-export const param = (request: FastifyRequest, name: string): string =>
+export const pathParam = (request: FastifyRequest, name: string): string =>
   (request.params as Record<string, string>)[name]!; // the row of the route names it

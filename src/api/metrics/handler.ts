@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/caller.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { contentType, type Family, writeText } from '../../platform/telemetry/exposition.ts';
+import { contentType, type MetricFamily, writeExposition } from '../../platform/telemetry/exposition.ts';
 import { isLoopback } from '../../platform/telemetry/is-loopback.ts';
 
 export interface MetricsParts {
-  collect: () => readonly Family[] | Promise<readonly Family[]>;
+  collect: () => readonly MetricFamily[] | Promise<readonly MetricFamily[]>;
   /** `server.metrics`. */
   access: () => 'loopback' | 'management' | 'public' | 'off';
   /** Does the server listen on loopback alone? */
@@ -38,6 +38,6 @@ export function createMetricsHandler({ collect, access, isLocal, authenticate }:
       throw new GatewayError('permission_denied', 'Only management keys can perform this operation.');
     }
     reply.type(contentType);
-    return writeText(await collect());
+    return writeExposition(await collect());
   };
 }

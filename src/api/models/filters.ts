@@ -2,7 +2,7 @@ import { inputModalities, outputModalities, parameterNames } from '../../domain/
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import { perMillionTokens } from '../../metering/price.ts';
 import type { HealthFigures } from '../../routing/health.ts';
-import { isMeant } from '../../routing/preferences.ts';
+import { matchesEndpoint } from '../../routing/preferences.ts';
 import type { ModelRow } from './rows.ts';
 
 /** Ways to sort the list. There is no record of popularity that spans models, so `most-popular` is `newest`. */
@@ -117,7 +117,7 @@ export function filterRows(rows: readonly ModelRow[], query: ModelQuery): ModelR
       (minPrice === undefined || (price !== undefined && price >= minPrice)) &&
       (maxPrice === undefined || (price !== undefined && price <= maxPrice)) &&
       (providers.length === 0 ||
-        row.endpoints.some((endpoint) => providers.some((entry) => isMeant(entry, endpoint)))) &&
+        row.endpoints.some((endpoint) => providers.some((entry) => matchesEndpoint(entry, endpoint)))) &&
       (authors.length === 0 || authors.includes(authorOf(row)))
     );
   });

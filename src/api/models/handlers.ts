@@ -9,7 +9,7 @@ import type { Health } from '../../routing/health.ts';
 import { noEndpoints } from '../../routing/refusals.ts';
 import type { LatestAlias } from '../../routing/routers/router.ts';
 import { cutPage, filterRows, type ModelQuery, readModelQuery, sortRows, writeNextLink } from './filters.ts';
-import { describeRow, listRows, type ModelRow, mayUse } from './rows.ts';
+import { describeRow, listRows, type ModelRow, canUse } from './rows.ts';
 import { writeEndpoint } from './write-endpoint.ts';
 import { writeArchitecture, writeModel } from './write-model.ts';
 
@@ -37,7 +37,7 @@ export function createModelsHandlers(
   Handler
 > {
   const { catalog, health, latest, providers } = parts;
-  const rowsFor = (caller: Caller): ModelRow[] => listRows(catalog(), latest(), (endpoint) => mayUse(endpoint, caller));
+  const rowsFor = (caller: Caller): ModelRow[] => listRows(catalog(), latest(), (endpoint) => canUse(endpoint, caller));
   const listed = (rows: readonly ModelRow[], query: ModelQuery): ModelRow[] =>
     filterRows(
       rows.filter(({ model }) => !model.hidden),
@@ -69,7 +69,7 @@ export function createModelsHandlers(
       const caller = request.caller!;
       const seen = catalog();
       const isUsable = (endpoint: EndpointFacts) =>
-        mayUse(endpoint, caller) && !excludeByGuardrails(endpoint, caller.guardrails, seen);
+        canUse(endpoint, caller) && !excludeByGuardrails(endpoint, caller.guardrails, seen);
       return answer(request, listRows(seen, latest(), isUsable));
     },
 
@@ -114,7 +114,7 @@ export function createModelsHandlers(
     async listProviders(request) {
       const used = new Set<string>();
       for (const endpoint of catalog().endpoints) {
-        if (mayUse(endpoint, request.caller!)) used.add(endpoint.provider.id);
+        if (canUse(endpoint, request.caller!)) used.add(endpoint.provider.id);
       }
       return {
         data: providers()
@@ -148,7 +148,7 @@ export function createModelsHandlers(
   function findUsable({ model }: Slug, caller: Caller): EndpointFacts[] {
     return catalog()
       .find(model)
-      .filter((endpoint) => mayUse(endpoint, caller));
+      .filter((endpoint) => canUse(endpoint, caller));
   }
 
   /** @returns a 404 that says why: no such variant, passed on but not known, no such provider here, no such name */

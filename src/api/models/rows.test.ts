@@ -4,7 +4,7 @@ import { describeModel } from '../../catalog/describe-model.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Pricing } from '../../domain/endpoint.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../../providers/provider-entry.ts';
-import { describeRow, findCheapest, listParameters, listRows, mayUse } from './rows.ts';
+import { describeRow, findCheapest, listParameters, listRows, canUse } from './rows.ts';
 
 const provider = (id: string) => ({ id, name: id, wire: {} }) as Provider; // as much of it as is looked at
 const endpoint = (model: string, more: Partial<Endpoint> = {}, at = 'p'): Endpoint => ({
@@ -80,7 +80,7 @@ describe('the rows', () => {
   ];
   const catalog = createCatalog(endpoints, new Map(models.map((each) => [each.id, each])));
   const ids = (caller: Caller, latest: { alias: string; pattern: string }[] = []) =>
-    listRows(catalog, latest, (endpoint) => mayUse(endpoint, caller)).flatMap(({ model: { id }, isRouter }) =>
+    listRows(catalog, latest, (endpoint) => canUse(endpoint, caller)).flatMap(({ model: { id }, isRouter }) =>
       isRouter ? [] : [id],
     );
 
@@ -96,21 +96,21 @@ describe('the rows', () => {
   it('point an alias to the newest model that the caller may use and that is not hidden', () => {
     const latest = [{ alias: '~a/latest', pattern: 'a/*' }];
     const target = (caller: Caller) =>
-      listRows(catalog, latest, (endpoint) => mayUse(endpoint, caller)).at(-1)?.aliasTarget?.slug;
+      listRows(catalog, latest, (endpoint) => canUse(endpoint, caller)).at(-1)?.aliasTarget?.slug;
     expect(target(member)).toBe('a/one');
     expect(target({ ...member, workspaceId: 'there' })).toBe('a/two');
     expect(ids(member, [{ alias: '~b/latest', pattern: 'c/*' }])).not.toContain('~b/latest');
   });
 
   it('hold each router once, also where a model has its name', () => {
-    const found = listRows(catalog, [], (endpoint) => mayUse(endpoint, member)).filter(
+    const found = listRows(catalog, [], (endpoint) => canUse(endpoint, member)).filter(
       ({ model: { id } }) => id === 'router/free',
     );
     expect(found.map(({ isRouter }) => isRouter)).toEqual([true]);
   });
 
   it('hold the wildcard among the endpoints of a model', () => {
-    const [one] = listRows(catalog, [], (endpoint) => mayUse(endpoint, member));
+    const [one] = listRows(catalog, [], (endpoint) => canUse(endpoint, member));
     expect(one?.endpoints.map(({ provider: { id } }) => id)).toEqual(['p', 'all']);
   });
 });

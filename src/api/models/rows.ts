@@ -49,7 +49,7 @@ const routerModels: readonly { id: string; name: string; description: string; is
 const routerIds = new Set(routerModels.map(({ id }) => id));
 
 /** An endpoint with a workspace is that workspace's own. A management key belongs to none and sees what all share. */
-export const mayUse = (
+export const canUse = (
   { workspace }: EndpointFacts,
   { kind, workspaceId }: Pick<Caller, 'workspaceId'> & Partial<Pick<Caller, 'kind'>>,
 ): boolean => workspace === undefined || (kind !== 'management' && workspace === workspaceId);

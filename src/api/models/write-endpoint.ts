@@ -1,7 +1,7 @@
 import { type EndpointFacts, type Model, parameterNames } from '../../domain/endpoint.ts';
 import type { Health, HealthView } from '../../routing/health.ts';
 import { listParameters } from './rows.ts';
-import { keepKnown, writePricing, writeQuantization } from './write-model.ts';
+import { filterKnown, writePricing, writeQuantization } from './write-model.ts';
 
 /** Normal, degraded, down. @see routing.md section 14.2 */
 type EndpointStatus = 0 | -1 | -2;
@@ -19,7 +19,7 @@ export function writeEndpoint(
 ): Record<string, unknown> {
   const { provider, tag, pricing } = endpoint;
   const figures = health.figures(endpoint.id);
-  const parameters = keepKnown(listParameters(endpoint) ?? [], parameterNames);
+  const parameters = filterKnown(listParameters(endpoint) ?? [], parameterNames);
   const takesChoice = parameters.includes('tool_choice');
   return {
     name: `${provider.name} | ${model.id}`,

@@ -34,7 +34,7 @@ export function writeModel({ model, isRouter, aliasTarget, ...row }: ModelRow): 
       is_moderated: false,
     },
     per_request_limits: null,
-    supported_parameters: keepKnown(row.parameters, parameterNames),
+    supported_parameters: filterKnown(row.parameters, parameterNames),
     default_parameters: null,
     supported_voices: null,
     links: { details: linkTo(id) },
@@ -48,8 +48,8 @@ export function writeModel({ model, isRouter, aliasTarget, ...row }: ModelRow): 
 
 /** What a model reads and makes: `text+image->text`. */
 export function writeArchitecture({ input, output }: Pick<ModelRow, 'input' | 'output'>, tokenizer?: string) {
-  const reads = keepKnown(input, inputModalities);
-  const makes = keepKnown(output, outputModalities);
+  const reads = filterKnown(input, inputModalities);
+  const makes = filterKnown(output, outputModalities);
   return {
     modality: reads.length === 0 || makes.length === 0 ? null : `${reads.join('+')}->${makes.join('+')}`,
     input_modalities: reads,
@@ -124,7 +124,7 @@ export const writeQuantization = ({ quantization }: EndpointFacts): string | nul
     : 'unknown';
 
 /** The parts of a catalogue that the interface has words for, in the interface's order. */
-export const keepKnown = (names: readonly string[], known: readonly string[]): string[] =>
+export const filterKnown = (names: readonly string[], known: readonly string[]): string[] =>
   known.filter((name) => names.includes(name));
 
 /** Path of the endpoints of a slug: everything behind its author is one segment. */

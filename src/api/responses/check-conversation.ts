@@ -14,11 +14,11 @@ export function checkConversation(body: Body, report: Report): void {
 }
 
 function checkModel(body: Body, report: Report): void {
-  if (namesNoModel(body)) report.add('model', 'is missing: name a model in `model`, or several in `models`');
+  if (lacksModel(body)) report.add('model', 'is missing: name a model in `model`, or several in `models`');
 }
 
 /** Does a body leave its model open, in every field that could name one? */
-export function namesNoModel({ model, models, preset }: Body): boolean {
+export function lacksModel({ model, models, preset }: Body): boolean {
   if (model !== undefined) return false;
   const hasNoList = models === undefined || (Array.isArray(models) && models.length === 0);
   return hasNoList && (preset === undefined || preset === null); // a preset may name the model

@@ -3,7 +3,7 @@ import { fieldPath, type Report } from '../../schema/report.ts';
 /** Objects and lists may lie this deep in one another; the body itself is level 1. */
 const maxLevels = 100;
 
-export type Finding = 'fine' | 'too deep' | 'not finite';
+export type NestingVerdict = 'fine' | 'too deep' | 'not finite';
 
 /**
  * Finds what no shape can: nesting beyond 100 levels, and numbers that JSON writes but nobody can hold (`1e999` parses
@@ -11,11 +11,11 @@ export type Finding = 'fine' | 'too deep' | 'not finite';
  *
  * @param level of the value itself; the body is level 1
  */
-export function inspectNesting(value: unknown, level = 1): Finding {
+export function inspectNesting(value: unknown, level = 1): NestingVerdict {
   if (typeof value === 'number') return Number.isFinite(value) ? 'fine' : 'not finite';
   if (typeof value !== 'object' || value === null) return 'fine';
   if (level > maxLevels) return 'too deep';
-  let worst: Finding = 'fine';
+  let worst: NestingVerdict = 'fine';
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
       const finding = inspectNesting(value[index], level + 1);

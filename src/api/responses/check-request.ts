@@ -5,7 +5,7 @@ import { Report, show } from '../../schema/report.ts';
 import { checkConversation } from './check-conversation.ts';
 import { inspectNesting, reportDepth, reportNumbers } from './check-nesting.ts';
 import { checkTools } from './check-tools.ts';
-import { hasRightShapes, requestSchema } from './schema.ts';
+import { isRequestBody, requestSchema } from './schema.ts';
 
 /**
  * Every problem of a `POST /responses` body that is answered with 400: shapes first, then the rules that need more than
@@ -26,7 +26,7 @@ export function checkRequest(body: unknown): Issue[] {
     reportDepth(body, report);
     return report.issues;
   }
-  if (!hasRightShapes(body)) {
+  if (!isRequestBody(body)) {
     explainIssues(requestSchema, body, '', report);
     // The check decides, the explanation only words it: a body that failed never passes for want of words.
     if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');

@@ -9,12 +9,12 @@ import { describeRequest, type FailedRequest } from '../../http/failed-request.t
 import type { OpenRequests } from '../../http/open-requests.ts';
 import { EventStream, sseHeaders } from '../../http/sse.ts';
 import { ClientWatch } from '../../http/watch-client.ts';
-import { booksAreClosed } from '../../metering/ledger.ts';
+import { ledgerUnavailable } from '../../metering/ledger.ts';
 import { createResponse } from '../../pipeline/create-response.ts';
 import { EventFold } from '../../pipeline/fold-events.ts';
 import { isOverLimit, type Run } from '../../pipeline/run.ts';
 import type { Stages } from '../../pipeline/stages.ts';
-import { tellFailure } from '../../pipeline/tell-failure.ts';
+import { createFailureEvents } from '../../pipeline/create-failure-events.ts';
 import { noteEndpoint } from './note-endpoint.ts';
 import { BodySource, readRequest } from './request.ts';
 import { findSessionHeader } from './session-header.ts';
@@ -30,7 +30,7 @@ export interface ResponsesParts {
   /** Lets a request in, or refuses it with 429; a promise only where it is counted elsewhere. */
   admit: (caller: Caller, request: ResponseRequest, id: string) => Ticket | undefined | Promise<Ticket | undefined>;
   /** False when the ledger cannot keep what is booked. */
-  canBook: () => boolean;
+  canRecord: () => boolean;
   /** Told of a stream that broke; what fails before is told at the edge. */
   onFailure: (error: GatewayError, request: FailedRequest) => void;
 }
@@ -49,8 +49,8 @@ export function createResponsesHandler(parts: ResponsesParts) {
       await createResponse(stages, run, stream);
     } catch (error) {
       if (!stream.begun) throw error;
-      const events = tellFailure(run, error);
-      if (events.length > 0) stream.take(events);
+      const events = createFailureEvents(run, error);
+      if (events.length > 0) stream.write(events);
     } finally {
       stream.stop();
     }
@@ -65,7 +65,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
       sessionId: findSessionHeader(headers),
       defaultModel: caller.defaults?.textModel,
     });
-    if (!parts.canBook()) throw booksAreClosed();
+    if (!parts.canRecord()) throw ledgerUnavailable();
     const admitted = parts.admit(caller, read.request, request.generationId);
     const ticket = admitted instanceof Promise ? await admitted : admitted;
     const client = new ClientWatch(reply.raw, parts.requestMs());

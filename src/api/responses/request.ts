@@ -4,18 +4,18 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import type { InputSource } from '../../pipeline/park-input.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { fieldPath } from '../../schema/report.ts';
-import { namesNoModel } from './check-conversation.ts';
+import { lacksModel } from './check-conversation.ts';
 import { checkRequest } from './check-request.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { pluginFields } from './schema/plugins.ts';
-import { knownFields, type RequestBody } from './schema.ts';
+import { knownRequestFields, type RequestBody } from './schema.ts';
 import { checkSessionId } from './session-header.ts';
 
 /** The most server-tool steps of one request, and their default. @see interface "Limits", ruling 2 */
 const maxToolCalls = 30;
 
 /** A request in the one shape that everything after the edge reads, and what had to be changed to get there. */
-export interface ReadRequest {
+export interface ParsedRequest {
   request: ResponseRequest;
   /** Fields that the gateway does not know, at the top and in plugins; for `params.ignored_fields` (ruling 13). */
   ignoredFields: string[];
@@ -28,7 +28,7 @@ export interface ReadRequest {
 }
 
 /** What else says something of a request. */
-export interface BesideBody {
+export interface RequestHints {
   /** The header `x-session-id`; the field `session_id` wins over it. */
   sessionId?: string | undefined;
   /** The model of a request that names none; absent: it is refused. */
@@ -42,8 +42,8 @@ export interface BesideBody {
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`
  * @see responses-request.md
  */
-export function readRequest(body: unknown, { sessionId, defaultModel }: BesideBody): ReadRequest {
-  const hasDefaultModel = defaultModel !== undefined && isObject(body) && namesNoModel(body);
+export function readRequest(body: unknown, { sessionId, defaultModel }: RequestHints): ParsedRequest {
+  const hasDefaultModel = defaultModel !== undefined && isObject(body) && lacksModel(body);
   if (hasDefaultModel) body.model = defaultModel;
   let issues = checkRequest(body);
   const hadNulls = issues.length > 0 && isObject(body) && dropNulls(body.input);
@@ -66,7 +66,7 @@ export class BodySource implements InputSource {
   private readonly body: Buffer;
   private readonly hadNulls: boolean;
 
-  constructor(body: Buffer, { hadNulls }: Pick<ReadRequest, 'hadNulls'>) {
+  constructor(body: Buffer, { hadNulls }: Pick<ParsedRequest, 'hadNulls'>) {
     this.body = body;
     this.hadNulls = hadNulls;
   }
@@ -83,7 +83,7 @@ export class BodySource implements InputSource {
 }
 
 function dropUnknownFields(body: RequestBody): string[] {
-  const ignored = Object.keys(body).filter((field) => !knownFields.has(field));
+  const ignored = Object.keys(body).filter((field) => !knownRequestFields.has(field));
   for (const field of ignored) Reflect.deleteProperty(body, field);
   for (const [index, setting] of body.plugins?.entries() ?? []) {
     for (const field of dropUnknownSettings(setting)) ignored.push(fieldPath(`plugins[${index}]`, field));

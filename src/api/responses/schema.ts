@@ -129,9 +129,9 @@ export const requestSchema = Type.Object({
 export type RequestBody = Static<typeof requestSchema>;
 
 /** The top-level fields that some page knows. Everything else is named in `params.ignored_fields`. */
-export const knownFields: ReadonlySet<string> = new Set(Object.keys(requestSchema.properties));
+export const knownRequestFields: ReadonlySet<string> = new Set(Object.keys(requestSchema.properties));
 
 const validator = Compile(requestSchema);
 
 /** Whether every shape of the body is right; `explain-issues.ts` says what is wrong when not. */
-export const hasRightShapes = (body: unknown): body is RequestBody => validator.Check(body);
+export const isRequestBody = (body: unknown): body is RequestBody => validator.Check(body);

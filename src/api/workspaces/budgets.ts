@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { invalidRequest } from '../../domain/errors.ts';
-import { askStore } from '../../platform/storage/ask-store.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
 import {
   type BudgetInterval,
   type BudgetRecord,
   budgetIntervals,
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
-import { makeChange } from '../management/change.ts';
-import { type Handler, type ManagementParts, param } from '../management/route-handler.ts';
+import { applyChange } from '../management/change.ts';
+import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
 import { deleteBudget, getBudget, putBudget } from './change-budget.ts';
 import { getWorkspace } from './find-workspace.ts';
 import { readBudgetUsage } from './read-budget-usage.ts';
@@ -18,7 +18,7 @@ import { writeBudget } from './write-workspace.ts';
 /** Budgets of workspaces: at most one for each interval. @see platform.md section 7, "Workspaces" */
 export function createBudgetHandlers(
   parts: ManagementParts,
-): Record<'listBudgets' | 'findBudget' | 'putBudget' | 'deleteBudget', Handler> {
+): Record<'listBudgets' | 'findBudget' | 'putBudget' | 'deleteBudget', ManagementHandler> {
   const { management, ledger } = parts;
   const write = async (budget: BudgetRecord, workspace: WorkspaceDetails) => {
     const { data, ...beside } = await writeBudgets(ledger, [budget], workspace);
@@ -26,32 +26,32 @@ export function createBudgetHandlers(
   };
   return {
     listBudgets: (request) =>
-      askStore(async () => {
-        const workspace = await getWorkspace(management, param(request, 'id'));
+      callStore(async () => {
+        const workspace = await getWorkspace(management, pathParam(request, 'id'));
         return writeBudgets(ledger, await management.listBudgets(workspace.id), workspace);
       }),
 
     findBudget: (request) =>
-      askStore(async () => {
+      callStore(async () => {
         const interval = readInterval(request);
-        const workspace = await getWorkspace(management, param(request, 'id'));
+        const workspace = await getWorkspace(management, pathParam(request, 'id'));
         return write(await getBudget(management, workspace, interval), workspace);
       }),
 
     async putBudget(request) {
       const interval = readInterval(request);
       const body = checkPutBudget(request.body);
-      const { budget, settled } = await makeChange(parts, request, async (transaction, nowMs) => {
-        const workspace = await getWorkspace(transaction, param(request, 'id'));
+      const { budget, settled } = await applyChange(parts, request, async (transaction, nowMs) => {
+        const workspace = await getWorkspace(transaction, pathParam(request, 'id'));
         return putBudget(transaction, workspace, { interval, ...body }, nowMs);
       });
-      return askStore(() => write(budget, settled));
+      return callStore(() => write(budget, settled));
     },
 
     async deleteBudget(request) {
       const interval = readInterval(request);
-      await makeChange(parts, request, async (transaction) =>
-        deleteBudget(transaction, await getWorkspace(transaction, param(request, 'id')), interval),
+      await applyChange(parts, request, async (transaction) =>
+        deleteBudget(transaction, await getWorkspace(transaction, pathParam(request, 'id')), interval),
       );
       return { deleted: true };
     },
@@ -71,7 +71,7 @@ async function writeBudgets(
 }
 
 function readInterval(request: FastifyRequest): BudgetInterval {
-  const wanted = param(request, 'interval');
+  const wanted = pathParam(request, 'interval');
   const interval = budgetIntervals.find((known) => known === wanted);
   if (interval !== undefined) return interval;
   const message = `"${wanted.slice(0, 100)}" is not one of ${budgetIntervals.toReversed().join(', ')}.`;

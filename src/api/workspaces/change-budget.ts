@@ -10,9 +10,9 @@ import {
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
 import { listChanges } from '../management/change.ts';
-import { happeningOf } from './find-workspace.ts';
+import { describeWorkspaceEvent } from './find-workspace.ts';
 import type { PutBudgetBody } from './schema.ts';
-import { writeSettings } from './write-workspace.ts';
+import { writeWorkspaceSettings } from './write-workspace.ts';
 
 // What the management API and the command line do to budgets, each with its line in the audit log.
 
@@ -29,7 +29,7 @@ export async function putBudget(
   nowMs: number,
 ): Promise<{ budget: BudgetRecord; settled: WorkspaceDetails }> {
   const includes = body.include_byok_in_budgets ?? workspace.settings.includeByokInBudgets;
-  const settled = await setByok(transaction, workspace, includes, nowMs);
+  const settled = await setByokIncluded(transaction, workspace, includes, nowMs);
   const [budget] = await putBudgets(transaction, settled, [body], nowMs);
   return { budget: budget!, settled };
 }
@@ -117,7 +117,7 @@ function compare({ interval, limitNanoUsd }: Budget, other: Budget): Issue[] {
 }
 
 /** The flag stands beside a budget on the wire and belongs to the workspace. */
-export async function setByok(
+export async function setByokIncluded(
   transaction: ManagementTransaction,
   before: WorkspaceDetails,
   includeByokInBudgets: boolean,
@@ -126,7 +126,7 @@ export async function setByok(
   if (before.settings.includeByokInBudgets === includeByokInBudgets) return before;
   const after = { ...before, updatedAtMs: nowMs, settings: { ...before.settings, includeByokInBudgets } };
   await transaction.saveWorkspace(after);
-  const changes = listChanges(writeSettings(before), writeSettings(after));
-  await transaction.record(happeningOf('workspace.update', after, changes));
+  const changes = listChanges(writeWorkspaceSettings(before), writeWorkspaceSettings(after));
+  await transaction.record(describeWorkspaceEvent('workspace.update', after, changes));
   return after;
 }

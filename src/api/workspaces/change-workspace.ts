@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
-import { numberKey } from '../../access/key-text.ts';
+import { deriveKeyNumber } from '../../access/key-text.ts';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import {
   defaultWorkspaceSettings,
@@ -8,9 +8,9 @@ import {
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
 import { listChanges } from '../management/change.ts';
-import { happeningOf } from './find-workspace.ts';
+import { describeWorkspaceEvent } from './find-workspace.ts';
 import type { CreateWorkspaceBody, UpdateWorkspaceBody } from './schema.ts';
-import { readSettings, writeSettings } from './write-workspace.ts';
+import { readWorkspaceSettings, writeWorkspaceSettings } from './write-workspace.ts';
 
 // What the management API and the command line do to workspaces, each with its line in the audit log.
 
@@ -25,12 +25,14 @@ export async function createWorkspace(
     slug,
     createdAtMs: nowMs,
     updatedAtMs: null,
-    settings: readSettings(settings, defaultWorkspaceSettings),
+    settings: readWorkspaceSettings(settings, defaultWorkspaceSettings),
   };
   await refuseTaken(transaction, created);
   await refuseForeignKeys(transaction, created);
   await transaction.saveWorkspace(created);
-  await transaction.record(happeningOf('workspace.create', created, listChanges(undefined, writeSettings(created))));
+  await transaction.record(
+    describeWorkspaceEvent('workspace.create', created, listChanges(undefined, writeWorkspaceSettings(created))),
+  );
   return created;
 }
 
@@ -46,14 +48,14 @@ export async function updateWorkspace(
     name: name ?? before.name,
     slug: slug ?? before.slug,
     updatedAtMs: nowMs,
-    settings: readSettings(settings, before.settings),
+    settings: readWorkspaceSettings(settings, before.settings),
   };
-  const changes = listChanges(writeSettings(before), writeSettings(after));
+  const changes = listChanges(writeWorkspaceSettings(before), writeWorkspaceSettings(after));
   if (Object.keys(changes).length === 0) return before;
   await refuseTaken(transaction, after);
   await refuseForeignKeys(transaction, after, before);
   await transaction.saveWorkspace(after);
-  await transaction.record(happeningOf('workspace.update', after, changes));
+  await transaction.record(describeWorkspaceEvent('workspace.update', after, changes));
   return after;
 }
 
@@ -66,7 +68,7 @@ export async function deleteWorkspace(
   await refuseDeletion(transaction, workspace, confirmed);
   await transaction.deleteWorkspace(workspace.id);
   await transaction.record(
-    happeningOf('workspace.delete', workspace, listChanges(writeSettings(workspace), undefined)),
+    describeWorkspaceEvent('workspace.delete', workspace, listChanges(writeWorkspaceSettings(workspace), undefined)),
   );
 }
 
@@ -98,7 +100,7 @@ async function refuseForeignKeys(
   const known = new Set(before?.settings.ioLoggingApiKeyIds);
   if (wanted.every((number) => known.has(number))) return;
   const page = { workspaceId: id, includeDisabled: true, offset: 0, limit: Number.MAX_SAFE_INTEGER };
-  for (const { hash } of await transaction.listKeys(page)) known.add(numberKey(hash));
+  for (const { hash } of await transaction.listKeys(page)) known.add(deriveKeyNumber(hash));
   const issues = wanted.flatMap((number, index): Issue[] => {
     if (known.has(number)) return [];
     const message = `${number} is the \`id\` of no key of this workspace; GET /keys?workspace_id=${id} lists them.`;

@@ -2,14 +2,14 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ModelDefault } from '../../domain/request-defaults.ts';
-import { planImageRoute, planRoute, type RoutingWorld } from '../../routing/plan-route.ts';
+import { planImageRoute, planRoute, type RoutingContext } from '../../routing/plan-route.ts';
 import { explainUnknown } from '../management/explain-unknown.ts';
-import { listRows, mayUse } from '../models/rows.ts';
-import { refuseNotOffered } from '../responses/not-offered.ts';
+import { listRows, canUse } from '../models/rows.ts';
+import { rejectUnsupportedFeatures } from '../responses/unsupported-features.ts';
 import type { UpdateWorkspaceBody } from './schema.ts';
 
 /** Where requests are routed now. */
-export type ModelWorld = Omit<RoutingWorld<EndpointFacts>, 'catalog'> & { catalog: Catalog };
+export type ModelRoutingContext = Omit<RoutingContext<EndpointFacts>, 'catalog'> & { catalog: Catalog };
 
 /**
  * The default models of a body that could serve nobody, a sentence each: a misspelt one would fail every request that
@@ -17,14 +17,18 @@ export type ModelWorld = Omit<RoutingWorld<EndpointFacts>, 'catalog'> & { catalo
  *
  * @param workspaceId whose own keys count
  */
-export function findUnknownModels(body: UpdateWorkspaceBody, workspaceId: string, world: ModelWorld): string[] {
+export function findUnknownModels(
+  body: UpdateWorkspaceBody,
+  workspaceId: string,
+  routingContext: ModelRoutingContext,
+): string[] {
   const fields = ['default_text_model', 'default_image_model'] as const;
   return fields.flatMap((field) => {
     const slug = body[field];
-    const refusal = slug ? findRefusal(field, slug, workspaceId, world) : undefined;
+    const refusal = slug ? findRefusal(field, slug, workspaceId, routingContext) : undefined;
     if (!slug || !refusal) return [];
     if (refusal.kind !== 'model_not_found') return [`${field}: ${refusal.message}`];
-    return [explainUnknown(field, slug, 'model', listNames(field, workspaceId, world))];
+    return [explainUnknown(field, slug, 'model', listNames(field, workspaceId, routingContext))];
   });
 }
 
@@ -33,14 +37,14 @@ function findRefusal(
   field: ModelDefault,
   model: string,
   workspaceId: string,
-  world: ModelWorld,
+  routingContext: ModelRoutingContext,
 ): GatewayError | undefined {
   try {
-    if (field === 'default_image_model') planImageRoute({ model, prompt: 'A' }, { workspaceId }, world);
+    if (field === 'default_image_model') planImageRoute({ model, prompt: 'A' }, { workspaceId }, routingContext);
     else {
       const request = { model, input: [{ type: 'message' as const, role: 'user' as const, content: 'A' }] };
-      refuseNotOffered(request);
-      planRoute(request, { workspaceId }, world);
+      rejectUnsupportedFeatures(request);
+      planRoute(request, { workspaceId }, routingContext);
     }
     return undefined;
   } catch (error) {
@@ -49,8 +53,8 @@ function findRefusal(
   }
 }
 
-function listNames(field: ModelDefault, workspaceId: string, { catalog, routers }: ModelWorld): string[] {
-  const rows = listRows(catalog, routers.latest, (endpoint) => mayUse(endpoint, { workspaceId }));
+function listNames(field: ModelDefault, workspaceId: string, { catalog, routers }: ModelRoutingContext): string[] {
+  const rows = listRows(catalog, routers.latest, (endpoint) => canUse(endpoint, { workspaceId }));
   const isMeant =
     field === 'default_image_model'
       ? ({ endpoints }: (typeof rows)[number]) => endpoints.some(({ image }) => image !== undefined)

@@ -22,6 +22,10 @@ export function explainUnknownWorkspace(sent: string, found: WorkspaceDetails | 
   return `\`workspace_id\` must be an id, and ${told} is a slug; send ${JSON.stringify(found.id)}.`;
 }
 
-export const happeningOf = (action: string, { id }: WorkspaceDetails, changes: Record<string, FieldChange>) => ({
+export const describeWorkspaceEvent = (
+  action: string,
+  { id }: WorkspaceDetails,
+  changes: Record<string, FieldChange>,
+) => ({
   ...{ action, objectKind: 'workspace', objectId: id, workspaceId: id, changes },
 });

@@ -1,8 +1,8 @@
-import { askStore } from '../../platform/storage/ask-store.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
 import type { WorkspaceDetails } from '../../platform/storage/storage.ts';
-import { makeChange } from '../management/change.ts';
+import { applyChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type Handler, type ManagementParts, param } from '../management/route-handler.ts';
+import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
 import { createWorkspace, deleteWorkspace, updateWorkspace } from './change-workspace.ts';
 import { findUnknownModels } from './find-unknown-models.ts';
 import { getWorkspace } from './find-workspace.ts';
@@ -12,22 +12,25 @@ import { writeWorkspace } from './write-workspace.ts';
 /** @see platform.md section 7, "Workspaces" */
 export function createWorkspaceHandlers(
   parts: ManagementParts,
-): Record<'listWorkspaces' | 'createWorkspace' | 'findWorkspace' | 'updateWorkspace' | 'deleteWorkspace', Handler> {
+): Record<
+  'listWorkspaces' | 'createWorkspace' | 'findWorkspace' | 'updateWorkspace' | 'deleteWorkspace',
+  ManagementHandler
+> {
   const { management } = parts;
   const write = (workspace: WorkspaceDetails, body: UpdateWorkspaceBody) => {
-    const warnings = findUnknownModels(body, workspace.id, parts.world());
+    const warnings = findUnknownModels(body, workspace.id, parts.routingContext());
     return { data: writeWorkspace(workspace), ...(warnings.length > 0 && { warnings }) };
   };
   return {
     async listWorkspaces(request) {
       const page = readQuery(request, readPage);
-      const { rows, total } = await askStore(() => management.listWorkspaces(page));
+      const { rows, total } = await callStore(() => management.listWorkspaces(page));
       return { data: rows.map(writeWorkspace), total_count: total };
     },
 
     async createWorkspace(request, reply) {
       const body = checkCreateWorkspace(request.body);
-      const workspace = await makeChange(parts, request, (transaction, nowMs) =>
+      const workspace = await applyChange(parts, request, (transaction, nowMs) =>
         createWorkspace(transaction, body, nowMs),
       );
       reply.code(201);
@@ -35,12 +38,12 @@ export function createWorkspaceHandlers(
     },
 
     findWorkspace: (request) =>
-      askStore(async () => ({ data: writeWorkspace(await getWorkspace(management, param(request, 'id'))) })),
+      callStore(async () => ({ data: writeWorkspace(await getWorkspace(management, pathParam(request, 'id'))) })),
 
     async updateWorkspace(request) {
       const body = checkUpdateWorkspace(request.body);
-      const workspace = await makeChange(parts, request, async (transaction, nowMs) =>
-        updateWorkspace(transaction, await getWorkspace(transaction, param(request, 'id')), body, nowMs),
+      const workspace = await applyChange(parts, request, async (transaction, nowMs) =>
+        updateWorkspace(transaction, await getWorkspace(transaction, pathParam(request, 'id')), body, nowMs),
       );
       return write(workspace, body);
     },
@@ -50,8 +53,8 @@ export function createWorkspaceHandlers(
         request,
         (reader) => reader.word('confirm_default_workspace_deletion', ['true', 'false']) === 'true',
       );
-      await makeChange(parts, request, async (transaction) =>
-        deleteWorkspace(transaction, await getWorkspace(transaction, param(request, 'id')), confirmed),
+      await applyChange(parts, request, async (transaction) =>
+        deleteWorkspace(transaction, await getWorkspace(transaction, pathParam(request, 'id')), confirmed),
       );
       return { deleted: true };
     },

@@ -1,7 +1,7 @@
-import { askStore } from '../../platform/storage/ask-store.ts';
-import { makeChange } from '../management/change.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
+import { applyChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type Handler, type ManagementParts, param } from '../management/route-handler.ts';
+import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
 import { addMembers, removeMembers } from './change-members.ts';
 import { getWorkspace } from './find-workspace.ts';
 import { checkMembers } from './schema.ts';
@@ -10,13 +10,13 @@ import { writeMember } from './write-workspace.ts';
 /** Members of workspaces: names without a login. @see platform.md sections 2 and 7 */
 export function createMemberHandlers(
   parts: ManagementParts,
-): Record<'listMembers' | 'addMembers' | 'removeMembers', Handler> {
+): Record<'listMembers' | 'addMembers' | 'removeMembers', ManagementHandler> {
   const { management } = parts;
   return {
     async listMembers(request) {
       const page = readQuery(request, readPage);
-      return askStore(async () => {
-        const { id } = await getWorkspace(management, param(request, 'id'));
+      return callStore(async () => {
+        const { id } = await getWorkspace(management, pathParam(request, 'id'));
         const { rows, total } = await management.listWorkspaceMembers(id, page);
         return { data: rows.map(writeMember), total_count: total };
       });
@@ -24,8 +24,8 @@ export function createMemberHandlers(
 
     async addMembers(request) {
       const { user_ids: userIds } = checkMembers(request.body);
-      return makeChange(parts, request, async (transaction, nowMs) => {
-        const { id } = await getWorkspace(transaction, param(request, 'id'));
+      return applyChange(parts, request, async (transaction, nowMs) => {
+        const { id } = await getWorkspace(transaction, pathParam(request, 'id'));
         const { count, members } = await addMembers(transaction, id, userIds, nowMs);
         return { added_count: count, data: members.map(writeMember) };
       });
@@ -33,8 +33,8 @@ export function createMemberHandlers(
 
     async removeMembers(request) {
       const { user_ids: userIds } = checkMembers(request.body);
-      return makeChange(parts, request, async (transaction) => {
-        const { id } = await getWorkspace(transaction, param(request, 'id'));
+      return applyChange(parts, request, async (transaction) => {
+        const { id } = await getWorkspace(transaction, pathParam(request, 'id'));
         return { removed_count: await removeMembers(transaction, id, userIds) };
       });
     },

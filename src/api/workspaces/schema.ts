@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { sortKeys } from '../../domain/request-defaults.ts';
 import { maybe, nullable, oneOf } from '../../schema/shapes.ts';
-import { body, createBodyCheck, plainText, usd } from '../management/check-body.ts';
+import { strictBody, createBodyCheck, plainText, usdAmount } from '../management/check-body.ts';
 
 const maxIdLength = 256;
 const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -30,14 +30,14 @@ const settings = {
 };
 
 /** @see platform.schema.json, "CreateWorkspaceRequest" */
-const createWorkspace = body({ name, slug, ...settings });
+const createWorkspace = strictBody({ name, slug, ...settings });
 /** @see platform.schema.json, "UpdateWorkspaceRequest" */
-const updateWorkspace = body({ name: Type.Optional(name), slug: Type.Optional(slug), ...settings });
+const updateWorkspace = strictBody({ name: Type.Optional(name), slug: Type.Optional(slug), ...settings });
 
 /** A budget of nothing would be a closed door: the least is a nano-dollar. */
-const putBudget = body({ limit_usd: usd(1e-9), include_byok_in_budgets: Type.Optional(Type.Boolean()) });
+const putBudget = strictBody({ limit_usd: usdAmount(1e-9), include_byok_in_budgets: Type.Optional(Type.Boolean()) });
 
-const members = body({
+const members = strictBody({
   user_ids: Type.Array(plainText({ minLength: 1, maxLength: maxIdLength }), { minItems: 1, maxItems: 100 }),
 });
 

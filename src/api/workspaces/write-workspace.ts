@@ -16,7 +16,7 @@ import type { UpdateWorkspaceBody } from './schema.ts';
 export function writeWorkspace(workspace: WorkspaceDetails): Record<string, unknown> {
   return {
     id: workspace.id,
-    ...writeSettings(workspace),
+    ...writeWorkspaceSettings(workspace),
     default_guardrail_id: defaultGuardrailId(workspace.id),
     created_at: writeTime(workspace.createdAtMs),
     created_by: null, // a management key, which is nobody
@@ -25,7 +25,7 @@ export function writeWorkspace(workspace: WorkspaceDetails): Record<string, unkn
 }
 
 /** What can be said of a workspace, as it is written into the audit log, too. */
-export function writeSettings({ name, slug, settings }: WorkspaceDetails): Record<string, unknown> {
+export function writeWorkspaceSettings({ name, slug, settings }: WorkspaceDetails): Record<string, unknown> {
   return {
     name,
     slug,
@@ -43,7 +43,10 @@ export function writeSettings({ name, slug, settings }: WorkspaceDetails): Recor
 }
 
 /** The settings with what a checked body says of them; what it leaves out stays. */
-export function readSettings(body: UpdateWorkspaceBody, before: Readonly<WorkspaceSettings>): WorkspaceSettings {
+export function readWorkspaceSettings(
+  body: UpdateWorkspaceBody,
+  before: Readonly<WorkspaceSettings>,
+): WorkspaceSettings {
   const said = <Value>(value: Value | undefined, otherwise: Value): Value => (value === undefined ? otherwise : value);
   return {
     description: said(body.description, before.description),

@@ -2,7 +2,7 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { findHolder } from '../../platform/data-folder/data-folder.ts';
+import { findLockOwner } from '../../platform/data-folder/data-folder.ts';
 import { readMessage } from '../terminal.ts';
 import { minimumNode } from '../version.ts';
 import type { Finding } from './finding.ts';
@@ -48,7 +48,7 @@ export async function checkDataDir(dataDir: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(there);
   const free = (bavail * bsize) / mebibyte;
   const room = `${free >= 1024 ? `${(free / 1024).toFixed(1)} GiB` : `${Math.floor(free)} MiB`} free`;
-  const holder = findHolder(dataDir);
+  const holder = findLockOwner(dataDir);
   const state = there === dataDir ? (holder ? `, in use by ${holder}` : '') : ', made at the first start';
   const says = `${dataDir}${state}; ${room}`;
   if (free >= 1024) return { status: 'ok', subject, says };

@@ -2,7 +2,7 @@ import { buildModels } from '../../compose/build-models.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { WorkspaceRecord } from '../../platform/storage/storage.ts';
-import { lookIntoStore } from '../open-store.ts';
+import { withReadOnlyStore } from '../open-store.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
@@ -40,7 +40,7 @@ async function listWorkspaces(config: Config): Promise<Workspace[]> {
 
 async function readStored(config: Config): Promise<Workspace[]> {
   try {
-    return (await lookIntoStore(config, ({ access }) => access.listWorkspaces())) ?? [];
+    return (await withReadOnlyStore(config, ({ access }) => access.listWorkspaces())) ?? [];
   } catch (error) {
     throw new StoreGone('The store does not answer.', { cause: error });
   }

@@ -1,8 +1,8 @@
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
-import { linesOf } from '../../metering/image-cost.ts';
-import { readWorld } from '../read-world.ts';
+import { imagePriceLinesOf } from '../../metering/image-cost.ts';
+import { readRoutingContext } from '../read-routing-context.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
@@ -18,7 +18,7 @@ export function checkPrices(loaded: LoadedConfig): Finding[] {
   if (!isLimited(loaded.config)) return [];
   let endpoints: readonly EndpointFacts[];
   try {
-    endpoints = readWorld(loaded, () => {}).catalog.endpoints;
+    endpoints = readRoutingContext(loaded, () => {}).catalog.endpoints;
   } catch (error) {
     return [{ status: 'fail', subject, says: readMessage(error) }];
   }
@@ -42,4 +42,4 @@ function isLimited({ bootstrap, budgets: { organization, member } }: Config): bo
 
 /** Of one that writes and draws its words count: pictures alone may have a price. */
 const isUnpriced = (endpoint: EndpointFacts): boolean =>
-  endpoint.makesText ? endpoint.pricing === undefined : linesOf(endpoint) === undefined;
+  endpoint.generatesText ? endpoint.pricing === undefined : imagePriceLinesOf(endpoint) === undefined;

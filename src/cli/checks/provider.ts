@@ -29,7 +29,7 @@ export async function checkProvider(provider: ProviderConfig, { probe }: { probe
   const probed = keys.length === 0 ? [undefined] : keys;
   return Promise.all(
     probed.map(async (key, index) => {
-      const finding = await askForModels(provider, key);
+      const finding = await requestModels(provider, key);
       const which = probed.length > 1 ? `key ${index + 1} of ${probed.length}: ` : '';
       return { ...finding, subject, says: which + finding.says };
     }),
@@ -46,7 +46,7 @@ function checkPackage({ id: subject, package: name = '' }: ProviderConfig): Find
 }
 
 /** The list of models: the one call that costs nothing, and that all wires have at the same place. */
-async function askForModels(provider: ProviderConfig, key: string | undefined): Promise<Omit<Finding, 'subject'>> {
+async function requestModels(provider: ProviderConfig, key: string | undefined): Promise<Omit<Finding, 'subject'>> {
   const wire = wires.get(provider.wire);
   const headers = new Headers({ ...wire?.headers, ...(key === undefined ? undefined : wire?.authorize(key)) });
   for (const [name, value] of Object.entries(provider.headers ?? {})) headers.set(name, value);

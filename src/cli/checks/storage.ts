@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../../config/schema.ts';
 import { openPostgresStorage } from '../../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../../platform/storage/sqlite/open.ts';
-import { findStoreFile, nameStore } from '../store-place.ts';
+import { findStoreFile, describeStore } from '../describe-store.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
@@ -10,7 +10,7 @@ import type { Finding } from './finding.ts';
 export async function checkStorage(config: Pick<Config, 'storage'>): Promise<Finding> {
   const subject = 'storage';
   const file = findStoreFile(config);
-  const place = nameStore(config);
+  const place = describeStore(config);
   if (file !== undefined && file !== ':memory:' && !existsSync(file)) {
     return { status: 'ok', subject, says: `SQLite ${place}, made at the first start` };
   }

@@ -7,7 +7,7 @@ import { buildEndpoints } from '../../compose/build-endpoints.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { EndpointFacts, Pricing } from '../../domain/endpoint.ts';
 import { writePerPiece } from '../../metering/price.ts';
-import { listAliases } from '../../routing/world.ts';
+import { listAliases } from '../../routing/routing-context.ts';
 import { alignColumns, type Terminal } from '../terminal.ts';
 
 export interface ListModelsOptions {

@@ -11,7 +11,7 @@ import { parseList } from './public-list.ts';
 /** A public list that is kept by many hands. @see https://models.dev */
 const DEFAULT_LIST = 'https://models.dev/api.json';
 /** Fewer models are no list of the world's models. */
-const LEAST_MODELS = 20;
+const MIN_MODELS = 20;
 /** A price that is so many times what it was has more likely been mistaken than changed. */
 const SUSPICIOUS_FACTOR = 10;
 
@@ -67,9 +67,9 @@ function refuseBadData(file: CatalogFile, known: CatalogRecords): void {
   const problems = checkCatalogFile(file);
   if (problems.length > 0) throw new CommandError(`The list cannot be used: ${problems.slice(0, 5).join('; ')}.`);
   const models = countModels(file);
-  if (models < LEAST_MODELS) {
+  if (models < MIN_MODELS) {
     throw new CommandError(
-      `The list has ${models} models that Headgate can place, and fewer than ${LEAST_MODELS} are not believed.`,
+      `The list has ${models} models that Headgate can place, and fewer than ${MIN_MODELS} are not believed.`,
     );
   }
   const factors = (file.endpoints ?? []).flatMap((record) => {

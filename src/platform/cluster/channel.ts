@@ -34,12 +34,12 @@ export function channelToWorker(worker: ChildProcess): Channel {
     onMessage: (take) => void worker.on('message', take),
     onClose(tell) {
       let told = false;
-      const tellOnce = (): void => {
+      const reportOnce = (): void => {
         if (!told) tell();
         told = true;
       };
-      worker.once('disconnect', tellOnce);
-      worker.once('exit', tellOnce); // killed: the channel may report its end later, or not at all
+      worker.once('disconnect', reportOnce);
+      worker.once('exit', reportOnce); // killed: the channel may report its end later, or not at all
     },
   };
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { openChannelPair } from '../../testing/channel-pair.ts';
 import type { Channel } from './channel.ts';
 import { createHub, type WorkerLink } from './hub.ts';
-import { openPeer, PeerGoneError } from './peer.ts';
+import { openPeer, PeerClosedError } from './peer.ts';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -143,9 +143,9 @@ describe('a peer', () => {
     const call = remote.never();
     await asked;
     close();
-    await expect(call).rejects.toThrow(PeerGoneError);
+    await expect(call).rejects.toThrow(PeerClosedError);
     expect(worker.gone.aborted).toBe(true);
-    await expect(remote.never()).rejects.toThrow(PeerGoneError);
+    await expect(remote.never()).rejects.toThrow(PeerClosedError);
     worker.tell('slow', 'never'); // nobody hears it, nobody is told
   });
 });

@@ -1,5 +1,5 @@
 import type { Channel } from './channel.ts';
-import { type ClonedError, readError, writeError } from './clone-error.ts';
+import { type SerializedError, deserializeError, serializeError } from './serialize-error.ts';
 
 /** A service as the other process sees it: the same methods, each with a promise. */
 export type Remote<Service extends object> = {
@@ -18,7 +18,7 @@ export interface Peer {
    * A service of the other end. Arguments and results are structured clones. What it throws is thrown here, with its name,
    * message and fields (`code`, `errcode`, …), a `GatewayError` as such.
    *
-   * Each call rejects with a `PeerGoneError` when the other end is gone; whether it was carried out, nobody knows then.
+   * Each call rejects with a `PeerClosedError` when the other end is gone; whether it was carried out, nobody knows then.
    *
    * @param closed rejects calls with its reason from when it is aborted on; those under way go on
    */
@@ -33,16 +33,16 @@ export interface Peer {
 }
 
 /** The other process ended, or is about to. */
-export class PeerGoneError extends Error {
+export class PeerClosedError extends Error {
   readonly code = 'HEADGATE_PEER_GONE';
-  override readonly name = 'PeerGoneError';
+  override readonly name = 'PeerClosedError';
 }
 
 type Frame =
   | readonly [kind: 'call', id: number, service: string, path: readonly string[], args: readonly unknown[]]
   | readonly [kind: 'tell', service: string, path: readonly string[], args: readonly unknown[]]
   | readonly [kind: 'done', id: number, result: unknown]
-  | readonly [kind: 'failed', id: number, error: ClonedError];
+  | readonly [kind: 'failed', id: number, error: SerializedError];
 
 interface OpenCall {
   resolve: (result: unknown) => void;
@@ -81,7 +81,7 @@ export function openPeer(channel: Channel): Peer {
     } catch (error) {
       const [kind, id] = frame;
       if (kind === 'call') settle(id)?.reject(asError(error));
-      else if (kind === 'done' || kind === 'failed') channel.send([['failed', id, writeError(asError(error))]]);
+      else if (kind === 'done' || kind === 'failed') channel.send([['failed', id, serializeError(asError(error))]]);
       else throw error; // told in vain: a mistake in the program
     }
   }
@@ -104,14 +104,14 @@ export function openPeer(channel: Channel): Peer {
         settle(frame[1])?.resolve(frame[2]);
         break;
       case 'failed':
-        settle(frame[1])?.reject(readError(frame[2]));
+        settle(frame[1])?.reject(deserializeError(frame[2]));
         break;
     }
   }
 
   function answer(id: number, service: string, path: readonly string[], args: readonly unknown[]): void {
     const done = (result: unknown): void => push(['done', id, result]);
-    const failed = (error: unknown): void => push(['failed', id, writeError(error)]);
+    const failed = (error: unknown): void => push(['failed', id, serializeError(error)]);
     try {
       const result = run(service, path, args);
       if (result instanceof Promise) result.then(done, failed);
@@ -140,7 +140,7 @@ export function openPeer(channel: Channel): Peer {
     gone.abort();
     const left = [...open.values()];
     open.clear();
-    for (const { reject } of left) reject(new PeerGoneError('The other process ended before it answered.'));
+    for (const { reject } of left) reject(new PeerClosedError('The other process ended before it answered.'));
   });
 
   return {
@@ -148,7 +148,7 @@ export function openPeer(channel: Channel): Peer {
     use<Service extends object>(name: string, closed?: AbortSignal) {
       const call = (path: readonly string[], args: readonly unknown[]): Promise<unknown> => {
         if (closed?.aborted) return Promise.reject(asError(closed.reason));
-        if (gone.signal.aborted) return Promise.reject(new PeerGoneError('The other process is gone.'));
+        if (gone.signal.aborted) return Promise.reject(new PeerClosedError('The other process is gone.'));
         const id = ++calls;
         return new Promise((resolve, reject) => {
           open.set(id, { resolve, reject });

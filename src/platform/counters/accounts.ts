@@ -14,20 +14,20 @@ export const spendingWindows: readonly SpendingWindow[] = ['lifetime', 'monthly'
  * and both only grow within a window: so the greater of the two counts.
  */
 export interface AccountState {
-  heldNanoUsd: bigint;
+  reservedNanoUsd: bigint;
   /** By window, in the order of `spendingWindows`. */
   readonly startsMs: number[];
   readonly spentNanoUsd: bigint[];
 }
 
 export const openAccount = (): AccountState => ({
-  heldNanoUsd: 0n,
+  reservedNanoUsd: 0n,
   startsMs: spendingWindows.map(() => 0),
   spentNanoUsd: spendingWindows.map(() => 0n),
 });
 
 /** A host whose clock is ahead by no more than this begins a window for all. */
-export const MOST_AHEAD_MS = 3_600_000;
+export const MAX_AHEAD_MS = 3_600_000;
 
 /**
  * Begins the windows anew that have ended, and takes over what the ledger knows. A host whose clock is late changes
@@ -35,12 +35,12 @@ export const MOST_AHEAD_MS = 3_600_000;
  *
  * @param nowMs by the clock of who counts
  */
-export function updateAccount(state: AccountState, { startsMs, bookedNanoUsd }: Claim, nowMs: number): void {
+export function updateAccount(state: AccountState, { startsMs, recordedNanoUsd }: Claim, nowMs: number): void {
   for (let window = 0; window < spendingWindows.length; window++) {
     const startMs = startsMs[window]!;
-    const booked = bookedNanoUsd[window]!;
+    const booked = recordedNanoUsd[window]!;
     const knownMs = state.startsMs[window]!;
-    if (startMs > knownMs || (startMs < knownMs && knownMs > nowMs + MOST_AHEAD_MS)) {
+    if (startMs > knownMs || (startMs < knownMs && knownMs > nowMs + MAX_AHEAD_MS)) {
       state.startsMs[window] = startMs;
       state.spentNanoUsd[window] = booked;
     } else if (startMs === knownMs && booked > state.spentNanoUsd[window]!) {
@@ -56,8 +56,8 @@ export function findBudgetRefusal(
 ): BudgetRefusal | undefined {
   for (let claim = 0; claim < claims.length; claim++) {
     const { nanoUsd, limits } = claims[claim]!;
-    const { heldNanoUsd, spentNanoUsd } = states[claim]!;
-    const wantedNanoUsd = heldNanoUsd + nanoUsd;
+    const { reservedNanoUsd, spentNanoUsd } = states[claim]!;
+    const wantedNanoUsd = reservedNanoUsd + nanoUsd;
     let broadest = spendingWindows.length;
     let refused = -1;
     for (let limit = 0; limit < limits.length; limit++) {
@@ -69,7 +69,7 @@ export function findBudgetRefusal(
       broadest = window;
       refused = limit;
     }
-    if (refused !== -1) return { claim, limit: refused, spentNanoUsd: spentNanoUsd[broadest]!, heldNanoUsd };
+    if (refused !== -1) return { claim, limit: refused, spentNanoUsd: spentNanoUsd[broadest]!, reservedNanoUsd };
   }
   return undefined;
 }

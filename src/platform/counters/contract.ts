@@ -5,7 +5,7 @@ import type { Admission, Claim, Counters, RateLimits, Reservation } from './coun
 const none: RateLimits = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 0 };
 
 /** One scope; its name is new unless it is given. */
-const makeAdmission = (
+const createAdmission = (
   limits: Partial<RateLimits>,
   { scope = randomUUID(), ...more }: Partial<Admission> & { scope?: string } = {},
 ): Admission => ({
@@ -20,16 +20,16 @@ const day = 86_400_000;
 /** When the windows of a Wednesday began: lifetime, month, week, day. */
 const startsMs = [0, 20_000 * day - 13 * day, 20_000 * day - 2 * day, 20_000 * day];
 
-const makeClaim = (account: string, nanoUsd: bigint, limitNanoUsd?: bigint, more: Partial<Claim> = {}): Claim => ({
+const createClaim = (account: string, nanoUsd: bigint, limitNanoUsd?: bigint, more: Partial<Claim> = {}): Claim => ({
   account,
   nanoUsd,
   startsMs,
-  bookedNanoUsd: [0n, 0n, 0n, 0n],
+  recordedNanoUsd: [0n, 0n, 0n, 0n],
   readAtMs: 0,
   limits: limitNanoUsd === undefined ? [] : [{ window: 'daily', nanoUsd: limitNanoUsd, isExhaustedWhenReached: true }],
   ...more,
 });
-const makeReservation = (...claims: Claim[]): Reservation => ({ id: randomUUID(), claims, holdMs: 60_000 });
+const createReservation = (...claims: Claim[]): Reservation => ({ id: randomUUID(), claims, reservationMs: 60_000 });
 const settlement = (...costsNanoUsd: bigint[]) => ({ atMs: startsMs[3]! + 1000, costsNanoUsd });
 
 /**
@@ -54,7 +54,7 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
     describe('rates', () => {
       it('let in as many requests as the limit says, whoever asks, and tell when the first of them is forgotten', async () => {
         const scope = randomUUID();
-        const ask = (each: Counters) => each.admit(makeAdmission({ requests_per_minute: 10 }, { scope }));
+        const ask = (each: Counters) => each.admit(createAdmission({ requests_per_minute: 10 }, { scope }));
         expect(await count(Array.from({ length: 40 }, (_, at) => ask(at % 2 === 0 ? counters : other)))).toBe(10);
         const refusal = await ask(other);
         expect(refusal).toMatchObject({ scope: 0, limit: 'requests_per_minute' });
@@ -65,7 +65,7 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
       it('count a request in all of its scopes, or in none', async () => {
         const [wide, narrow] = [randomUUID(), randomUUID()];
         const admission = (narrowLimit: number): Admission => ({
-          ...makeAdmission({}),
+          ...createAdmission({}),
           scopes: [
             { id: wide, limits: { ...none, requests_per_minute: 3 } },
             { id: narrow, limits: { ...none, requests_per_minute: narrowLimit } },
@@ -80,7 +80,7 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
 
       it('count tokens when a request is over', async () => {
         const scope = randomUUID();
-        const admission = () => makeAdmission({ tokens_per_minute: 100 }, { scope });
+        const admission = () => createAdmission({ tokens_per_minute: 100 }, { scope });
         const first = admission();
         expect(await counters.admit(first)).toBeUndefined();
         await counters.leave(first, 99);
@@ -92,18 +92,18 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
 
       it('take back a request that was refused otherwise', async () => {
         const scope = randomUUID();
-        const admission = () => makeAdmission({ requests_per_minute: 1 }, { scope });
+        const admission = () => createAdmission({ requests_per_minute: 1 }, { scope });
         const first = admission();
         expect(await counters.admit(first)).toBeUndefined();
         await other.leave(first, 0, true);
-        await other.leave(makeAdmission({ requests_per_minute: 1 }), 0, true); // of nothing there is nothing to take
+        await other.leave(createAdmission({ requests_per_minute: 1 }), 0, true); // of nothing there is nothing to take
         expect(await other.admit(admission())).toBeUndefined();
         expect(await counters.admit(admission())).toMatchObject({ limit: 'requests_per_minute' });
       });
 
       it('count open streams until they end, and not those that are no streams', async () => {
         const scope = randomUUID();
-        const admission = (isStream = true) => makeAdmission({ concurrent_streams: 2 }, { scope, isStream });
+        const admission = (isStream = true) => createAdmission({ concurrent_streams: 2 }, { scope, isStream });
         const first = admission();
         expect(await count([counters.admit(first), other.admit(admission()), counters.admit(admission())])).toBe(2);
         expect(await counters.admit(admission(false))).toBeUndefined();
@@ -115,7 +115,7 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
 
       it('forget a stream that nobody ended', async () => {
         const scope = randomUUID();
-        const admission = () => makeAdmission({ concurrent_streams: 1 }, { scope, isStream: true, leaseMs: 50 });
+        const admission = () => createAdmission({ concurrent_streams: 1 }, { scope, isStream: true, leaseMs: 50 });
         expect(await counters.admit(admission())).toBeUndefined();
         await expect.poll(async () => await other.admit(admission())).toBeUndefined();
       });
@@ -124,61 +124,61 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
     describe('accounts', () => {
       it('hold as much as the limit says, however many ask at once from wherever', async () => {
         const account = randomUUID();
-        const ask = (each: Counters) => each.reserve(makeReservation(makeClaim(account, 10n, 100n)));
+        const ask = (each: Counters) => each.reserve(createReservation(createClaim(account, 10n, 100n)));
         expect(await count(Array.from({ length: 200 }, (_, at) => ask(at % 2 === 0 ? counters : other)))).toBe(10);
-        expect(await counters.reserve(makeReservation(makeClaim(account, 1n, 100n)))).toEqual({
+        expect(await counters.reserve(createReservation(createClaim(account, 1n, 100n)))).toEqual({
           claim: 0,
           limit: 0,
           spentNanoUsd: 0n,
-          heldNanoUsd: 100n,
+          reservedNanoUsd: 100n,
         });
       });
 
       it('hold in all accounts, or in none', async () => {
         const [wide, narrow] = [randomUUID(), randomUUID()];
         const ask = (limit: bigint) =>
-          counters.reserve(makeReservation(makeClaim(wide, 40n, 100n), makeClaim(narrow, 40n, limit)));
+          counters.reserve(createReservation(createClaim(wide, 40n, 100n), createClaim(narrow, 40n, limit)));
         expect(await ask(50n)).toBeUndefined();
-        expect(await ask(50n)).toMatchObject({ claim: 1, heldNanoUsd: 40n });
+        expect(await ask(50n)).toMatchObject({ claim: 1, reservedNanoUsd: 40n });
         expect(await ask(80n)).toBeUndefined();
-        expect(await ask(200n)).toMatchObject({ claim: 0, heldNanoUsd: 80n });
+        expect(await ask(200n)).toMatchObject({ claim: 0, reservedNanoUsd: 80n });
       });
 
       it('turn what is held into what was spent, once', async () => {
         const account = randomUUID();
-        const first = makeReservation(makeClaim(account, 60n, 100n));
+        const first = createReservation(createClaim(account, 60n, 100n));
         expect(await counters.reserve(first)).toBeUndefined();
-        expect(await other.reserve(makeReservation(makeClaim(account, 60n, 100n)))).toBeDefined();
+        expect(await other.reserve(createReservation(createClaim(account, 60n, 100n)))).toBeDefined();
         await counters.settle(first, settlement(30n));
         await counters.settle(first, settlement(30n));
-        const second = makeReservation(makeClaim(account, 60n, 100n));
+        const second = createReservation(createClaim(account, 60n, 100n));
         expect(await other.reserve(second)).toBeUndefined();
         await other.settle(second, settlement(70n)); // it cost more than was held
-        expect(await counters.reserve(makeReservation(makeClaim(account, 0n, 100n)))).toEqual({
+        expect(await counters.reserve(createReservation(createClaim(account, 0n, 100n)))).toEqual({
           claim: 0,
           limit: 0,
           spentNanoUsd: 100n,
-          heldNanoUsd: 0n,
+          reservedNanoUsd: 0n,
         });
       });
 
       it('hold a reservation once, though they are told of it again', async () => {
         const account = randomUUID();
-        const told = makeReservation(makeClaim(account, 40n));
+        const told = createReservation(createClaim(account, 40n));
         expect(await counters.reserve(told)).toBeUndefined();
         expect(await count([counters.reserve(told), other.reserve(told), other.reserve(told)])).toBe(3); // its answer was lost
-        const ask = () => counters.reserve(makeReservation(makeClaim(account, 61n, 100n)));
-        expect(await ask()).toMatchObject({ spentNanoUsd: 0n, heldNanoUsd: 40n });
+        const ask = () => counters.reserve(createReservation(createClaim(account, 61n, 100n)));
+        expect(await ask()).toMatchObject({ spentNanoUsd: 0n, reservedNanoUsd: 40n });
         await other.settle(told, settlement(39n));
         expect(await ask()).toBeUndefined();
-        expect(await ask()).toMatchObject({ spentNanoUsd: 39n, heldNanoUsd: 61n });
+        expect(await ask()).toMatchObject({ spentNanoUsd: 39n, reservedNanoUsd: 61n });
       });
 
       it('never lose what is settled while others ask', async () => {
         const account = randomUUID();
-        const held = Array.from({ length: 10 }, () => makeReservation(makeClaim(account, 10n, 100n)));
+        const held = Array.from({ length: 10 }, () => createReservation(createClaim(account, 10n, 100n)));
         expect(await count(held.map((each) => counters.reserve(each)))).toBe(10);
-        const ask = (each: Counters) => each.reserve(makeReservation(makeClaim(account, 10n, 100n)));
+        const ask = (each: Counters) => each.reserve(createReservation(createClaim(account, 10n, 100n)));
         const all = held.flatMap((each, at) => [
           ask(counters),
           ask(other),
@@ -191,60 +191,68 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
 
       it('hold nothing, and settle it', async () => {
         const account = randomUUID();
-        const free = makeReservation(makeClaim(account, 0n, 5n));
+        const free = createReservation(createClaim(account, 0n, 5n));
         expect(await counters.reserve(free)).toBeUndefined();
         await counters.settle(free, settlement(5n));
-        expect(await counters.reserve(makeReservation(makeClaim(account, 0n, 5n)))).toMatchObject({ spentNanoUsd: 5n });
+        expect(await counters.reserve(createReservation(createClaim(account, 0n, 5n)))).toMatchObject({
+          spentNanoUsd: 5n,
+        });
       });
 
       it('take the ledger’s sum where it is the greater one', async () => {
         const account = randomUUID();
         const ask = (booked: bigint, nanoUsd = 1n) =>
           counters.reserve(
-            makeReservation(makeClaim(account, nanoUsd, 100n, { bookedNanoUsd: [booked, booked, booked, booked] })),
+            createReservation(
+              createClaim(account, nanoUsd, 100n, { recordedNanoUsd: [booked, booked, booked, booked] }),
+            ),
           );
         expect(await ask(90n, 5n)).toBeUndefined();
-        expect(await ask(20n, 6n)).toMatchObject({ spentNanoUsd: 90n, heldNanoUsd: 5n });
-        expect(await ask(95n)).toMatchObject({ spentNanoUsd: 95n, heldNanoUsd: 5n });
+        expect(await ask(20n, 6n)).toMatchObject({ spentNanoUsd: 90n, reservedNanoUsd: 5n });
+        expect(await ask(95n)).toMatchObject({ spentNanoUsd: 95n, reservedNanoUsd: 5n });
       });
 
       it('begin a window anew, and book by the time at which a request began', async () => {
         const account = randomUUID();
         const nextDay = startsMs.with(3, startsMs[3]! + day);
-        const first = makeReservation(makeClaim(account, 50n, 100n));
-        const late = makeReservation(makeClaim(account, 50n, 100n));
+        const first = createReservation(createClaim(account, 50n, 100n));
+        const late = createReservation(createClaim(account, 50n, 100n));
         expect(await count([counters.reserve(first), counters.reserve(late)])).toBe(2);
         await counters.settle(first, settlement(50n));
         const claim = (limit: bigint, window: 'daily' | 'monthly' = 'daily') =>
-          makeClaim(account, 10n, undefined, {
+          createClaim(account, 10n, undefined, {
             startsMs: nextDay,
             limits: [{ window, nanoUsd: limit, isExhaustedWhenReached: true }],
           });
-        expect(await counters.reserve(makeReservation(claim(59n)))).toMatchObject({
+        expect(await counters.reserve(createReservation(claim(59n)))).toMatchObject({
           spentNanoUsd: 0n,
-          heldNanoUsd: 50n,
+          reservedNanoUsd: 50n,
         });
         await counters.settle(late, settlement(50n)); // it began the day before
-        expect(await counters.reserve(makeReservation(claim(9n)))).toMatchObject({ spentNanoUsd: 0n, heldNanoUsd: 0n });
-        expect(await counters.reserve(makeReservation(claim(100n, 'monthly')))).toMatchObject({ spentNanoUsd: 100n });
+        expect(await counters.reserve(createReservation(claim(9n)))).toMatchObject({
+          spentNanoUsd: 0n,
+          reservedNanoUsd: 0n,
+        });
+        expect(await counters.reserve(createReservation(claim(100n, 'monthly')))).toMatchObject({ spentNanoUsd: 100n });
         // A host whose clock is late does not bring the day before back.
-        expect(await other.reserve(makeReservation(makeClaim(account, 100n, 100n)))).toBeUndefined();
+        expect(await other.reserve(createReservation(createClaim(account, 100n, 100n)))).toBeUndefined();
       });
 
       it('go back to a window that is open now from one that lies ahead: a clock was set back', async () => {
         const account = randomUUID();
         const ahead = startsMs.with(3, (Math.floor(Date.now() / day) + 2) * day);
-        const early = makeReservation(makeClaim(account, 10n, 100n, { startsMs: ahead }));
+        const early = createReservation(createClaim(account, 10n, 100n, { startsMs: ahead }));
         expect(await counters.reserve(early)).toBeUndefined();
         await counters.settle(early, settlement(10n));
-        const claim = (nanoUsd: bigint) => makeClaim(account, nanoUsd, 100n, { bookedNanoUsd: [95n, 95n, 95n, 95n] });
-        expect(await other.reserve(makeReservation(claim(6n)))).toMatchObject({ spentNanoUsd: 95n });
-        const fits = makeReservation(claim(5n));
+        const claim = (nanoUsd: bigint) =>
+          createClaim(account, nanoUsd, 100n, { recordedNanoUsd: [95n, 95n, 95n, 95n] });
+        expect(await other.reserve(createReservation(claim(6n)))).toMatchObject({ spentNanoUsd: 95n });
+        const fits = createReservation(claim(5n));
         expect(await other.reserve(fits)).toBeUndefined();
         await counters.settle(fits, settlement(5n));
-        expect(await counters.reserve(makeReservation(claim(0n)))).toMatchObject({
+        expect(await counters.reserve(createReservation(claim(0n)))).toMatchObject({
           spentNanoUsd: 100n,
-          heldNanoUsd: 0n,
+          reservedNanoUsd: 0n,
         });
       });
 
@@ -254,30 +262,30 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
           nanoUsd: 5n,
           isExhaustedWhenReached: true,
         }));
-        const claim = makeClaim(randomUUID(), 6n, undefined, { limits });
-        expect(await counters.reserve(makeReservation(claim))).toMatchObject({ limit: 1 });
+        const claim = createClaim(randomUUID(), 6n, undefined, { limits });
+        expect(await counters.reserve(createReservation(claim))).toMatchObject({ limit: 1 });
       });
 
       it('let what costs nothing pass at a limit that may be reached, and not beyond it', async () => {
         const account = randomUUID();
         const claim = (nanoUsd: bigint, booked: bigint) =>
-          makeClaim(account, nanoUsd, undefined, {
-            bookedNanoUsd: [booked, 0n, 0n, 0n],
+          createClaim(account, nanoUsd, undefined, {
+            recordedNanoUsd: [booked, 0n, 0n, 0n],
             limits: [{ window: 'lifetime', nanoUsd: 10n, isExhaustedWhenReached: false }],
           });
-        expect(await counters.reserve(makeReservation(claim(0n, 10n)))).toBeUndefined();
-        expect(await counters.reserve(makeReservation(claim(1n, 10n)))).toMatchObject({ spentNanoUsd: 10n });
-        expect(await counters.reserve(makeReservation(claim(0n, 11n)))).toMatchObject({ spentNanoUsd: 11n });
+        expect(await counters.reserve(createReservation(claim(0n, 10n)))).toBeUndefined();
+        expect(await counters.reserve(createReservation(claim(1n, 10n)))).toMatchObject({ spentNanoUsd: 10n });
+        expect(await counters.reserve(createReservation(claim(0n, 11n)))).toMatchObject({ spentNanoUsd: 11n });
       });
 
       it('forget what nobody settled, and do not count it when it is settled then', async () => {
         const account = randomUUID();
-        const lost = { ...makeReservation(makeClaim(account, 100n, 100n)), holdMs: 50 };
+        const lost = { ...createReservation(createClaim(account, 100n, 100n)), reservationMs: 50 };
         expect(await counters.reserve(lost)).toBeUndefined();
-        const ask = () => makeReservation(makeClaim(account, 100n, 100n));
+        const ask = () => createReservation(createClaim(account, 100n, 100n));
         await expect.poll(async () => await other.reserve(ask())).toBeUndefined();
         await counters.settle(lost, settlement(100n));
-        expect(await counters.reserve(makeReservation(makeClaim(account, 1n, 100n)))).toMatchObject({
+        expect(await counters.reserve(createReservation(createClaim(account, 1n, 100n)))).toMatchObject({
           spentNanoUsd: 0n,
         });
       });
@@ -285,33 +293,36 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
       it('free what a process held that has ended, if they outlive it, and take over what the ledger says of it', async () => {
         if (!counters.release) return; // in memory it ends with the process
         const account = randomUUID();
-        const lost = [makeReservation(makeClaim(account, 40n, 100n)), makeReservation(makeClaim(account, 30n, 100n))];
-        const going = makeReservation(makeClaim(account, 20n, 100n));
+        const lost = [
+          createReservation(createClaim(account, 40n, 100n)),
+          createReservation(createClaim(account, 30n, 100n)),
+        ];
+        const going = createReservation(createClaim(account, 20n, 100n));
         expect(await count([...lost, going].map((each) => counters.reserve(each)))).toBe(3);
-        const booked = makeClaim(account, 0n, undefined, { bookedNanoUsd: [50n, 50n, 50n, 50n] });
+        const booked = createClaim(account, 0n, undefined, { recordedNanoUsd: [50n, 50n, 50n, 50n] });
         for (let time = 0; time < 2; time++) {
-          await other.release!([...lost.map(({ id }) => id), randomUUID()], [booked, makeClaim(randomUUID(), 0n)]);
+          await other.release!([...lost.map(({ id }) => id), randomUUID()], [booked, createClaim(randomUUID(), 0n)]);
         }
-        const told = { spentNanoUsd: 50n, heldNanoUsd: 20n };
-        expect(await counters.reserve(makeReservation(makeClaim(account, 31n, 100n)))).toMatchObject(told);
+        const told = { spentNanoUsd: 50n, reservedNanoUsd: 20n };
+        expect(await counters.reserve(createReservation(createClaim(account, 31n, 100n)))).toMatchObject(told);
         await counters.settle(lost[0]!, settlement(40n)); // it was not dead: the ledger tells
-        expect(await counters.reserve(makeReservation(makeClaim(account, 30n, 100n)))).toBeUndefined();
+        expect(await counters.reserve(createReservation(createClaim(account, 30n, 100n)))).toBeUndefined();
       });
 
       it('keep sums of millions of dollars to the nano-dollar', async () => {
         const account = randomUUID();
         const most = 9_000_000_000_000_000n;
         const claim = (nanoUsd: bigint, booked: bigint) =>
-          makeClaim(account, nanoUsd, most, { bookedNanoUsd: [booked, booked, booked, booked] });
-        expect(await counters.reserve(makeReservation(claim(2n, most - 1n)))).toMatchObject({
+          createClaim(account, nanoUsd, most, { recordedNanoUsd: [booked, booked, booked, booked] });
+        expect(await counters.reserve(createReservation(claim(2n, most - 1n)))).toMatchObject({
           spentNanoUsd: most - 1n,
         });
-        const last = makeReservation(claim(1n, most - 1n));
+        const last = createReservation(claim(1n, most - 1n));
         expect(await counters.reserve(last)).toBeUndefined();
         await counters.settle(last, settlement(1n));
-        expect(await counters.reserve(makeReservation(claim(0n, 0n)))).toMatchObject({
+        expect(await counters.reserve(createReservation(claim(0n, 0n)))).toMatchObject({
           spentNanoUsd: most,
-          heldNanoUsd: 0n,
+          reservedNanoUsd: 0n,
         });
       });
     });

@@ -73,7 +73,7 @@ export interface Reservation {
   id: string;
   claims: readonly Claim[];
   /** After this time what is held is free again, though nobody said so: its process was killed. */
-  holdMs: number;
+  reservationMs: number;
 }
 /** What a request may cost in one account, and what the account may bear. Lists by window are in the order of `spendingWindows`. */
 export interface Claim {
@@ -82,7 +82,7 @@ export interface Claim {
   /** When each window began that is open now, Unix milliseconds. */
   startsMs: readonly number[];
   /** What the ledger says was spent in each of them: the truth, some seconds late. */
-  bookedNanoUsd: readonly bigint[];
+  recordedNanoUsd: readonly bigint[];
   /** When the ledger was asked for them, Unix milliseconds: they have all that this process had booked by then. */
   readAtMs: number;
   limits: readonly AccountLimit[];
@@ -98,7 +98,7 @@ export interface BudgetRefusal {
   claim: number;
   limit: number;
   spentNanoUsd: bigint;
-  heldNanoUsd: bigint;
+  reservedNanoUsd: bigint;
 }
 export interface Settlement {
   /** When the request began, Unix milliseconds: the ledger books by this time. */

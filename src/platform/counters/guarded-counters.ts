@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
-import { within } from '../within.ts';
+import { withTimeout } from '../with-timeout.ts';
 import type { Admission, BudgetRefusal, Claim, Counters, RateRefusal, Reservation, Settlement } from './counters.ts';
 import { MemoryCounters } from './memory/memory-counters.ts';
 
@@ -27,7 +27,7 @@ export interface GuardParts {
 
 const RETRY_MS = 1000;
 /** Calls that are made up for later; beyond it leases and holds end by their time. */
-const MOST_LATE = 10_000;
+const MAX_LATE = 10_000;
 
 /**
  * Shared counters whose failure is bounded. A call that fails or is late is answered by the memory of this process, which
@@ -64,7 +64,7 @@ export class GuardedCounters implements Counters {
   /** Waits for the store for a while, so that the first request finds it. Never rejects: without it one serves, too. */
   async open(limitMs: number): Promise<void> {
     try {
-      await within(limitMs, Promise.resolve(this.parts.store.ping()));
+      await withTimeout(limitMs, Promise.resolve(this.parts.store.ping()));
     } catch (error) {
       this.broke(error);
     }
@@ -152,7 +152,7 @@ export class GuardedCounters implements Counters {
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.timer);
-    await within(this.parts.settings().timeoutMs, Promise.all(this.deliveries)).catch(() => {});
+    await withTimeout(this.parts.settings().timeoutMs, Promise.all(this.deliveries)).catch(() => {});
     if (this.late.length > 0) await this.recover().catch(() => {});
     await this.parts.store.close();
   }
@@ -173,7 +173,7 @@ export class GuardedCounters implements Counters {
         (value) => isLate && onLate(value),
         () => {},
       );
-      return { value: await within(this.parts.settings().timeoutMs, asked) };
+      return { value: await withTimeout(this.parts.settings().timeoutMs, asked) };
     } catch (error) {
       isLate = true;
       this.broke(error);
@@ -194,7 +194,7 @@ export class GuardedCounters implements Counters {
   }
 
   private makeUp(call: () => MaybePromise<void>): void {
-    if (this.late.length < MOST_LATE) this.late.push(call);
+    if (this.late.length < MAX_LATE) this.late.push(call);
     if (this.brokenSince === undefined) this.schedule(0);
   }
 
@@ -229,7 +229,7 @@ export class GuardedCounters implements Counters {
   /** @throws the store's error */
   private async recover(): Promise<void> {
     const limitMs = this.parts.settings().timeoutMs;
-    const call = (ask: () => MaybePromise<unknown>) => within(limitMs, Promise.resolve(ask()));
+    const call = (ask: () => MaybePromise<unknown>) => withTimeout(limitMs, Promise.resolve(ask()));
     await call(() => this.parts.store.ping());
     while (this.late.length > 0) {
       await call(this.late[0]!); // again at the next time, when it fails: the store takes each but once

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findHolder, readMasterKey, takeDataFolder } from './data-folder.ts';
+import { findLockOwner, readMasterKey, lockDataFolder } from './data-folder.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -24,68 +24,68 @@ const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 describe('the data folder', () => {
   it('is made for its user alone, says who has it, and is given back', () => {
-    const giveBack = takeDataFolder(folder);
+    const unlock = lockDataFolder(folder);
     expect(mode(folder)).toBe('700');
     expect(mode(join(folder, 'gateway.lock'))).toBe('600');
     expect(readFileSync(join(folder, 'gateway.pid'), 'utf8')).toBe(`${process.pid}\n`);
-    giveBack();
+    unlock();
     expect(readdirSync(folder)).toEqual(['gateway.lock']);
-    takeDataFolder(folder)();
+    lockDataFolder(folder)();
   });
 
   it('has one holder at a time, in one process too', () => {
-    const giveBack = takeDataFolder(folder);
-    expect(() => takeDataFolder(folder)).toThrow(
+    const unlock = lockDataFolder(folder);
+    expect(() => lockDataFolder(folder)).toThrow(
       `The data folder ${folder} is in use by the process ${process.pid}. Stop that gateway, or give this one a folder of its own with --data.`,
     );
     rmSync(join(folder, 'gateway.pid'));
-    expect(() => takeDataFolder(folder)).toThrow('is in use by another process');
-    giveBack();
+    expect(() => lockDataFolder(folder)).toThrow('is in use by another process');
+    unlock();
   });
 
   it('is free when its holder was killed, whoever has that process id now', async () => {
     const source = new URL('data-folder.ts', import.meta.url);
-    const program = `import { takeDataFolder } from '${source}'; globalThis.held = takeDataFolder(process.argv[1]); console.log('taken'); setInterval(() => {}, 1000);`;
+    const program = `import { lockDataFolder } from '${source}'; globalThis.held = lockDataFolder(process.argv[1]); console.log('taken'); setInterval(() => {}, 1000);`;
     const holder = spawn(process.execPath, ['--input-type=module', '--eval', program, folder], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const exited = once(holder, 'exit');
     try {
       await once(holder.stdout, 'data');
-      expect(() => takeDataFolder(folder)).toThrow(`in use by the process ${holder.pid}.`);
+      expect(() => lockDataFolder(folder)).toThrow(`in use by the process ${holder.pid}.`);
     } finally {
       holder.kill('SIGKILL');
       await exited;
     }
     writeFileSync(join(folder, 'gateway.pid'), String(process.ppid));
-    takeDataFolder(folder)();
+    lockDataFolder(folder)();
     expect(existsSync(join(folder, 'gateway.pid'))).toBe(false);
   });
 
   it('that cannot be made is told with what to do', () => {
     writeFileSync(join(folder, '..', 'a-file'), '');
-    expect(() => takeDataFolder(join(folder, '..', 'a-file', 'data'))).toThrow(
+    expect(() => lockDataFolder(join(folder, '..', 'a-file', 'data'))).toThrow(
       /cannot be made: it, or a part of the way to it, is a file\. .*--data\.$/,
     );
   });
 
   it('is known to be held, by whom, and to be free again', () => {
-    expect(findHolder(folder)).toBeUndefined();
-    const giveBack = takeDataFolder(folder);
-    expect(findHolder(folder)).toBe(`the process ${process.pid}`);
-    giveBack();
-    expect(findHolder(folder)).toBeUndefined();
+    expect(findLockOwner(folder)).toBeUndefined();
+    const unlock = lockDataFolder(folder);
+    expect(findLockOwner(folder)).toBe(`the process ${process.pid}`);
+    unlock();
+    expect(findLockOwner(folder)).toBeUndefined();
   });
 
   // Node's own recursive call would never return.
   it.runIf(existsSync('/proc/self'))('is refused where the system makes no folders', () => {
-    expect(() => takeDataFolder('/proc/headgate/data')).toThrow('cannot be written (ENOENT');
+    expect(() => lockDataFolder('/proc/headgate/data')).toThrow('cannot be written (ENOENT');
   });
 });
 
 describe('the master key', () => {
   it('is made once, 256 random bits that its user alone can read, and read again', () => {
-    takeDataFolder(folder)();
+    lockDataFolder(folder)();
     const made = readMasterKey(folder, undefined);
     expect(made.toString()).toMatch(/^[0-9a-f]{64}$/);
     expect(mode(join(folder, 'master.key'))).toBe('600');
@@ -94,13 +94,13 @@ describe('the master key', () => {
   });
 
   it('is the configured one when there is one, and is then not kept', () => {
-    takeDataFolder(folder)();
+    lockDataFolder(folder)();
     expect(readMasterKey(folder, 'configured').toString()).toBe('configured');
     expect(existsSync(join(folder, 'master.key'))).toBe(false);
   });
 
   it.each(['', '\n'])('is refused when the file is empty: %j', (text) => {
-    takeDataFolder(folder)();
+    lockDataFolder(folder)();
     writeFileSync(join(folder, 'master.key'), text);
     chmodSync(join(folder, 'master.key'), 0o600);
     expect(() => readMasterKey(folder, undefined)).toThrow(/master\.key is empty\. Restore it/);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { makeFolder } from './make-folder.ts';
+import { createFolder } from './create-folder.ts';
 
 /** What SQLite answers when another process has the lock. @see https://sqlite.org/rescode.html */
 const SQLITE_BUSY = 5;
@@ -13,9 +13,9 @@ const SQLITE_BUSY = 5;
  * @returns a function that gives the folder back
  * @throws when another gateway has it, with its process id, or when it cannot be written; with what to do
  */
-export function takeDataFolder(folder: string): () => void {
-  const giveBack = takeFolder(folder);
-  if (giveBack) return giveBack;
+export function lockDataFolder(folder: string): () => void {
+  const unlock = lockFolder(folder);
+  if (unlock) return unlock;
   throw new Error(
     `The data folder ${folder} is in use by ${readHolder(join(folder, pidFileName))}. Stop that gateway, or give this one a folder of its own with --data.`,
   );
@@ -34,11 +34,11 @@ const lockFileName = 'gateway.lock';
  * @returns a function that gives it back; undefined when another process has it
  * @throws when it cannot be written, with what to do
  */
-export function takeFolder(folder: string): (() => void) | undefined {
+export function lockFolder(folder: string): (() => void) | undefined {
   const pidFile = join(folder, pidFileName);
   let lock: DatabaseSync | undefined;
   try {
-    makeFolder(folder);
+    createFolder(folder);
     const file = join(folder, lockFileName);
     writeFileSync(file, '', { flag: 'a', mode: 0o600 });
     lock = new DatabaseSync(file, { timeout: 0 });
@@ -59,7 +59,7 @@ export function takeFolder(folder: string): (() => void) | undefined {
 }
 
 /** Who has a data folder; undefined when nobody has. Changes nothing in it. */
-export function findHolder(folder: string): string | undefined {
+export function findLockOwner(folder: string): string | undefined {
   const file = join(folder, lockFileName);
   if (!existsSync(file)) return undefined;
   let lock: DatabaseSync | undefined;

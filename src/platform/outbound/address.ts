@@ -30,7 +30,7 @@ const privateRanges = new Set(['private', 'loopback', 'uniqueLocal', 'carrierGra
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** @returns undefined for a public address: global unicast, without another address inside */
-export function classify(address: ipaddr.IPv4 | ipaddr.IPv6): AddressClass | undefined {
+export function classifyAddress(address: ipaddr.IPv4 | ipaddr.IPv6): AddressClass | undefined {
   if (metadata.has(address.toNormalizedString())) return 'metadata';
   const range = address.range();
   if (privateRanges.has(range)) return 'private';

@@ -4,7 +4,7 @@
  *
  * @returns what was found, as the end of a sentence; undefined when there is nothing
  */
-export function findDanger(bytes: Uint8Array): string | undefined {
+export function findUnsafeContent(bytes: Uint8Array): string | undefined {
   const text = decode(bytes);
   if (text === undefined) return 'text that is not UTF-8';
   const declared = /^\ufeff?\s*<\?xml[^>]*\bencoding\s*=\s*["']([^"']*)/i.exec(text)?.[1];

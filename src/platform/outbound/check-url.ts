@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { OutboundError } from './outbound-error.ts';
 import type { Resolve } from './resolve.ts';
-import { isHostName, type Rules } from './rules.ts';
+import { isHostName, type AddressRules } from './rules.ts';
 
 /** An address that may be fetched, and where to connect to for it: nowhere else. */
 export interface CheckedUrl {
@@ -24,7 +24,12 @@ const MAX_ADDRESSES = 64;
  *
  * @throws {OutboundError}
  */
-export async function checkUrl(text: string, rules: Rules, resolve: Resolve, signal: AbortSignal): Promise<CheckedUrl> {
+export async function checkUrl(
+  text: string,
+  rules: AddressRules,
+  resolve: Resolve,
+  signal: AbortSignal,
+): Promise<CheckedUrl> {
   const url = readUrl(text);
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   if (!rules.knowsPort(port)) throw new OutboundError('blocked_port', `port ${port}`);

@@ -1,7 +1,7 @@
 import type { Cancellation } from '../../domain/cancellation.ts';
 import type { Outbound } from './outbound.ts';
-import { checkPicture } from './picture.ts';
-import { tellFailure } from './tell-failure.ts';
+import { checkImage } from './check-image.ts';
+import { explainFetchFailure } from './explain-fetch-failure.ts';
 
 /** What an address of a picture or file was fetched for. */
 export interface MediaOptions {
@@ -30,9 +30,9 @@ export async function fetchMedia(outbound: Outbound, url: string, options: Media
     const accept = kind === 'image' ? 'image/*' : '*/*';
     const { bytes, contentType } = await outbound.fetchUrl(url, { budget, accept, cancellation });
     if (kind === 'file') return { bytes, mediaType: nameFile(bytes, contentType) };
-    return { bytes, mediaType: (await checkPicture(bytes, { maxBytes: bytes.length }, cancellation.signal)).mediaType };
+    return { bytes, mediaType: (await checkImage(bytes, { maxBytes: bytes.length }, cancellation.signal)).mediaType };
   } catch (error) {
-    throw tellFailure(error, path, kind);
+    throw explainFetchFailure(error, path, kind);
   }
 }
 

@@ -1,17 +1,17 @@
 import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import type { ImageMediaType, Picture } from '../../domain/images.ts';
-import { findPicture, MOST_PIXELS } from '../../domain/picture.ts';
+import type { ImageMediaType, EncodedImage } from '../../domain/images.ts';
+import { parseImage, MAX_PIXELS } from '../../domain/parse-image.ts';
 import type { Outbound } from './outbound.ts';
 import { OutboundError } from './outbound-error.ts';
-import { checkPicture, PictureError, type PictureLimits } from './picture.ts';
-import { tellFailure } from './tell-failure.ts';
+import { checkImage, ImageError, type ImageLimits } from './check-image.ts';
+import { explainFetchFailure } from './explain-fetch-failure.ts';
 
 /** Pixels of the shorter side of a picture that others are made from. */
-const LEAST_EDGE = 16;
+const MIN_EDGE = 16;
 
 /** How many bytes it may have, whoever read them has seen to. */
-const madeLimits: Partial<PictureLimits> = {
+const madeLimits: Partial<ImageLimits> = {
   formats: ['png', 'jpeg', 'webp', 'gif', 'svg'],
   maxBytes: Number.POSITIVE_INFINITY,
 };
@@ -21,7 +21,7 @@ const madeLimits: Partial<PictureLimits> = {
  *
  * @param settings `outbound.fetch` and `images.check`
  */
-export function imagesFrom(outbound: Outbound, settings: () => { fetch: boolean; check: 'decode' | 'head' }) {
+export function createImageFetchers(outbound: Outbound, settings: () => { fetch: boolean; check: 'decode' | 'head' }) {
   return {
     references: {
       /** @throws {GatewayError} `image_download_failed`, `image_not_found`, `image_too_large` */
@@ -38,7 +38,7 @@ export function imagesFrom(outbound: Outbound, settings: () => { fetch: boolean;
         try {
           return (await outbound.fetchUrl(url, { ...limits, accept: 'image/*', cancellation })).bytes;
         } catch (error) {
-          throw tellFailure(error, path, 'image');
+          throw explainFetchFailure(error, path, 'image');
         }
       },
 
@@ -48,13 +48,13 @@ export function imagesFrom(outbound: Outbound, settings: () => { fetch: boolean;
         path: string,
         limitBytes: number,
         cancellation: Cancellation,
-      ): Promise<Picture> {
+      ): Promise<EncodedImage> {
         try {
-          const limits = { maxBytes: limitBytes, minEdge: LEAST_EDGE };
-          const { mediaType, width, height } = await checkPicture(bytes, limits, cancellation.signal);
+          const limits = { maxBytes: limitBytes, minEdge: MIN_EDGE };
+          const { mediaType, width, height } = await checkImage(bytes, limits, cancellation.signal);
           return { bytes, mediaType: mediaType as ImageMediaType, width, height }; // of the formats that it takes
         } catch (error) {
-          throw tellFailure(error, path, 'image');
+          throw explainFetchFailure(error, path, 'image');
         }
       },
     },
@@ -65,18 +65,15 @@ export function imagesFrom(outbound: Outbound, settings: () => { fetch: boolean;
      * @param name of the provider, for messages
      * @throws {GatewayError} `upstream_failed`, and the reason of the cancellation
      */
-    checkPicture(bytes: Buffer, name: string, cancellation: Cancellation): Picture | Promise<Picture> {
+    checkImage(bytes: Buffer, name: string, cancellation: Cancellation): EncodedImage | Promise<EncodedImage> {
       if (settings().check === 'decode') return decodeMade(bytes, name, cancellation);
-      const picture = findPicture(bytes);
-      if (picture) return picture;
-      throw refuseMade(
-        name,
-        new PictureError('invalid_image', 'It is cut, broken, too large or of an unknown format.'),
-      );
+      const image = parseImage(bytes);
+      if (image) return image;
+      throw refuseMade(name, new ImageError('invalid_image', 'It is cut, broken, too large or of an unknown format.'));
     },
 
     /** What a provider says is its picture: if it cannot be had, that is the provider's failure. @throws {GatewayError} */
-    async fetchPicture(url: URL, cancellation: Cancellation, limitBytes: number): Promise<Buffer> {
+    async fetchImage(url: URL, cancellation: Cancellation, limitBytes: number): Promise<Buffer> {
       try {
         return (await outbound.fetchUrl(url.href, { maxBytes: limitBytes, accept: 'image/*', cancellation })).bytes;
       } catch (error) {
@@ -88,19 +85,19 @@ export function imagesFrom(outbound: Outbound, settings: () => { fetch: boolean;
   };
 }
 
-async function decodeMade(bytes: Buffer, name: string, cancellation: Cancellation): Promise<Picture> {
+async function decodeMade(bytes: Buffer, name: string, cancellation: Cancellation): Promise<EncodedImage> {
   try {
-    const { mediaType, width, height } = await checkPicture(bytes, madeLimits, cancellation.signal);
+    const { mediaType, width, height } = await checkImage(bytes, madeLimits, cancellation.signal);
     // A vector picture may have no size, or one that is no measure of anything.
-    const isSized = width > 0 && height > 0 && width * height <= MOST_PIXELS;
+    const isSized = width > 0 && height > 0 && width * height <= MAX_PIXELS;
     const size = isSized ? { width, height } : { width: undefined, height: undefined };
     return { bytes, mediaType: mediaType as ImageMediaType, ...size }; // of the formats above
   } catch (error) {
-    throw error instanceof PictureError ? refuseMade(name, error) : error;
+    throw error instanceof ImageError ? refuseMade(name, error) : error;
   }
 }
 
-const refuseMade = (name: string, cause: PictureError): GatewayError =>
+const refuseMade = (name: string, cause: ImageError): GatewayError =>
   new GatewayError('upstream_failed', `The picture that ${name} made is not passed on. ${cause.message}`, {
     retryable: true,
     cause,

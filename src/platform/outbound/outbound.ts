@@ -5,9 +5,9 @@ import { type CheckedUrl, checkUrl } from './check-url.ts';
 import { connect, type Dial, dialAddress } from './connect.ts';
 import { OutboundError } from './outbound-error.ts';
 import { isOwnAddress } from './own-addresses.ts';
-import { Places } from './places.ts';
+import { Semaphore } from './semaphore.ts';
 import { createResolve, type Resolve } from './resolve.ts';
-import { type Address, type RuleSettings, Rules } from './rules.ts';
+import { type Address, type RuleSettings, AddressRules } from './rules.ts';
 
 export interface OutboundSettings extends RuleSettings {
   /** The most that is read of one address. */
@@ -67,10 +67,10 @@ const redirects = new Set([301, 302, 303, 307, 308]);
 /** @see docs/guides/outbound.md, docs/decisions/0003-connect-to-the-checked-address.md */
 export function createOutbound(options: OutboundOptions): Outbound {
   const { settings, report, resolve = createResolve(), dial = dialAddress, isOwn = isOwnAddress } = options;
-  const places = new Places(() => settings().parallel);
-  const compiled = new WeakMap<OutboundSettings, Rules>();
-  const rulesOf = (of: OutboundSettings): Rules => {
-    const rules = compiled.get(of) ?? new Rules(of, isOwn);
+  const places = new Semaphore(() => settings().parallel);
+  const compiled = new WeakMap<OutboundSettings, AddressRules>();
+  const rulesOf = (of: OutboundSettings): AddressRules => {
+    const rules = compiled.get(of) ?? new AddressRules(of, isOwn);
     compiled.set(of, rules);
     return rules;
   };

@@ -26,7 +26,7 @@ beforeAll(async () => {
   server = createSocket('udp4', (query, { port, address }) => {
     const { name, type, end } = readQuestion(query);
     asked.push(`${name} ${type === A ? 'A' : 'AAAA'}`);
-    if (!name.startsWith('silent')) server.send(writeAnswer(query, end, name, type), port, address);
+    if (!name.startsWith('silent')) server.send(writeResponse(query, end, name, type), port, address);
   });
   server.bind(0, '127.0.0.1');
   await once(server, 'listening');
@@ -49,7 +49,7 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
 }
 
 /** Header, the question, and an answer for each address. A name that is not in the table is unknown. */
-function writeAnswer(query: Buffer, end: number, name: string, type: number): Buffer {
+function writeResponse(query: Buffer, end: number, name: string, type: number): Buffer {
   const found = table[name];
   const addresses = (type === A ? found?.a : found?.aaaa) ?? [];
   const head = Buffer.from(query.subarray(0, end));

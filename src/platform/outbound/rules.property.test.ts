@@ -3,9 +3,9 @@ import ipaddr from 'ipaddr.js';
 import { expect, it } from 'vitest';
 import { checkUrl } from './check-url.ts';
 import { OutboundError } from './outbound-error.ts';
-import { Rules } from './rules.ts';
+import { AddressRules } from './rules.ts';
 
-const rules = new Rules({ allow: [], deny: [], ports: [80] }, () => false);
+const rules = new AddressRules({ allow: [], deny: [], ports: [80] }, () => false);
 const never = new AbortController().signal;
 const noNames = () => Promise.reject(new Error('A name was looked up.'));
 

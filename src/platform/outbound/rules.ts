@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { classify } from './address.ts';
+import { classifyAddress } from './address.ts';
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -24,7 +24,7 @@ interface Entry {
 export type Verdict = 'open' | 'port' | 'address';
 
 /** Where the gateway may connect to. Pure. */
-export class Rules {
+export class AddressRules {
   private readonly allow: readonly Entry[];
   private readonly deny: readonly Entry[];
   private readonly ports: ReadonlySet<number>;
@@ -66,7 +66,7 @@ export class Rules {
     const opened = this.allow.filter((entry) => isWithin(entry, address));
     const isNameOpen = name !== undefined && this.opensName(name, port);
     const isPortOpen = isNameOpen || this.ports.has(port) || opened.some((entry) => this.isPort(entry, port));
-    const kind = classify(address) ?? (this.isOwn(address) ? 'private' : undefined);
+    const kind = classifyAddress(address) ?? (this.isOwn(address) ? 'private' : undefined);
     if (kind === undefined) return isPortOpen ? 'open' : 'port';
     const open = opened.filter((entry) => this.isPort(entry, port));
     if (kind === 'metadata') return open.some(isSingle) ? 'open' : 'address';

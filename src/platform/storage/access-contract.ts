@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { KeyRecord, Storage } from './storage.ts';
 
 /** A key that no other test has; `fields` replace. */
-export const makeKey = (fields: Partial<KeyRecord> = {}): KeyRecord => ({
+export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord => ({
   hash: randomBytes(32).toString('hex'),
   name: 'app',
   label: 'sk-rt-v1-abc…xyz',
@@ -27,7 +27,7 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
   const findKey = async (hash: string) => (await pair().storage.access.listKeys()).find((key) => key.hash === hash);
 
   it('keeps a key with all its fields', async () => {
-    const full = makeKey({
+    const full = createKeyRecord({
       name: 'Zürich 東京 🗝️',
       disabled: true,
       updatedAtMs: 1_790_000_000_001,
@@ -37,7 +37,7 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
       includeByokInLimit: true,
       externalUser: 'müller@example.org',
     });
-    const sparse = makeKey({ kind: 'management', workspaceId: '', memberId: null, creatorUserId: null });
+    const sparse = createKeyRecord({ kind: 'management', workspaceId: '', memberId: null, creatorUserId: null });
     await pair().storage.access.putKey(full);
     await pair().storage.access.putKey(sparse);
 
@@ -47,12 +47,12 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
 
   it('remembers which keys a configuration brought, whatever becomes of them', async () => {
     const { access } = pair().storage;
-    const [key, other] = [makeKey(), makeKey()];
+    const [key, other] = [createKeyRecord(), createKeyRecord()];
     await access.putKey(key);
     await access.putKey(other);
     const revision = await access.readRevision();
     await access.markBootstrapKey(key.hash);
-    await access.markBootstrapKey(makeKey().hash); // there is none
+    await access.markBootstrapKey(createKeyRecord().hash); // there is none
     expect(await access.readRevision()).toBe(revision);
     await access.putKey({ ...key, name: 'renamed' });
     const marked = await pair().other.access.listBootstrapKeys();
@@ -60,8 +60,8 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
   });
 
   it('replaces a key by its hash, all but the time of its creation', async () => {
-    const key = makeKey();
-    const changed = makeKey({
+    const key = createKeyRecord();
+    const changed = createKeyRecord({
       hash: key.hash,
       name: 'renamed',
       label: 'sk-…',
@@ -85,7 +85,7 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
 
   it('disables and enables a key and returns it; there is none with an unknown hash', async () => {
     const { access } = pair().storage;
-    const key = makeKey();
+    const key = createKeyRecord();
     await access.putKey(key);
     const updatedAtMs = expect.any(Number) as number;
 
@@ -168,7 +168,7 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
 
   it('raises the revision at each change, for every process, and not when nothing changes', async () => {
     const { storage, other } = pair();
-    const key = makeKey();
+    const key = createKeyRecord();
     const [member, workspace] = [randomUUID(), randomUUID()];
     const changes: [string, (by: Storage) => Promise<unknown>][] = [
       ['new key', (by) => by.access.putKey(key)],
@@ -195,7 +195,7 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
   it('counts every change when two processes change at once', async () => {
     const { storage, other } = pair();
     const before = await storage.access.readRevision();
-    const keys = Array.from({ length: 20 }, () => makeKey());
+    const keys = Array.from({ length: 20 }, () => createKeyRecord());
     await Promise.all(keys.map((key, index) => (index % 2 === 0 ? storage : other).access.putKey(key)));
 
     expect(await storage.access.readRevision()).toBe(before + keys.length);

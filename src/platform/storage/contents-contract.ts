@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { ContentRecord } from '../../domain/content-record.ts';
 import { createTimedId } from '../../domain/ids.ts';
-import { makeEntry } from './ledger-contract.ts';
-import { makeWorkspace } from './management-contract.ts';
+import { createTestEntry } from './ledger-contract.ts';
+import { createWorkspaceDetails } from './management-contract.ts';
 import type { FeedbackRecord, Storage, WorkspaceSettings } from './storage.ts';
 
 /** The part of `contract.ts` about inputs and outputs that are kept, and about feedback. */
@@ -12,7 +12,7 @@ export function testContentStore(pair: () => { storage: Storage; other: Storage 
   const happening = { action: 'test.change', objectKind: 'test', objectId: 'x', workspaceId: null, changes: {} };
 
   async function addWorkspace(settings: Partial<WorkspaceSettings> = {}): Promise<string> {
-    const workspace = makeWorkspace();
+    const workspace = createWorkspaceDetails();
     await pair().storage.management.change(change, async (transaction) => {
       await transaction.saveWorkspace({ ...workspace, settings: { ...workspace.settings, ...settings } });
       await transaction.record(happening);
@@ -102,7 +102,7 @@ export function testContentStore(pair: () => { storage: Storage; other: Storage 
 
   it('keeps what is said of a generation that the ledger has, and nothing of another', async () => {
     const { ledger, contents } = pair().storage;
-    const entry = makeEntry();
+    const entry = createTestEntry();
     await ledger.append([entry]);
     const first = makeFeedback(entry.id);
     const second = makeFeedback(entry.id, { id: `${first.id}z`, comment: 'Ünd\0 so' });

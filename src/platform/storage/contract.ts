@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testAccessStore } from './access-contract.ts';
 import { testContentStore } from './contents-contract.ts';
-import { makeEntry, testLedgerStore } from './ledger-contract.ts';
+import { createTestEntry, testLedgerStore } from './ledger-contract.ts';
 import { testManagementStore } from './management-contract.ts';
 import type { Storage } from './storage.ts';
 
@@ -54,7 +54,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
       await expect(unused.ping()).rejects.toThrow();
       await expect(third.ping()).rejects.toThrow();
       await expect(third.access.listKeys()).rejects.toThrow();
-      await expect(third.ledger.append([makeEntry()])).rejects.toThrow();
+      await expect(third.ledger.append([createTestEntry()])).rejects.toThrow();
     });
 
     testAccessStore(() => ({ storage, other }));

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createId } from '../../domain/ids.ts';
-import { type BookedEntry, type LedgerEntry, type LedgerLine, summedCost } from '../../domain/ledger-entry.ts';
+import { type RecordedEntry, type LedgerEntry, type LedgerLine, summedCost } from '../../domain/ledger-entry.ts';
 import { isRefusedData } from './refused-data.ts';
 import type { LedgerStore, SpendingScope, Storage } from './storage.ts';
 
 /** An entry that no other test has; `fields` replace. */
-export const makeEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
+export const createTestEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
   id: createId('gen-'),
   createdAtMs: 1_790_000_000_123,
   workspaceId: randomUUID(),
@@ -44,7 +44,7 @@ export const makeEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
 });
 
 /** A part of an entry. */
-export const makeLine = (fields: Partial<LedgerLine> = {}): LedgerLine => ({
+export const createTestLine = (fields: Partial<LedgerLine> = {}): LedgerLine => ({
   kind: 'attempt',
   model: 'acme/small',
   provider: 'Acme',
@@ -88,7 +88,7 @@ export async function readSpentByOwnKeys(
 export function testLedgerStore(pair: () => { storage: Storage; other: Storage }): void {
   it('keeps an entry with all its fields', async () => {
     const { ledger } = pair().storage;
-    const full = makeEntry({
+    const full = createTestEntry({
       router: 'router/auto',
       task: 'code:review',
       outcome: 'failed',
@@ -104,8 +104,8 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
       },
       pictures: { made: 1, madePixels: 4_000_000, references: 2, referencePixels: 3_000_000, variant: '2k' },
     });
-    const unmeasured = makeEntry({ pictures: { made: 0, references: 3 } });
-    const sparse = makeEntry({
+    const unmeasured = createTestEntry({ pictures: { made: 0, references: 3 } });
+    const sparse = createTestEntry({
       memberId: null,
       model: null,
       provider: null,
@@ -126,15 +126,15 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
   it('keeps the lines of an entry with it, in order and once', async () => {
     const { storage, other } = pair();
-    const line = makeLine();
-    const tool = makeLine({
+    const line = createTestLine();
+    const tool = createTestLine({
       ...{ kind: 'tool', model: null, provider: null, providerId: null, endpointId: null, tier: null },
       ...{ special: { webSearches: 2 }, upstreamCostNanoUsd: null, priced: false, estimated: false },
     });
-    const lines = [line, makeLine({ kind: 'turn', isByok: true, costNanoUsd: 5n }), tool];
+    const lines = [line, createTestLine({ kind: 'turn', isByok: true, costNanoUsd: 5n }), tool];
     lines[1]!.pictures = { made: 2, references: 0, referencePixels: 0, variant: '1k' };
-    const entry = makeEntry({ costNanoUsd: 139n, lines });
-    const plain = makeEntry({ workspaceId: entry.workspaceId });
+    const entry = createTestEntry({ costNanoUsd: 139n, lines });
+    const plain = createTestEntry({ workspaceId: entry.workspaceId });
     const again = { ...plain, lines: [line, line] };
     await storage.ledger.append([entry, plain, again]);
     await other.ledger.append([again, { ...entry, lines: [line, line, line, line] }]);
@@ -147,7 +147,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
   it('appends the lines of many entries', async () => {
     const { ledger } = pair().storage;
-    const entries = Array.from({ length: 900 }, () => makeEntry({ lines: [makeLine(), makeLine()] }));
+    const entries = Array.from({ length: 900 }, () => createTestEntry({ lines: [createTestLine(), createTestLine()] }));
     await ledger.append(entries);
     for (const { id, workspaceId } of entries.filter((_, index) => index % 100 === 99)) {
       expect((await ledger.find(workspaceId, id))?.lines).toHaveLength(2);
@@ -156,7 +156,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
   it('does not find an entry of another workspace, nor one that is not there', async () => {
     const { ledger } = pair().storage;
-    const entry = makeEntry();
+    const entry = createTestEntry();
     await ledger.append([entry]);
 
     expect(await ledger.find(randomUUID(), entry.id)).toBeUndefined();
@@ -166,7 +166,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
   it('keeps text that a caller made up, with what no database can hold replaced, and whole milliseconds', async () => {
     const { ledger } = pair().storage;
-    const entry = makeEntry({
+    const entry = createTestEntry({
       requestedModel: 'a\0b',
       task: 'a\0b',
       sessionId: 'half \ud83d',
@@ -189,7 +189,9 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const workspaceId = randomUUID();
     const large = 2n ** 61n + 1n;
     const inputTokens = Number.MAX_SAFE_INTEGER;
-    const entries = [1, 2, 3].map(() => makeEntry({ workspaceId, costNanoUsd: large, inputTokens, outputTokens: 1 }));
+    const entries = [1, 2, 3].map(() =>
+      createTestEntry({ workspaceId, costNanoUsd: large, inputTokens, outputTokens: 1 }),
+    );
     await ledger.append(entries);
 
     expect((await ledger.find(workspaceId, entries[0]!.id))?.costNanoUsd).toBe(large);
@@ -199,14 +201,18 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
       outputTokens: 3n,
       costNanoUsd: 3n * large,
     });
-    await ledger.append([makeEntry({ workspaceId, costNanoUsd: -3n * large })]); // so that the sum over all stays small
+    await ledger.append([createTestEntry({ workspaceId, costNanoUsd: -3n * large })]); // so that the sum over all stays small
   });
 
   it('sums over one workspace, or over all', async () => {
     const { ledger } = pair().storage;
     const before = await ledger.readTotals();
     const [a, b] = [randomUUID(), randomUUID()];
-    await ledger.append([makeEntry({ workspaceId: a }), makeEntry({ workspaceId: a }), makeEntry({ workspaceId: b })]);
+    await ledger.append([
+      createTestEntry({ workspaceId: a }),
+      createTestEntry({ workspaceId: a }),
+      createTestEntry({ workspaceId: b }),
+    ]);
 
     const one = { inputTokens: 12n, outputTokens: 9n, costNanoUsd: 12_345n };
     expect(await ledger.readTotals(b)).toEqual({ entries: 1, ...one });
@@ -224,7 +230,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const sinceMs = 2_000_000_000_000;
     const [small, large, unknown] = ['small', 'large', 'unknown'].map((name) => `${randomUUID()}/${name}`);
     const make = (model: string, task: string | null, fields: Partial<LedgerEntry> = {}) =>
-      makeEntry({ createdAtMs: sinceMs, model, task, ...fields });
+      createTestEntry({ createdAtMs: sinceMs, model, task, ...fields });
     await ledger.append([
       make(small!, 'code'),
       make(small!, 'code', { outcome: 'incomplete', costNanoUsd: 5n, inputCostNanoUsd: 2n, inputTokens: 8 }),
@@ -235,7 +241,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
       make(small!, 'code', { outcome: 'failed' }),
       make(small!, 'code', { outcome: 'cancelled' }),
       make(unknown!, 'code', { priced: false, costNanoUsd: 0n, inputCostNanoUsd: 0n }),
-      makeEntry({ createdAtMs: sinceMs, model: null, task: small! }),
+      createTestEntry({ createdAtMs: sinceMs, model: null, task: small! }),
     ]);
 
     const rows = await ledger.readTraffic(sinceMs);
@@ -261,7 +267,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const idOf = (at: number) => `gen-zz${String(at).padStart(8, '0')}${model.slice(0, 8)}`; // ids sort by time
     const entries = times.flatMap((createdAtMs, slot) =>
       Array.from({ length: 1000 }, (_, at) =>
-        makeEntry({ id: idOf(slot * 1000 + at), createdAtMs, model, task: 'code' }),
+        createTestEntry({ id: idOf(slot * 1000 + at), createdAtMs, model, task: 'code' }),
       ),
     );
     await ledger.append(entries);
@@ -284,7 +290,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const { storage } = pair();
     const memberId = randomUUID();
     const make = (day: number, costNanoUsd: bigint, fields: Partial<LedgerEntry> = {}) =>
-      makeEntry({
+      createTestEntry({
         keyHash: randomUUID(),
         workspaceId: randomUUID(),
         memberId,
@@ -301,7 +307,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const [workspaceId, keyHash, otherKey] = [randomUUID(), randomUUID(), randomUUID()];
     const [a, b, c] = [20_000, 20_001, 20_005].map((day) => day * 86_400_000) as [number, number, number];
     const make = (createdAtMs: number, costNanoUsd: bigint, fields: Partial<LedgerEntry> = {}) =>
-      makeEntry({ workspaceId, keyHash, createdAtMs, costNanoUsd, ...fields });
+      createTestEntry({ workspaceId, keyHash, createdAtMs, costNanoUsd, ...fields });
     const [before] = await readSpent(storage.ledger, 'everything', 0);
     await storage.ledger.append([
       make(b - 1, 2n ** 60n),
@@ -330,11 +336,17 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const day = 20_000 * 86_400_000;
     await ledger.append(
       keys.map((keyHash, at) =>
-        makeEntry({ workspaceId, keyHash, memberId: members[at % 2]!, createdAtMs: day, costNanoUsd: BigInt(at) }),
+        createTestEntry({
+          workspaceId,
+          keyHash,
+          memberId: members[at % 2]!,
+          createdAtMs: day,
+          costNanoUsd: BigInt(at),
+        }),
       ),
     );
     await ledger.append([
-      makeEntry({ workspaceId, keyHash: keys[7]!, createdAtMs: day + 86_400_000, costNanoUsd: 9n, isByok: true }),
+      createTestEntry({ workspaceId, keyHash: keys[7]!, createdAtMs: day + 86_400_000, costNanoUsd: 9n, isByok: true }),
     ]);
     const scopes: SpendingScope[] = [
       ...keys.toReversed().map((keyHash) => ({ keyHash })),
@@ -366,7 +378,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const makeBatch = (isByok: boolean) =>
       keys.flatMap((keyHash) =>
         Array.from({ length: 12 }, (_, at) =>
-          makeEntry({
+          createTestEntry({
             workspaceId,
             memberId,
             keyHash,
@@ -407,7 +419,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const { ledger } = pair().storage;
     const workspaceId = randomUUID();
     const day = (number: number) => (60_000 + number) * 86_400_000;
-    const book = (number: number) => makeEntry({ workspaceId, createdAtMs: day(number), costNanoUsd: 7n });
+    const book = (number: number) => createTestEntry({ workspaceId, createdAtMs: day(number), costNanoUsd: 7n });
     await ledger.append([0, 1, 2].map(book));
     expect(await ledger.foldSpending([0, day(2)])).toBe(0);
     expect(await readSpent(ledger, { workspaceId }, day(1))).toEqual([14n]);
@@ -424,7 +436,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     let count = 0;
     const make = (createdAtMs: number, fields: Partial<LedgerEntry> = {}) =>
       // Ids sort by time: these are of the latest.
-      makeEntry({ id: `gen-zzz${model.slice(0, 8)}${count++}`, workspaceId, model, createdAtMs, ...fields });
+      createTestEntry({ id: `gen-zzz${model.slice(0, 8)}${count++}`, workspaceId, model, createdAtMs, ...fields });
     await ledger.append([
       make(day * dayMs),
       make((day + 1) * dayMs - 1, { keyHash, costNanoUsd: 5n, outcome: 'cancelled' }),
@@ -465,7 +477,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const { ledger } = pair().storage;
     const [workspaceId, keyHash, model] = [randomUUID(), randomUUID(), randomUUID()];
     const make = (costNanoUsd: bigint, isByok: boolean, id: number) =>
-      makeEntry({ id: `gen-zzzz${model.slice(0, 8)}${id}`, workspaceId, keyHash, model, costNanoUsd, isByok });
+      createTestEntry({ id: `gen-zzzz${model.slice(0, 8)}${id}`, workspaceId, keyHash, model, costNanoUsd, isByok });
     await ledger.append([make(3n, false, 1), make(50n, true, 2), make(700n, true, 3)]);
 
     const today = Math.floor(1_790_000_000_123 / 86_400_000) * 86_400_000;
@@ -500,12 +512,12 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
         if (!isByok && first + day >= lastDay) expected.ofLastDays += nanoUsd;
       };
       for (const { day, isByok, costNanoUsd, lines: parts, corrections, isFolded } of many) {
-        const lines = parts?.map((each) => makeLine(each));
+        const lines = parts?.map((each) => createTestLine(each));
         const sum = lines?.reduce((total, line) => total + line.costNanoUsd, 0n) ?? costNanoUsd;
         const id = `gen-zzzzz${workspaceId.slice(0, 8)}${createId('')}`;
         const createdAtMs = (first + day) * dayMs + 5;
         await ledger.append([
-          makeEntry({ id, workspaceId, createdAtMs, isByok, costNanoUsd: sum, ...(lines && { lines }) }),
+          createTestEntry({ id, workspaceId, createdAtMs, isByok, costNanoUsd: sum, ...(lines && { lines }) }),
         ]);
         for (const line of lines ?? [{ isByok, costNanoUsd }]) add(day, line.isByok, line.costNanoUsd);
         for (const { all, other } of corrections) {
@@ -535,8 +547,8 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
   it('books what a correction says of lines of other keys on their side of the sums, with the rest or not at all', async () => {
     const { ledger } = pair().storage;
     const workspaceId = randomUUID();
-    const lines = [makeLine({ isByok: true, costNanoUsd: 40n }), makeLine({ costNanoUsd: 60n })];
-    const entry = makeEntry({ workspaceId, costNanoUsd: 100n, lines });
+    const lines = [createTestLine({ isByok: true, costNanoUsd: 40n }), createTestLine({ costNanoUsd: 60n })];
+    const entry = createTestEntry({ workspaceId, costNanoUsd: 100n, lines });
     await ledger.append([entry]);
     const spent = async () => [
       ...(await readSpent(ledger, { workspaceId }, 0)),
@@ -565,7 +577,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const [workspaceId, keyHash, model] = [randomUUID(), randomUUID(), randomUUID()];
     const sinceMs = 2_200_000_000_000;
     const make = (fields: Partial<LedgerEntry>, id: number) =>
-      makeEntry({
+      createTestEntry({
         id: `gen-zzzzz${model.slice(0, 8)}${id}`,
         createdAtMs: sinceMs,
         ...{ workspaceId, keyHash, model, task: 'code', special: { webSearches: 2 }, ...fields },
@@ -578,7 +590,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const read = () => ledger.list({ ...all, model });
     expect(await read()).toEqual([plain, own, unpriced]);
 
-    const correct = (entry: BookedEntry, costNanoUsd: bigint, inputCostNanoUsd = 0n) => ({
+    const correct = (entry: RecordedEntry, costNanoUsd: bigint, inputCostNanoUsd = 0n) => ({
       ...{ entry, costNanoUsd, inputCostNanoUsd },
     });
     expect(await ledger.correct([correct(plain, -345n, 7n), correct(own, 10n), correct(unpriced, 1n)], 99)).toBe(3);
@@ -610,7 +622,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
   it('books one of two corrections that were made from the same state, whichever process makes them', async () => {
     const { storage, other } = pair();
-    const entries = Array.from({ length: 20 }, () => makeEntry({ workspaceId: randomUUID(), costNanoUsd: 100n }));
+    const entries = Array.from({ length: 20 }, () => createTestEntry({ workspaceId: randomUUID(), costNanoUsd: 100n }));
     await storage.ledger.append(entries);
     const corrections = entries.map((entry) => ({ entry, costNanoUsd: 1n, inputCostNanoUsd: 0n }));
     const booked = await Promise.all([
@@ -628,7 +640,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
   it('tells how often corrections took something away', async () => {
     const { storage, other } = pair();
     const before = await other.ledger.readReductions();
-    const entries = [makeEntry(), makeEntry()];
+    const entries = [createTestEntry(), createTestEntry()];
     await storage.ledger.append(entries);
     const correct = (...sums: bigint[]) =>
       storage.ledger.correct(
@@ -637,7 +649,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
       );
     await correct(1n, 0n);
     expect(await other.ledger.readReductions()).toBe(before);
-    entries[1]!.id = makeEntry().id;
+    entries[1]!.id = createTestEntry().id;
     await storage.ledger.append([entries[1]!]);
     await correct(-1n, -1n);
     expect(await other.ledger.readReductions()).toBe(before + 1);
@@ -647,7 +659,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
     const { ledger } = pair().storage;
     const model = randomUUID();
     const entries = Array.from({ length: 25 }, (_, at) =>
-      makeEntry({ id: `gen-y${model.slice(0, 8)}${at + 100}`, model, createdAtMs: 1_000 + at }),
+      createTestEntry({ id: `gen-y${model.slice(0, 8)}${at + 100}`, model, createdAtMs: 1_000 + at }),
     );
     entries[3]!.providerId = null; // of a build that did not know it
     entries[4]!.providerId = 'bolt';
@@ -671,10 +683,10 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
 
   it('books an entry once: a second one with its id changes nothing', async () => {
     const { ledger } = pair().storage;
-    const entry = makeEntry();
+    const entry = createTestEntry();
     const again = { ...entry, costNanoUsd: 1n, outcome: 'failed' as const };
     await ledger.append([entry, again]);
-    await ledger.append([again, makeEntry({ workspaceId: entry.workspaceId })]);
+    await ledger.append([again, createTestEntry({ workspaceId: entry.workspaceId })]);
 
     expect(await ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
     expect(await ledger.readTotals(entry.workspaceId)).toMatchObject({ entries: 2, costNanoUsd: 24_690n });
@@ -684,7 +696,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
   it('books each entry once when two processes append overlapping ones at once, in any order', async () => {
     const { storage, other } = pair();
     const workspaceId = randomUUID();
-    const entries = Array.from({ length: 300 }, () => makeEntry({ workspaceId }));
+    const entries = Array.from({ length: 300 }, () => createTestEntry({ workspaceId }));
     const appends = Array.from({ length: 8 }, (_, index) => {
       const some = entries.slice(index * 20, index * 20 + 160);
       return (index % 2 === 0 ? storage : other).ledger.append(index % 3 === 0 ? some.reverse() : some);
@@ -698,7 +710,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
   it.each([0, 1, 999, 1000, 1001, 5000])('appends %i entries', async (count) => {
     const { ledger } = pair().storage;
     const workspaceId = randomUUID();
-    await ledger.append(Array.from({ length: count }, () => makeEntry({ workspaceId })));
+    await ledger.append(Array.from({ length: count }, () => createTestEntry({ workspaceId })));
 
     expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: count });
     expect(await readSpent(ledger, { workspaceId }, 0)).toEqual([BigInt(count) * 12_345n]);
@@ -707,12 +719,12 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
   it('appends none when one cannot be booked, however many there are', async () => {
     const { ledger } = pair().storage;
     const workspaceId = randomUUID();
-    const entries = Array.from({ length: 2500 }, () => makeEntry({ workspaceId }));
-    const wrong = makeEntry({ id: 'gen-~', workspaceId, costNanoUsd: 2n ** 63n }); // sorts last, and is too much
+    const entries = Array.from({ length: 2500 }, () => createTestEntry({ workspaceId }));
+    const wrong = createTestEntry({ id: 'gen-~', workspaceId, costNanoUsd: 2n ** 63n }); // sorts last, and is too much
 
     await expect(ledger.append([...entries, wrong])).rejects.toSatisfy(isRefusedData);
-    await expect(ledger.append([makeEntry({ workspaceId, keyHash: null! })])).rejects.toSatisfy(isRefusedData);
-    await expect(ledger.append([makeEntry({ workspaceId, requestedModel: undefined! })])).rejects.toSatisfy(
+    await expect(ledger.append([createTestEntry({ workspaceId, keyHash: null! })])).rejects.toSatisfy(isRefusedData);
+    await expect(ledger.append([createTestEntry({ workspaceId, requestedModel: undefined! })])).rejects.toSatisfy(
       isRefusedData,
     );
     expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: 0 });

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { noRules } from '../../domain/guardrail.ts';
 import { createId } from '../../domain/ids.ts';
-import { makeKey } from './access-contract.ts';
+import { createKeyRecord } from './access-contract.ts';
 import {
-  type AuditHappening,
+  type AuditEvent,
   type BudgetInterval,
   defaultWorkspaceSettings,
   type GuardrailRecord,
@@ -12,7 +12,7 @@ import {
   type WorkspaceDetails,
 } from './storage.ts';
 
-const happening = (fields: Partial<AuditHappening> = {}): AuditHappening => ({
+const happening = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
   action: 'test.change',
   objectKind: 'test',
   objectId: randomUUID(),
@@ -22,7 +22,7 @@ const happening = (fields: Partial<AuditHappening> = {}): AuditHappening => ({
 });
 
 /** A workspace that no other test has; `fields` replace. */
-export const makeWorkspace = (fields: Partial<WorkspaceDetails> = {}): WorkspaceDetails => {
+export const createWorkspaceDetails = (fields: Partial<WorkspaceDetails> = {}): WorkspaceDetails => {
   const id = fields.id ?? randomUUID();
   return {
     id,
@@ -47,7 +47,7 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
 
   it('makes a change, records it and raises the revision, for every process at once', async () => {
     const { storage, other } = pair();
-    const key = makeKey({ limitNanoUsd: 5n });
+    const key = createKeyRecord({ limitNanoUsd: 5n });
     const told = happening({
       objectId: key.hash,
       workspaceId: key.workspaceId,
@@ -73,7 +73,7 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
     ['nothing is recorded', false],
   ])('changes nothing when %s', async (_, fails) => {
     const { access, management } = pair().storage;
-    const key = makeKey();
+    const key = createKeyRecord();
     const before = [await access.readRevision(), (await management.listAudit(all)).total];
 
     const made = management.change(change, async (transaction) => {
@@ -92,7 +92,7 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
   it('makes changes of two processes one after the other, and lists them in their order, the newest first', async () => {
     const { storage, other } = pair();
     const id = randomUUID();
-    await save(makeWorkspace({ id, name: `${id} 0` }));
+    await save(createWorkspaceDetails({ id, name: `${id} 0` }));
     const count = async (by: Storage) =>
       by.management.change(change, async (transaction) => {
         const found = (await transaction.findWorkspace(id))!;
@@ -114,9 +114,11 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
     const { access, management } = pair().storage;
     const workspaceId = randomUUID();
     const times = [1, 2, 3, 4].map((ms) => 1_990_000_000_000 + ms);
-    const keys = times.map((createdAtMs, index) => makeKey({ workspaceId, createdAtMs, disabled: index === 2 }));
+    const keys = times.map((createdAtMs, index) =>
+      createKeyRecord({ workspaceId, createdAtMs, disabled: index === 2 }),
+    );
     for (const key of keys) await access.putKey(key);
-    await access.putKey(makeKey({ workspaceId, kind: 'management', createdAtMs: times[3]! + 1 }));
+    await access.putKey(createKeyRecord({ workspaceId, kind: 'management', createdAtMs: times[3]! + 1 }));
     const [first, second, third, fourth] = keys;
 
     const list = (query: object) =>
@@ -131,10 +133,10 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
   it('deletes a key, counts the inference keys of a workspace and finds whose they are', async () => {
     const { access, management } = pair().storage;
     const workspaceId = randomUUID();
-    const key = makeKey({ workspaceId, memberId: 'ada' });
+    const key = createKeyRecord({ workspaceId, memberId: 'ada' });
     await access.putKey(key);
-    await access.putKey(makeKey({ workspaceId, memberId: 'ben', disabled: true }));
-    await access.putKey(makeKey({ workspaceId, kind: 'management', memberId: null }));
+    await access.putKey(createKeyRecord({ workspaceId, memberId: 'ben', disabled: true }));
+    await access.putKey(createKeyRecord({ workspaceId, kind: 'management', memberId: null }));
 
     await management.change(change, async (transaction) => {
       expect(await transaction.countKeys(workspaceId)).toBe(2);
@@ -149,7 +151,7 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
 
   it('keeps a workspace with all its settings, finds it by id, slug and name, and an id outweighs a slug', async () => {
     const { management } = pair().storage;
-    const workspace = makeWorkspace({
+    const workspace = createWorkspaceDetails({
       name: `Zürich ${randomUUID()}`,
       settings: {
         description: 'two\nlines \0',
@@ -165,7 +167,7 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
       },
     });
     await save(workspace);
-    await save(makeWorkspace({ slug: workspace.id, createdAtMs: 1 }));
+    await save(createWorkspaceDetails({ slug: workspace.id, createdAtMs: 1 }));
 
     expect(await management.findWorkspace(workspace.id)).toEqual(workspace);
     expect(await management.findWorkspace(workspace.slug)).toEqual(workspace);
@@ -190,12 +192,12 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
 
     const slugs = await Promise.all(ids.map(async (id) => (await management.findWorkspace(id))?.slug));
     expect(slugs).toEqual([`grosse-${mark}`, `grosse-${mark}-2`, `grosse-${mark}-3`]);
-    await expect(save(makeWorkspace({ slug: `grosse-${mark}` }))).rejects.toThrow();
+    await expect(save(createWorkspaceDetails({ slug: `grosse-${mark}` }))).rejects.toThrow();
   });
 
   it('lists workspaces oldest first, page by page', async () => {
     const { management } = pair().storage;
-    const own = [3, 4, 5].map((ms) => makeWorkspace({ createdAtMs: 2_900_000_000_000 + ms }));
+    const own = [3, 4, 5].map((ms) => createWorkspaceDetails({ createdAtMs: 2_900_000_000_000 + ms }));
     for (const workspace of own.toReversed()) await save(workspace);
 
     const { rows, total } = await management.listWorkspaces(all);
@@ -206,7 +208,7 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
 
   it('keeps one budget for each interval, the broadest first, and drops them with their workspace', async () => {
     const { access, management } = pair().storage;
-    const workspace = makeWorkspace();
+    const workspace = createWorkspaceDetails();
     await save(workspace);
     const make = (interval: BudgetInterval, limitNanoUsd: bigint, atMs: number) => ({
       ...{ id: randomUUID(), workspaceId: workspace.id, interval, limitNanoUsd, createdAtMs: atMs, updatedAtMs: atMs },
@@ -259,7 +261,7 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
 
   it('keeps who belongs to a workspace, since when and as what', async () => {
     const { access, management } = pair().storage;
-    const workspace = makeWorkspace();
+    const workspace = createWorkspaceDetails();
     await save(workspace);
     const [ada, ben, cleo] = ['ada', 'ben', 'cleo'].map((name) => `${name} ${workspace.id}`) as [
       string,
@@ -312,7 +314,7 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
 
   it('keeps guardrails with all their rules, lists them oldest first, and drops them with their workspace', async () => {
     const { access, management } = pair().storage;
-    const workspace = makeWorkspace();
+    const workspace = createWorkspaceDetails();
     await save(workspace);
     const full = makeGuardrail(workspace.id, {
       description: 'two\nlines \u{1f4e6}',
@@ -360,11 +362,14 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
 
   it('gives a key or a member one guardrail, lists who has which, oldest first, and forgets keys that are deleted', async () => {
     const { access, management } = pair().storage;
-    const workspace = makeWorkspace();
+    const workspace = createWorkspaceDetails();
     await save(workspace);
     const [one, two] = [makeGuardrail(workspace.id), makeGuardrail(workspace.id)];
     await saveGuardrails(one, two);
-    const keys = [makeKey({ workspaceId: workspace.id }), makeKey({ workspaceId: workspace.id })] as const;
+    const keys = [
+      createKeyRecord({ workspaceId: workspace.id }),
+      createKeyRecord({ workspaceId: workspace.id }),
+    ] as const;
     for (const key of keys) await access.putKey(key);
     const member = { kind: 'member' as const, holder: `ada ${workspace.id}` };
     const [first, second] = keys.map(({ hash }) => ({ kind: 'key' as const, holder: hash })) as [

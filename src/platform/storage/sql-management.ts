@@ -1,33 +1,33 @@
 import { createTimedId } from '../../domain/ids.ts';
 import type { Change, ManagementStore, ManagementTransaction } from './storage.ts';
 import { appendAudit, listAudit } from './tables/audit.ts';
-import { deleteBudget, listBudgets, putBudget } from './tables/budgets.ts';
+import { deleteBudgetRow, listBudgetRows, putBudgetRow } from './tables/budgets.ts';
 import { addCredit, deleteCredits, readCredits } from './tables/credits.ts';
 import type { Database } from './tables/database.ts';
 import {
   assign,
-  deleteGuardrail,
+  deleteGuardrailRow,
   findAssigned,
   findGuardrail,
   listAssignments,
-  listGuardrails,
+  listGuardrailRows,
   saveGuardrail,
   unassign,
 } from './tables/guardrails.ts';
-import { countKeys, deleteKey, findKey, findKeyOwners, listInferenceKeys, writeKey } from './tables/keys.ts';
+import { countKeys, deleteKeyRow, findKeyRow, findKeyOwners, listInferenceKeys, insertKeyRow } from './tables/keys.ts';
 import {
   findWorkspaceMembers,
   hasMember,
   joinWorkspace,
   leaveWorkspace,
   listWorkspaceMembers,
-  writeMember,
+  insertMemberRow,
 } from './tables/members.ts';
 import { changeAccess, readAccessRevision } from './tables/revisions.ts';
 import {
-  deleteWorkspace,
+  deleteWorkspaceRows,
   findDefaultWorkspace,
-  findWorkspace,
+  findWorkspaceRow,
   findWorkspaceByName,
   listWorkspaceDetails,
   saveWorkspace,
@@ -39,14 +39,14 @@ const ENTRIES_PER_CHANGE = 1000n;
 /** The management half of the port over either dialect. */
 export function createManagementStore(db: Database): ManagementStore {
   return {
-    findKey: (hash) => findKey(db, hash),
+    findKey: (hash) => findKeyRow(db, hash),
     listKeys: (query) => listInferenceKeys(db, query),
-    findWorkspace: (id) => findWorkspace(db, id),
+    findWorkspace: (id) => findWorkspaceRow(db, id),
     listWorkspaces: (page) => listWorkspaceDetails(db, page),
-    listBudgets: (workspaceId) => listBudgets(db, workspaceId),
+    listBudgets: (workspaceId) => listBudgetRows(db, workspaceId),
     listWorkspaceMembers: (workspaceId, page) => listWorkspaceMembers(db, workspaceId, page),
     findGuardrail: (id) => findGuardrail(db, id),
-    listGuardrails: (query) => listGuardrails(db, query),
+    listGuardrails: (query) => listGuardrailRows(db, query),
     listAssignments: (query) => listAssignments(db, query),
     readCredits: () => readCredits(db),
     listAudit: (page) => listAudit(db, page),
@@ -73,32 +73,32 @@ export function createManagementStore(db: Database): ManagementStore {
 
 function openTransaction(trx: Database, record: ManagementTransaction['record']): ManagementTransaction {
   return {
-    findKey: (hash) => findKey(trx, hash),
-    putKey: async (key) => void (await writeKey(trx, key)),
+    findKey: (hash) => findKeyRow(trx, hash),
+    putKey: async (key) => void (await insertKeyRow(trx, key)),
     async deleteKey(hash) {
       await unassign(trx, { kind: 'key', holder: hash });
-      await deleteKey(trx, hash);
+      await deleteKeyRow(trx, hash);
     },
     listKeys: (query) => listInferenceKeys(trx, query),
     countKeys: (workspaceId) => countKeys(trx, workspaceId),
     findKeyOwners: (workspaceId, memberIds) => findKeyOwners(trx, workspaceId, memberIds),
-    findWorkspace: (id) => findWorkspace(trx, id),
+    findWorkspace: (id) => findWorkspaceRow(trx, id),
     listWorkspaces: (page) => listWorkspaceDetails(trx, page),
     findWorkspaceByName: (name) => findWorkspaceByName(trx, name),
     findDefaultWorkspace: (name) => findDefaultWorkspace(trx, name),
     saveWorkspace: (workspace) => saveWorkspace(trx, workspace),
-    deleteWorkspace: (id) => deleteWorkspace(trx, id),
-    listBudgets: (workspaceId) => listBudgets(trx, workspaceId),
-    putBudget: (budget) => putBudget(trx, budget),
-    deleteBudget: (workspaceId, interval) => deleteBudget(trx, workspaceId, interval),
+    deleteWorkspace: (id) => deleteWorkspaceRows(trx, id),
+    listBudgets: (workspaceId) => listBudgetRows(trx, workspaceId),
+    putBudget: (budget) => putBudgetRow(trx, budget),
+    deleteBudget: (workspaceId, interval) => deleteBudgetRow(trx, workspaceId, interval),
     hasMember: (id) => hasMember(trx, id),
-    putMember: async (member) => void (await writeMember(trx, member)),
+    putMember: async (member) => void (await insertMemberRow(trx, member)),
     findWorkspaceMembers: (workspaceId, memberIds) => findWorkspaceMembers(trx, workspaceId, memberIds),
     joinWorkspace: (membership) => joinWorkspace(trx, membership),
     leaveWorkspace: (workspaceId, memberId) => leaveWorkspace(trx, workspaceId, memberId),
     findGuardrail: (id) => findGuardrail(trx, id),
     saveGuardrail: (guardrail) => saveGuardrail(trx, guardrail),
-    deleteGuardrail: (id) => deleteGuardrail(trx, id),
+    deleteGuardrail: (id) => deleteGuardrailRow(trx, id),
     findAssigned: (holder) => findAssigned(trx, holder),
     assign: (assignment) => assign(trx, assignment),
     unassign: (holder) => unassign(trx, holder),

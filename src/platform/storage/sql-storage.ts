@@ -7,12 +7,12 @@ import { appendContents, deleteContentsBefore, findContent } from './tables/cont
 import type { Tables } from './tables/database.ts';
 import { addFeedback, listFeedback } from './tables/feedback.ts';
 import { listAppliedGuardrails } from './tables/guardrails.ts';
-import { listBootstrapKeys, listKeys, markBootstrapKey, putKey, setKeyDisabled } from './tables/keys.ts';
+import { listBootstrapKeys, listKeyRows, markBootstrapKey, putKey, setKeyDisabled } from './tables/keys.ts';
 import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
-import { foldSpending, readSpending } from './tables/spending.ts';
-import { listAppliedSettings, listWorkspaces, putWorkspace } from './tables/workspaces.ts';
+import { foldSpendingRows, readSpending } from './tables/spending.ts';
+import { listAppliedSettings, listWorkspaceRows, putWorkspace } from './tables/workspaces.ts';
 
 /**
  * The port over either dialect: all SQL is in `tables/`.
@@ -30,10 +30,10 @@ export async function createSqlStorage(
   return {
     access: {
       readRevision: () => readAccessRevision(db),
-      listKeys: () => listKeys(db),
+      listKeys: () => listKeyRows(db),
       listBootstrapKeys: () => listBootstrapKeys(db),
       markBootstrapKey: (hash) => markBootstrapKey(db, hash),
-      listWorkspaces: () => listWorkspaces(db),
+      listWorkspaces: () => listWorkspaceRows(db),
       listMembers: () => listMembers(db),
       putKey: (key) => putKey(db, key),
       setKeyDisabled: (hash, disabled) => setKeyDisabled(db, hash, disabled),
@@ -53,7 +53,7 @@ export async function createSqlStorage(
       readTotals: (workspaceId) => readTotals(db, workspaceId),
       readTraffic: (sinceMs) => readTraffic(db, sinceMs),
       readSpending: (scopes, sinceMs) => readSpending(db, scopes, sinceMs),
-      foldSpending: (startsMs) => foldSpending(db, startsMs),
+      foldSpending: (startsMs) => foldSpendingRows(db, startsMs),
       readActivity: (query) => readActivity(db, query),
     },
     management: createManagementStore(db),

@@ -1,7 +1,7 @@
 import type { KeyKind } from '../../domain/caller.ts';
 import type { ContentRecord } from '../../domain/content-record.ts';
 import type { GuardrailRules } from '../../domain/guardrail.ts';
-import type { BookedEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
+import type { RecordedEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
 
 /**
  * What must be kept. One embedded adapter (`sqlite/`) and one for several hosts (`postgres/`), the same migrations and
@@ -114,7 +114,7 @@ export interface AppliedSettings
 export interface IoLogging {
   /** From 0.0001 to 1. */
   samplingRate: number;
-  /** Null: of all keys. @see access/key-text.ts, `numberKey` */
+  /** Null: of all keys. @see access/key-text.ts, `deriveKeyNumber` */
   apiKeyIds: readonly number[] | null;
 }
 export interface AppliedGuardrails {
@@ -129,9 +129,9 @@ export interface LedgerStore {
    * @param workspaceId undefined: of any
    * @returns the entry with what corrections made of it, or undefined when there is none with this id
    */
-  find(workspaceId: string | undefined, id: string): Promise<BookedEntry | undefined>;
+  find(workspaceId: string | undefined, id: string): Promise<RecordedEntry | undefined>;
   /** Entries, the oldest first, each with what corrections made of it. */
-  list(query: EntryQuery): Promise<BookedEntry[]>;
+  list(query: EntryQuery): Promise<RecordedEntry[]>;
   /**
    * Books corrections, all or none of them: entries of their own, on the day of the entry that they correct. What was
    * corrected since it was read is left out.
@@ -158,7 +158,7 @@ export interface LedgerStore {
    *   apart. 0: ever
    * @returns in the order of the scopes
    */
-  readSpending(scopes: readonly SpendingScope[], sinceMs: readonly number[]): Promise<Spent[]>;
+  readSpending(scopes: readonly SpendingScope[], sinceMs: readonly number[]): Promise<SpendingSums[]>;
   /**
    * Puts days together whose sums nobody asks for apart any more, so that `readSpending` reads a few rows of a key, and not
    * one for every day of its life. What it says since one of these times, or any day after the last one, stays the same.
@@ -185,7 +185,7 @@ export interface EntryQuery {
 }
 /** What an entry's cost was too little (or, below 0, too much), as it stood when it was read. */
 export interface Correction {
-  entry: BookedEntry;
+  entry: RecordedEntry;
   costNanoUsd: bigint;
   inputCostNanoUsd: bigint;
   /** Of `costNanoUsd` what goes to lines of the other kind of key than the entry's. */
@@ -194,7 +194,7 @@ export interface Correction {
 /** `everything`: all workspaces. */
 export type SpendingScope = { keyHash: string } | { memberId: string } | { workspaceId: string } | 'everything';
 /** Sums since several days, in their order. */
-export interface Spent {
+export interface SpendingSums {
   /** Without what own provider keys have cost. */
   costNanoUsd: bigint[];
   byokNanoUsd: bigint[];
@@ -363,14 +363,14 @@ export interface ManagementTransaction {
   /** With its assignments. */
   deleteGuardrail(id: string): Promise<void>;
   /** @returns the id of the guardrail that a key or a member has */
-  findAssigned(holder: GuardrailHolder): Promise<string | undefined>;
+  findAssigned(holder: GuardrailAssignee): Promise<string | undefined>;
   /** In the place of the one that the key or the member had. */
   assign(assignment: AssignmentRecord): Promise<void>;
-  unassign(holder: GuardrailHolder): Promise<void>;
+  unassign(holder: GuardrailAssignee): Promise<void>;
   addCredit(credit: CreditRecord): Promise<void>;
   /** Credits are off from then on, as if none had ever been added. */
   deleteCredits(): Promise<void>;
-  record(happening: AuditHappening): Promise<void>;
+  record(happening: AuditEvent): Promise<void>;
 }
 
 export interface CreditRecord {
@@ -450,17 +450,17 @@ export interface GuardrailQuery extends Page {
   workspaceId?: string | undefined;
 }
 /** Who can have a guardrail of their own. */
-export interface GuardrailHolder {
+export interface GuardrailAssignee {
   kind: 'key' | 'member';
   /** The hash of the key, the id of the member. */
   holder: string;
 }
-export interface AssignmentRecord extends GuardrailHolder {
+export interface AssignmentRecord extends GuardrailAssignee {
   guardrailId: string;
   createdAtMs: number;
 }
 export interface AssignmentQuery extends Page {
-  kind: GuardrailHolder['kind'];
+  kind: GuardrailAssignee['kind'];
   /** Absent: of all guardrails. */
   guardrailId?: string | undefined;
 }
@@ -471,7 +471,7 @@ export interface ListedAssignment extends AssignmentRecord {
 }
 
 /** What was done to what. */
-export interface AuditHappening {
+export interface AuditEvent {
   /** `key.create`, `workspace.update`, … */
   action: string;
   objectKind: string;
@@ -485,7 +485,7 @@ export interface FieldChange {
   before: unknown;
   after: unknown;
 }
-export interface AuditEntry extends AuditHappening {
+export interface AuditEntry extends AuditEvent {
   id: string;
   atMs: number;
   actorKeyHash: string | null;

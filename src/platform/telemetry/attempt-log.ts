@@ -11,7 +11,7 @@ export interface AttemptLogger {
  * A line for each failed attempt that nobody else tells of: the caller has another endpoint's answer and saw nothing of
  * it. The failure that ended a run is told where it is answered, unless the gateway itself asked.
  */
-export function writeFailedAttempts(log: AttemptLogger, run: ObservedRun): void {
+export function logFailedAttempts(log: AttemptLogger, run: ObservedRun): void {
   const { attempts, error, origin } = run;
   const end = error && origin ? attempts.length - 1 : attempts.length;
   for (let at = 0; at < end; at++) if (attempts[at]!.error) writeAttempt(log, run, attempts[at]!);

@@ -4,7 +4,7 @@ import { type Histogram, latencyBounds } from './histogram.ts';
 export type Labels = Readonly<Record<string, string>>;
 
 /** What one name tells: a value, or a histogram, for each set of labels. */
-export interface Family {
+export interface MetricFamily {
   name: string;
   help: string;
   type: 'counter' | 'gauge' | 'histogram';
@@ -16,7 +16,7 @@ export interface Family {
 export const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** @see https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format */
-export function writeText(families: readonly Family[]): string {
+export function writeExposition(families: readonly MetricFamily[]): string {
   const lines: string[] = [];
   for (const { name, help, type, samples } of families) {
     lines.push(`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`);

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { type Family, writeText } from './exposition.ts';
+import { type MetricFamily, writeExposition } from './exposition.ts';
 import { Histogram } from './histogram.ts';
 import { joinFamilies, keepCounters } from './join-families.ts';
 
-const family = (name: string, samples: Family['samples'], more: Partial<Family> = {}): Family => ({
+const family = (name: string, samples: MetricFamily['samples'], more: Partial<MetricFamily> = {}): MetricFamily => ({
   name,
   help: name,
   type: 'counter',
@@ -52,9 +52,9 @@ it('adds histograms, also those that came from another process, and changes none
   const own = [family('h', [{ labels: {}, value: histogram(0.0001, 5) }], { type: 'histogram' })];
   const cloned = structuredClone([family('h', [{ labels: {}, value: histogram(5, 1000) }], { type: 'histogram' })]);
   const all = [family('h', [{ labels: {}, value: histogram(0.0001, 5, 5, 1000) }], { type: 'histogram' })];
-  const before = writeText(own);
-  expect(writeText(joinFamilies([own, cloned, []]))).toBe(writeText(all));
-  expect(writeText(own)).toBe(before);
+  const before = writeExposition(own);
+  expect(writeExposition(joinFamilies([own, cloned, []]))).toBe(writeExposition(all));
+  expect(writeExposition(own)).toBe(before);
 });
 
 it('keeps of a process that ended what only grows', () => {

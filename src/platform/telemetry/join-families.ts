@@ -1,15 +1,15 @@
-import type { Family, Labels } from './exposition.ts';
+import type { MetricFamily, Labels } from './exposition.ts';
 import { Histogram } from './histogram.ts';
 
-type Sample = Family['samples'][number];
+type Sample = MetricFamily['samples'][number];
 
 /**
  * Makes one set of numbers of those of several processes: sums, unless a family says otherwise (`across`).
  *
  * @param processes histograms may be clones from another process
  */
-export function joinFamilies(processes: readonly (readonly Family[])[]): Family[] {
-  const joined = new Map<string, { family: Family; samples: Map<string, Sample> }>();
+export function joinFamilies(processes: readonly (readonly MetricFamily[])[]): MetricFamily[] {
+  const joined = new Map<string, { family: MetricFamily; samples: Map<string, Sample> }>();
   for (const family of processes.flat()) {
     const known = joined.get(family.name) ?? { family, samples: new Map<string, Sample>() };
     joined.set(family.name, known);
@@ -23,11 +23,16 @@ export function joinFamilies(processes: readonly (readonly Family[])[]): Family[
 }
 
 /** Those that only grow: what must not be forgotten of a process that has ended. */
-export const keepCounters = (families: readonly Family[]): Family[] => families.filter(({ type }) => type !== 'gauge');
+export const keepCounters = (families: readonly MetricFamily[]): MetricFamily[] =>
+  families.filter(({ type }) => type !== 'gauge');
 
 const keyOf = (labels: Labels): string => JSON.stringify(Object.entries(labels));
 
-function join(before: Sample['value'] | undefined, value: Sample['value'], across: Family['across']): Sample['value'] {
+function join(
+  before: Sample['value'] | undefined,
+  value: Sample['value'],
+  across: MetricFamily['across'],
+): Sample['value'] {
   if (before === undefined) return value;
   if (typeof value !== 'number' && typeof before !== 'number') return addHistograms(before, value);
   const [one, other] = [before as number, value as number]; // one name has values of one kind

@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../../domain/ledger-entry.ts';
-import type { Family, Labels } from './exposition.ts';
+import type { MetricFamily, Labels } from './exposition.ts';
 import { Histogram } from './histogram.ts';
 import type { ObservedEndpoint, ObservedRun } from './observed.ts';
 import { upstreamMsOf } from './run-times.ts';
 
 /** Model and provider pairs beyond which all others are counted as one. */
-const MOST_MODELS = 1_000;
+const MAX_MODELS = 1_000;
 /** Endpoints of one wildcard whose health is looked at. */
-const MOST_ENDPOINTS = 100;
+const MAX_ENDPOINTS = 100;
 
 const statuses = ['2xx', '3xx', '4xx', '5xx', 'cancelled'] as const;
 const CANCELLED = 4;
@@ -36,7 +36,7 @@ class ModelNumbers {
 }
 
 /** Counts the answers of one route. */
-export type CountAnswer = (status: number, isComplete: boolean) => void;
+export type CountResponse = (status: number, isComplete: boolean) => void;
 
 /** What is asked only when somebody looks. */
 export interface MetricSources {
@@ -70,7 +70,7 @@ export class Metrics {
   private counterFailures = 0;
 
   /** @returns counts the answers of a route; call it once for each */
-  watchRoute(method: string, route: string): CountAnswer {
+  watchRoute(method: string, route: string): CountResponse {
     const counts = new Float64Array(statuses.length);
     this.routes.push({ labels: { method, route }, counts });
     return (status, isComplete) => {
@@ -124,7 +124,7 @@ export class Metrics {
     this.overhead[streamed].observe((totalMs - upstreamMsOf(run, now)) / 1000);
   }
 
-  collect(sources: MetricSources): Family[] {
+  collect(sources: MetricSources): MetricFamily[] {
     const versions = { version: sources.version, node: process.version };
     const used = [...this.models.values(), this.nobody, this.others];
     const asked = [...this.models.values()].filter(({ endpointIds }) => endpointIds.size > 0);
@@ -246,12 +246,12 @@ export class Metrics {
     const { id: provider } = endpoint.provider;
     const label = `${model}\n${provider}`;
     let numbers = this.models.get(label);
-    if (!numbers && this.models.size < MOST_MODELS) {
+    if (!numbers && this.models.size < MAX_MODELS) {
       numbers = new ModelNumbers(model, provider);
       this.models.set(label, numbers);
     }
     numbers ??= this.others;
-    if (numbers.endpointIds.size < MOST_ENDPOINTS) numbers.endpointIds.add(endpoint.id);
+    if (numbers.endpointIds.size < MAX_ENDPOINTS) numbers.endpointIds.add(endpoint.id);
     this.known.set(endpoint, numbers);
     return numbers;
   }
@@ -277,7 +277,7 @@ const byStreamed = (labels: Labels, [buffered, streamed]: readonly [Histogram, H
   ...observed({ ...labels, streamed: 'true' }, streamed),
 ];
 
-const gauge = (name: string, help: string, value: number, labels: Labels = {}): Family => ({
+const gauge = (name: string, help: string, value: number, labels: Labels = {}): MetricFamily => ({
   name,
   help,
   type: 'gauge',
@@ -285,7 +285,7 @@ const gauge = (name: string, help: string, value: number, labels: Labels = {}): 
 });
 
 /** Under the names that dashboards for any program know. */
-export function describeProcess(loopDelayMs: () => number): Family[] {
+export function describeProcess(loopDelayMs: () => number): MetricFamily[] {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
   const startedAt = performance.timeOrigin / 1000;

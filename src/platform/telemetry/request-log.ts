@@ -11,7 +11,7 @@ export interface RequestLogger {
 }
 
 /** An answer that was not made by a run: a list of models, a refusal. */
-export interface AnswerFields {
+export interface ResponseFields {
   requestId: string;
   generationId: string;
   method: string;
@@ -24,7 +24,7 @@ export interface AnswerFields {
 /** One line for each request that is over. Never a prompt, a key, or what a client calls its user. */
 export interface RequestLog {
   writeRun(run: ObservedRun, entry: LedgerEntry): void;
-  writeAnswer(answer: () => AnswerFields): void;
+  writeResponse(answer: () => ResponseFields): void;
 }
 
 /** @param isWanted `log.requests`: at `info`, which is on unless switched off, and not at `debug` */
@@ -33,9 +33,9 @@ export function createRequestLog(log: RequestLogger, isWanted: () => boolean): R
   return {
     writeRun(run, entry) {
       const level = levelOf();
-      if (log.isLevelEnabled(level)) log[level](describeRun(run, entry), 'request');
+      if (log.isLevelEnabled(level)) log[level](describeRequestLine(run, entry), 'request');
     },
-    writeAnswer(answer) {
+    writeResponse(answer) {
       const level = levelOf();
       if (!log.isLevelEnabled(level)) return;
       const { requestId, generationId, receivedAt, isComplete, ...fields } = answer();
@@ -53,7 +53,7 @@ export function createRequestLog(log: RequestLogger, isWanted: () => boolean): R
   };
 }
 
-function describeRun(run: ObservedRun, entry: LedgerEntry): object {
+function describeRequestLine(run: ObservedRun, entry: LedgerEntry): object {
   const now = performance.now();
   const { origin } = run;
   const upstreamMs = upstreamMsOf(run, now);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks'; // the global is a getter
-import { writeFailedAttempts } from './attempt-log.ts';
-import type { Family } from './exposition.ts';
+import { logFailedAttempts } from './attempt-log.ts';
+import type { MetricFamily } from './exposition.ts';
 import { keepCounters } from './join-families.ts';
 import { LoopProbe } from './loop-probe.ts';
 import { type MetricSources, Metrics } from './metrics.ts';
@@ -39,9 +39,9 @@ export interface Telemetry {
   countLimitHit: (limit: string, scope: string) => void;
   /** For shared counters. @see Metrics.countCounterFailure */
   countCounterFailure: () => void;
-  collect: () => Family[];
+  collect: () => MetricFamily[];
   /** Those that only grow. Takes nothing that the next look is to see. */
-  collectCounters: () => Family[];
+  collectCounters: () => MetricFamily[];
   /** Sends the last spans; bounded. */
   close: () => Promise<void>;
 }
@@ -57,7 +57,7 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
     observe(run, entry) {
       metrics.observe(run, entry);
       requests.writeRun(run, entry);
-      writeFailedAttempts(log, run);
+      logFailedAttempts(log, run);
       tracer?.observe(run, entry);
     },
     receivedAt() {
@@ -70,7 +70,7 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
         const { statusCode: status, writableFinished: isComplete } = raw;
         count(status, isComplete);
         if (request.hasRun) return;
-        requests.writeAnswer(() => {
+        requests.writeResponse(() => {
           const { id: requestId, generationId, receivedAt } = request;
           return { requestId, generationId, method: request.method, route, status, isComplete, receivedAt };
         });

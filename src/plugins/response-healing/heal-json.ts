@@ -3,13 +3,13 @@ import { runInNewContext } from 'node:vm';
 import { jsonrepair } from 'jsonrepair';
 
 /** Milliseconds that the repairs of one answer may take: some broken texts take the parser the square of their length. */
-const MOST_MS = 200;
+const MAX_MS = 200;
 /** The longest text that no mistake makes slow. */
 const SHORT = 4096;
 
 /** Repairs the texts of one answer, as long as there is time. */
 export class JsonHealer {
-  private leftMs = MOST_MS;
+  private leftMs = MAX_MS;
 
   /**
    * Repairs the syntax of JSON that a model wrote: fences, prose around it, quotes, commas, brackets. Not its schema.

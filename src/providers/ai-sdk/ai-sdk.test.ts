@@ -5,12 +5,12 @@ import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Frame } from '../provider.ts';
 import type { ProviderEntry } from '../provider-entry.ts';
-import { createAnswer } from './answer.ts';
+import { createPackageCaller } from './call-package.ts';
 import { createReader } from './chunks.ts';
 import type { FakeSettings } from './fake-package.ts';
 import { aiSdk } from './index.ts';
 import { factoryName, findFactory, findPackage } from './load-package.ts';
-import { type Reading, writeRequest } from './request.ts';
+import { type ReaderContext, writeRequest } from './request.ts';
 import { readSeal, writeSeal } from './seal.ts';
 
 const hello: InputItem = { type: 'message', role: 'user', content: 'hello' };
@@ -20,9 +20,9 @@ const write = (request: Partial<ResponseRequest>) =>
     { endpoint: 'acme/one at Acme', upstreamModel: 'one', stream: true, dialect: {} },
     '@ai-sdk/fake',
   );
-const reading: Reading = { name: '@ai-sdk/fake', upstreamModel: 'one' };
-const readParts = (parts: object[], more: Partial<Reading> = {}): Chunk[] => {
-  const reader = createReader({ ...reading, ...more });
+const readerContext: ReaderContext = { name: '@ai-sdk/fake', upstreamModel: 'one' };
+const readParts = (parts: object[], more: Partial<ReaderContext> = {}): Chunk[] => {
+  const reader = createReader({ ...readerContext, ...more });
   return parts.flatMap((part) => reader.read({ event: '', data: JSON.stringify(part) }));
 };
 const usage = {
@@ -267,8 +267,8 @@ describe('asking through a package', () => {
     const settings = { models, asked } as unknown as Record<string, unknown>;
     const entry = { name: 'Fake', apiKeys: ['key'], headers: {}, timeouts, settings } as unknown as ProviderEntry;
     const { body } = write({});
-    const request = { path: '', body, dropped: [], reading: { ...reading, upstreamModel } };
-    return { asked, frames: createAnswer(entry, found)(request, signal) };
+    const request = { path: '', body, dropped: [], readerContext: { ...readerContext, upstreamModel } };
+    return { asked, frames: createPackageCaller(entry, found)(request, signal) };
   }
   async function readAll(frames: AsyncIterable<Frame[]>): Promise<string[]> {
     const all: string[] = [];

@@ -6,15 +6,15 @@ import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { readPackageError } from './errors.ts';
 import type { Metadata, StreamPart } from './model.ts';
-import type { Reading } from './request.ts';
+import type { ReaderContext } from './request.ts';
 import { writeSeal } from './seal.ts';
 
 /** Reads the parts of a streamed answer, each a frame in JSON. */
-export const createReader = (reading: Reading): Reader => new PartReader(reading);
+export const createReader = (readerContext: ReaderContext): Reader => new PartReader(readerContext);
 
 /** Reads all parts at once. */
-export function readWhole(body: unknown, reading: Reading): Chunk[] {
-  const reader = new PartReader(reading);
+export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
+  const reader = new PartReader(readerContext);
   return (Array.isArray(body) ? body : []).flatMap((part) => reader.take(part as StreamPart));
 }
 
@@ -30,7 +30,7 @@ function parse(data: string): StreamPart {
 }
 
 class PartReader implements Reader {
-  private readonly reading: Reading;
+  private readonly readerContext: ReaderContext;
   private readonly dropped = new Set<string>();
   private readonly calls = new Map<string, OpenCall | undefined>(); // undefined: it is complete
   private readonly thoughts = new Map<string, Metadata>();
@@ -39,8 +39,8 @@ class PartReader implements Reader {
   private images = 0;
   private usage: Usage | undefined;
 
-  constructor(reading: Reading) {
-    this.reading = reading;
+  constructor(readerContext: ReaderContext) {
+    this.readerContext = readerContext;
   }
 
   read({ data }: Frame): Chunk[] {
@@ -114,18 +114,18 @@ class PartReader implements Reader {
     if (part.type === 'reasoning-delta' && part.delta) chunks.push({ type: 'reasoning', delta: part.delta });
     const metadata = this.thoughts.get(id);
     if (part.type !== 'reasoning-end' || !metadata) return;
-    const encryptedContent = writeSeal(this.reading.name, { on: 'reasoning', metadata });
+    const encryptedContent = writeSeal(this.readerContext.name, { on: 'reasoning', metadata });
     chunks.push({ type: 'reasoning_seal', format: 'unknown', encryptedContent });
   }
 
   private open(id: string, name: string, chunks: Chunk[]): void {
     this.textIsLast = false;
-    this.calls.set(id, new OpenCall(this.reading.tools, { callId: id, name }, chunks));
+    this.calls.set(id, new OpenCall(this.readerContext.tools, { callId: id, name }, chunks));
   }
 
   private sealCall(callId: string, metadata: Metadata | undefined, chunks: Chunk[]): void {
     if (!metadata || Object.values(metadata).every(isIdAlone)) return;
-    const encryptedContent = writeSeal(this.reading.name, { on: 'call', callId, metadata });
+    const encryptedContent = writeSeal(this.readerContext.name, { on: 'call', callId, metadata });
     chunks.push({ type: 'reasoning_seal', format: 'unknown', encryptedContent });
   }
 

@@ -1,7 +1,7 @@
 import { defineWire, type Wire } from '../provider.ts';
 import type { ProviderEntry } from '../provider-entry.ts';
 import { readUpstreamError } from '../upstream-error.ts';
-import { createAnswer } from './answer.ts';
+import { createPackageCaller } from './call-package.ts';
 import { createReader, readWhole } from './chunks.ts';
 import { findPackage } from './load-package.ts';
 import { writeRequest } from './request.ts';
@@ -29,6 +29,6 @@ function forProvider(entry: ProviderEntry): Wire {
   return {
     ...aiSdk,
     writeRequest: (request, target) => writeRequest(request, target, found.name),
-    answer: createAnswer(entry, found),
+    answer: createPackageCaller(entry, found),
   };
 }

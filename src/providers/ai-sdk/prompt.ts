@@ -13,7 +13,7 @@ import type {
 import type { ResponseRequest } from '../../domain/request.ts';
 import { isDataUrl, readDataUrl } from '../data-url.ts';
 import { type Draft, dropUnknown, refuse } from '../draft.ts';
-import { readMadeImage } from '../made-image.ts';
+import { readGeneratedImage } from '../generated-image.ts';
 import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import type { Metadata } from './model.ts';
@@ -114,7 +114,7 @@ function writeItem(draft: Draft, conversation: Conversation, item: InputItem, in
       return;
     }
     case 'image_generation_call': {
-      const image = readMadeImage(item);
+      const image = readGeneratedImage(item);
       if (image) conversation.add('assistant', [writeData(image.data, image.mediaType)]);
       else draft.dropped.push(`${place} (${item.type})`);
       return;

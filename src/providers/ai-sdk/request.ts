@@ -7,7 +7,7 @@ import { addTools, type OfferedTools, planTools, ToolBox, type ToolPlan } from '
 import { writePrompt } from './prompt.ts';
 
 /** What the answer must know of the request. */
-export interface Reading {
+export interface ReaderContext {
   /** Name of the package. */
   name: string;
   upstreamModel: string;
@@ -26,7 +26,7 @@ const settled = new Set([
  *
  * @param name of the package, to which opaque reasoning is bound
  */
-export function writeRequest(request: ResponseRequest, target: Target, name: string): UpstreamRequest<Reading> {
+export function writeRequest(request: ResponseRequest, target: Target, name: string): UpstreamRequest<ReaderContext> {
   const draft: Draft = { target, format: 'AI SDK', dropped: [] };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
   const conversation = writePrompt(draft, request, name);
@@ -58,9 +58,9 @@ export function writeRequest(request: ResponseRequest, target: Target, name: str
   if (request.modalities?.includes('image')) draft.dropped.push('modalities');
   dropRest(draft, request, settled);
 
-  const reading: Reading = { name, upstreamModel: target.upstreamModel };
-  if (box.offered) reading.tools = box.offered;
-  return { path: '', body, dropped: draft.dropped, reading };
+  const readerContext: ReaderContext = { name, upstreamModel: target.upstreamModel };
+  if (box.offered) readerContext.tools = box.offered;
+  return { path: '', body, dropped: draft.dropped, readerContext };
 }
 
 const writeChoice = (choice: NonNullable<ToolPlan['choice']>): object =>

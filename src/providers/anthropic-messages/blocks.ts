@@ -1,10 +1,10 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { OpenCall, takeCallId } from '../open-call.ts';
-import { senseless } from '../senseless.ts';
+import { invalidUpstreamData } from '../invalid-data.ts';
 import { readCitation } from './citations.ts';
 import { reasoningFormat } from './messages.ts';
-import type { AnswerBlock, Reading } from './wire.ts';
+import type { ResponseBlock, ReaderContext } from './wire.ts';
 
 /** A search at the provider: its query comes in pieces, its results in a block of their own. */
 interface Search {
@@ -14,7 +14,7 @@ interface Search {
 
 /** Reads the content blocks of a message. They come one after the other; of other servers calls may come interleaved. */
 export class BlockReader {
-  private readonly reading: Reading;
+  private readonly readerContext: ReaderContext;
   private readonly dropped: Set<string>;
   private kind = '';
   private index: unknown;
@@ -30,8 +30,8 @@ export class BlockReader {
   private search: Search | undefined;
   private readonly searches = new Map<string, Search>();
 
-  constructor(reading: Reading, dropped: Set<string>) {
-    this.reading = reading;
+  constructor(readerContext: ReaderContext, dropped: Set<string>) {
+    this.readerContext = readerContext;
     this.dropped = dropped;
   }
 
@@ -40,7 +40,7 @@ export class BlockReader {
   }
 
   /** A block begins, or is here as a whole. */
-  open(block: AnswerBlock, index: unknown, chunks: Chunk[]): void {
+  open(block: ResponseBlock, index: unknown, chunks: Chunk[]): void {
     if (this.kind !== 'tool_use' || this.index === index) this.close(this.index, chunks); // when its end was left out
     const { type } = block;
     this.kind = String(type);
@@ -170,14 +170,14 @@ export class BlockReader {
     chunks.push({ type: 'item_done', key, item: { ...item, status: 'completed', ...fields } });
   }
 
-  private openCall(block: AnswerBlock, chunks: Chunk[]): void {
+  private openCall(block: ResponseBlock, chunks: Chunk[]): void {
     const { id, name, input } = block;
     if (typeof id !== 'string' || typeof name !== 'string') {
-      throw senseless('The provider sent a call without id or name.');
+      throw invalidUpstreamData('The provider sent a call without id or name.');
     }
     this.textLength = 0;
     const callId = takeCallId(id, this.callIds);
-    const call = new OpenCall(this.reading.tools, { callId, name }, chunks);
+    const call = new OpenCall(this.readerContext.tools, { callId, name }, chunks);
     this.calls.set(this.index, call);
     // A stream begins with an empty object, and its pieces follow.
     if (typeof input === 'object' && input !== null && Object.keys(input).length > 0) {
@@ -185,7 +185,7 @@ export class BlockReader {
     }
   }
 
-  private openSearch(block: AnswerBlock): void {
+  private openSearch(block: ResponseBlock): void {
     if (block.name !== 'web_search' || typeof block.id !== 'string') {
       this.dropped.add(`content[] (server_tool_use ${String(block.name)})`);
       return;
@@ -196,7 +196,7 @@ export class BlockReader {
   }
 
   /** The pages themselves have no place in the interface; what was taken from them is cited in the text. */
-  private addResults(block: AnswerBlock, chunks: Chunk[]): void {
+  private addResults(block: ResponseBlock, chunks: Chunk[]): void {
     const id = String(block.tool_use_id ?? '');
     const search = this.searches.get(id);
     const results = Array.isArray(block.content) ? (block.content as Record<string, unknown>[]) : [];

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../domain/chunks.ts';
 import { replay } from '../../testing/replay.ts';
 import { createReader } from './chunks.ts';
-import type { Reading } from './wire.ts';
+import type { ReaderContext } from './wire.ts';
 
-const read = (name: string, reading: Reading = {}): Chunk[] =>
-  replay(new URL(`recordings/${name}.stream.http`, import.meta.url), createReader(reading));
+const read = (name: string, readerContext: ReaderContext = {}): Chunk[] =>
+  replay(new URL(`recordings/${name}.stream.http`, import.meta.url), createReader(readerContext));
 const join = (chunks: Chunk[], type: 'text' | 'reasoning' | 'tool_call_arguments'): string =>
   chunks.flatMap((chunk) => (chunk.type === type ? [chunk.delta] : [])).join('');
 const finishOf = (chunks: Chunk[]) => chunks.at(-1);

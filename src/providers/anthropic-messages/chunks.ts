@@ -2,21 +2,21 @@ import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
-import { parseEvent, senseless } from '../senseless.ts';
+import { parseEvent, invalidUpstreamData } from '../invalid-data.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { BlockReader } from './blocks.ts';
 import { type Counts, readServiceTier, readStopReason, readUsage } from './usage.ts';
-import type { AnswerBlock, AnswerMessage, Reading } from './wire.ts';
+import type { ResponseBlock, ResponseMessage, ReaderContext } from './wire.ts';
 
 /** Reads the events of a streamed message. */
-export const createReader = (reading: Reading): Reader => new MessageReader(reading);
+export const createReader = (readerContext: ReaderContext): Reader => new MessageReader(readerContext);
 
 /** Reads a whole message: each block as one big delta. */
-export function readWhole(body: unknown, reading: Reading): Chunk[] {
-  const message = asObject(body, 'The provider answered with something other than a JSON object.') as AnswerMessage;
+export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
+  const message = asObject(body, 'The provider answered with something other than a JSON object.') as ResponseMessage;
   if (message.type === 'error' || message.error) throw readUpstreamErrorObject(message.error ?? message, 200);
-  if (!Array.isArray(message.content)) throw senseless('The provider answered without content.');
-  const reader = new MessageReader(reading);
+  if (!Array.isArray(message.content)) throw invalidUpstreamData('The provider answered without content.');
+  const reader = new MessageReader(readerContext);
   const chunks = reader.start(message);
   for (const block of message.content) reader.readBlock(block, chunks);
   reader.stop(message.stop_reason, chunks);
@@ -24,7 +24,7 @@ export function readWhole(body: unknown, reading: Reading): Chunk[] {
 }
 
 function asObject(value: unknown, otherwise: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) throw senseless(otherwise);
+  if (typeof value !== 'object' || value === null) throw invalidUpstreamData(otherwise);
   return value as Record<string, unknown>;
 }
 
@@ -44,8 +44,8 @@ class MessageReader implements Reader {
   private ended = false;
   private readonly frames = new DeltaFrames();
 
-  constructor(reading: Reading) {
-    this.blocks = new BlockReader(reading, this.dropped);
+  constructor(readerContext: ReaderContext) {
+    this.blocks = new BlockReader(readerContext, this.dropped);
   }
 
   read({ data }: Frame): Chunk[] {
@@ -61,7 +61,7 @@ class MessageReader implements Reader {
     return []; // without `message_stop` the stream was cut
   }
 
-  start(message: AnswerMessage): Chunk[] {
+  start(message: ResponseMessage): Chunk[] {
     this.count(message.usage);
     for (const name in message) if (!known.has(name) && message[name]) this.dropped.add(name);
     const { model } = message;
@@ -69,13 +69,13 @@ class MessageReader implements Reader {
   }
 
   readBlock(block: unknown, chunks: Chunk[]): void {
-    const whole = asObject(block, 'The provider sent a content block that is no object.') as AnswerBlock;
+    const whole = asObject(block, 'The provider sent a content block that is no object.') as ResponseBlock;
     this.blocks.open(whole, undefined, chunks);
     this.blocks.close(undefined, chunks);
   }
 
   stop(reason: unknown, chunks: Chunk[]): void {
-    if (typeof reason !== 'string') throw senseless('The provider ended its message without a reason.');
+    if (typeof reason !== 'string') throw invalidUpstreamData('The provider ended its message without a reason.');
     this.ended = true;
     const read: FinishReason = readStopReason(reason, this.dropped);
     this.blocks.end(chunks, read === 'length');

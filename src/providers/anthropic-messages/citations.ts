@@ -1,5 +1,5 @@
 /** A stretch of the message's text. */
-export interface Stretch {
+export interface TextRange {
   start: number;
   end: number;
 }
@@ -13,7 +13,7 @@ export interface Stretch {
  */
 export function readCitation(
   citation: unknown,
-  cited: Stretch,
+  cited: TextRange,
   dropped: Set<string>,
 ): Record<string, unknown> | undefined {
   const source = (citation ?? {}) as Record<string, unknown>;

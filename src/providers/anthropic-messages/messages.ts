@@ -9,7 +9,7 @@ import type {
   ReasoningItem,
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../draft.ts';
-import { madeImageHeading, readMadeImage } from '../made-image.ts';
+import { generatedImageHeading, readGeneratedImage } from '../generated-image.ts';
 import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import { type MessagesDraft, writeParts } from './parts.ts';
@@ -119,14 +119,14 @@ function writeItem(draft: MessagesDraft, conversation: Conversation, item: Input
     }
     case 'image_generation_call': {
       dropUnknown(draft, item, itemFields.image, place);
-      const image = readMadeImage(item);
+      const image = readGeneratedImage(item);
       if (!image) {
         draft.dropped.push(`input[${index}] (${item.type})`);
         return;
       }
       const source: Source = { type: 'base64', media_type: image.mediaType, data: image.data };
       conversation.add('user', [
-        { type: 'text', text: madeImageHeading },
+        { type: 'text', text: generatedImageHeading },
         { type: 'image', source },
       ]);
       return;

@@ -245,7 +245,7 @@ describe('media', () => {
 
 describe('tools', () => {
   it('are functions with a schema, custom tools and groups too', () => {
-    const { body, reading, dropped } = write({
+    const { body, readerContext, dropped } = write({
       tools: [
         tool({ description: 'Does.', parameters: { type: 'object', properties: { x: {} } }, strict: true }),
         { type: 'custom', name: 'sql' },
@@ -257,7 +257,7 @@ describe('tools', () => {
       { name: 'sql', input_schema: expect.objectContaining({ required: ['input'] }) },
       { name: 'crm__find', description: 'Customers.', input_schema: { type: 'object', properties: {} } },
     ]);
-    expect([...reading.tools!.keys()]).toEqual(['sql', 'crm__find']);
+    expect([...readerContext.tools!.keys()]).toEqual(['sql', 'crm__find']);
     expect(dropped).toEqual(['tools.f.strict']);
   });
 

@@ -8,7 +8,7 @@ import { type Conversation, writeMessages } from './messages.ts';
 import type { ModelTraits } from './models.ts';
 import type { MessagesDraft } from './parts.ts';
 import { writeTools } from './tools.ts';
-import type { Block, Reading, Turn } from './wire.ts';
+import type { Block, ReaderContext, Turn } from './wire.ts';
 
 /**
  * What is written below, and what the gateway settles before a wire is asked: the model, routing, plugins, stored state.
@@ -24,7 +24,7 @@ const settled = new Set([
 type Body = Record<string, unknown>;
 
 /** Translates a request into the body of `POST /messages`. @see responses.md section 6.2 */
-export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<Reading> {
+export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
   const draft: MessagesDraft = { target, dialect, format: 'messages', dropped: [], betas: new Set(dialect.betas) };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
@@ -52,8 +52,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (request.modalities?.includes('image')) throw refuse(draft, 'modalities', 'A wish for images');
   dropRest(draft, request, settled);
 
-  const reading: Reading = box.offered === undefined ? {} : { tools: box.offered };
-  const written: UpstreamRequest<Reading> = { path: '/messages', body, dropped: draft.dropped, reading };
+  const readerContext: ReaderContext = box.offered === undefined ? {} : { tools: box.offered };
+  const written: UpstreamRequest<ReaderContext> = { path: '/messages', body, dropped: draft.dropped, readerContext };
   if (draft.betas.size > 0) written.headers = { 'anthropic-beta': [...draft.betas].join(',') };
   return written;
 }

@@ -28,18 +28,18 @@ export type Source =
   | { type: 'file'; file_id: string };
 
 /** What the reader must know of the tools it reads calls of. */
-export interface Reading {
+export interface ReaderContext {
   tools?: OfferedTools;
 }
 
 /** A block of an answer. */
-export interface AnswerBlock {
+export interface ResponseBlock {
   type?: string;
   [field: string]: unknown;
 }
 
 /** A whole answer, or the `message` of `message_start`. */
-export interface AnswerMessage {
+export interface ResponseMessage {
   model?: unknown;
   content?: unknown;
   stop_reason?: unknown;

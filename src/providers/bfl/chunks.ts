@@ -3,15 +3,15 @@ import type { ImageChunk, ImageFinishChunk } from '../../domain/images.ts';
 import { usage } from '../../domain/usage.ts';
 import type { Poll } from '../image-wire.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
-import type { Reading } from './request.ts';
-import { readAnswerBody, type WireAnswer } from './wire.ts';
+import type { ReaderContext } from './request.ts';
+import { readResponseBody, type BflResponse } from './wire.ts';
 
 /** The provider counts in credits, of which a dollar has a hundred. */
 const NANO_USD_PER_CREDIT = 10_000_000;
 
 /** Reads the answer to the submission, which says where to ask, and those to the questions that follow. */
-export function readWholeImage(body: unknown, { pollMs }: Reading): ImageChunk[] | Poll {
-  const answer = readAnswerBody(body);
+export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageChunk[] | Poll {
+  const answer = readResponseBody(body);
   const { status, result, polling_url: url } = answer;
   if (typeof status !== 'string') {
     if (typeof url === 'string' && url !== '') return { type: 'poll', afterMs: pollMs, url };
@@ -33,7 +33,7 @@ export function readWholeImage(body: unknown, { pollMs }: Reading): ImageChunk[]
   return { type: 'poll', afterMs: pollMs }; // `Pending`, and what may yet be invented for it; the deadline is the end
 }
 
-function finish({ cost, result }: WireAnswer): ImageFinishChunk {
+function finish({ cost, result }: BflResponse): ImageFinishChunk {
   const chunk: ImageFinishChunk = { type: 'finish' };
   if (typeof cost === 'number' && cost > 0) {
     const upstreamCostNanoUsd = Math.round(cost * NANO_USD_PER_CREDIT);
@@ -44,7 +44,7 @@ function finish({ cost, result }: WireAnswer): ImageFinishChunk {
 }
 
 /** What lies under any key of `details`, as far as it is words. */
-function readReasons({ details }: WireAnswer): string {
+function readReasons({ details }: BflResponse): string {
   const words = Object.values(details ?? {})
     .flat()
     .filter((each) => typeof each === 'string');

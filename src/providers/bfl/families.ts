@@ -91,7 +91,7 @@ const flux1: Family = {
 };
 
 /** What a model is taken for that nobody has heard of. */
-export const newest = flux2(8, ['prompt_upsampling', 'disable_pup']);
+export const newestFamily = flux2(8, ['prompt_upsampling', 'disable_pup']);
 
 /** The first that begins the name of a model. */
 const families: readonly (readonly [string, Family])[] = [
@@ -103,4 +103,5 @@ const families: readonly (readonly [string, Family])[] = [
   ['flux-dev', flux1],
 ];
 
-export const findFamily = (model: string): Family => families.find(([name]) => model.startsWith(name))?.[1] ?? newest;
+export const findFamily = (model: string): Family =>
+  families.find(([name]) => model.startsWith(name))?.[1] ?? newestFamily;

@@ -2,8 +2,8 @@ import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
 import { pollDialectReader } from '../poll-dialect.ts';
 import { readUpstreamError } from '../upstream-error.ts';
 import { readWholeImage } from './chunks.ts';
-import { findFamily, newest } from './families.ts';
-import { type Reading, writeImageRequest } from './request.ts';
+import { findFamily, newestFamily } from './families.ts';
+import { type ReaderContext, writeImageRequest } from './request.ts';
 
 const readDialect = pollDialectReader('bfl');
 
@@ -18,12 +18,12 @@ export const bfl = defineImageOnlyWire({
   checkDialect: readDialect,
   authorize: (apiKey) => ({ 'x-key': apiKey }),
   readError: readUpstreamError,
-  image: defineImageWire<Reading>({
-    facts: newest.facts,
+  image: defineImageWire<ReaderContext>({
+    facts: newestFamily.facts,
     factsOf: (upstreamModel) => findFamily(upstreamModel).facts,
     // Its general address answers with that of the region which makes the picture: `api.us1.bfl.ai`.
     pollHosts: ['.bfl.ai'],
-    writeImageRequest: (ask, target) => writeImageRequest(ask, target, readDialect(target.dialect)),
+    writeImageRequest: (request, target) => writeImageRequest(request, target, readDialect(target.dialect)),
     readWholeImage,
   }),
 });

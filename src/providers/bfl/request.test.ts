@@ -1,17 +1,17 @@
 import { assert, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ImageAsk } from '../../domain/images.ts';
+import type { EndpointImageRequest } from '../../domain/images.ts';
 import { findFamily } from './families.ts';
 import { fitGrid, writeImageRequest } from './request.ts';
 
-const plain: ImageAsk = {
+const plain: EndpointImageRequest = {
   ...{ prompt: 'A red fox', count: 1, references: [], passthrough: {} },
   ...{ size: undefined, aspectRatio: undefined, resolution: undefined, quality: undefined, format: undefined },
   ...{ compression: undefined, background: undefined, seed: undefined },
 };
-const write = (model: string, ask: Partial<ImageAsk>) =>
+const write = (model: string, request: Partial<EndpointImageRequest>) =>
   writeImageRequest(
-    { ...plain, ...ask },
+    { ...plain, ...request },
     { endpoint: 'm at P', upstreamModel: model, stream: false, dialect: {} },
     { poll_ms: 500 },
   );
@@ -45,8 +45,8 @@ describe('the shape of a picture', () => {
     ['flux-kontext-max', { aspectRatio: '9:16' }, { aspect_ratio: '9:16' }],
     ['flux-kontext-max', { aspectRatio: 'auto' }, {}],
     ['flux-pro-1.1-ultra', { aspectRatio: '21:9', resolution: '2K' }, { aspect_ratio: '21:9' }],
-  ] as const)('%s, asked for %j', (model, ask, fields) => {
-    expect(write(model, ask).body).toEqual({ prompt: 'A red fox', ...fields });
+  ] as const)('%s, asked for %j', (model, request, fields) => {
+    expect(write(model, request).body).toEqual({ prompt: 'A red fox', ...fields });
   });
 
   it('is that of the first reference, where a tier alone is asked for', () => {

@@ -1,4 +1,4 @@
-import { type ImageAsk, type PixelSize, pixelsOf, writeSize } from '../../domain/images.ts';
+import { type EndpointImageRequest, type PixelSize, pixelsOf, writePixelSize } from '../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../image-wire.ts';
 import { writePathPart } from '../path-part.ts';
 import type { PollDialect } from '../poll-dialect.ts';
@@ -6,7 +6,7 @@ import type { Target } from '../provider.ts';
 import { findFamily, type Grid } from './families.ts';
 
 /** What the reader must know of the request. */
-export interface Reading {
+export interface ReaderContext {
   pollMs: number;
 }
 
@@ -16,37 +16,42 @@ export interface Reading {
  * @throws {GatewayError} `invalid_request` when the name of the model would leave its place in the path
  * @see https://docs.bfl.ai/api-reference
  */
-export function writeImageRequest(ask: ImageAsk, target: Target, dialect: PollDialect): ImageUpstreamRequest<Reading> {
+export function writeImageRequest(
+  request: EndpointImageRequest,
+  target: Target,
+  dialect: PollDialect,
+): ImageUpstreamRequest<ReaderContext> {
   const { shape, reference } = findFamily(target.upstreamModel);
   const dropped: string[] = [];
-  const body: Record<string, unknown> = { prompt: ask.prompt };
+  const body: Record<string, unknown> = { prompt: request.prompt };
   if (shape === 'ratio') {
-    if (ask.aspectRatio !== undefined && ask.aspectRatio !== 'auto') body['aspect_ratio'] = ask.aspectRatio;
+    if (request.aspectRatio !== undefined && request.aspectRatio !== 'auto') body['aspect_ratio'] = request.aspectRatio;
   } else {
-    const wanted = sizeOf(ask);
+    const wanted = sizeOf(request);
     const size = wanted && fitGrid(wanted, shape);
     if (size) {
       body['width'] = size.width;
       body['height'] = size.height;
-      if (ask.size && writeSize(size) !== writeSize(ask.size)) dropped.push(`size (→ ${writeSize(size)})`);
+      if (request.size && writePixelSize(size) !== writePixelSize(request.size))
+        dropped.push(`size (→ ${writePixelSize(size)})`);
     }
   }
-  if (ask.seed !== undefined) body['seed'] = ask.seed;
-  if (ask.format !== undefined) body['output_format'] = ask.format;
-  for (const [index, { bytes }] of ask.references.entries()) {
+  if (request.seed !== undefined) body['seed'] = request.seed;
+  if (request.format !== undefined) body['output_format'] = request.format;
+  for (const [index, { bytes }] of request.references.entries()) {
     body[index === 0 ? reference : `${reference}_${index + 1}`] = bytes.toString('base64');
   }
-  for (const [name, value] of Object.entries(ask.passthrough)) body[name] ??= value; // what the interface says counts
+  for (const [name, value] of Object.entries(request.passthrough)) body[name] ??= value; // what the interface says counts
   return {
     path: writePathPart(target.upstreamModel, target),
     body,
     dropped,
-    reading: { pollMs: dialect.poll_ms },
+    readerContext: { pollMs: dialect.poll_ms },
   };
 }
 
 /** @returns undefined where the model is to choose, which takes the shape of the reference if there is one */
-function sizeOf({ size, aspectRatio, resolution, references }: ImageAsk): PixelSize | undefined {
+function sizeOf({ size, aspectRatio, resolution, references }: EndpointImageRequest): PixelSize | undefined {
   if (size) return size;
   if (aspectRatio !== undefined && aspectRatio !== 'auto') return pixelsOf(aspectRatio, resolution);
   if (resolution === undefined) return undefined;

@@ -14,12 +14,12 @@ const answer = Type.Object({
   details: maybe(Type.Record(Type.String(), Type.Unknown())),
 });
 
-export type WireAnswer = Static<typeof answer>;
+export type BflResponse = Static<typeof answer>;
 
-const answerCheck = Compile(answer);
+const responseCheck = Compile(answer);
 
 /** @throws {TypeError} when a field that is read has another shape */
-export function readAnswerBody(body: unknown): WireAnswer {
-  if (answerCheck.Check(body)) return body;
+export function readResponseBody(body: unknown): BflResponse {
+  if (responseCheck.Check(body)) return body;
   throw new TypeError('The body is no task.');
 }

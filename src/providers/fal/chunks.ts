@@ -3,9 +3,9 @@ import { Compile } from 'typebox/compile';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ImageChunk } from '../../domain/images.ts';
 import type { Poll } from '../image-wire.ts';
-import { readPicture } from '../picture-text.ts';
+import { decodeImage } from '../image-text.ts';
 import { readErrorObject } from './errors.ts';
-import type { Reading } from './request.ts';
+import type { ReaderContext } from './request.ts';
 
 const maybe = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
@@ -25,11 +25,11 @@ const answer = Type.Object({
 });
 type WireAnswer = Static<typeof answer>;
 
-const answerCheck = Compile(answer);
+const responseCheck = Compile(answer);
 
 /** Reads how far the queue is, and in the end the result. */
-export function readWholeImage(body: unknown, { pollMs }: Reading): ImageChunk[] | Poll {
-  if (!answerCheck.Check(body)) throw new TypeError('The body is neither a place in the queue nor a result.');
+export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageChunk[] | Poll {
+  if (!responseCheck.Check(body)) throw new TypeError('The body is neither a place in the queue nor a result.');
   const { status, status_url: statusUrl, response_url: responseUrl, error } = body;
   const files = body.images ?? (body.image ? [body.image] : undefined);
   if (files) return readResult(files, body);
@@ -54,12 +54,12 @@ function readResult(files: NonNullable<WireAnswer['images']>, body: WireAnswer):
   if (shown.length === 0 && files.length > 0) {
     throw new GatewayError('content_policy', 'The provider refused the content: its check blackened the picture.');
   }
-  const pictures = shown.map(({ url }): ImageChunk => {
-    return url.startsWith('data:') ? { type: 'image', bytes: readPicture(url) } : { type: 'image_link', url };
+  const images = shown.map(({ url }): ImageChunk => {
+    return url.startsWith('data:') ? { type: 'image', bytes: decodeImage(url) } : { type: 'image_link', url };
   });
   const dropped = [
     ...(typeof body.seed === 'number' ? ['seed'] : []),
     ...(shown.length < files.length ? ['images (blackened)'] : []),
   ];
-  return [...pictures, { type: 'finish', ...(dropped.length > 0 && { dropped }) }];
+  return [...images, { type: 'finish', ...(dropped.length > 0 && { dropped }) }];
 }

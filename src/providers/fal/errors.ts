@@ -1,12 +1,12 @@
 import type { GatewayError } from '../../domain/errors.ts';
-import type { UpstreamErrorAnswer } from '../provider.ts';
+import type { UpstreamErrorResponse } from '../provider.ts';
 import { readUpstreamError, readUpstreamErrorObject } from '../upstream-error.ts';
 
 /**
  * Errors of a model are a list in `detail` whose items have a `type`; those of the queue are `{detail, error_type}`, with
  * the type in a header, too.
  */
-export function readError(answer: UpstreamErrorAnswer): GatewayError {
+export function readError(answer: UpstreamErrorResponse): GatewayError {
   const { body, status } = answer;
   const detail = findDetail(body);
   if (isRefusal(detail)) return readUpstreamError({ ...answer, status: 400, body: refusal(detail) });

@@ -52,7 +52,7 @@ function family({ shape, most, references, suffix, more }: Traits): Family {
 }
 
 /** What a model is taken for that is none of the others. */
-export const usual = family({ shape: 'image_size', most: 4 });
+export const defaultFamily = family({ shape: 'image_size', most: 4 });
 
 const edits = { withReferences: '/edit' };
 const flux2 = family({
@@ -89,4 +89,4 @@ const families: readonly (readonly [RegExp, Family])[] = [
   [/\/imagen4(?:\/|$)/, family({ shape: 'aspect_ratio', most: 4 })],
 ];
 
-export const findFamily = (model: string): Family => families.find(([name]) => name.test(model))?.[1] ?? usual;
+export const findFamily = (model: string): Family => families.find(([name]) => name.test(model))?.[1] ?? defaultFamily;

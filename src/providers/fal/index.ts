@@ -2,8 +2,8 @@ import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
 import { pollDialectReader } from '../poll-dialect.ts';
 import { readWholeImage } from './chunks.ts';
 import { readError } from './errors.ts';
-import { findFamily, usual } from './families.ts';
-import { type Reading, writeImageRequest } from './request.ts';
+import { findFamily, defaultFamily } from './families.ts';
+import { type ReaderContext, writeImageRequest } from './request.ts';
 
 const readDialect = pollDialectReader('fal');
 
@@ -18,11 +18,11 @@ export const fal = defineImageOnlyWire({
   checkDialect: readDialect,
   authorize: (apiKey) => ({ authorization: `Key ${apiKey}` }),
   readError,
-  image: defineImageWire<Reading>({
-    facts: usual.facts,
+  image: defineImageWire<ReaderContext>({
+    facts: defaultFamily.facts,
     factsOf: (upstreamModel) => findFamily(upstreamModel).facts,
     pollHosts: ['.fal.run'],
-    writeImageRequest: (ask, target) => writeImageRequest(ask, target, readDialect(target.dialect)),
+    writeImageRequest: (request, target) => writeImageRequest(request, target, readDialect(target.dialect)),
     readWholeImage,
   }),
 });

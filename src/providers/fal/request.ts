@@ -1,4 +1,4 @@
-import { type ImageAsk, type Picture, pixelsOf } from '../../domain/images.ts';
+import { type EndpointImageRequest, type EncodedImage, pixelsOf } from '../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../image-wire.ts';
 import { writePathPart } from '../path-part.ts';
 import type { PollDialect } from '../poll-dialect.ts';
@@ -6,7 +6,7 @@ import type { Target } from '../provider.ts';
 import { type Family, findFamily } from './families.ts';
 
 /** What the reader must know of the request. */
-export interface Reading {
+export interface ReaderContext {
   pollMs: number;
 }
 
@@ -16,28 +16,35 @@ export interface Reading {
  * @throws {GatewayError} `invalid_request` when the name of the model would leave its place in the path
  * @see https://fal.ai/models, the page of each model
  */
-export function writeImageRequest(ask: ImageAsk, target: Target, dialect: PollDialect): ImageUpstreamRequest<Reading> {
+export function writeImageRequest(
+  request: EndpointImageRequest,
+  target: Target,
+  dialect: PollDialect,
+): ImageUpstreamRequest<ReaderContext> {
   const family = findFamily(target.upstreamModel);
-  const body: Record<string, unknown> = { prompt: ask.prompt, ...writeShape(ask, family) };
-  if (ask.count > 1) body['num_images'] = ask.count;
-  if (ask.seed !== undefined) body['seed'] = ask.seed;
-  if (ask.format !== undefined && ask.format !== 'svg') body['output_format'] = ask.format;
-  if (ask.references.length > 0) {
-    const urls = ask.references.map(writeDataUrl);
+  const body: Record<string, unknown> = { prompt: request.prompt, ...writeShape(request, family) };
+  if (request.count > 1) body['num_images'] = request.count;
+  if (request.seed !== undefined) body['seed'] = request.seed;
+  if (request.format !== undefined && request.format !== 'svg') body['output_format'] = request.format;
+  if (request.references.length > 0) {
+    const urls = request.references.map(writeDataUrl);
     if (family.reference === 'image_url') body['image_url'] = urls[0];
     else body['image_urls'] = urls;
   }
-  for (const [name, value] of Object.entries(ask.passthrough)) body[name] ??= value; // what the interface says counts
+  for (const [name, value] of Object.entries(request.passthrough)) body[name] ??= value; // what the interface says counts
   const { withReferences = '', without = '' } = family.suffix ?? {};
   return {
-    path: writePath(target) + (ask.references.length > 0 ? withReferences : without),
+    path: writePath(target) + (request.references.length > 0 ? withReferences : without),
     body,
     dropped: [],
-    reading: { pollMs: dialect.poll_ms },
+    readerContext: { pollMs: dialect.poll_ms },
   };
 }
 
-function writeShape({ size, aspectRatio, resolution }: ImageAsk, { shape }: Family): Record<string, unknown> {
+function writeShape(
+  { size, aspectRatio, resolution }: EndpointImageRequest,
+  { shape }: Family,
+): Record<string, unknown> {
   if (aspectRatio === 'auto') return {};
   if (shape === 'aspect_ratio') return aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio };
   if (size) return { image_size: size };
@@ -47,7 +54,8 @@ function writeShape({ size, aspectRatio, resolution }: ImageAsk, { shape }: Fami
   return { image_size: { width: Math.round(width * scale), height: Math.round(height * scale) } };
 }
 
-const writeDataUrl = ({ bytes, mediaType }: Picture): string => `data:${mediaType};base64,${bytes.toString('base64')}`;
+const writeDataUrl = ({ bytes, mediaType }: EncodedImage): string =>
+  `data:${mediaType};base64,${bytes.toString('base64')}`;
 
 /** Names have several parts: `fal-ai/flux/dev`. */
 const writePath = (target: Target): string =>

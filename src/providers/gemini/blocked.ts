@@ -1,8 +1,8 @@
 import { GatewayError } from '../../domain/errors.ts';
-import type { Answer } from './wire.ts';
+import type { GeminiResponse } from './wire.ts';
 
 /** @throws {GatewayError} `content_policy` when the provider did not let the prompt through to the model */
-export function refuseBlocked({ promptFeedback }: Answer): void {
+export function refuseBlocked({ promptFeedback }: GeminiResponse): void {
   const reason = promptFeedback?.blockReason;
   if (!reason) return;
   throw new GatewayError('content_policy', `The provider refused the prompt (${String(reason)}).`, {

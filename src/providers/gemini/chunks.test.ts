@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../domain/chunks.ts';
 import { replay } from '../../testing/replay.ts';
 import { createReader, readWhole } from './chunks.ts';
-import type { Reading } from './wire.ts';
+import type { ReaderContext } from './wire.ts';
 
-const read = (name: string, reading: Reading = {}): Chunk[] =>
-  replay(new URL(`recordings/${name}.stream.http`, import.meta.url), createReader(reading));
+const read = (name: string, readerContext: ReaderContext = {}): Chunk[] =>
+  replay(new URL(`recordings/${name}.stream.http`, import.meta.url), createReader(readerContext));
 /** An answer of these parts, in one event. */
-function readParts(parts: object[], candidate: object = {}, reading: Reading = {}): Chunk[] {
-  const reader = createReader(reading);
+function readParts(parts: object[], candidate: object = {}, readerContext: ReaderContext = {}): Chunk[] {
+  const reader = createReader(readerContext);
   const answer = { candidates: [{ content: { parts }, finishReason: 'STOP', ...candidate }] };
   return [...reader.read({ event: '', data: JSON.stringify(answer) }), ...reader.end()];
 }
@@ -123,7 +123,8 @@ describe('a streamed answer', () => {
       annotation: { start_index: 0, end_index: 2 },
     });
     expect(place([{ text: 'AB' }, call])).toBeUndefined();
-    const named = (reading: Reading) => finishOf(readParts([{ text: 'AB' }, call], grounding, reading));
+    const named = (readerContext: ReaderContext) =>
+      finishOf(readParts([{ text: 'AB' }, call], grounding, readerContext));
     expect(named({ searches: true })).toMatchObject({ dropped: ['groundingMetadata.groundingSupports'] });
     expect(named({})).toMatchObject({ dropped: ['groundingMetadata'] });
   });
@@ -157,8 +158,8 @@ describe('a streamed answer', () => {
   });
 
   it('has a failed picture where one was tried and none came', () => {
-    const picture = { thought: true, inlineData: { mimeType: 'image/png', data: 'AA==' } };
-    const chunks = readParts([picture], { finishReason: 'IMAGE_SAFETY' });
+    const image = { thought: true, inlineData: { mimeType: 'image/png', data: 'AA==' } };
+    const chunks = readParts([image], { finishReason: 'IMAGE_SAFETY' });
     expect(chunks).toContainEqual({
       type: 'item_done',
       key: 'image-0',

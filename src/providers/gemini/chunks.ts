@@ -2,31 +2,32 @@ import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
-import { senseless } from '../senseless.ts';
+import { invalidUpstreamData } from '../invalid-data.ts';
 import { refuseBlocked } from './blocked.ts';
 import { readErrorObject } from './errors.ts';
 import { countQueries, readGrounding } from './grounding.ts';
 import { PartReader } from './part-reader.ts';
 import { readFinishReason, readTier, readUsage } from './usage.ts';
-import type { Answer, Candidate, Reading } from './wire.ts';
+import type { GeminiResponse, Candidate, ReaderContext } from './wire.ts';
 
 /** Reads a stream of answers, each with the parts that are new. The end of the body is the end of the answer. */
-export const createReader = (reading: Reading): Reader => new AnswerReader(reading);
+export const createReader = (readerContext: ReaderContext): Reader => new AnswerReader(readerContext);
 
 /** Reads a whole answer: an event of a stream that has everything. */
-export function readWhole(body: unknown, reading: Reading): Chunk[] {
-  const reader = new AnswerReader(reading);
+export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
+  const reader = new AnswerReader(readerContext);
   const chunks: Chunk[] = [];
   // Without `alt=sse` a stream is a list of events.
   for (const answer of Array.isArray(body) ? body : [body]) reader.take(answer, chunks);
   chunks.push(...reader.end());
-  if (chunks.at(-1)?.type !== 'finish') throw senseless('The provider answered without a finished candidate.');
+  if (chunks.at(-1)?.type !== 'finish')
+    throw invalidUpstreamData('The provider answered without a finished candidate.');
   return chunks;
 }
 
 /** @see Wire.countWhole */
 export function countWhole(body: unknown): Usage | undefined {
-  const last = (Array.isArray(body) ? body.at(-1) : body) as Answer | null | undefined;
+  const last = (Array.isArray(body) ? body.at(-1) : body) as GeminiResponse | null | undefined;
   return readUsage(last?.usageMetadata ?? undefined);
 }
 
@@ -51,8 +52,8 @@ class AnswerReader implements Reader {
   /** The last event, where a template read it: its counts are of interest only when nothing comes after it. */
   private unparsed: string | undefined;
 
-  constructor(reading: Reading) {
-    this.parts = new PartReader(reading, this.dropped);
+  constructor(readerContext: ReaderContext) {
+    this.parts = new PartReader(readerContext, this.dropped);
   }
 
   read({ data }: Frame): Chunk[] {
@@ -67,7 +68,7 @@ class AnswerReader implements Reader {
     try {
       answer = JSON.parse(data);
     } catch (cause) {
-      throw senseless('The provider sent a stream event that is not JSON.', cause);
+      throw invalidUpstreamData('The provider sent a stream event that is not JSON.', cause);
     }
     const chunks: Chunk[] = [];
     // An error may come in a list, as it does where the whole stream is one.
@@ -87,20 +88,22 @@ class AnswerReader implements Reader {
   }
 
   take(value: unknown, chunks: Chunk[]): void {
-    if (typeof value !== 'object' || value === null) throw senseless('The provider sent an event that is no object.');
-    const answer = value as Answer;
+    if (typeof value !== 'object' || value === null)
+      throw invalidUpstreamData('The provider sent an event that is no object.');
+    const answer = value as GeminiResponse;
     if (answer.usageMetadata) this.usage = answer.usageMetadata;
     if (answer.error) throw readErrorObject(answer.error);
     if (!this.begun) {
       this.begun = true;
       const { modelVersion: model, responseId: id } = answer;
-      if (typeof id === 'string' && id !== '') this.parts.answerId = id;
+      if (typeof id === 'string' && id !== '') this.parts.responseId = id;
       chunks.push(typeof model === 'string' ? { type: 'start', model } : { type: 'start' });
     }
     for (const name in answer) if (!answerFields.has(name) && answer[name]) this.dropped.add(name);
     refuseBlocked(answer);
     for (const candidate of Array.isArray(answer.candidates) ? (answer.candidates as Candidate[]) : []) {
-      if (typeof candidate !== 'object' || candidate === null) throw senseless('The provider sent no candidate.');
+      if (typeof candidate !== 'object' || candidate === null)
+        throw invalidUpstreamData('The provider sent no candidate.');
       if (Number(candidate.index ?? 0) > 0) this.dropped.add(`candidates[${String(candidate.index)}]`);
       else this.readCandidate(candidate, chunks);
     }

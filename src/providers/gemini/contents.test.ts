@@ -148,8 +148,8 @@ describe('signatures that are sent back', () => {
   });
 
   it('are on the picture they came with', () => {
-    const picture: InputItem = { type: 'image_generation_call', id: 'i', result: '/9j/AA' };
-    expect(contents([hello, picture, seal('A'), picture, seal('B'), hello])).toMatchObject([
+    const image: InputItem = { type: 'image_generation_call', id: 'i', result: '/9j/AA' };
+    expect(contents([hello, image, seal('A'), image, seal('B'), hello])).toMatchObject([
       {},
       {
         parts: [

@@ -9,11 +9,11 @@ import type {
   ReasoningItem,
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../draft.ts';
-import { readMadeImage } from '../made-image.ts';
+import { readGeneratedImage } from '../generated-image.ts';
 import { agentHeading, type Control, itemFields, readArguments, readObject, writeOtherItem } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import { type GeminiDraft, writeParts } from './parts.ts';
-import type { Content, Part } from './wire.ts';
+import type { GeminiContent, Part } from './wire.ts';
 
 /** What the opaque fields of a reasoning item must be marked with to come back here. */
 export const reasoningFormat = 'google-gemini-v1';
@@ -24,7 +24,7 @@ const noSignature = 'skip_thought_signature_validator';
 /** What `instructions` and `input` say: the system text, turns, and what control items change elsewhere in the request. */
 export class Conversation implements Control {
   readonly system: Part[] = [];
-  readonly contents: Content[] = [];
+  readonly contents: GeminiContent[] = [];
   readonly additionalTools: Control['additionalTools'] = [];
   effort: Control['effort'];
   /** Call id → name upstream, which a result must repeat. */
@@ -33,7 +33,7 @@ export class Conversation implements Control {
   private signature: string | undefined;
 
   /** The protocol knows two roles that take turns, so neighbours of one role share a turn. */
-  add(role: Content['role'], parts: readonly Part[]): void {
+  add(role: GeminiContent['role'], parts: readonly Part[]): void {
     if (parts.length === 0) return;
     this.settle();
     this.push(role, parts);
@@ -70,7 +70,7 @@ export class Conversation implements Control {
     else this.push('model', [{ text: '', thoughtSignature: signature }]);
   }
 
-  private push(role: Content['role'], parts: readonly Part[]): void {
+  private push(role: GeminiContent['role'], parts: readonly Part[]): void {
     const last = this.contents.at(-1);
     if (last?.role !== role) this.contents.push({ role, parts: [...parts] });
     else for (const part of parts) last.parts.push(part);
@@ -126,7 +126,7 @@ function writeItem(draft: GeminiDraft, conversation: Conversation, item: InputIt
     }
     case 'image_generation_call': {
       dropUnknown(draft, item, itemFields.image, place);
-      const image = readMadeImage(item);
+      const image = readGeneratedImage(item);
       if (image) conversation.add('model', [{ inlineData: { mimeType: image.mediaType, data: image.data } }]);
       else draft.dropped.push(`input[${index}] (${item.type})`);
       return;

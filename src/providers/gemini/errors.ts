@@ -1,9 +1,9 @@
 import { GatewayError } from '../../domain/errors.ts';
-import type { UpstreamErrorAnswer } from '../provider.ts';
+import type { UpstreamErrorResponse } from '../provider.ts';
 import { readUpstreamError, readUpstreamErrorObject } from '../upstream-error.ts';
 
 /** What a status other than 2xx means. */
-export const readError = (answer: UpstreamErrorAnswer): GatewayError =>
+export const readError = (answer: UpstreamErrorResponse): GatewayError =>
   blameAccount(readUpstreamError(answer), answer.body);
 
 /** Reads an error inside a 200 answer. */

@@ -6,7 +6,7 @@ const list = (value: unknown): Fields[] =>
   Array.isArray(value) ? value.filter((entry) => typeof entry === 'object' && entry !== null) : [];
 
 /** The text is read for each place in it; so much of it in all. A long answer of 100 kB has room for a thousand places. */
-const MOST_BYTES_READ = 100_000_000;
+const MAX_BYTES_READ = 100_000_000;
 
 /**
  * What a search found, as annotations of the text, and the search itself as an item. The provider counts bytes.
@@ -23,7 +23,7 @@ export function readGrounding(
 ): void {
   const pages = list(grounding.groundingChunks).map(({ web }) => (web ?? {}) as { uri?: unknown; title?: unknown });
   const bytes = Buffer.from(text ?? '');
-  let bytesLeft = MOST_BYTES_READ;
+  let bytesLeft = MAX_BYTES_READ;
   for (const { segment, groundingChunkIndices: indices } of list(grounding.groundingSupports)) {
     bytesLeft -= bytes.length;
     if (bytesLeft < 0) {

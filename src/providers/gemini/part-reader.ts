@@ -1,21 +1,21 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { createId } from '../../domain/ids.ts';
 import { OpenCall, takeCallId } from '../open-call.ts';
-import { senseless } from '../senseless.ts';
+import { invalidUpstreamData } from '../invalid-data.ts';
 import { reasoningFormat } from './contents.ts';
-import type { Reading } from './wire.ts';
+import type { ReaderContext } from './wire.ts';
 
 type Fields = Record<string, unknown>;
 
 /** Reads the parts of an answer. Calls come whole on this wire, each in one part. */
 export class PartReader {
   /** The provider's id of the answer, once it is known: ids of calls are made of it. */
-  answerId: string | undefined;
+  responseId: string | undefined;
   /** The message is still open, so that annotations can join it. */
   isTextOpen = false;
   /** Of the candidate at hand; its first text takes them. */
   logprobs: unknown;
-  private readonly reading: Reading;
+  private readonly readerContext: ReaderContext;
   private readonly dropped: Set<string>;
   private readonly pieces: string[] = []; // of the message, when the provider searches
   private isSealOpen = false; // a seal stands last, and the next call would take it for its own
@@ -25,8 +25,8 @@ export class PartReader {
   private readonly tries: string[] = []; // pictures of thoughts that nobody has been told of
   private trial: { key: string; told: number } | undefined; // the picture that they became
 
-  constructor(reading: Reading, dropped: Set<string>) {
-    this.reading = reading;
+  constructor(readerContext: ReaderContext, dropped: Set<string>) {
+    this.readerContext = readerContext;
     this.dropped = dropped;
   }
 
@@ -36,11 +36,12 @@ export class PartReader {
 
   /** Of the last message; undefined when nobody expected to need it. */
   get text(): string | undefined {
-    return this.reading.searches ? this.pieces.join('') : undefined;
+    return this.readerContext.searches ? this.pieces.join('') : undefined;
   }
 
   read(value: unknown, chunks: Chunk[]): void {
-    if (typeof value !== 'object' || value === null) throw senseless('The provider sent a part that is no object.');
+    if (typeof value !== 'object' || value === null)
+      throw invalidUpstreamData('The provider sent a part that is no object.');
     const part = value as Fields;
     const { thoughtSignature } = part;
     const signature = typeof thoughtSignature === 'string' && thoughtSignature !== '' ? thoughtSignature : undefined;
@@ -59,9 +60,8 @@ export class PartReader {
 
   /** The answer has ended: a picture that was tried and never finished has failed. */
   end(chunks: Chunk[]): void {
-    const key = this.tellTries(chunks);
-    if (key !== undefined)
-      chunks.push({ type: 'item_done', key, item: { ...picture, status: 'failed', result: null } });
+    const key = this.reportTries(chunks);
+    if (key !== undefined) chunks.push({ type: 'item_done', key, item: { ...image, status: 'failed', result: null } });
   }
 
   private readField(name: string, value: unknown, isThought: boolean, chunks: Chunk[]): void {
@@ -109,17 +109,18 @@ export class PartReader {
   private keepText(delta: string): void {
     if (!this.isTextOpen) this.pieces.length = 0;
     this.isTextOpen = true;
-    if (this.reading.searches) this.pieces.push(delta);
+    if (this.readerContext.searches) this.pieces.push(delta);
   }
 
   private readCall({ id, name, args, ...rest }: Fields, chunks: Chunk[]): void {
-    if (typeof name !== 'string' || name === '') throw senseless('The provider sent a call without a name.');
-    if (typeof (args ?? {}) !== 'object') throw senseless('The provider sent a call whose arguments are no object.');
+    if (typeof name !== 'string' || name === '') throw invalidUpstreamData('The provider sent a call without a name.');
+    if (typeof (args ?? {}) !== 'object')
+      throw invalidUpstreamData('The provider sent a call whose arguments are no object.');
     for (const field in rest) if (rest[field]) this.dropped.add(`parts[].functionCall.${field}`);
     this.isTextOpen = false;
     const callId = takeCallId(typeof id === 'string' && id !== '' ? id : this.createCallId(), this.callIds);
     this.calls++;
-    const call = new OpenCall(this.reading.tools, { callId, name }, chunks);
+    const call = new OpenCall(this.readerContext.tools, { callId, name }, chunks);
     if (typeof args === 'object' && args !== null && Object.keys(args).length > 0) {
       call.push(JSON.stringify(args), chunks);
     }
@@ -128,7 +129,7 @@ export class PartReader {
 
   /** The same for the same answer, so that two readings of it agree. */
   private createCallId(): string {
-    return this.answerId === undefined ? createId('call_') : `call_${this.answerId}_${this.calls}`;
+    return this.responseId === undefined ? createId('call_') : `call_${this.responseId}_${this.calls}`;
   }
 
   private readMedia({ mimeType, data }: Fields, isThought: boolean, chunks: Chunk[]): void {
@@ -136,17 +137,17 @@ export class PartReader {
       this.dropped.add(`parts[].inlineData (${String(mimeType)})`);
     } else if (isThought) {
       this.tries.push(data);
-      if (this.reading.showsOnly) this.tellTries(chunks);
-    } else this.finishPicture(data, chunks);
+      if (this.readerContext.showsOnly) this.reportTries(chunks);
+    } else this.finishImage(data, chunks);
   }
 
-  private finishPicture(data: string, chunks: Chunk[]): void {
+  private finishImage(data: string, chunks: Chunk[]): void {
     this.isTextOpen = false;
-    const tried = this.tellTries(chunks);
+    const tried = this.reportTries(chunks);
     if (tried !== undefined) chunks.push(progress(tried, 'completed'));
-    const key = tried ?? this.beginPicture(chunks);
+    const key = tried ?? this.beginImage(chunks);
     this.trial = undefined;
-    chunks.push({ type: 'item_done', key, item: { ...picture, status: 'completed', result: data } });
+    chunks.push({ type: 'item_done', key, item: { ...image, status: 'completed', result: data } });
   }
 
   /**
@@ -155,10 +156,10 @@ export class PartReader {
    *
    * @returns the key of the picture; undefined when nothing has been tried
    */
-  private tellTries(chunks: Chunk[]): string | undefined {
+  private reportTries(chunks: Chunk[]): string | undefined {
     if (this.tries.length === 0) return this.trial?.key;
     if (!this.trial) {
-      const key = this.beginPicture(chunks);
+      const key = this.beginImage(chunks);
       this.trial = { key, told: 0 };
       chunks.push(progress(key, 'in_progress'), progress(key, 'generating'));
     }
@@ -169,15 +170,15 @@ export class PartReader {
     return this.trial.key;
   }
 
-  private beginPicture(chunks: Chunk[]): string {
+  private beginImage(chunks: Chunk[]): string {
     this.isTextOpen = false;
     const key = `image-${this.images++}`;
-    chunks.push({ type: 'item', key, item: { ...picture, status: 'in_progress', result: null } });
+    chunks.push({ type: 'item', key, item: { ...image, status: 'in_progress', result: null } });
     return key;
   }
 }
 
-const picture = { type: 'image_generation_call' };
+const image = { type: 'image_generation_call' };
 
 /** The builder of events says which item it is. */
 const progress = (key: string, step: string, fields?: object): Chunk => ({

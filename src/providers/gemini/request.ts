@@ -9,7 +9,7 @@ import { writePath } from './path.ts';
 import { writeThinking } from './reasoning.ts';
 import { writeSubset } from './schema.ts';
 import { writeTools } from './tools.ts';
-import type { Reading } from './wire.ts';
+import type { ReaderContext } from './wire.ts';
 
 /**
  * What is written below, and what the gateway settles before a wire is asked: the model, routing, plugins, stored state.
@@ -47,7 +47,7 @@ const settled = new Set([
 type Body = Record<string, unknown>;
 
 /** Translates a request into the body of `generateContent`. @see responses.md section 6.3 */
-export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<Reading> {
+export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
   const traits = readTraits(dialect, target.upstreamModel);
   const draft: GeminiDraft = { target, dialect, traits, format: 'generateContent', dropped: [] };
@@ -60,7 +60,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     contents.push({ role: 'user', parts: system }); // there must be a turn: choice 106
   else if (system.length > 0) body.systemInstruction = { parts: system };
   body.contents = contents;
-  const { reading, tools, toolConfig } = writeTools(draft, request, conversation);
+  const { readerContext, tools, toolConfig } = writeTools(draft, request, conversation);
   if (tools.length > 0) body.tools = tools;
   if (toolConfig) body.toolConfig = toolConfig;
 
@@ -71,14 +71,14 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   writeText(draft, config, request);
   const { modalities = [] } = request;
   if (modalities.length > 0) config.responseModalities = modalities.map((each) => each.toUpperCase());
-  if (modalities.length > 0 && !modalities.includes('text')) reading.showsOnly = true;
+  if (modalities.length > 0 && !modalities.includes('text')) readerContext.showsOnly = true;
   writeImageConfig(draft, config, request.image_config);
   if (Object.keys(config).length > 0) body.generationConfig = config;
   writeTier(draft, body, request.service_tier);
   dropInclude(draft, request.include);
   dropRest(draft, request, settled);
 
-  return { path: writePath(target), body, dropped: draft.dropped, reading };
+  return { path: writePath(target), body, dropped: draft.dropped, readerContext };
 }
 
 /** The settings of pictures that the protocol has, by their names of the interface. */

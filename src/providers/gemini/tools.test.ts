@@ -61,9 +61,9 @@ describe('tools', () => {
     [allowed('auto', 'web_search'), [search, tool()], ['googleSearch'], undefined],
     [allowed('required', 'web_search', 'function'), [search, tool()], ['functionDeclarations', 'googleSearch'], 'ANY'],
   ])('are chosen beside a search: %j', (choice, tools, kinds, mode) => {
-    const { body, dropped, reading } = write({ tools, ...(choice && { tool_choice: choice }) });
+    const { body, dropped, readerContext } = write({ tools, ...(choice && { tool_choice: choice }) });
     expect(((body.tools ?? []) as object[]).flatMap((entry) => Object.keys(entry))).toEqual(kinds);
-    expect(reading.searches ?? false).toBe(kinds.includes('googleSearch'));
+    expect(readerContext.searches ?? false).toBe(kinds.includes('googleSearch'));
     expect(body.toolConfig).toEqual(mode && { functionCallingConfig: { mode } });
     expect(dropped).toEqual([]);
   });
@@ -96,9 +96,9 @@ describe('tools', () => {
   });
 
   it('search the web at the provider, everywhere', () => {
-    const { body, reading } = write({ tools: [tool(), { type: 'web_search' }] });
+    const { body, readerContext } = write({ tools: [tool(), { type: 'web_search' }] });
     expect(body.tools).toMatchObject([{ functionDeclarations: [{}] }, { googleSearch: {} }]);
-    expect(reading.searches).toBe(true);
+    expect(readerContext.searches).toBe(true);
     const limited: Tool = { type: 'web_search', filters: { allowed_domains: ['a.example'] } };
     expect(() => write({ tools: [limited] })).toThrow(refused('tools[0].filters.allowed_domains'));
     expect(() => write({ tools: [{ type: 'web_search' }] }, { dialect: { native_search: false } })).toThrow(

@@ -5,10 +5,10 @@ import { addTools, type FlatTool, planTools, ToolBox, type ToolPlan } from '../t
 import type { Conversation } from './contents.ts';
 import type { GeminiDraft } from './parts.ts';
 import { writeSubset } from './schema.ts';
-import type { Reading } from './wire.ts';
+import type { ReaderContext } from './wire.ts';
 
 export interface WrittenTools {
-  reading: Reading;
+  readerContext: ReaderContext;
   tools: object[];
   toolConfig: object | undefined;
 }
@@ -32,10 +32,10 @@ export function writeTools(draft: GeminiDraft, request: ResponseRequest, convers
   const tools: object[] = [];
   if (plan.tools.length > 0) tools.push({ functionDeclarations: plan.tools.map((tool) => writeTool(draft, tool)) });
   if (searches) tools.push({ googleSearch: {} });
-  const reading: Reading = {};
-  if (box.offered) reading.tools = box.offered;
-  if (searches) reading.searches = true;
-  return { reading, tools, toolConfig: plan.tools.length > 0 ? writeChoice(plan.choice) : undefined };
+  const readerContext: ReaderContext = {};
+  if (box.offered) readerContext.tools = box.offered;
+  if (searches) readerContext.searches = true;
+  return { readerContext, tools, toolConfig: plan.tools.length > 0 ? writeChoice(plan.choice) : undefined };
 }
 
 /** The modes of the protocol choose among functions alone, so the search is offered or not, and never forced. */

@@ -4,7 +4,7 @@ import type { OfferedTools } from '../tool-box.ts';
  * The shapes of `generateContent`, as far as we write or read them. What comes in is lenient: every field may be
  * missing, and `chunks.ts` looks at a value before it believes it.
  */
-export interface Content {
+export interface GeminiContent {
   role: 'user' | 'model';
   parts: Part[];
 }
@@ -19,7 +19,7 @@ export interface Part {
 }
 
 /** What the reader must know of the request. */
-export interface Reading {
+export interface ReaderContext {
   tools?: OfferedTools;
   /** The provider may search: then the whole text is kept, since its sources come by the place in it. */
   searches?: boolean;
@@ -28,7 +28,7 @@ export interface Reading {
 }
 
 /** A whole answer, or an event of a stream: they have one shape. */
-export interface Answer {
+export interface GeminiResponse {
   candidates?: unknown;
   promptFeedback?: { blockReason?: unknown } | null;
   usageMetadata?: Record<string, unknown> | null;

@@ -2,29 +2,29 @@ import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
-import { parseEvent, senseless } from '../senseless.ts';
+import { parseEvent, invalidUpstreamData } from '../invalid-data.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { MessageReader } from './message.ts';
 import { readFinishReason, readServiceTier, readUsage } from './usage.ts';
-import type { ChatAnswer, ChatChoice, Reading } from './wire.ts';
+import type { ChatResponse, ChatChoice, ReaderContext } from './wire.ts';
 
 /** Reads a stream of chat completion chunks. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
-export const createReader = (reading: Reading): Reader => new AnswerReader(reading);
+export const createReader = (readerContext: ReaderContext): Reader => new AnswerReader(readerContext);
 
 /** Reads a whole answer: one big delta under another name. */
-export function readWhole(body: unknown, reading: Reading): Chunk[] {
+export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   if (typeof body !== 'object' || body === null)
-    throw senseless('The provider answered with something other than JSON.');
-  const answer = new AnswerReader(reading);
-  const chunks = answer.take(body as ChatAnswer, 'message');
-  if (!answer.seenChoice) throw senseless('The provider answered without a choice.');
+    throw invalidUpstreamData('The provider answered with something other than JSON.');
+  const answer = new AnswerReader(readerContext);
+  const chunks = answer.take(body as ChatResponse, 'message');
+  if (!answer.seenChoice) throw invalidUpstreamData('The provider answered without a choice.');
   for (const chunk of answer.end()) chunks.push(chunk);
   return chunks;
 }
 
 /** @see Wire.countWhole */
 export const countWhole = (body: unknown): Usage | undefined =>
-  readUsage((body as ChatAnswer | null | undefined)?.usage, new Set());
+  readUsage((body as ChatResponse | null | undefined)?.usage, new Set());
 
 /** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class AnswerReader implements Reader {
@@ -41,8 +41,8 @@ class AnswerReader implements Reader {
   private searchResults: unknown;
   private ended = false;
 
-  constructor(reading: Reading) {
-    this.message = new MessageReader(reading, this.dropped);
+  constructor(readerContext: ReaderContext) {
+    this.message = new MessageReader(readerContext, this.dropped);
   }
 
   read({ event, data }: Frame): Chunk[] {
@@ -50,7 +50,7 @@ class AnswerReader implements Reader {
     if (data === '') return []; // a keep-alive of some servers
     const delta = this.ended || event === 'error' ? undefined : this.frames.read(data);
     if (delta) return [this.message.readText(delta)];
-    const chunk = parseEvent(data) as ChatAnswer; // each of its fields is looked at before it is used
+    const chunk = parseEvent(data) as ChatResponse; // each of its fields is looked at before it is used
     if (event === 'error') throw readUpstreamErrorObject(chunk.error ?? chunk, 200);
     const chunks = this.take(chunk, 'delta');
     this.learn(data, chunks);
@@ -64,7 +64,7 @@ class AnswerReader implements Reader {
     this.frames.learn(data, [{ key: 'content', value: first.delta }]);
   }
 
-  take(answer: ChatAnswer, key: 'delta' | 'message'): Chunk[] {
+  take(answer: ChatResponse, key: 'delta' | 'message'): Chunk[] {
     if (this.ended) return [];
     if (answer.usage) this.usage = answer.usage; // some servers count on every chunk; the last word counts
     if (answer.error) throw readUpstreamErrorObject(answer.error, 200); // says more than the finish reason beside it
@@ -86,7 +86,7 @@ class AnswerReader implements Reader {
           break;
         case 'choices':
           if (Array.isArray(value)) this.readChoices(value as ChatChoice[], key, chunks);
-          else if (value !== null) throw senseless('The provider sent choices that are no list.');
+          else if (value !== null) throw invalidUpstreamData('The provider sent choices that are no list.');
           break;
         case 'object':
           if (value === 'error') throw readUpstreamErrorObject(answer, 200); // older vLLM

@@ -3,7 +3,7 @@ import { readDataUrl } from '../data-url.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
 import { readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';
-import type { ChatDelta, ChatToolCallPiece, Reading, ReasoningDetail } from './wire.ts';
+import type { ChatDelta, ChatToolCallPiece, ReaderContext, ReasoningDetail } from './wire.ts';
 
 /** What a server said about its sources beside the message, and whether the token limit cut the answer. */
 export interface MessageEnd {
@@ -15,14 +15,14 @@ export interface MessageEnd {
 /** Reads the deltas of a message, or the message as one delta. Names of what it cannot carry go into `dropped`. */
 export class MessageReader {
   private readonly dropped: Set<string>;
-  private readonly reading: Reading;
+  private readonly readerContext: ReaderContext;
   private calls: CallReader | undefined; // most answers have none
   private images = 0;
   private annotated = false;
   private textIsLast = false; // a text part is in progress, which annotations can join
 
-  constructor(reading: Reading, dropped: Set<string>) {
-    this.reading = reading;
+  constructor(readerContext: ReaderContext, dropped: Set<string>) {
+    this.readerContext = readerContext;
     this.dropped = dropped;
   }
 
@@ -47,7 +47,7 @@ export class MessageReader {
     let reasoning: unknown;
     let details: unknown[] | undefined;
     let annotations: unknown[] | undefined;
-    let pictures: unknown[] | undefined;
+    let images: unknown[] | undefined;
     let pieces: unknown[] | undefined;
     for (const key in delta) {
       const value = delta[key];
@@ -74,7 +74,7 @@ export class MessageReader {
           annotations = this.readList(key, value);
           break;
         case 'images':
-          pictures = this.readList(key, value);
+          images = this.readList(key, value);
           break;
         case 'tool_calls':
           pieces = this.readList(key, value);
@@ -102,11 +102,11 @@ export class MessageReader {
       this.textIsLast = false;
       chunks.push({ type: 'refusal', delta: refusal });
     }
-    if (pictures) for (const picture of pictures) this.addImage(picture, chunks);
+    if (images) for (const picture of images) this.addImage(picture, chunks);
     if (pieces) {
       for (const [place, piece] of (pieces as ChatToolCallPiece[]).entries()) {
         this.textIsLast = false;
-        this.calls ??= new CallReader(this.reading, this.dropped);
+        this.calls ??= new CallReader(this.readerContext, this.dropped);
         this.calls.read(piece ?? {}, chunks, isWhole ? place : undefined);
       }
     }

@@ -9,11 +9,11 @@ import type {
   ReasoningItem,
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../draft.ts';
-import { madeImageHeading, readMadeImage } from '../made-image.ts';
+import { generatedImageHeading, readGeneratedImage } from '../generated-image.ts';
 import { agentHeading, type Control, itemFields, writeOtherItem } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
 import type { ChatDraft } from './draft.ts';
-import { writeContent } from './parts.ts';
+import { writeMessageContent } from './parts.ts';
 import { writeReasoningDetails } from './reasoning-details.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
 
@@ -61,7 +61,7 @@ export function writeMessages(
       case 'custom_tool_call_output': {
         const output = item as FunctionCallOutputItem | CustomToolCallOutputItem;
         dropUnknown(draft, output, itemFields.output, place);
-        const { content } = writeContent(draft, output.output, `input[${index}].output`);
+        const { content } = writeMessageContent(draft, output.output, `input[${index}].output`);
         messages.push({ role: 'tool', tool_call_id: output.call_id, content });
         turn = undefined;
         break;
@@ -76,14 +76,14 @@ export function writeMessages(
       }
       case 'image_generation_call': {
         dropUnknown(draft, item, itemFields.image, place);
-        const image = readMadeImage(item);
+        const image = readGeneratedImage(item);
         if (!image) {
           draft.dropped.push(`input[${index}] (${item.type})`);
           break;
         }
         const url = `data:${image.mediaType};base64,${image.data}`;
         const content: ChatPart[] = [
-          { type: 'text', text: madeImageHeading },
+          { type: 'text', text: generatedImageHeading },
           { type: 'image_url', image_url: { url } },
         ];
         messages.push({ role: 'user', content });
@@ -98,7 +98,7 @@ export function writeMessages(
 }
 
 function writeMessage(draft: ChatDraft, item: MessageItem, index: number): ChatMessage {
-  const { content, refusal } = writeContent(draft, item.content, `input[${index}].content`);
+  const { content, refusal } = writeMessageContent(draft, item.content, `input[${index}].content`);
   const role = item.role === 'developer' && !draft.dialect.developer_role ? 'system' : item.role;
   if (refusal === undefined) return { role, content };
   if (role !== 'assistant') throw refuse(draft, `input[${index}].content`, `A refusal of the ${item.role}`);
@@ -195,7 +195,7 @@ function addDetails(
 
 /** A user message that says who speaks to whom; undefined when all that it held is unreadable here. */
 function writeAgentMessage(draft: ChatDraft, item: AgentMessageItem, index: number): ChatMessage | undefined {
-  const { content } = writeContent(draft, item.content, `input[${index}].content`);
+  const { content } = writeMessageContent(draft, item.content, `input[${index}].content`);
   if (!content || content.length === 0) return undefined;
   const heading = agentHeading(item);
   return {

@@ -6,7 +6,7 @@ import type { ChatPart } from './wire.ts';
 type Part = MessagePart | EncryptedContentPart;
 
 /** The content of one message, in the two places where chat completions puts it. */
-export interface Content {
+export interface MessageContent {
   /** A plain string when there is only text; null when there is nothing but a refusal. */
   content: string | ChatPart[] | null;
   refusal?: string;
@@ -30,11 +30,11 @@ const textWithBreakpoint = new Set(['type', 'text', 'cache_control', 'prompt_cac
  *
  * @param path of the list: `input[3].content`
  */
-export function writeContent(
+export function writeMessageContent(
   draft: ChatDraft,
   parts: string | readonly Part[] | null | undefined,
   path: string,
-): Content {
+): MessageContent {
   if (typeof parts === 'string') return { content: parts };
   if (!parts) return { content: '' };
   const written: ChatPart[] = [];

@@ -8,7 +8,7 @@ import { type Dialect, readDialect } from './dialect.ts';
 import type { ChatDraft } from './draft.ts';
 import { writeMessages } from './messages.ts';
 import { writeChoice, writeTool } from './tools.ts';
-import type { Reading } from './wire.ts';
+import type { ReaderContext } from './wire.ts';
 
 /**
  * What is written below, and what the gateway settles before a wire is asked: the model, routing, plugins, stored state.
@@ -23,7 +23,7 @@ const settled = new Set([
 ]);
 
 /** Translates a request into the body of `POST /chat/completions`. @see responses.md section 6.1 */
-export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<Reading> {
+export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
   const draft: ChatDraft = { target, dialect, format: 'chat completions', dropped: [] };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
@@ -57,8 +57,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   put(draft, body, 'image_config', request.image_config);
   dropRest(draft, request, settled);
 
-  const reading: Reading = box.offered === undefined ? {} : { tools: box.offered };
-  return { path: '/chat/completions', body, dropped: draft.dropped, reading };
+  const readerContext: ReaderContext = box.offered === undefined ? {} : { tools: box.offered };
+  return { path: '/chat/completions', body, dropped: draft.dropped, readerContext };
 }
 
 /** @param field name of the request field, where it differs from that of the body */

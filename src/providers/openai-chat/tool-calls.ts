@@ -1,7 +1,7 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { createId } from '../../domain/ids.ts';
 import { OpenCall, takeCallId } from '../open-call.ts';
-import type { ChatToolCallPiece, Reading } from './wire.ts';
+import type { ChatToolCallPiece, ReaderContext } from './wire.ts';
 
 interface Call {
   /** As the server says it; empty as long as it has not. */
@@ -17,15 +17,15 @@ interface Call {
 
 /** Puts the calls of one answer together from pieces that may be interleaved, late, or said twice. */
 export class CallReader {
-  private readonly reading: Reading;
+  private readonly readerContext: ReaderContext;
   private readonly dropped: Set<string>;
   private readonly callIds = new Set<string>();
   private readonly byId = new Map<string, Call>(); // the first of those that share one
   private readonly calls: Call[] = []; // in the order of their first piece
   private readonly slots = new Map<number, Call>(); // the index upstream → the call that holds it now
 
-  constructor(reading: Reading, dropped: Set<string>) {
-    this.reading = reading;
+  constructor(readerContext: ReaderContext, dropped: Set<string>) {
+    this.readerContext = readerContext;
     this.dropped = dropped;
   }
 
@@ -92,7 +92,7 @@ export class CallReader {
   }
 
   private announce(call: Call, chunks: Chunk[]): void {
-    call.open = new OpenCall(this.reading.tools, call, chunks);
+    call.open = new OpenCall(this.readerContext.tools, call, chunks);
     call.open.push(call.held, chunks);
     call.held = '';
   }

@@ -32,7 +32,7 @@ describe('tools', () => {
   };
 
   it('of all kinds become functions, and the reader learns which to turn back', () => {
-    const { body, reading } = write({ tools: [weather, group] });
+    const { body, readerContext } = write({ tools: [weather, group] });
     expect(body.tools).toEqual([
       { type: 'function', function: { name: 'weather', description: 'The weather.', parameters: { type: 'object' } } },
       { type: 'function', function: { name: 'crm__find', description: 'Customers.', strict: true } },
@@ -45,7 +45,7 @@ describe('tools', () => {
         },
       },
     ]);
-    expect(reading.tools).toEqual(
+    expect(readerContext.tools).toEqual(
       new Map([
         ['crm__find', { name: 'find', kind: 'function', namespace: 'crm' }],
         ['crm__query', { name: 'query', kind: 'custom', namespace: 'crm' }],

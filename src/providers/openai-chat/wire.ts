@@ -40,13 +40,13 @@ export interface ChatTool {
 export type ChatToolChoice = 'auto' | 'none' | 'required' | { type: 'function'; function: { name: string } };
 
 /** What the reader must know of the tools it reads calls of. Functions that mean themselves are not in it. */
-export interface Reading {
+export interface ReaderContext {
   /** Name upstream → the tool that the caller offered; absent when every function means itself. */
   tools?: OfferedTools;
 }
 
 /** A chunk of a stream, or a whole answer: they differ in `delta` and `message` alone. */
-export interface ChatAnswer {
+export interface ChatResponse {
   choices?: ChatChoice[] | null;
   [field: string]: unknown;
 }

@@ -1,13 +1,13 @@
 import type { ImageChunk, ImageFinishChunk } from '../../domain/images.ts';
 import { special, type Usage, usage } from '../../domain/usage.ts';
-import { readPicture } from '../picture-text.ts';
+import { decodeImage } from '../image-text.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
-import type { Reading } from './request.ts';
-import { isUsage, readEvent, readWholeBody, type WireUsage } from './wire.ts';
+import type { ReaderContext } from './request.ts';
+import { isUsage, readEvent, readWholeBody, type ImagesApiUsage } from './wire.ts';
 
 /** Reads a stream: `image_generation.*` of a generation, `image_edit.*` of one with references. */
-export function createImageReader({ count }: Reading): Reader<ImageChunk> {
+export function createImageReader({ count }: ReaderContext): Reader<ImageChunk> {
   let made = 0;
   let shown = 0;
   let isOver = false;
@@ -23,12 +23,12 @@ export function createImageReader({ count }: Reading): Reader<ImageChunk> {
     const event = readEvent(data, name);
     switch (event.type.replace(/^image_(?:generation|edit)\./, '')) {
       case 'partial_image':
-        return [{ type: 'partial', index: readIndex(event, shown++), bytes: readPicture(event.b64_json) }];
+        return [{ type: 'partial', index: readIndex(event, shown++), bytes: decodeImage(event.b64_json) }];
       case 'completed': {
         made++;
         if (isUsage(event.usage)) used = addUsage(used, readUsage(event.usage));
-        const picture: ImageChunk = { type: 'image', bytes: readPicture(event.b64_json) };
-        return made === count ? [picture, ...finish()] : [picture];
+        const image: ImageChunk = { type: 'image', bytes: decodeImage(event.b64_json) };
+        return made === count ? [image, ...finish()] : [image];
       }
       case 'error':
         throw readUpstreamErrorObject(event.error ?? event, 200);
@@ -50,14 +50,14 @@ export function readWholeImage(body: unknown): ImageChunk[] {
   const { error } = (body ?? {}) as { error?: unknown }; // looked at with care
   if (error) throw readUpstreamErrorObject(error, 200);
   const { data, usage: told } = readWholeBody(body);
-  const pictures = data.map(({ b64_json: text, url }): ImageChunk => {
+  const images = data.map(({ b64_json: text, url }): ImageChunk => {
     if (typeof url === 'string' && !text) return { type: 'image_link', url };
-    return { type: 'image', bytes: readPicture(text) };
+    return { type: 'image', bytes: decodeImage(text) };
   });
   const finish: ImageFinishChunk = { type: 'finish' };
   if (isUsage(told)) finish.usage = readUsage(told);
   if (data.some(({ revised_prompt: revised }) => revised)) finish.dropped = ['revised_prompt'];
-  return [...pictures, finish];
+  return [...images, finish];
 }
 
 /** @param place of the partial picture among those that came, where the provider's number is none */
@@ -65,7 +65,7 @@ function readIndex({ partial_image_index: told }: ReturnType<typeof readEvent>, 
   return typeof told === 'number' && Number.isSafeInteger(told) && told >= 0 ? told : place;
 }
 
-function readUsage(wire: WireUsage): Usage {
+function readUsage(wire: ImagesApiUsage): Usage {
   const inputTokens = wire.input_tokens ?? 0;
   const outputTokens = wire.output_tokens ?? 0;
   const counts = special({

@@ -3,7 +3,7 @@ import { defineImageOnlyWire, defineImageWire, type ImageWire } from '../image-w
 import { readUpstreamError } from '../upstream-error.ts';
 import { createImageReader, readWholeImage } from './chunks.ts';
 import { type Dialect, readDialect } from './dialect.ts';
-import { type Reading, writeImageRequest } from './request.ts';
+import { type ReaderContext, writeImageRequest } from './request.ts';
 
 /** What OpenAI's gpt-image models take, and most servers that speak like them. */
 const facts: ImageFacts = {
@@ -24,9 +24,9 @@ const facts: ImageFacts = {
 };
 
 const speak = (dialectOf: (settings: Readonly<Record<string, unknown>>) => Dialect): ImageWire =>
-  defineImageWire<Reading>({
+  defineImageWire<ReaderContext>({
     facts,
-    writeImageRequest: (ask, target) => writeImageRequest(ask, target, dialectOf(target.dialect)),
+    writeImageRequest: (request, target) => writeImageRequest(request, target, dialectOf(target.dialect)),
     createImageReader,
     readWholeImage,
   });
@@ -41,4 +41,4 @@ export const openaiImages = defineImageOnlyWire({
 });
 
 /** The same beside a wire for text at the same address, whose dialect says nothing of pictures. */
-export const besideText: ImageWire = speak(() => readDialect({}));
+export const textWireImages: ImageWire = speak(() => readDialect({}));

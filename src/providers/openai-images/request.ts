@@ -1,10 +1,10 @@
-import { type ImageAsk, type Picture, writeSize } from '../../domain/images.ts';
+import { type EndpointImageRequest, type EncodedImage, writePixelSize } from '../../domain/images.ts';
 import type { FormField, ImageUpstreamRequest } from '../image-wire.ts';
 import type { Target } from '../provider.ts';
 import type { Dialect } from './dialect.ts';
 
 /** What the reader must know of the request. */
-export interface Reading {
+export interface ReaderContext {
   /** Pictures that were asked for: a stream that has given so many is over. */
   count: number;
 }
@@ -14,17 +14,21 @@ export interface Reading {
  *
  * @see https://platform.openai.com/docs/api-reference/images
  */
-export function writeImageRequest(ask: ImageAsk, target: Target, dialect: Dialect): ImageUpstreamRequest<Reading> {
+export function writeImageRequest(
+  request: EndpointImageRequest,
+  target: Target,
+  dialect: Dialect,
+): ImageUpstreamRequest<ReaderContext> {
   const dropped: string[] = [];
-  const fields: Record<string, unknown> = { model: target.upstreamModel, prompt: ask.prompt };
-  if (ask.count > 1) fields['n'] = ask.count;
-  const size = ask.size ? writeSize(ask.size) : undefined;
+  const fields: Record<string, unknown> = { model: target.upstreamModel, prompt: request.prompt };
+  if (request.count > 1) fields['n'] = request.count;
+  const size = request.size ? writePixelSize(request.size) : undefined;
   const wanted = {
     size,
-    quality: ask.quality,
-    output_format: ask.format,
-    output_compression: ask.compression,
-    background: ask.background,
+    quality: request.quality,
+    output_format: request.format,
+    output_compression: request.compression,
+    background: request.background,
     user: target.endUser,
   };
   for (const [name, value] of Object.entries(wanted)) if (value !== undefined) fields[name] = value;
@@ -33,20 +37,20 @@ export function writeImageRequest(ask: ImageAsk, target: Target, dialect: Dialec
     fields['stream'] = true;
     fields['partial_images'] = dialect.partial_images;
   }
-  for (const [name, value] of Object.entries(ask.passthrough)) fields[name] ??= value; // what the interface says counts
+  for (const [name, value] of Object.entries(request.passthrough)) fields[name] ??= value; // what the interface says counts
   for (const name of dialect.omit) {
     if (!(name in fields)) continue;
     delete fields[name];
     dropped.push(name);
   }
-  if (ask.seed !== undefined) dropped.push('seed'); // the protocol has none
-  const reading = { count: ask.count };
-  if (ask.references.length === 0) return { path: '/images/generations', body: fields, dropped, reading };
-  return { path: '/images/edits', body: writeForm(fields, ask.references), dropped, reading };
+  if (request.seed !== undefined) dropped.push('seed'); // the protocol has none
+  const readerContext = { count: request.count };
+  if (request.references.length === 0) return { path: '/images/generations', body: fields, dropped, readerContext };
+  return { path: '/images/edits', body: writeForm(fields, request.references), dropped, readerContext };
 }
 
 /** Several pictures stand in fields of one name, as PHP has it. */
-function writeForm(fields: Record<string, unknown>, references: readonly Picture[]): FormField[] {
+function writeForm(fields: Record<string, unknown>, references: readonly EncodedImage[]): FormField[] {
   const texts = Object.entries(fields).map(([name, value]) => ({
     name,
     value: typeof value === 'string' ? value : JSON.stringify(value),

@@ -15,7 +15,7 @@ const usage = Type.Object({
     Type.Union([Type.Object({ image_tokens: count, text_tokens: count }), Type.Null()]),
   ),
 });
-export type WireUsage = Static<typeof usage>;
+export type ImagesApiUsage = Static<typeof usage>;
 
 /** Looked at apart: a picture is not lost for odd counts. */
 const maybeUsage = Type.Optional(Type.Unknown());
@@ -38,7 +38,7 @@ const wholeCheck = Compile(whole);
 const eventCheck = Compile(event);
 const usageCheck = Compile(usage);
 
-export const isUsage = (told: unknown): told is WireUsage => usageCheck.Check(told);
+export const isUsage = (told: unknown): told is ImagesApiUsage => usageCheck.Check(told);
 
 /** @throws {TypeError} when a field that is read has another shape */
 export const readWholeBody = (body: unknown): Static<typeof whole> => {

@@ -5,15 +5,15 @@ import { readRecording, replay } from '../../testing/replay.ts';
 import { createReader, readWhole } from './chunks.ts';
 
 const recording = (name: string) => new URL(`recordings/${name}.http`, import.meta.url);
-const reading = { reasoningFormat: 'openai-responses-v1' };
+const readerContext = { reasoningFormat: 'openai-responses-v1' };
 
-const read = (name: string) => replay(recording(`${name}.stream`), createReader(reading));
+const read = (name: string) => replay(recording(`${name}.stream`), createReader(readerContext));
 const whole = (name: string) =>
-  readWhole(JSON.parse(readRecording(recording(`${name}.whole`)).body.toString()), reading);
+  readWhole(JSON.parse(readRecording(recording(`${name}.whole`)).body.toString()), readerContext);
 
 /** The chunks of events written as objects; `event:` lines are left out. */
 function readEvents(...events: (object | string)[]): Chunk[] {
-  const reader = createReader(reading);
+  const reader = createReader(readerContext);
   return events.flatMap((event) =>
     reader.read({ event: '', data: typeof event === 'string' ? event : JSON.stringify(event) }),
   );
@@ -200,7 +200,7 @@ describe('a stream that differs', () => {
   });
 
   it('may name its types in event lines alone', () => {
-    const reader = createReader(reading);
+    const reader = createReader(readerContext);
     expect(reader.read({ event: 'response.in_progress', data: '{"response":{"model":"m"}}' })).toEqual([
       { type: 'start', model: 'm' },
     ]);
@@ -215,7 +215,7 @@ describe('a stream that differs', () => {
   });
 
   it('gives no finish chunk when its end never came', () => {
-    const reader = createReader(reading);
+    const reader = createReader(readerContext);
     reader.read({
       event: '',
       data: JSON.stringify({ type: 'response.output_item.added', output_index: 0, item: message }),
@@ -292,6 +292,6 @@ describe('a whole answer', () => {
     ['failed', { output: [], status: 'failed', error: { code: 'server_error', message: 'No.' } }],
     ['an error of its own', { error: { code: 'server_error', message: 'No.' } }],
   ])('that is %s is the upstream’s failure', (_, body) => {
-    expect(() => readWhole(body, reading)).toThrow(expect.objectContaining({ kind: 'upstream_failed' }));
+    expect(() => readWhole(body, readerContext)).toThrow(expect.objectContaining({ kind: 'upstream_failed' }));
   });
 });

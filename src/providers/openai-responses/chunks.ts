@@ -1,11 +1,11 @@
 import type { Chunk, FinishReason, ItemKey } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Usage } from '../../domain/usage.ts';
-import { FrameTemplate, type Hole } from '../frame-template.ts';
+import { FrameTemplate, type Placeholder } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
-import { blamesLength } from './errors.ts';
-import type { Reading } from './request.ts';
+import { isLengthError } from './errors.ts';
+import type { ReaderContext } from './request.ts';
 import {
   isRecord,
   readDelta,
@@ -14,14 +14,14 @@ import {
   readUnknownFields,
   readUsage,
   readWire,
-  strange,
+  unexpectedUpstreamData,
   type WireEvent,
   type WireResponse,
 } from './wire.ts';
 
 /** Reads one streamed answer. Padding (`obfuscation`) and the upstream's own numbering are not carried. */
-export function createReader(reading: Reading): Reader {
-  const answer = createAnswer(reading);
+export function createReader(readerContext: ReaderContext): Reader {
+  const answer = createResponseReader(readerContext);
   return {
     read: (frame: Frame) => (frame.data === '[DONE]' || frame.data === '' ? [] : answer.read(frame)),
     end: () => [],
@@ -35,14 +35,15 @@ export function createReader(reading: Reading): Reader {
  *
  * @throws {GatewayError} `upstream_failed` for what is no response or is not finished, or what the response says failed
  */
-export function readWhole(body: unknown, reading: Reading): Chunk[] {
-  if (!isRecord(body)) throw strange('a body that is not a JSON object');
+export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
+  if (!isRecord(body)) throw unexpectedUpstreamData('a body that is not a JSON object');
   if (!Array.isArray(body.output)) {
     if (body.error) throw readUpstreamErrorObject(body.error, 200);
-    throw strange('a response without output');
+    throw unexpectedUpstreamData('a response without output');
   }
-  if (body.status === 'in_progress' || body.status === 'queued') throw strange(`a response that is ${body.status}`);
-  const answer = createAnswer(reading);
+  if (body.status === 'in_progress' || body.status === 'queued')
+    throw unexpectedUpstreamData(`a response that is ${body.status}`);
+  const answer = createResponseReader(readerContext);
   return [...answer.start(body), ...answer.finish(body, 'completed')];
 }
 
@@ -63,7 +64,7 @@ interface Seen {
 
 type Status = 'completed' | 'incomplete' | 'failed';
 
-function createAnswer({ reasoningFormat }: Reading) {
+function createResponseReader({ reasoningFormat }: ReaderContext) {
   const seen = new Map<ItemKey, Seen>();
   const keys = new Map<string, ItemKey>(); // item id → key
   let lastKey: ItemKey = 0;
@@ -193,7 +194,8 @@ function createAnswer({ reasoningFormat }: Reading) {
 
   function readPart(event: WireEvent): Chunk[] {
     const { part } = event;
-    if (!isRecord(part) || typeof part.type !== 'string') throw strange(`${event.type} without its part`);
+    if (!isRecord(part) || typeof part.type !== 'string')
+      throw unexpectedUpstreamData(`${event.type} without its part`);
     const key = keyOf(event);
     const isReasoning = part.type === 'reasoning_text';
     const opening: Chunk = { type: 'part', key, part: { ...part, type: part.type } };
@@ -205,7 +207,7 @@ function createAnswer({ reasoningFormat }: Reading) {
 
   function readAnnotation(event: WireEvent): Chunk[] {
     const { annotation } = event;
-    if (!isRecord(annotation)) throw strange(`${event.type} without its annotation`);
+    if (!isRecord(annotation)) throw unexpectedUpstreamData(`${event.type} without its annotation`);
     return within('message', event, { type: 'annotation', annotation, key: keyOf(event) });
   }
 
@@ -228,9 +230,9 @@ function createAnswer({ reasoningFormat }: Reading) {
     ended = true;
     usage = readUsage(response, searches);
     const status = statuses.has(response.status) ? response.status : otherwise;
-    if (status === 'cancelled') throw strange('a response that was cancelled');
+    if (status === 'cancelled') throw unexpectedUpstreamData('a response that was cancelled');
     const isCut = status === 'failed';
-    if (isCut && !(blamesLength(response.error) && seen.size > 0)) throw readUpstreamErrorObject(response.error, 200);
+    if (isCut && !(isLengthError(response.error) && seen.size > 0)) throw readUpstreamErrorObject(response.error, 200);
     const reason = isCut
       ? 'length'
       : status === 'incomplete'
@@ -275,7 +277,7 @@ function createAnswer({ reasoningFormat }: Reading) {
   function learn(frame: Frame, event: WireEvent, chunks: readonly Chunk[]): void {
     const [first] = chunks;
     if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs || first.key === undefined) return;
-    const holes: Hole[] = [{ key: 'delta', value: first.delta }];
+    const holes: Placeholder[] = [{ key: 'delta', value: first.delta }];
     for (const key of ['sequence_number', 'obfuscation']) {
       const value = event[key];
       if (typeof value === 'number' || typeof value === 'string') holes.push({ key, value });
@@ -342,7 +344,7 @@ function createAnswer({ reasoningFormat }: Reading) {
       case 'response.failed':
         return finish(event.response, 'failed');
       case 'response.cancelled':
-        throw strange('a response that was cancelled');
+        throw unexpectedUpstreamData('a response that was cancelled');
       case 'error':
         return fail(event);
       default:

@@ -1,9 +1,9 @@
 import type { GatewayError } from '../../domain/errors.ts';
-import type { UpstreamErrorAnswer } from '../provider.ts';
+import type { UpstreamErrorResponse } from '../provider.ts';
 import { readUpstreamError } from '../upstream-error.ts';
 
 /** What a status other than 2xx means: this wire's errors are those of every server that speaks like OpenAI. */
-export function readError(answer: UpstreamErrorAnswer): GatewayError {
+export function readError(answer: UpstreamErrorResponse): GatewayError {
   return readUpstreamError(answer);
 }
 
@@ -15,7 +15,7 @@ const lengthCodes = new Set([
 ]);
 
 /** Codes that a provider reports as a failure and the interface as a normal end. @see responses-stream.md section 7 */
-export function blamesLength(error: unknown): boolean {
+export function isLengthError(error: unknown): boolean {
   const code = (error as { code?: unknown } | null | undefined)?.code; // any shape: `?.` alone looks at it
   return typeof code === 'string' && lengthCodes.has(code);
 }

@@ -9,7 +9,7 @@ import {
   type ReasoningItem,
   type Tool,
 } from '../../domain/items.ts';
-import { madeImageHeading, readMadeImage } from '../made-image.ts';
+import { generatedImageHeading, readGeneratedImage } from '../generated-image.ts';
 import type { Dialect } from './dialect.ts';
 
 /** What the items of a request turn into. */
@@ -109,19 +109,19 @@ function writeItem(
 }
 
 /** Of an id that the gateway gave: another provider made the picture, and this one looks for its own ids. */
-const ownPictureId = /^img_[0-9A-Za-z]{24}$/;
+const ownImageId = /^img_[0-9A-Za-z]{24}$/;
 
 /** A picture of another provider is shown by the user. Those of this one go back as they came. */
 function writeMadeImage(item: InputItem, index: number, dropped: string[]): unknown {
-  if (!ownPictureId.test(String(item['id']))) return item;
-  const image = readMadeImage(item);
+  if (!ownImageId.test(String(item['id']))) return item;
+  const image = readGeneratedImage(item);
   if (!image) {
     dropped.push(`input[${index}] (${item.type})`);
     return undefined;
   }
   const url = `data:${image.mediaType};base64,${image.data}`;
   const content = [
-    { type: 'input_text', text: madeImageHeading },
+    { type: 'input_text', text: generatedImageHeading },
     { type: 'input_image', image_url: url, detail: 'auto' },
   ];
   return { type: 'message', role: 'user', content };

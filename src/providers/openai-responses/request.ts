@@ -6,7 +6,7 @@ import { writeInput, writePart } from './input.ts';
 import { writeToolChoice, writeTools } from './tools.ts';
 
 /** What the reader must know of the request. */
-export interface Reading {
+export interface ReaderContext {
   /** Marks encrypted reasoning with the dialect that made it. */
   reasoningFormat: string;
 }
@@ -41,7 +41,7 @@ const logprobs = 'message.output_text.logprobs';
  *
  * @see responses.md section 6.4
  */
-export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<Reading> {
+export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
   const dropped: string[] = [];
   const { input, tools: toolsOfItems, effort } = writeInput(request.input, dialect, dropped);
@@ -79,7 +79,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     delete body[field];
     dropped.push(field);
   }
-  return { path: '/responses', body, dropped, reading: { reasoningFormat: dialect.reasoning_format } };
+  return { path: '/responses', body, dropped, readerContext: { reasoningFormat: dialect.reasoning_format } };
 }
 
 /** Variables may be content parts, with the marks that parts may have. */

@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
-import { senseless } from '../senseless.ts';
+import { invalidUpstreamData } from '../invalid-data.ts';
 
 /** An event as it was sent. Only what we read is named, and nothing of it is sure to be there. */
 export interface WireEvent {
@@ -32,16 +32,16 @@ export function readWire(data: string, eventName: string): WireEvent {
   try {
     event = JSON.parse(data);
   } catch (cause) {
-    throw strange('a stream event that is not JSON', cause);
+    throw unexpectedUpstreamData('a stream event that is not JSON', cause);
   }
-  if (!isRecord(event)) throw strange('a stream event that is not an object');
+  if (!isRecord(event)) throw unexpectedUpstreamData('a stream event that is not an object');
   if (typeof event.type !== 'string') event.type = eventName;
   return event as WireEvent; // `type` is text now, and the rest is unknown
 }
 
 /** @throws {GatewayError} `upstream_failed` when the event has no such text */
 export function readDelta(event: WireEvent): string {
-  if (typeof event.delta !== 'string') throw strange(`${event.type} without its delta`);
+  if (typeof event.delta !== 'string') throw unexpectedUpstreamData(`${event.type} without its delta`);
   return event.delta;
 }
 
@@ -51,7 +51,7 @@ export function readDelta(event: WireEvent): string {
  * @throws {GatewayError} `upstream_failed` when it is no item
  */
 export function readItem(item: unknown): OutputItem {
-  if (!isRecord(item)) throw strange('an output item that is not an object');
+  if (!isRecord(item)) throw unexpectedUpstreamData('an output item that is not an object');
   const { id, type } = item;
   const hasId = typeof id === 'string' && id !== '';
   // Both fields are as it says.
@@ -160,4 +160,5 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** @param what completes "The provider sent …" */
-export const strange = (what: string, cause?: unknown): GatewayError => senseless(`The provider sent ${what}.`, cause);
+export const unexpectedUpstreamData = (what: string, cause?: unknown): GatewayError =>
+  invalidUpstreamData(`The provider sent ${what}.`, cause);

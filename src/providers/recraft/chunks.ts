@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { ImageChunk, ImageFinishChunk } from '../../domain/images.ts';
 import { usage } from '../../domain/usage.ts';
-import { readPicture } from '../picture-text.ts';
+import { decodeImage } from '../image-text.ts';
 
 /** The provider counts in units, of which a dollar has a thousand. */
 const NANO_USD_PER_UNIT = 1_000_000;
@@ -19,10 +19,10 @@ const wholeCheck = Compile(whole);
 /** Reads an answer. The markup of an SVG is base64 like any picture, or lies at an address. */
 export function readWholeImage(body: unknown): ImageChunk[] {
   if (!wholeCheck.Check(body)) throw new TypeError('The body is no list of pictures.');
-  const pictures = body.data.map(({ b64_json: text, url }): ImageChunk => {
-    return typeof url === 'string' && !text ? { type: 'image_link', url } : { type: 'image', bytes: readPicture(text) };
+  const images = body.data.map(({ b64_json: text, url }): ImageChunk => {
+    return typeof url === 'string' && !text ? { type: 'image_link', url } : { type: 'image', bytes: decodeImage(text) };
   });
-  return [...pictures, finish(body)];
+  return [...images, finish(body)];
 }
 
 function finish({ credits, data }: Static<typeof whole>): ImageFinishChunk {

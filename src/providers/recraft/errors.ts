@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../domain/errors.ts';
-import type { UpstreamErrorAnswer } from '../provider.ts';
+import type { UpstreamErrorResponse } from '../provider.ts';
 import { readUpstreamError } from '../upstream-error.ts';
 
 const accountWords = /\b(?:credits?|balance|api units?)\b/i;
@@ -9,7 +9,7 @@ const contentWords = /moderat|nsfw|prohibited content|content polic|violates/i;
 const LONGEST_MESSAGE = 300;
 
 /** Errors are `{code, message}`, or a line of plain text; an account that is empty, and content that is refused, are told in words. */
-export function readError(answer: UpstreamErrorAnswer): GatewayError {
+export function readError(answer: UpstreamErrorResponse): GatewayError {
   const { status, body } = answer;
   const complaint = readComplaint(body);
   if (!complaint) return readUpstreamError(answer);

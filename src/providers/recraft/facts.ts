@@ -22,7 +22,7 @@ const isOld = (model: string): boolean => /^recraftv[23](?:_|$)/.test(model);
 export const isVector = (model: string): boolean => /_vector$/.test(model);
 
 /** What a model takes, by its name, which says it. */
-export function factsOf(model: string): ImageFacts {
+export function readImageFacts(model: string): ImageFacts {
   const isPro = /_pro(?:_|$)/.test(model);
   const shape: ImageParameters = isVector(model)
     ? { output_format: { type: 'enum', values: ['svg'] } }

@@ -1,7 +1,7 @@
 import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
 import { readWholeImage } from './chunks.ts';
 import { readError } from './errors.ts';
-import { factsOf } from './facts.ts';
+import { readImageFacts } from './facts.ts';
 import { writeImageRequest } from './request.ts';
 
 /**
@@ -14,8 +14,8 @@ export const recraft = defineImageOnlyWire({
   authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
   readError,
   image: defineImageWire<undefined>({
-    facts: factsOf('recraftv4_1'),
-    factsOf,
+    facts: readImageFacts('recraftv4_1'),
+    factsOf: readImageFacts,
     writeImageRequest,
     readWholeImage,
   }),

@@ -1,4 +1,4 @@
-import { type ImageAsk, writeSize } from '../../domain/images.ts';
+import { type EndpointImageRequest, writePixelSize } from '../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../image-wire.ts';
 import type { Target } from '../provider.ts';
 import { isVector } from './facts.ts';
@@ -11,36 +11,36 @@ const USUAL_STRENGTH = 0.5;
  *
  * @see https://www.recraft.ai/docs/api-reference/endpoints
  */
-export function writeImageRequest(ask: ImageAsk, target: Target): ImageUpstreamRequest<undefined> {
-  const { references, size, aspectRatio } = ask;
+export function writeImageRequest(request: EndpointImageRequest, target: Target): ImageUpstreamRequest<undefined> {
+  const { references, size, aspectRatio } = request;
   const dropped: string[] = [];
   const body: Record<string, unknown> = {
     model: target.upstreamModel,
-    prompt: ask.prompt,
+    prompt: request.prompt,
     response_format: 'b64_json',
   };
-  if (ask.count > 1) body['n'] = ask.count;
-  if (ask.seed !== undefined) {
-    if (ask.seed >= 0 && ask.seed < 2 ** 32) body['random_seed'] = ask.seed;
+  if (request.count > 1) body['n'] = request.count;
+  if (request.seed !== undefined) {
+    if (request.seed >= 0 && request.seed < 2 ** 32) body['random_seed'] = request.seed;
     else dropped.push('seed');
   }
-  if (ask.format !== undefined && !isVector(target.upstreamModel)) body['image_format'] = ask.format;
+  if (request.format !== undefined && !isVector(target.upstreamModel)) body['image_format'] = request.format;
   const reference = references[0];
-  const shape = size ? writeSize(size) : aspectRatio;
+  const shape = size ? writePixelSize(size) : aspectRatio;
   if (!reference) {
     if (shape !== undefined && shape !== 'auto') body['size'] = shape;
   } else {
     if (shape !== undefined && shape !== 'auto') dropped.push(size ? 'size' : 'aspect_ratio');
     body['image_url'] = `data:${reference.mediaType};base64,${reference.bytes.toString('base64')}`;
-    body['strength'] = ask.passthrough['strength'] ?? USUAL_STRENGTH;
+    body['strength'] = request.passthrough['strength'] ?? USUAL_STRENGTH;
   }
-  for (const [name, value] of Object.entries(ask.passthrough)) {
+  for (const [name, value] of Object.entries(request.passthrough)) {
     if (name !== 'strength') body[name] ??= value; // what the interface says counts
   }
   return {
     path: reference ? '/images/imageToImage' : '/images/generations',
     body,
     dropped,
-    reading: undefined,
+    readerContext: undefined,
   };
 }

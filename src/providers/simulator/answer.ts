@@ -1,8 +1,8 @@
 import type { Frame, UpstreamRequest } from '../provider.ts';
 import { compose } from './compose.ts';
 import { readConversation } from './conversation.ts';
-import { readError, writeError } from './errors.ts';
-import type { Turn } from './language.ts';
+import { readError, createErrorResponse } from './errors.ts';
+import type { ScriptTurn } from './language.ts';
 import { models } from './models.ts';
 import { pause } from './pause.ts';
 import type { Message, SimulatorRequest } from './wire.ts';
@@ -16,26 +16,31 @@ const BATCH = 32;
  * @throws {GatewayError} before the first batch: what an HTTP status would have said (an unknown model, `[[fail …]]`)
  * @throws the reason of the signal, as soon as it fires
  */
-export async function* answer(request: UpstreamRequest<undefined>, signal: AbortSignal): AsyncGenerator<Frame[]> {
+export async function* simulateResponse(
+  request: UpstreamRequest<undefined>,
+  signal: AbortSignal,
+): AsyncGenerator<Frame[]> {
   signal.throwIfAborted();
   const asked = request.body as unknown as SimulatorRequest; // written by `writeRequest` beside this file
   const model = Object.hasOwn(models, asked.model) ? models[asked.model]! : undefined;
   if (!model) {
     const known = Object.keys(models).join(', ');
-    throw readError(writeError(404, `The simulator has no model ${JSON.stringify(asked.model)}. It has ${known}.`));
+    throw readError(
+      createErrorResponse(404, `The simulator has no model ${JSON.stringify(asked.model)}. It has ${known}.`),
+    );
   }
   const conversation = readConversation(asked);
   const { turn } = conversation;
   if (turn.waitMs) await pause(turn.waitMs, signal);
   if (turn.failure) {
     const { status, message, retryAfterSeconds } = turn.failure;
-    throw readError(writeError(status, message, retryAfterSeconds));
+    throw readError(createErrorResponse(status, message, retryAfterSeconds));
   }
   yield* pace(compose(model, asked, conversation), turn, signal);
 }
 
 /** Gives the messages out in batches, token by token when told to be slow, and ends them early when told to. */
-async function* pace(messages: Iterable<Message>, turn: Turn, signal: AbortSignal): AsyncGenerator<Frame[]> {
+async function* pace(messages: Iterable<Message>, turn: ScriptTurn, signal: AbortSignal): AsyncGenerator<Frame[]> {
   let batch: Frame[] = [];
   let tokens = 0;
   for (const message of messages) {

@@ -1,11 +1,11 @@
 import type { Conversation } from './conversation.ts';
-import type { Turn } from './language.ts';
+import type { ScriptTurn } from './language.ts';
 import type { SimulatorModel } from './models.ts';
 import { type Output, planOutputs } from './outputs.ts';
-import { drawPicture } from './picture.ts';
+import { drawImage } from './draw-image.ts';
 import { seededId } from './seed.ts';
 import { createMeter, cutTokens, guessLogprob, type Meter } from './tokens.ts';
-import type { Counts, Message, SimulatorRequest } from './wire.ts';
+import type { TokenCounts, Message, SimulatorRequest } from './wire.ts';
 
 const TOKENS_OF_IMAGE = 256;
 /** Partial pictures of a stream. */
@@ -33,7 +33,7 @@ export function* compose(
   yield { type: 'end', reason, usage: countUsage(meter, inputTokens, turn.usage) };
 }
 
-function countUsage(meter: Meter, input: number, told: Turn['usage']): Counts | null {
+function countUsage(meter: Meter, input: number, told: ScriptTurn['usage']): TokenCounts | null {
   const { outputTokens: output, reasoningTokens: reasoning } = meter;
   return told === null ? null : { input, output, reasoning, cached: 0, ...told };
 }
@@ -81,9 +81,9 @@ function* tell(output: Output, seed: string, meter: Meter, { logprobs, sketches 
       const id = seededId('ig_', seed);
       yield { type: 'drawing', id, prompt };
       for (let index = 0; index < sketches; index++) {
-        yield { type: 'sketch', id, index, png: drawPicture(prompt, (index + 1) / (sketches + 1)).toString('base64') };
+        yield { type: 'sketch', id, index, png: drawImage(prompt, (index + 1) / (sketches + 1)).toString('base64') };
       }
-      yield { type: 'image', id, prompt, png: drawPicture(prompt).toString('base64') };
+      yield { type: 'image', id, prompt, png: drawImage(prompt).toString('base64') };
       meter.add(TOKENS_OF_IMAGE);
     }
   }

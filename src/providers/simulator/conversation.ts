@@ -1,12 +1,12 @@
 import type { InputItem } from '../../domain/items.ts';
-import { joinTurns, readScript, type Turn } from './language.ts';
+import { joinTurns, readScript, type ScriptTurn } from './language.ts';
 import type { SimulatorRequest } from './wire.ts';
 
 /** Everything that an answer depends on, drawn from the input. */
 export interface Conversation {
   /** The last user message without its directives. */
   prompt: string;
-  turn: Turn;
+  turn: ScriptTurn;
   /** False once tools have answered the last user message. */
   isFirstTurn: boolean;
   /** What tools have said since the last user message, oldest first. */

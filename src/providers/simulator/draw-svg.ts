@@ -12,18 +12,18 @@ export interface Drawing {
   /** Without a ground. */
   isTransparent: boolean;
   /** Colours to draw with, as `#rrggbb`; of the first as many as there are, the others are made up. */
-  colours: readonly string[];
+  colors: readonly string[];
   /** From 0 to 1: how much of it is there. Below 1 the words are missing. */
   share: number;
 }
 
 /** Draws a picture of exactly that size: a ground, shapes on it, and the words. The same drawing gives the same markup. */
-export function drawSvg({ words, seed, size, isTransparent, colours, share }: Drawing): string {
+export function drawSvg({ words, seed, size, isTransparent, colors, share }: Drawing): string {
   const { width, height } = size;
   const next = createNumbers(`drawing ${seed}`);
   const upTo = (count: number): number => next() % Math.max(1, count);
   const made = Array.from({ length: 8 }, () => `#${(next() >>> 8).toString(16).padStart(6, '0')}`);
-  const palette = [...colours, ...made];
+  const palette = [...colors, ...made];
   const parts: string[] = [];
   if (!isTransparent) {
     parts.push(

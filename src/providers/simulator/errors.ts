@@ -1,10 +1,14 @@
-import type { UpstreamErrorAnswer } from '../provider.ts';
+import type { UpstreamErrorResponse } from '../provider.ts';
 
 /** Complaints of the simulator have the shape that most providers use, and are read by the same reader. */
 export { readUpstreamError as readError } from '../upstream-error.ts';
 
 /** What the simulator answers in place of a stream when it fails, as a provider behind HTTP would. */
-export function writeError(status: number, message: string, retryAfterSeconds?: number): UpstreamErrorAnswer {
+export function createErrorResponse(
+  status: number,
+  message: string,
+  retryAfterSeconds?: number,
+): UpstreamErrorResponse {
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
   return { status, headers, body: { error: { message } } };
 }

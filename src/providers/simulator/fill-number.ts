@@ -1,7 +1,7 @@
-import type { Rules } from './flat-schema.ts';
+import type { SchemaRules } from './flat-schema.ts';
 
 /** A number within its bounds: the lowest that is allowed, or 1 without bounds; larger `nth`, another number. */
-export function fillNumber(rules: Rules, isInteger: boolean, nth: number): number | undefined {
+export function fillNumber(rules: SchemaRules, isInteger: boolean, nth: number): number | undefined {
   const { low, high } = readBounds(rules);
   const step = readStep(rules, isInteger);
   return step === undefined ? fillFreely(low, high, nth) : fillSteps(low, high, step, nth);
@@ -12,7 +12,7 @@ interface Bound {
   isOpen: boolean;
 }
 
-function readBounds(rules: Rules): { low: Bound; high: Bound } {
+function readBounds(rules: SchemaRules): { low: Bound; high: Bound } {
   const number = (value: unknown, otherwise: number) => (typeof value === 'number' ? value : otherwise);
   const [minimum, maximum] = [number(rules.minimum, -Infinity), number(rules.maximum, Infinity)];
   const above = rules.exclusiveMinimum === true ? minimum : number(rules.exclusiveMinimum, -Infinity); // true: draft 4
@@ -24,7 +24,7 @@ function readBounds(rules: Rules): { low: Bound; high: Bound } {
 }
 
 /** Values are multiples of this; undefined: any value. */
-function readStep(rules: Rules, isInteger: boolean): number | undefined {
+function readStep(rules: SchemaRules, isInteger: boolean): number | undefined {
   const multiple = typeof rules.multipleOf === 'number' && rules.multipleOf > 0 ? rules.multipleOf : undefined;
   if (!isInteger) return multiple;
   if (multiple === undefined) return 1;

@@ -1,6 +1,6 @@
-const MOST_PATTERN = 1000;
-const MOST_TEXT = 10_000;
-const MOST_STEPS = 100_000;
+const MAX_PATTERN = 1000;
+const MAX_TEXT = 10_000;
+const MAX_STEPS = 100_000;
 /** Tried in this order where a class only says what is not allowed. */
 const common = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .'];
 const digits = [...'0123456789'];
@@ -8,7 +8,7 @@ const digits = [...'0123456789'];
 /** What this file cannot write: look-around, references, properties of characters. */
 class Unsupported extends Error {}
 
-interface Reading {
+interface ReaderContext {
   readonly pattern: string[];
   at: number;
   /** What is left of `nth`; each place with several characters takes its share, so that other numbers give other texts. */
@@ -26,11 +26,11 @@ interface Reading {
  * @returns undefined when it is no regular expression, or one that is beyond this
  */
 export function fillPattern(pattern: string, least: number, nth: number): string | undefined {
-  if (pattern.length > MOST_PATTERN) return undefined;
+  if (pattern.length > MAX_PATTERN) return undefined;
   try {
     let text = '';
-    for (let extra = 0; extra <= MOST_TEXT; extra = extra * 2 + 1) {
-      const reading = { pattern: [...pattern], at: 0, nth, extra, stepsLeft: MOST_STEPS };
+    for (let extra = 0; extra <= MAX_TEXT; extra = extra * 2 + 1) {
+      const reading = { pattern: [...pattern], at: 0, nth, extra, stepsLeft: MAX_STEPS };
       text = writeAlternatives(reading);
       if (reading.at < reading.pattern.length) return undefined;
       if (text.length >= least) break;
@@ -42,13 +42,13 @@ export function fillPattern(pattern: string, least: number, nth: number): string
   }
 }
 
-function writeAlternatives(reading: Reading): string {
+function writeAlternatives(reading: ReaderContext): string {
   const texts = [writeSequence(reading)];
   while (take(reading, '|')) texts.push(writeSequence(reading));
   return pick(reading, texts);
 }
 
-function writeSequence(reading: Reading): string {
+function writeSequence(reading: ReaderContext): string {
   let text = '';
   while (reading.at < reading.pattern.length && !')|'.includes(reading.pattern[reading.at]!)) {
     const from = { at: reading.at, nth: reading.nth };
@@ -61,7 +61,7 @@ function writeSequence(reading: Reading): string {
         once = writeAtom(reading);
       }
       text += once;
-      if (text.length > MOST_TEXT) throw new Unsupported();
+      if (text.length > MAX_TEXT) throw new Unsupported();
     }
     if (count === 0) reading.nth = from.nth;
     reading.at = end;
@@ -70,7 +70,7 @@ function writeSequence(reading: Reading): string {
 }
 
 /** Reads a quantifier, if there is one, and decides how often to repeat. */
-function readCount(reading: Reading): number {
+function readCount(reading: ReaderContext): number {
   const rest = reading.pattern.slice(reading.at, reading.at + 20).join('');
   const [all, sign, from, comma, to] = /^(?:([*+?])|\{(\d{1,6})(?:(,)(\d{1,6})?)?\})\??/.exec(rest) ?? [];
   if (all === undefined) return 1;
@@ -82,7 +82,7 @@ function readCount(reading: Reading): number {
   return Math.min(least + reading.extra, most);
 }
 
-function writeAtom(reading: Reading): string {
+function writeAtom(reading: ReaderContext): string {
   const character = next(reading);
   switch (character) {
     case '^':
@@ -107,7 +107,7 @@ function writeAtom(reading: Reading): string {
   }
 }
 
-function writeGroup(reading: Reading): string {
+function writeGroup(reading: ReaderContext): string {
   if (take(reading, '?')) {
     if (take(reading, '<') && !'=!'.includes(reading.pattern[reading.at] ?? '=')) {
       while (next(reading) !== '>');
@@ -118,7 +118,7 @@ function writeGroup(reading: Reading): string {
   return text;
 }
 
-function writeClass(reading: Reading): string {
+function writeClass(reading: ReaderContext): string {
   const isNegated = take(reading, '^');
   const allowed: string[] = [];
   for (let isFirst = true; isFirst || reading.pattern[reading.at] !== ']'; isFirst = false) {
@@ -134,7 +134,7 @@ function writeClass(reading: Reading): string {
 }
 
 /** `a-z` → up to 100 of its characters; a character alone stands for itself. */
-function readRange(reading: Reading, from: string): string[] {
+function readRange(reading: ReaderContext, from: string): string[] {
   if (reading.pattern[reading.at] !== '-' || (reading.pattern[reading.at + 1] ?? ']') === ']') return [from];
   reading.at++;
   const character = next(reading);
@@ -148,7 +148,7 @@ function readRange(reading: Reading, from: string): string[] {
 const controls: Record<string, string> = { n: '\n', r: '\r', t: '\t', f: '\f', v: '\v' };
 const classes: Record<string, string[]> = { d: digits, w: [...common.slice(0, 62), '_'], s: [' '] };
 
-function readEscape(reading: Reading): { characters: string[]; isNegated: boolean } {
+function readEscape(reading: ReaderContext): { characters: string[]; isNegated: boolean } {
   const letter = next(reading);
   const known = classes[letter.toLowerCase()];
   if (known) return { characters: known, isNegated: letter !== letter.toLowerCase() };
@@ -168,20 +168,20 @@ function without(characters: string[]): string[] {
   return common.filter((character) => !characters.includes(character));
 }
 
-function pick(reading: Reading, choices: string[]): string {
+function pick(reading: ReaderContext, choices: string[]): string {
   if (choices.length === 0) throw new Unsupported();
   const choice = choices[reading.nth % choices.length]!;
   reading.nth = Math.floor(reading.nth / choices.length);
   return choice;
 }
 
-function take(reading: Reading, character: string): boolean {
+function take(reading: ReaderContext, character: string): boolean {
   const isThere = reading.pattern[reading.at] === character;
   if (isThere) reading.at++;
   return isThere;
 }
 
-function next(reading: Reading): string {
+function next(reading: ReaderContext): string {
   const character = reading.pattern[reading.at++];
   if (character === undefined || --reading.stepsLeft < 0) throw new Unsupported();
   return character;

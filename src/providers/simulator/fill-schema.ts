@@ -1,6 +1,6 @@
 import { fillNumber } from './fill-number.ts';
 import { fillString } from './fill-string.ts';
-import { combineInto, type FlatSchema, flatten, type Root, type Rules } from './flat-schema.ts';
+import { combineInto, type FlatSchema, flattenSchema, type Root, type SchemaRules } from './flat-schema.ts';
 import { isExclusive } from './one-of.ts';
 
 /** Where a value stands, as far as its making depends on it. */
@@ -19,8 +19,8 @@ interface Place {
 /** No value can be made: the schema forbids all, or recursion would not end. */
 const impossible = Symbol('impossible');
 
-const MOST_DEPTH = 32;
-const MOST_READINGS = 50_000;
+const MAX_DEPTH = 32;
+const MAX_READINGS = 50_000;
 
 /**
  * Makes a value that fits a JSON schema: always the same one. Optional properties are filled too, lists get one entry or
@@ -31,14 +31,14 @@ const MOST_READINGS = 50_000;
  * @returns null when the schema allows no value of bounded depth
  */
 export function fillSchema(schema: unknown): unknown {
-  const root: Root = { schema, readingsLeft: MOST_READINGS };
+  const root: Root = { schema, readingsLeft: MAX_READINGS };
   const value = fill(root, schema, { name: 'value', nth: 0, depth: 0, refs: ['#'], isOptional: false });
   return value === impossible ? null : value;
 }
 
 function fill(root: Root, schema: unknown, place: Place): unknown {
-  if (place.depth > MOST_DEPTH) return impossible;
-  const flat = flatten(root, schema, place.refs);
+  if (place.depth > MAX_DEPTH) return impossible;
+  const flat = flattenSchema(root, schema, place.refs);
   if (!flat || (flat.recurs && place.isOptional)) return impossible;
   return fillFlat(root, flat, place);
 }
@@ -89,7 +89,7 @@ function fillRules(root: Root, flat: FlatSchema, place: Place): unknown {
 const allTypes = ['string', 'number', 'boolean', 'object', 'array', 'null'];
 
 /** The types to try, null last. A schema that names none is guessed from its rules. */
-function listTypes(rules: Rules): string[] {
+function listTypes(rules: SchemaRules): string[] {
   const { type } = rules;
   if (typeof type === 'string') return [type];
   if (Array.isArray(type)) return type.toSorted((a, b) => Number(a === 'null') - Number(b === 'null'));
@@ -107,7 +107,7 @@ function isOfType(value: unknown, type: string): boolean {
   return typeof value === type;
 }
 
-function fillType(root: Root, type: string, rules: Rules, place: Place): unknown {
+function fillType(root: Root, type: string, rules: SchemaRules, place: Place): unknown {
   switch (type) {
     case 'object':
       return fillObject(root, rules, place);
@@ -127,8 +127,8 @@ function fillType(root: Root, type: string, rules: Rules, place: Place): unknown
   }
 }
 
-function fillObject(root: Root, rules: Rules, place: Place): unknown {
-  const properties = (rules.properties ?? {}) as Rules; // a schema that says otherwise is broken, and fills as it can
+function fillObject(root: Root, rules: SchemaRules, place: Place): unknown {
+  const properties = (rules.properties ?? {}) as SchemaRules; // a schema that says otherwise is broken, and fills as it can
   const required = new Set(Array.isArray(rules.required) ? (rules.required as string[]) : []);
   const most = Number(rules.maxProperties ?? Number.POSITIVE_INFINITY);
   const least = Number(rules.minProperties ?? 0);
@@ -157,7 +157,7 @@ function fillObject(root: Root, rules: Rules, place: Place): unknown {
   return entries.length < least ? impossible : Object.fromEntries(entries);
 }
 
-function fillArray(root: Root, rules: Rules, place: Place): unknown {
+function fillArray(root: Root, rules: SchemaRules, place: Place): unknown {
   const prefix = Array.isArray(rules.prefixItems) ? rules.prefixItems : [];
   const wanted = Number(rules.contains === undefined ? 0 : (rules.minContains ?? 1));
   const least = Math.max(Number(rules.minItems ?? 0), wanted);

@@ -1,5 +1,5 @@
 import { fillPattern } from './fill-pattern.ts';
-import type { Rules } from './flat-schema.ts';
+import type { SchemaRules } from './flat-schema.ts';
 
 const two = (number: number) => String(number).padStart(2, '0');
 const day = (nth: number) => new Date(Date.UTC(2025, 0, 1 + nth)).toISOString().slice(0, 10);
@@ -26,14 +26,14 @@ const formats: Record<string, (nth: number) => string> = {
   regex: (nth) => `a{${nth + 1}}`,
 };
 
-const MOST_CHARACTERS = 100_000;
+const MAX_CHARACTERS = 100_000;
 
 /**
  * A text that fits `format`, `pattern` or the bounds of its length, in that order; a text with neither says its name.
  * Lengths are code points, and more than 100,000 are not made.
  */
-export function fillString(rules: Rules, name: string, nth: number): string {
-  const least = Math.min(Number(rules.minLength ?? 0), MOST_CHARACTERS);
+export function fillString(rules: SchemaRules, name: string, nth: number): string {
+  const least = Math.min(Number(rules.minLength ?? 0), MAX_CHARACTERS);
   const most = Number(rules.maxLength ?? Number.POSITIVE_INFINITY);
   if (typeof rules.format === 'string' && Object.hasOwn(formats, rules.format)) return formats[rules.format]!(nth);
   const patterned = typeof rules.pattern === 'string' ? fillPattern(rules.pattern, least, nth) : undefined;

@@ -1,5 +1,5 @@
 /** The keywords of one schema object. Values are as the caller sent them: check before use. */
-export type Rules = Record<string, unknown>;
+export type SchemaRules = Record<string, unknown>;
 
 /** The whole schema, and how much work may still be spent on it. */
 export interface Root {
@@ -10,7 +10,7 @@ export interface Root {
 
 /** A schema with every `$ref` and `allOf` folded in; what is left to choose stands apart. */
 export interface FlatSchema {
-  rules: Rules;
+  rules: SchemaRules;
   choices: { branches: unknown[]; exclusive: boolean }[];
   /** Every `$ref` on the way here. */
   refs: readonly string[];
@@ -18,18 +18,18 @@ export interface FlatSchema {
   recurs: boolean;
 }
 
-const MOST_REFS = 200;
+const MAX_REFS = 200;
 /** To copy or compare so many names and values is as much work as to read a schema. */
 const NAMES_A_READING = 50;
 
 /** @returns undefined when the schema allows nothing */
-export function flatten(root: Root, schema: unknown, refs: readonly string[]): FlatSchema | undefined {
+export function flattenSchema(root: Root, schema: unknown, refs: readonly string[]): FlatSchema | undefined {
   return combineInto(root, { rules: {}, choices: [], refs, recurs: new Set(refs).size < refs.length }, schema);
 }
 
 /** What satisfies both. @returns undefined when nothing does, as far as one can tell without trying */
 export function combineInto(root: Root, flat: FlatSchema, schema: unknown): FlatSchema | undefined {
-  if (schema === false || flat.refs.length > MOST_REFS || --root.readingsLeft < 0) return undefined;
+  if (schema === false || flat.refs.length > MAX_REFS || --root.readingsLeft < 0) return undefined;
   if (!isRules(schema)) return flat;
   root.readingsLeft -= (weigh(flat.rules, schema) + flat.choices.length) / NAMES_A_READING;
   const { $ref, allOf, anyOf, oneOf, ...rules } = schema;
@@ -46,7 +46,7 @@ export function combineInto(root: Root, flat: FlatSchema, schema: unknown): Flat
   return result;
 }
 
-const isRules = (value: unknown): value is Rules =>
+const isRules = (value: unknown): value is SchemaRules =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A pointer into the schema, an `$anchor` or an `$id` among its definitions. What is not found allows anything. */
@@ -58,7 +58,11 @@ function findRef(whole: Root, ref: string): unknown {
     for (const step of ref.slice(2).split('/')) {
       const key = decode(step).replaceAll('~1', '/').replaceAll('~0', '~');
       place =
-        isRules(place) || Array.isArray(place) ? (Object.hasOwn(place, key) ? (place as Rules)[key] : true) : true;
+        isRules(place) || Array.isArray(place)
+          ? Object.hasOwn(place, key)
+            ? (place as SchemaRules)[key]
+            : true
+          : true;
     }
     return place;
   }
@@ -109,7 +113,7 @@ const combiners: Record<string, Combine> = {
 };
 
 /** How much there is to combine: keywords, and what the lists and maps hold that both have. */
-function weigh(a: Rules, b: Rules): number {
+function weigh(a: SchemaRules, b: SchemaRules): number {
   let weight = Object.keys(a).length;
   for (const name of Object.keys(b)) weight += 1 + (Object.hasOwn(a, name) ? sizeOf(a[name]) + sizeOf(b[name]) : 0);
   return weight;
@@ -120,7 +124,7 @@ function sizeOf(value: unknown): number {
   return isRules(value) ? Object.keys(value).length : 0;
 }
 
-function combineRules(a: Rules, b: Rules): Rules | undefined {
+function combineRules(a: SchemaRules, b: SchemaRules): SchemaRules | undefined {
   const result = { ...a, ...b };
   for (const name of Object.keys(b)) {
     const combine = Object.hasOwn(a, name) && Object.hasOwn(combiners, name) ? combiners[name] : undefined;

@@ -1,7 +1,7 @@
 import {
   aspectRatios,
   backgrounds,
-  type ImageAsk,
+  type EndpointImageRequest,
   type ImageChunk,
   type ImageFacts,
   type ImageFormat,
@@ -13,13 +13,13 @@ import {
 } from '../../domain/images.ts';
 import { special, usage } from '../../domain/usage.ts';
 import { defineImageWire, type ImageUpstreamRequest } from '../image-wire.ts';
-import { readPicture } from '../picture-text.ts';
+import { decodeImage } from '../image-text.ts';
 import type { Frame, Target } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
 import { countTokens } from './conversation.ts';
 import { type Drawing, drawSvg } from './draw-svg.ts';
-import { readError, writeError } from './errors.ts';
-import { readScript, type Turn } from './language.ts';
+import { readError, createErrorResponse } from './errors.ts';
+import { readScript, type ScriptTurn } from './language.ts';
 import { models } from './models.ts';
 import { pause } from './pause.ts';
 
@@ -29,7 +29,7 @@ const TOKENS_OF_REFERENCE = 64;
 const PARTIALS = 3;
 
 /** What the simulator is asked to draw. */
-interface DrawRequest extends Pick<ImageAsk, 'prompt' | 'count' | 'references'> {
+interface DrawRequest extends Pick<EndpointImageRequest, 'prompt' | 'count' | 'references'> {
   model: string;
   size: PixelSize;
   format: ImageFormat;
@@ -80,25 +80,25 @@ export const simulatorImages = defineImageWire<undefined>({
   answerImage,
 });
 
-function writeImageRequest(ask: ImageAsk, target: Target): ImageUpstreamRequest<undefined> {
-  const { passthrough } = ask;
+function writeImageRequest(wanted: EndpointImageRequest, target: Target): ImageUpstreamRequest<undefined> {
+  const { passthrough } = wanted;
   const request: DrawRequest = {
     model: target.upstreamModel.replace(/^simulator\//, ''), // as an entry without `upstream_model` names it
-    prompt: typeof passthrough['caption'] === 'string' ? passthrough['caption'] : ask.prompt,
-    count: ask.count,
-    references: ask.references,
-    size: ask.size ?? pixelsOf(ask.aspectRatio, ask.resolution),
-    format: ask.format ?? 'png',
-    compression: ask.compression,
-    isTransparent: ask.background === 'transparent',
-    seed: ask.seed ?? 0,
+    prompt: typeof passthrough['caption'] === 'string' ? passthrough['caption'] : wanted.prompt,
+    count: wanted.count,
+    references: wanted.references,
+    size: wanted.size ?? pixelsOf(wanted.aspectRatio, wanted.resolution),
+    format: wanted.format ?? 'png',
+    compression: wanted.compression,
+    isTransparent: wanted.background === 'transparent',
+    seed: wanted.seed ?? 0,
     stream: target.stream,
   };
   return {
     path: '/images',
     body: { ...request },
-    dropped: ask.quality === undefined ? [] : ['quality'],
-    reading: undefined,
+    dropped: wanted.quality === undefined ? [] : ['quality'],
+    readerContext: undefined,
   };
 }
 
@@ -107,11 +107,11 @@ function readMessage(message: Message): ImageChunk[] {
     case 'begin':
       return [{ type: 'start', model: message.model }];
     case 'partial':
-      return [{ type: 'partial', index: message.index, bytes: readPicture(message.image) }];
+      return [{ type: 'partial', index: message.index, bytes: decodeImage(message.image) }];
     case 'text':
       return [{ type: 'text', text: message.text, phase: 'content' }];
     case 'image':
-      return [{ type: 'image', bytes: readPicture(message.image) }];
+      return [{ type: 'image', bytes: decodeImage(message.image) }];
     case 'error':
       throw readUpstreamErrorObject(message, message.status);
     case 'end': {
@@ -134,44 +134,44 @@ async function* answerImage(request: ImageUpstreamRequest<undefined>, signal: Ab
   signal.throwIfAborted();
   const asked = request.body as unknown as DrawRequest; // written above
   if (!Object.hasOwn(models, asked.model) || !models[asked.model]!.draws) {
-    throw readError(writeError(404, `The simulator has no model ${JSON.stringify(asked.model)} that draws.`));
+    throw readError(createErrorResponse(404, `The simulator has no model ${JSON.stringify(asked.model)} that draws.`));
   }
   const { text, turns } = readScript(asked.prompt);
   const turn = turns[0]!; // there is always one
   if (turn.waitMs) await pause(turn.waitMs, signal);
   if (turn.failure) {
     const { status, message, retryAfterSeconds } = turn.failure;
-    throw readError(writeError(status, message, retryAfterSeconds));
+    throw readError(createErrorResponse(status, message, retryAfterSeconds));
   }
   for await (const message of pace(draw(asked, text, turn), turn, signal))
     yield [{ event: '', data: JSON.stringify(message) }];
 }
 
 /** Slow when told to be; ends early when told to, after so many pictures, partial ones included. */
-async function* pace(messages: AsyncIterable<Message>, turn: Turn, signal: AbortSignal): AsyncGenerator<Message> {
+async function* pace(messages: AsyncIterable<Message>, turn: ScriptTurn, signal: AbortSignal): AsyncGenerator<Message> {
   let pictures = 0;
   for await (const message of messages) {
     signal.throwIfAborted();
-    const isPicture = message.type === 'partial' || message.type === 'image';
-    if (turn.break && (message.type === 'end' || (isPicture && pictures >= turn.break.after))) {
+    const isImage = message.type === 'partial' || message.type === 'image';
+    if (turn.break && (message.type === 'end' || (isImage && pictures >= turn.break.after))) {
       const { how, status, message: words } = turn.break;
       if (how === 'break') yield { type: 'error', status, message: words };
       if (how === 'stall') await pause(undefined, signal);
       return;
     }
-    if (isPicture) pictures++;
+    if (isImage) pictures++;
     yield message;
-    if (isPicture && turn.slowMs !== undefined) await pause(turn.slowMs, signal);
+    if (isImage && turn.slowMs !== undefined) await pause(turn.slowMs, signal);
   }
 }
 
-async function* draw(asked: DrawRequest, words: string, turn: Turn): AsyncGenerator<Message> {
+async function* draw(asked: DrawRequest, words: string, turn: ScriptTurn): AsyncGenerator<Message> {
   yield { type: 'begin', model: asked.model };
-  const colours = await Promise.all(asked.references.slice(0, 2).map(({ bytes }) => findColour(bytes)));
+  const colors = await Promise.all(asked.references.slice(0, 2).map(({ bytes }) => findColor(bytes)));
   for (let index = 0; index < asked.count; index++) {
     const { size, isTransparent, seed } = asked;
     const drawing: Drawing = {
-      ...{ words, size, isTransparent, colours },
+      ...{ words, size, isTransparent, colors },
       seed: `${words}|${seed}|${index}`,
       share: 1,
     };
@@ -187,7 +187,7 @@ async function* draw(asked: DrawRequest, words: string, turn: Turn): AsyncGenera
   yield { type: 'end', usage: turn.usage === null ? null : countUsage(asked, turn) };
 }
 
-function countUsage({ prompt, references, count }: DrawRequest, turn: Turn) {
+function countUsage({ prompt, references, count }: DrawRequest, turn: ScriptTurn) {
   const images = references.length * TOKENS_OF_REFERENCE;
   const counted = { input: countTokens(prompt.length) + images, output: count * TOKENS_OF_IMAGE };
   const { input, output } = { ...counted, ...turn.usage };
@@ -211,12 +211,12 @@ async function render(drawing: Drawing, { format, compression }: DrawRequest): P
 }
 
 /** The colour that most of a reference has: its pixels are looked at, so that one that is broken is refused. */
-async function findColour(bytes: Buffer): Promise<string> {
+async function findColor(bytes: Buffer): Promise<string> {
   const { default: sharp } = await import('sharp');
   try {
     const { dominant } = await sharp(bytes).stats();
     return `#${[dominant.r, dominant.g, dominant.b].map((part) => part.toString(16).padStart(2, '0')).join('')}`;
   } catch {
-    throw readError(writeError(400, 'A reference cannot be decoded.'));
+    throw readError(createErrorResponse(400, 'A reference cannot be decoded.'));
   }
 }

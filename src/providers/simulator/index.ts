@@ -1,5 +1,5 @@
 import { defineWire } from '../provider.ts';
-import { answer } from './answer.ts';
+import { simulateResponse } from './answer.ts';
 import { createReader, readWhole } from './chunks.ts';
 import { readError } from './errors.ts';
 import { simulatorImages } from './images.ts';
@@ -18,6 +18,6 @@ export const simulator = defineWire<undefined>({
   createReader,
   readWhole,
   readError,
-  answer,
+  answer: simulateResponse,
   image: simulatorImages,
 });

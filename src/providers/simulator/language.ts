@@ -1,8 +1,8 @@
 import type { FinishReason } from '../../domain/chunks.ts';
-import type { Counts } from './wire.ts';
+import type { TokenCounts } from './wire.ts';
 
 /** What one turn was told to put out, in the order in which it was written. */
-export type Order =
+export type OutputDirective =
   | { kind: 'say'; text: string }
   | { kind: 'reason'; text: string }
   | { kind: 'refuse'; text: string }
@@ -11,7 +11,7 @@ export type Order =
   | { kind: 'cite'; url: string; title: string };
 
 /** How a stream ends early, after that many tokens. */
-export interface Break {
+export interface Interruption {
   after: number;
   how: 'cut' | 'stall' | 'break';
   /** Of a `break`. */
@@ -20,24 +20,24 @@ export interface Break {
 }
 
 /** What the directives of one turn ask for. */
-export interface Turn {
-  orders: Order[];
+export interface ScriptTurn {
+  orders: OutputDirective[];
   words?: number;
   logprobs?: number;
   finish?: FinishReason;
   /** `null`: report no usage. */
-  usage?: Partial<Counts> | null;
+  usage?: Partial<TokenCounts> | null;
   waitMs?: number;
   slowMs?: number;
   failure?: { status: number; message: string; retryAfterSeconds?: number };
-  break?: Break;
+  break?: Interruption;
 }
 
-export interface Script {
+export interface DirectiveScript {
   /** What is left of the text, without directives; trimmed. */
   text: string;
   /** One or more; `[[then]]` begins the next. */
-  turns: Turn[];
+  turns: ScriptTurn[];
 }
 
 /** At most so many directives of a text are obeyed; what follows is text. Bounds the work on hostile input. */
@@ -51,9 +51,9 @@ const MAX_PAUSE_MS = 600_000;
  *
  * @see docs/reference/simulator.md
  */
-export function readScript(source: string): Script {
+export function readScript(source: string): DirectiveScript {
   const pieces: string[] = [];
-  const turns: Turn[] = [{ orders: [] }];
+  const turns: ScriptTurn[] = [{ orders: [] }];
   let textFrom = 0;
   let seen = 0;
   const opening = /\[\[([a-z]+)(?=\s|\]\])/g;
@@ -78,12 +78,12 @@ export function readScript(source: string): Script {
 }
 
 /** Joins what the instructions and the user ask of the same turn; where both set a value, the user's counts. */
-export function joinTurns(first: Turn | undefined, second: Turn | undefined): Turn {
+export function joinTurns(first: ScriptTurn | undefined, second: ScriptTurn | undefined): ScriptTurn {
   return { ...first, ...second, orders: [...(first?.orders ?? []), ...(second?.orders ?? [])] };
 }
 
 /** Each reads its arguments into the turn and returns whether they made sense. */
-const directives: Record<string, (turn: Turn, rest: string) => boolean> = {
+const directives: Record<string, (turn: ScriptTurn, rest: string) => boolean> = {
   say: (turn, rest) => addOrder(turn, rest !== '', { kind: 'say', text: rest }),
   reason: (turn, rest) => addOrder(turn, rest !== '', { kind: 'reason', text: rest }),
   refuse: (turn, rest) => addOrder(turn, true, { kind: 'refuse', text: rest || 'I cannot help with that.' }),
@@ -127,12 +127,18 @@ const directives: Record<string, (turn: Turn, rest: string) => boolean> = {
   },
 };
 
-function addOrder(turn: Turn, makesSense: boolean, order: Order): boolean {
+function addOrder(turn: ScriptTurn, makesSense: boolean, order: OutputDirective): boolean {
   if (makesSense) turn.orders.push(order);
   return makesSense;
 }
 
-function setBreak(turn: Turn, how: Break['how'], after: number | undefined, status = 500, message = 'Broke as told.') {
+function setBreak(
+  turn: ScriptTurn,
+  how: Interruption['how'],
+  after: number | undefined,
+  status = 500,
+  message = 'Broke as told.',
+) {
   if (after === undefined) return false;
   turn.break = { after, how, status, message };
   return true;
@@ -143,7 +149,7 @@ const isFinishReason = (word: string): word is FinishReason =>
 
 /** A directive that is one number, cut to `most`. */
 function countOf(field: 'words' | 'logprobs' | 'waitMs' | 'slowMs', most: number, byDefault = '') {
-  return (turn: Turn, rest: string): boolean => {
+  return (turn: ScriptTurn, rest: string): boolean => {
     const count = readCount(rest || byDefault);
     if (count !== undefined) turn[field] = Math.min(count, most);
     return count !== undefined;
@@ -154,7 +160,7 @@ function readCount(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-function readCounts(text: string): Partial<Counts> | undefined {
+function readCounts(text: string): Partial<TokenCounts> | undefined {
   try {
     const counts: unknown = JSON.parse(text);
     if (typeof counts !== 'object' || counts === null || Array.isArray(counts)) return undefined;

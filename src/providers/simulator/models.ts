@@ -49,7 +49,7 @@ function reason({ prompt }: Conversation, { effort, enabled, max_tokens: maxToke
 }
 
 /** The text of an answer: of the model, or of what the tools said, cut or stretched to the words asked for. */
-export function speak(model: SimulatorModel, conversation: Conversation, request: SimulatorRequest): string {
+export function composeText(model: SimulatorModel, conversation: Conversation, request: SimulatorRequest): string {
   const { outputs, turn } = conversation;
   const text =
     outputs.length > 0

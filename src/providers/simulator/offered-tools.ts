@@ -2,7 +2,7 @@ import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
 import type { SimulatorRequest } from './wire.ts';
 
 /** A tool that the model may call in this turn. */
-export interface OfferedTool {
+export interface CallableTool {
   kind: 'function' | 'custom';
   name: string;
   namespace?: string;
@@ -11,24 +11,24 @@ export interface OfferedTool {
 }
 
 /** The tools of the request and of `additional_tools` items, as far as `tool_choice` allows them. */
-export function listOfferedTools({ tools = [], tool_choice: choice, input }: SimulatorRequest): OfferedTool[] {
+export function listOfferedTools({ tools = [], tool_choice: choice, input }: SimulatorRequest): CallableTool[] {
   return [...tools, ...input.flatMap(readAdditionalTools)].flatMap(flatten).filter((tool) => isAllowed(tool, choice));
 }
 
 /** Must the model call a tool, whatever the prompt says? */
-export function mustCall(choice: ToolChoice | undefined): boolean {
+export function requiresToolCall(choice: ToolChoice | undefined): boolean {
   if (typeof choice !== 'object') return choice === 'required';
   return choice.type === 'function' || choice.type === 'custom' || ('mode' in choice && choice.mode === 'required');
 }
 
 /** Finds a tool by its name; one in a group also as `group.name`. */
-export function findTool(tools: OfferedTool[], name: string): OfferedTool | undefined {
+export function findTool(tools: CallableTool[], name: string): CallableTool | undefined {
   return tools.find((tool) => tool.name === name || `${tool.namespace}.${tool.name}` === name);
 }
 
 const readAdditionalTools = (item: InputItem): Tool[] => (item.type === 'additional_tools' ? item.tools : []);
 
-function flatten(tool: Tool): OfferedTool[] {
+function flatten(tool: Tool): CallableTool[] {
   switch (tool.type) {
     case 'function':
       return [{ kind: 'function', name: tool.name, parameters: tool.parameters }];
@@ -41,7 +41,7 @@ function flatten(tool: Tool): OfferedTool[] {
   }
 }
 
-function isAllowed(tool: OfferedTool, choice: ToolChoice | undefined): boolean {
+function isAllowed(tool: CallableTool, choice: ToolChoice | undefined): boolean {
   if (choice === 'none') return false;
   if (typeof choice !== 'object') return true;
   if (choice.type === 'allowed_tools') return choice.tools.some((allowed) => allowed.name === tool.name);

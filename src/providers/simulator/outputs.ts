@@ -1,8 +1,8 @@
 import type { Conversation } from './conversation.ts';
 import { fillSchema } from './fill-schema.ts';
-import type { Order } from './language.ts';
-import { type SimulatorModel, speak } from './models.ts';
-import { findTool, listOfferedTools, mustCall, type OfferedTool } from './offered-tools.ts';
+import type { OutputDirective } from './language.ts';
+import { type SimulatorModel, composeText } from './models.ts';
+import { findTool, listOfferedTools, requiresToolCall, type CallableTool } from './offered-tools.ts';
 import { nameSubject } from './prose.ts';
 import type { SimulatorRequest } from './wire.ts';
 
@@ -11,7 +11,7 @@ export type Output =
   | { kind: 'reasoning'; text: string; summary?: string }
   | { kind: 'text'; text: string; cites: { url: string; title: string }[] }
   | { kind: 'refusal'; text: string }
-  | { kind: 'call'; tool: OfferedTool; text: string }
+  | { kind: 'call'; tool: CallableTool; text: string }
   | { kind: 'image'; prompt: string };
 
 /** Decides what to put out: what the directives order, and else what the request and the model call for. */
@@ -31,8 +31,8 @@ export function planOutputs(model: SimulatorModel, request: SimulatorRequest, co
 }
 
 function obey(
-  order: Exclude<Order, { kind: 'cite' }>,
-  tools: OfferedTool[],
+  order: Exclude<OutputDirective, { kind: 'cite' }>,
+  tools: CallableTool[],
   request: SimulatorRequest,
   conversation: Conversation,
 ): Output {
@@ -57,31 +57,31 @@ function think(text: string, { reasoning }: SimulatorRequest, { prompt }: Conver
 
 function answerFreely(
   model: SimulatorModel,
-  tools: OfferedTool[],
+  tools: CallableTool[],
   request: SimulatorRequest,
   conversation: Conversation,
 ): Output[] {
   const { format, tool_choice: choice } = request;
   const tool = tools[0];
-  if (tool && conversation.isFirstTurn && mustCall(choice)) {
+  if (tool && conversation.isFirstTurn && requiresToolCall(choice)) {
     return [{ kind: 'call', tool, text: makeArguments(tool, conversation) }];
   }
   if (model.draws) return [{ kind: 'image', prompt: conversation.prompt }];
   if (format?.type === 'json_schema') {
     return [{ kind: 'text', text: JSON.stringify(fillSchema(format.schema)), cites: [] }];
   }
-  const text = speak(model, conversation, request);
+  const text = composeText(model, conversation, request);
   if (format?.type === 'json_object') return [{ kind: 'text', text: JSON.stringify({ answer: text }), cites: [] }];
   return [{ kind: 'text', text, cites: [] }];
 }
 
-function makeArguments(tool: OfferedTool, { prompt }: Conversation): string {
+function makeArguments(tool: CallableTool, { prompt }: Conversation): string {
   if (tool.kind === 'custom') return prompt || tool.name;
   return JSON.stringify(fillSchema(tool.parameters ?? { type: 'object', properties: {}, additionalProperties: false }));
 }
 
 /** A citation belongs to the text before it, or to the first text when none came before. */
-function addCites(outputs: Output[], orders: Order[]): void {
+function addCites(outputs: Output[], orders: OutputDirective[]): void {
   const texts = outputs.filter((output) => output.kind === 'text');
   let said = 0;
   for (const order of orders) {

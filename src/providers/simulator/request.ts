@@ -48,7 +48,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   }
   const dropped: string[] = harmless.filter((field) => request[field] != null);
   if (request.text?.verbosity != null) dropped.push('text.verbosity');
-  return { path: '/answer', body: { ...body }, dropped, reading: undefined };
+  return { path: '/answer', body: { ...body }, dropped, readerContext: undefined };
 }
 
 /** Tools that the simulator can call: the client runs them. */

@@ -32,7 +32,7 @@ function write({ model = 'echo', input = 'Hello there, world', ...rest }: Asked)
 
 async function* batches(asked: Asked, signal = new AbortController().signal): AsyncGenerator<Chunk[]> {
   const written = write(asked);
-  const reader = simulator.createReader(written.reading);
+  const reader = simulator.createReader(written.readerContext);
   for await (const frames of simulator.answer!(written, signal)) yield frames.flatMap((frame) => reader.read(frame));
   yield reader.end();
 }
@@ -43,7 +43,7 @@ async function collect<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
   return all;
 }
 
-async function ask(asked: Asked): Promise<Chunk[]> {
+async function request(asked: Asked): Promise<Chunk[]> {
   return (await collect(batches(asked))).flat();
 }
 
@@ -76,7 +76,7 @@ const patch: Tool = { type: 'custom', name: 'patch' };
 const tools = [weather, patch];
 
 it('echoes the last user message, word by word, and counts a token per four characters', async () => {
-  expect(await ask({ input: [user('Before'), user('Hello there, world')] })).toEqual([
+  expect(await request({ input: [user('Before'), user('Hello there, world')] })).toEqual([
     { type: 'start', model: 'echo' },
     { type: 'text', delta: 'Hello' },
     { type: 'text', delta: ' there,' },
@@ -94,42 +94,42 @@ it('reads the parts of a message, and counts media by the piece', async () => {
     { type: 'input_text' as const, text: 'What is this?' },
     { type: 'input_image' as const, image_url: 'data:image/png;base64,AAAA' },
   ];
-  const chunks = await ask({ input: [{ type: 'message', role: 'user', content }] });
+  const chunks = await request({ input: [{ type: 'message', role: 'user', content }] });
   expect(text(chunks)).toBe('What is this?');
   expect(finish(chunks).usage?.inputTokens).toBe(4 + 64);
 });
 
 it.each(['echo', 'writer', 'reasoner', 'image'])('answers the same request the same way: %s', async (model) => {
   const asked: Asked = { model, input: 'Why is the sky blue?', tools };
-  expect(await ask(asked)).toEqual(await ask(asked));
+  expect(await request(asked)).toEqual(await request(asked));
 });
 
 it('ends as incomplete where max_output_tokens is reached, and counts no more than that', async () => {
-  const chunks = await ask({ max_output_tokens: 3 });
+  const chunks = await request({ max_output_tokens: 3 });
   expect(text(chunks)).toBe('Hello there,');
   expect(finish(chunks)).toMatchObject({ reason: 'length', usage: { outputTokens: 3 } });
 });
 
 it('never cuts a character in two', async () => {
-  expect(text(await ask({ input: '123😀', max_output_tokens: 1 }))).toBe('123');
+  expect(text(await request({ input: '123😀', max_output_tokens: 1 }))).toBe('123');
 });
 
 it('does not call it cut when the answer just fits', async () => {
-  expect(finish(await ask({ input: '12345678', max_output_tokens: 2 })).reason).toBe('stop');
+  expect(finish(await request({ input: '12345678', max_output_tokens: 2 })).reason).toBe('stop');
 });
 
 it('writes prose: as much as there is room for, or as many words as asked for', async () => {
-  const free = await ask({ model: 'writer', input: 'On cats' });
+  const free = await request({ model: 'writer', input: 'On cats' });
   expect(text(free).split(' ').length).toBeGreaterThan(80);
-  const short = await ask({ model: 'writer', input: 'On cats', max_output_tokens: 60 });
+  const short = await request({ model: 'writer', input: 'On cats', max_output_tokens: 60 });
   expect(finish(short)).toMatchObject({ reason: 'stop' });
   expect(text(short)).toMatch(/\.$/);
   expect(text(short)).toContain('“On cats”');
-  expect(text(await ask({ model: 'writer', input: 'On cats [[words 500]]' })).split(' ')).toHaveLength(500);
+  expect(text(await request({ model: 'writer', input: 'On cats [[words 500]]' })).split(' ')).toHaveLength(500);
 });
 
 it('reasons first, with a summary when one is asked for', async () => {
-  const chunks = await ask({ model: 'reasoner', input: 'Why?', reasoning: { effort: 'low', summary: 'auto' } });
+  const chunks = await request({ model: 'reasoner', input: 'Why?', reasoning: { effort: 'low', summary: 'auto' } });
   const kinds = [...new Set(chunks.map((chunk) => chunk.type))];
   expect(kinds).toEqual(['start', 'reasoning_summary', 'reasoning', 'text', 'finish']);
   expect(joined(chunks, 'reasoning').split('\n')).toHaveLength(3);
@@ -142,7 +142,7 @@ it('reasons first, with a summary when one is asked for', async () => {
 
 it('reasons less or not at all when told so', async () => {
   const reasoned = async (reasoning: ResponseRequest['reasoning']) =>
-    joined(await ask({ model: 'reasoner', input: 'Why?', reasoning }), 'reasoning');
+    joined(await request({ model: 'reasoner', input: 'Why?', reasoning }), 'reasoning');
   expect(await reasoned({ effort: 'none' })).toBe('');
   expect(await reasoned({ enabled: false })).toBe('');
   expect(await reasoned({ max_tokens: 2 })).toBe('The ques');
@@ -151,11 +151,11 @@ it('reasons less or not at all when told so', async () => {
 
 it('takes its effort from the last update in the input', async () => {
   const input: InputItem[] = [{ type: 'configuration_update', reasoning: { effort: 'none' } }, user('Why?')];
-  expect(joined(await ask({ model: 'reasoner', input, reasoning: { effort: 'high' } }), 'reasoning')).toBe('');
+  expect(joined(await request({ model: 'reasoner', input, reasoning: { effort: 'high' } }), 'reasoning')).toBe('');
 });
 
 it('draws a picture that is a PNG', async () => {
-  const [item] = ofType(await ask({ model: 'image', input: 'A cat' }), 'item_done');
+  const [item] = ofType(await request({ model: 'image', input: 'A cat' }), 'item_done');
   expect(item?.item).toMatchObject({ type: 'image_generation_call', status: 'completed', prompt: 'A cat' });
   const png = Buffer.from(String(item?.item['result']), 'base64');
   expect(png.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
@@ -164,12 +164,12 @@ it('draws a picture that is a PNG', async () => {
 
 it('fills a schema when the format asks for one', async () => {
   const format = { type: 'json_schema' as const, name: 'city', schema: { properties: { city: { type: 'string' } } } };
-  expect(text(await ask({ text: { format } }))).toBe('{"city":"city"}');
-  expect(text(await ask({ text: { format: { type: 'json_object' } } }))).toBe('{"answer":"Hello there, world"}');
+  expect(text(await request({ text: { format } }))).toBe('{"city":"city"}');
+  expect(text(await request({ text: { format: { type: 'json_object' } } }))).toBe('{"answer":"Hello there, world"}');
 });
 
 it('calls the tools that the prompt names, in parallel', async () => {
-  const chunks = await ask({
+  const chunks = await request({
     input: '[[say Looking.]] [[call get_weather {"city":"Paris"}]] [[call patch +a]]',
     tools,
   });
@@ -185,27 +185,29 @@ it('calls the tools that the prompt names, in parallel', async () => {
 });
 
 it('makes up arguments, and sends broken ones as they stand', async () => {
-  expect(calls(await ask({ input: '[[call get_weather]]', tools }))).toEqual([['get_weather', '{"city":"city"}']]);
-  expect(calls(await ask({ input: '[[call get_weather {"city":]]', tools }))).toEqual([['get_weather', '{"city":']]);
+  expect(calls(await request({ input: '[[call get_weather]]', tools }))).toEqual([['get_weather', '{"city":"city"}']]);
+  expect(calls(await request({ input: '[[call get_weather {"city":]]', tools }))).toEqual([
+    ['get_weather', '{"city":'],
+  ]);
 });
 
 it('calls a tool of a group, or one that was offered later', async () => {
   const group: Tool = { type: 'namespace', name: 'crm', description: 'x', tools: [{ type: 'function', name: 'find' }] };
   const later: InputItem = { type: 'additional_tools', role: 'developer', tools: [patch] };
-  const chunks = await ask({ input: [later, user('[[call crm.find {}]] [[call patch p]]')], tools: [group] });
+  const chunks = await request({ input: [later, user('[[call crm.find {}]] [[call patch p]]')], tools: [group] });
   expect(ofType(chunks, 'tool_call')).toMatchObject([{ name: 'find', namespace: 'crm' }, { name: 'patch' }]);
 });
 
 it('calls one tool at a time when parallel calls are off', async () => {
   const asked: Asked = { input: '[[call patch a]] [[call patch b]]', tools, parallel_tool_calls: false };
-  expect(calls(await ask(asked))).toEqual([['patch', 'a']]);
+  expect(calls(await request(asked))).toEqual([['patch', 'a']]);
 });
 
 it.each([
   ['a tool that nobody offered', { input: '[[call other {}]]', tools }],
   ['a tool when none may be called', { input: '[[call other {}]]', tools, tool_choice: 'none' as const }],
 ])('says so when told to call %s', async (_, asked) => {
-  const chunks = await ask(asked);
+  const chunks = await request(asked);
   expect(calls(chunks)).toEqual([]);
   expect(text(chunks)).toBe('I was offered no tool named other.');
 });
@@ -220,11 +222,11 @@ it.each([
     'patch',
   ],
 ])('calls a tool when tool_choice says %s, until a tool has answered', async (_, choice, name) => {
-  const chunks = await ask({ tools, tool_choice: choice });
+  const chunks = await request({ tools, tool_choice: choice });
   expect(calls(chunks).map(([called]) => called)).toEqual([name]);
   expect(text(chunks)).toBe('');
   const input = [user('Hello'), called('c1', name), answered('c1', 'done')];
-  expect(text(await ask({ input, tools, tool_choice: choice }))).toBe(`${name} answered: done`);
+  expect(text(await request({ input, tools, tool_choice: choice }))).toBe(`${name} answered: done`);
 });
 
 it('quotes what the tools said and does not call them again', async () => {
@@ -235,7 +237,7 @@ it('quotes what the tools said and does not call them again', async () => {
     answered('c1', '21 °C'),
     { type: 'custom_tool_call_output' as const, call_id: 'c2', output: [{ type: 'input_text' as const, text: 'ok' }] },
   ];
-  const chunks = await ask({ input, tools });
+  const chunks = await request({ input, tools });
   expect(calls(chunks)).toEqual([]);
   expect(text(chunks)).toBe('get_weather answered: 21 °C\npatch answered: ok');
 });
@@ -244,7 +246,7 @@ it('goes through turns, one for each time that tools have answered', async () =>
   const prompt = user('[[call patch a]] [[then]] [[call patch b]] [[then]] [[say done]]');
   const first = [called('c1', 'patch'), answered('c1', '1')];
   const second = [called('c2', 'patch'), answered('c2', '2')];
-  const told = async (input: InputItem[]) => ask({ input, tools });
+  const told = async (input: InputItem[]) => request({ input, tools });
   expect(calls(await told([prompt]))).toEqual([['patch', 'a']]);
   expect(calls(await told([prompt, ...first]))).toEqual([['patch', 'b']]);
   expect(text(await told([prompt, ...first, ...second]))).toBe('done');
@@ -255,20 +257,20 @@ it('gives each call of a conversation an id of its own', async () => {
   const prompt = user('[[call patch a]] [[then]] [[call patch a]]');
   const ids = await Promise.all(
     [[prompt], [prompt, called('c1', 'patch'), answered('c1', '1')]].map(
-      async (input) => ofType(await ask({ input, tools }), 'tool_call')[0]?.callId,
+      async (input) => ofType(await request({ input, tools }), 'tool_call')[0]?.callId,
     ),
   );
   expect(new Set(ids).size).toBe(2);
 });
 
 it('obeys the instructions too, and the user where both say something', async () => {
-  const chunks = await ask({ instructions: '[[say A]] [[finish length]]', input: '[[say B]] [[finish stop]]' });
+  const chunks = await request({ instructions: '[[say A]] [[finish length]]', input: '[[say B]] [[finish stop]]' });
   expect(text(chunks)).toBe('AB');
   expect(finish(chunks).reason).toBe('stop');
 });
 
 it('refuses, reasons and cites when told to', async () => {
-  const chunks = await ask({
+  const chunks = await request({
     input: '[[reason Hm.]] [[say See here.]] [[cite https://example.com/a A]] [[refuse No.]]',
   });
   expect(joined(chunks, 'reasoning')).toBe('Hm.');
@@ -283,19 +285,19 @@ it('refuses, reasons and cites when told to', async () => {
 
 it('tells log probabilities when asked by the request or the prompt', async () => {
   for (const asked of [{ input: 'Hé', top_logprobs: 2 }, { input: 'Hé [[logprobs 2]]' }]) {
-    const [chunk] = ofType(await ask(asked), 'text');
+    const [chunk] = ofType(await request(asked), 'text');
     expect(chunk?.logprobs).toMatchObject([
       { token: 'Hé', bytes: [72, 195, 169], top_logprobs: [{ token: 'Hé' }, { token: ' maybe' }] },
     ]);
   }
-  const [chunk] = ofType(await ask({ include: ['message.output_text.logprobs'] }), 'text');
+  const [chunk] = ofType(await request({ include: ['message.output_text.logprobs'] }), 'text');
   expect(chunk?.logprobs).toMatchObject([{ top_logprobs: [] }]);
 });
 
 it('reports the usage it is told to report, or none', async () => {
-  const told = finish(await ask({ input: 'Hi [[usage {"input":100,"cached":80}]]' }));
+  const told = finish(await request({ input: 'Hi [[usage {"input":100,"cached":80}]]' }));
   expect(told.usage).toMatchObject({ inputTokens: 100, cachedTokens: 80, outputTokens: 1, totalTokens: 101 });
-  expect(finish(await ask({ input: 'Hi [[usage none]]' })).usage).toBe(undefined);
+  expect(finish(await request({ input: 'Hi [[usage none]]' })).usage).toBe(undefined);
 });
 
 it.each([
@@ -307,7 +309,7 @@ it.each([
 });
 
 it('knows its models by their whole slugs, as an entry without upstream_model names them', async () => {
-  expect(await ask({ model: 'simulator/echo' })).toEqual(await ask({ model: 'echo' }));
+  expect(await request({ model: 'simulator/echo' })).toEqual(await request({ model: 'echo' }));
 });
 
 it('answers an unknown model as a provider would: with a 404', async () => {
@@ -322,7 +324,7 @@ it.each([
 ])('%s the stream after some tokens, without a finish', async (_, directive, kind) => {
   const written = write({ input: `Hello there, world ${directive}` });
   const frames = (await collect(simulator.answer!(written, new AbortController().signal))).flat();
-  const reader = simulator.createReader(written.reading);
+  const reader = simulator.createReader(written.readerContext);
   const chunks: Chunk[] = [];
   const read = () => {
     for (const frame of frames) chunks.push(...reader.read(frame));
@@ -373,11 +375,11 @@ it('reads a whole answer into what its stream says', async () => {
   const frames = (await collect(simulator.answer!(written, new AbortController().signal))).flat();
   const whole = simulator.readWhole(
     frames.map((frame) => JSON.parse(frame.data)),
-    written.reading,
+    written.readerContext,
   );
-  expect(whole).toEqual(await ask({ input: '[[reason Hm]] [[say Hi]] [[call patch a]]', tools }));
-  expect(() => simulator.readWhole([], written.reading)).toThrow('before its answer was complete');
-  expect(() => simulator.readWhole({}, written.reading)).toThrow('before its answer was complete');
+  expect(whole).toEqual(await request({ input: '[[reason Hm]] [[say Hi]] [[call patch a]]', tools }));
+  expect(() => simulator.readWhole([], written.readerContext)).toThrow('before its answer was complete');
+  expect(() => simulator.readWhole({}, written.readerContext)).toThrow('before its answer was complete');
 });
 
 it('names what it leaves out, and refuses what only real providers have', () => {

@@ -36,10 +36,10 @@ export type Message =
   | { type: 'sketch'; id: string; index: number; png: string }
   | { type: 'image'; id: string; prompt: string; png: string }
   | { type: 'error'; status: number; message: string }
-  | { type: 'end'; reason: FinishReason; usage: Counts | null };
+  | { type: 'end'; reason: FinishReason; usage: TokenCounts | null };
 
 /** Tokens. */
-export interface Counts {
+export interface TokenCounts {
   input: number;
   output: number;
   /** Part of `input`. */

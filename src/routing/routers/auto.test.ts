@@ -8,14 +8,14 @@ import {
   ladder,
   refusal,
   type Setting,
-} from '../../../tests/routing/ask-router.ts';
+} from '../../../tests/routing/call-router.ts';
 import type { Tool } from '../../domain/items.ts';
 import { matchModels } from '../patterns.ts';
-import { auto, keepByCost } from './auto.ts';
+import { autoRouter, keepByCost } from './auto.ts';
 
 const plugin = (setting: object): Body => ({ plugins: [{ id: 'auto-router', ...setting }] });
 const ask = (setting: Setting, body: Body = {}, more: { remembered?: string; task?: string } = {}) =>
-  askRouter(auto, 'router/auto', setting, { body, ...more });
+  askRouter(autoRouter, 'router/auto', setting, { body, ...more });
 const choose = (...given: Parameters<typeof ask>) => ask(...given).models;
 const tell = (...given: Parameters<typeof ask>) => ask(...given).stage?.data;
 
@@ -100,8 +100,8 @@ describe('the bands of cost (1.4)', () => {
 
 describe('router/auto', () => {
   it('takes its two slugs alone', () => {
-    expect(['router/auto', 'router/auto-beta'].every(auto.takes)).toBe(true);
-    expect(['router/free', 'router/automatic', 'acme/auto', ''].some(auto.takes)).toBe(false);
+    expect(['router/auto', 'router/auto-beta'].every(autoRouter.takes)).toBe(true);
+    expect(['router/free', 'router/automatic', 'acme/auto', ''].some(autoRouter.takes)).toBe(false);
   });
 
   it('asks three models at most, the cheapest tenth or so where nothing else is said', () => {
@@ -372,7 +372,7 @@ describe('pin_model', () => {
   it('is nothing to router/auto-beta', () => {
     const input = [said('acme/m8')];
     const plugins = ['auto-router', 'auto-beta-router'].map((id) => ({ id, pin_model: true }));
-    const { models } = askRouter(auto, 'router/auto-beta', { endpoints }, { body: { input, plugins } });
+    const { models } = askRouter(autoRouter, 'router/auto-beta', { endpoints }, { body: { input, plugins } });
     expect(models).toEqual(['acme/m1', 'acme/m2']);
   });
 });
@@ -387,7 +387,7 @@ describe('the settings', () => {
   };
 
   it('are those of the slug; those of the other one have no effect', () => {
-    const choice = (slug: string) => askRouter(auto, slug, { endpoints }, { body: both });
+    const choice = (slug: string) => askRouter(autoRouter, slug, { endpoints }, { body: both });
     expect(choice('router/auto').models[0]).toBe('acme/m3');
     expect(choice('router/auto-beta')).toMatchObject({
       models: ['acme/m9', 'acme/m10'],

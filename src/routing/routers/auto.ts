@@ -4,9 +4,9 @@ import { findSetting, type PluginSetting } from '../../domain/request.ts';
 import { blendedPrice } from '../../metering/price.ts';
 import { supports } from '../needs.ts';
 import { matchModels, Patterns } from '../patterns.ts';
-import { nothingToChoose } from '../refusals.ts';
-import { classify } from './classify.ts';
-import { type AutoSettings, makesWhatIsAsked, type Router, type RouterAsk, type RouterPlan } from './router.ts';
+import { noCandidates } from '../refusals.ts';
+import { classifyTask } from './classify.ts';
+import { type AutoSettings, matchesOutputs, type Router, type RouterInput, type RouterPlan } from './router.ts';
 
 /** Bands of the models in order of their cost, in percent. A band leaves out what is cheaper, too. */
 const bands: Readonly<Record<string, readonly [number, number]>> = {
@@ -18,12 +18,12 @@ const bands: Readonly<Record<string, readonly [number, number]>> = {
 };
 const usualTradeoff = 9;
 /** The one that is asked first, and its fallbacks. */
-const MOST_MODELS = 3;
+const MAX_MODELS = 3;
 /** What an answer is thought to take where nobody has measured it. */
 const usual = { promptTokens: 1_000, completionTokens: 500 };
 
 /** `router/auto` and `router/auto-beta`: by task, spending and cost. @see routers.md section 1 */
-export const auto: Router = {
+export const autoRouter: Router = {
   strategy: 'auto',
   takes: (slug) => slug === 'router/auto' || slug === 'router/auto-beta',
   plan(ask) {
@@ -35,12 +35,12 @@ export const auto: Router = {
     if (pinned !== undefined && !isExcluded && ask.isRoutable(pinned))
       return tell(ask, name, [pinned], { pinned: true });
 
-    const task = ask.task ?? classify(ask.request);
+    const task = ask.task ?? classifyTask(ask.request);
     const { ranking, models } = rank(ask, task, listPermitted(ask, settings));
     if (models.length === 0) {
-      throw nothingToChoose(ask.slug.model, 'No models match your request and model restrictions');
+      throw noCandidates(ask.slug.model, 'No models match your request and model restrictions');
     }
-    const kept = keepByCost(models, settings, (model) => costOf(ask, task, model)).slice(0, MOST_MODELS);
+    const kept = keepByCost(models, settings, (model) => costOf(ask, task, model)).slice(0, MAX_MODELS);
     const { remembered } = ask;
     const order =
       remembered !== undefined && kept.includes(remembered)
@@ -92,13 +92,16 @@ export function findPinnedModel(input: readonly InputItem[]): string | undefined
 }
 
 /** Models that neither the caller nor the operator forbids and that can do what is asked, the cheapest first. */
-function listPermitted({ world, needs, allowed: allowedOf }: RouterAsk, { allowed, excluded }: Settled): Model[] {
-  const { choices: models } = world.catalog;
+function listPermitted(
+  { routingContext, needs, allowed: allowedOf }: RouterInput,
+  { allowed, excluded }: Settled,
+): Model[] {
+  const { choices: models } = routingContext.catalog;
   const isAllowed = allowed && allowed.length > 0 ? matchModels(allowed, models) : undefined;
   const isExcluded = excluded && excluded.length > 0 ? matchModels(excluded, models) : undefined;
   const permitted = models.filter((model) => {
     const { id } = model;
-    if (!makesWhatIsAsked(model, needs)) return false;
+    if (!matchesOutputs(model, needs)) return false;
     if (isExcluded?.has(id) || (isAllowed && !isAllowed.has(id))) return false;
     const endpoints = allowedOf(id);
     return endpoints.some((endpoint) => !needs.hasTools || supports(endpoint, 'tools') !== false);
@@ -109,7 +112,7 @@ function listPermitted({ world, needs, allowed: allowedOf }: RouterAsk, { allowe
 
 /** By the ledger, the operator's table, or the price: the first that knows any of the models. */
 function rank(
-  { settings }: RouterAsk,
+  { settings }: RouterInput,
   task: string,
   permitted: readonly Model[],
 ): { ranking: string; models: string[] } {
@@ -147,7 +150,7 @@ export function keepByCost(
 }
 
 /** Nano-dollars of an answer of this kind: as measured, else by the list. */
-function costOf({ settings, allowed }: RouterAsk, task: string, model: string): number {
+function costOf({ settings, allowed }: RouterInput, task: string, model: string): number {
   return settings.traffic.averageCost(task, model) ?? leastOf(allowed(model), usualCost);
 }
 
@@ -164,7 +167,12 @@ const leastOf = (endpoints: readonly EndpointFacts[], read: (endpoint: EndpointF
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b);
 
-function tell({ slug }: RouterAsk, name: string, models: readonly string[], data: Record<string, unknown>): RouterPlan {
+function tell(
+  { slug }: RouterInput,
+  name: string,
+  models: readonly string[],
+  data: Record<string, unknown>,
+): RouterPlan {
   const [resolved, ...fallbacks] = models;
   const summary = `${slug.model} chose ${resolved}`;
   const stage = { type: 'router', name, summary, data: { ...data, resolved_to: resolved, fallback_models: fallbacks } };

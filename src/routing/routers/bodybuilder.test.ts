@@ -7,11 +7,12 @@ import {
   read,
   refusal,
   type Setting,
-} from '../../../tests/routing/ask-router.ts';
+} from '../../../tests/routing/call-router.ts';
 import { planRoute } from '../plan-route.ts';
-import { bodybuilder } from './bodybuilder.ts';
+import { bodybuilderRouter } from './bodybuilder.ts';
 
-const ask = (setting: Setting, body: Body = {}) => askRouter(bodybuilder, 'router/bodybuilder', setting, { body });
+const ask = (setting: Setting, body: Body = {}) =>
+  askRouter(bodybuilderRouter, 'router/bodybuilder', setting, { body });
 
 const endpoints = [
   endpoint('x/dear@a', { usd: 9 }),
@@ -108,6 +109,6 @@ describe('the request that it gets', () => {
 });
 
 it('takes its slug alone', () => {
-  expect(bodybuilder.takes('router/bodybuilder')).toBe(true);
-  expect(bodybuilder.takes('router/body')).toBe(false);
+  expect(bodybuilderRouter.takes('router/bodybuilder')).toBe(true);
+  expect(bodybuilderRouter.takes('router/body')).toBe(false);
 });

@@ -3,46 +3,46 @@ import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { blendedPrice } from '../../metering/price.ts';
 import { supports } from '../needs.ts';
-import { nothingToChoose } from '../refusals.ts';
-import type { Router, RouterAsk } from './router.ts';
+import { noCandidates } from '../refusals.ts';
+import type { Router, RouterInput } from './router.ts';
 
 /** No list of models in an instruction is longer. */
-const MOST_MODELS = 400;
+const MAX_MODELS = 400;
 
 /** `router/bodybuilder`: a model writes request bodies in place of an answer. @see routers.md section 6 */
-export const bodybuilder: Router = {
+export const bodybuilderRouter: Router = {
   strategy: 'bodybuilder',
   takes: (slug) => slug === 'router/bodybuilder',
   plan(ask) {
     const named = ask.settings.bodybuilder.model;
     const model = named ?? findCheapest(ask);
     if (named !== undefined && !ask.isRoutable(named)) {
-      throw nothingToChoose(
+      throw noCandidates(
         'router/bodybuilder',
         `routers.bodybuilder.model of this gateway is ${named}, of which no endpoint can serve this request.`,
       );
     }
     if (model === undefined) {
-      throw nothingToChoose(
+      throw noCandidates(
         'router/bodybuilder',
         'No model of this gateway can write request bodies; name one in routers.bodybuilder.model.',
       );
     }
-    const slugs = ask.world.catalog.choices.map(({ id }) => id).filter(ask.isPermitted);
+    const slugs = ask.routingContext.catalog.choices.map(({ id }) => id).filter(ask.isPermitted);
     return {
       models: [model],
       stage: { type: 'router', name: 'bodybuilder', data: { resolved_to: model, models: slugs.length } },
-      rewrite: (request) => askForBodies(request, slugs.slice(0, MOST_MODELS)),
+      rewrite: (request) => askForBodies(request, slugs.slice(0, MAX_MODELS)),
       isFree: true,
     };
   },
 };
 
 /** The cheapest that keeps to a schema. */
-function findCheapest({ world, allowed, isRoutable }: RouterAsk): string | undefined {
+function findCheapest({ routingContext, allowed, isRoutable }: RouterInput): string | undefined {
   const priceOf = (endpoints: readonly EndpointFacts[]) =>
     Math.min(...endpoints.map(({ pricing }) => blendedPrice(pricing) ?? Number.MAX_VALUE));
-  return world.catalog.choices
+  return routingContext.catalog.choices
     .filter(({ id, output }) => output.includes('text') && isRoutable(id))
     .map(({ id }) => ({ id, endpoints: allowed(id) }))
     .filter(({ endpoints }) => endpoints.some((endpoint) => supports(endpoint, 'structured_outputs') !== false))

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { read } from '../../../tests/routing/ask-router.ts';
+import { read } from '../../../tests/routing/call-router.ts';
 import type { Tool } from '../../domain/items.ts';
-import { classify, tasks } from './classify.ts';
+import { classifyTask, tasks } from './classify.ts';
 
 const message = (content: unknown, role = 'user') => ({ type: 'message', role, content });
-const task = (question: unknown) => classify(read({ input: [message(question)] }));
+const task = (question: unknown) => classifyTask(read({ input: [message(question)] }));
 
 describe('what a conversation is about (1.3)', () => {
   it.each([
@@ -59,16 +59,16 @@ describe('what a conversation is about (1.3)', () => {
       'code:shell_execution',
     ],
   ])('tools say more than words: %j is %s', (tools, expected) => {
-    expect(classify(read({ input: [message('Translate this')], tools }))).toBe(expected);
+    expect(classifyTask(read({ input: [message('Translate this')], tools }))).toBe(expected);
   });
 
   it('no tools are as good as none', () => {
-    expect(classify(read({ input: [message('Translate this')], tools: [] }))).toBe('translation');
+    expect(classifyTask(read({ input: [message('Translate this')], tools: [] }))).toBe('translation');
   });
 
   it('is what the last question says', () => {
     const input = [message('Translate this'), message('Solve it', 'assistant'), message('Write a poem about it')];
-    expect(classify(read({ input: [...input, message('SELECT', 'developer')] }))).toBe('content_writing');
+    expect(classifyTask(read({ input: [...input, message('SELECT', 'developer')] }))).toBe('content_writing');
   });
 
   it('is read of all text parts, and of the first 5,000 characters', () => {
@@ -82,7 +82,7 @@ describe('what a conversation is about (1.3)', () => {
   });
 
   it('is knowledge where there is no question', () => {
-    expect(classify(read({}))).toBe('qa_knowledge');
+    expect(classifyTask(read({}))).toBe('qa_knowledge');
     expect(task(null)).toBe('qa_knowledge');
   });
 

@@ -13,7 +13,7 @@ export const tasks = [
 export const isTask = (value: unknown): value is string => tasks.some((task) => task === value);
 
 /** Of each turn so much is looked at. */
-const MOST_CHARACTERS = 5_000;
+const MAX_CHARACTERS = 5_000;
 
 /** What the names of the tools tell, the most telling first. */
 const byToolName: readonly [RegExp, string][] = [
@@ -63,7 +63,7 @@ const byWords: readonly [RegExp, string][] = [
  * What a conversation is about, by the names of its tools and the words of its last question: a guess that costs
  * microseconds, sends nothing and keeps nothing.
  */
-export function classify(request: ResponseRequest): string {
+export function classifyTask(request: ResponseRequest): string {
   const question = findLastQuestion(request);
   const { tools = [] } = request;
   if (tools.length > 0) {
@@ -80,8 +80,8 @@ function findLastQuestion({ input }: ResponseRequest): string {
     | { content?: unknown }
     | undefined;
   const content = last?.content;
-  if (typeof content === 'string') return content.slice(0, MOST_CHARACTERS);
+  if (typeof content === 'string') return content.slice(0, MAX_CHARACTERS);
   if (!Array.isArray(content)) return '';
   const texts = (content as { text?: unknown }[]).map(({ text }) => (typeof text === 'string' ? text : ''));
-  return texts.join('\n').slice(0, MOST_CHARACTERS);
+  return texts.join('\n').slice(0, MAX_CHARACTERS);
 }

@@ -7,14 +7,14 @@ import {
   read,
   refusal,
   type Setting,
-} from '../../../tests/routing/ask-router.ts';
+} from '../../../tests/routing/call-router.ts';
 import type { Tool } from '../../domain/items.ts';
 import { planRoute } from '../plan-route.ts';
-import { seededRandom } from '../world.ts';
-import { free } from './free.ts';
+import { seededRandom } from '../routing-context.ts';
+import { freeRouter } from './free.ts';
 
 const ask = (setting: Setting, body: Body = {}, remembered?: string) =>
-  askRouter(free, 'router/free', setting, { body, ...(remembered === undefined ? {} : { remembered }) });
+  askRouter(freeRouter, 'router/free', setting, { body, ...(remembered === undefined ? {} : { remembered }) });
 const poolOf = (setting: Setting, body?: Body) => ask(setting, body).models.toSorted();
 
 const many: Setting = {
@@ -104,18 +104,22 @@ describe('router/free (4)', () => {
   });
 
   it('never goes to an endpoint that costs something, whatever the request prefers', () => {
-    const world = createSetting({ endpoints: [endpoint('x/a@free', { usd: 0 }), endpoint('x/a@paid', { usd: 5 })] });
+    const routingContext = createSetting({
+      endpoints: [endpoint('x/a@free', { usd: 0 }), endpoint('x/a@paid', { usd: 5 })],
+    });
     const plan = (provider: object) =>
-      planRoute(read({ model: 'router/free', provider: { ...provider } }), { workspaceId: 'w' }, world).endpoints.map(
-        ({ id }) => id,
-      );
+      planRoute(
+        read({ model: 'router/free', provider: { ...provider } }),
+        { workspaceId: 'w' },
+        routingContext,
+      ).endpoints.map(({ id }) => id);
     expect(plan({})).toEqual(['x/a@free']);
     expect(plan({ order: ['paid'] })).toEqual(['x/a@free']);
     expect(refusal(() => plan({ ignore: ['free'] })).status).toBe(404);
   });
 
   it('takes its slug alone', () => {
-    expect(free.takes('router/free')).toBe(true);
-    expect(free.takes('router/freedom')).toBe(false);
+    expect(freeRouter.takes('router/free')).toBe(true);
+    expect(freeRouter.takes('router/freedom')).toBe(false);
   });
 });

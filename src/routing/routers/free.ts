@@ -1,28 +1,28 @@
 import type { EndpointFacts } from '../../domain/endpoint.ts';
-import { pictureLinesOf } from '../../metering/image-cost.ts';
+import { imageLinesOf } from '../../metering/image-cost.ts';
 import { isFree } from '../../metering/price.ts';
 import { supports } from '../needs.ts';
-import { nothingToChoose } from '../refusals.ts';
-import { makesWhatIsAsked, type Router } from './router.ts';
+import { noCandidates } from '../refusals.ts';
+import { matchesOutputs, type Router } from './router.ts';
 
 /** Tries beyond the first. */
 const FALLBACKS = 2;
 
 /** `router/free`: any free model that can serve the request. @see routers.md section 4 */
-export const free: Router = {
+export const freeRouter: Router = {
   strategy: 'free',
   takes: (slug) => slug === 'router/free',
-  plan({ needs, remembered, world, allowed }) {
+  plan({ needs, remembered, routingContext, allowed }) {
     const hard = needs.parameters.filter((name) => name === 'tools' || name === 'structured_outputs');
     const canServe = (endpoint: EndpointFacts) =>
-      isFree(endpoint.pricing) && !pictureLinesOf(endpoint) && hard.every((name) => supports(endpoint, name) !== false);
-    const pool = world.catalog.choices
-      .filter((model) => makesWhatIsAsked(model, needs) && allowed(model.id).some(canServe))
+      isFree(endpoint.pricing) && !imageLinesOf(endpoint) && hard.every((name) => supports(endpoint, name) !== false);
+    const pool = routingContext.catalog.choices
+      .filter((model) => matchesOutputs(model, needs) && allowed(model.id).some(canServe))
       .map(({ id }) => id);
     if (pool.length === 0) {
-      throw nothingToChoose('router/free', 'No free model of this gateway can serve this request.');
+      throw noCandidates('router/free', 'No free model of this gateway can serve this request.');
     }
-    const drawn = draw(pool, FALLBACKS + 1, world.random);
+    const drawn = draw(pool, FALLBACKS + 1, routingContext.random);
     const models =
       remembered !== undefined && pool.includes(remembered)
         ? [remembered, ...drawn.filter((id) => id !== remembered)].slice(0, FALLBACKS + 1)

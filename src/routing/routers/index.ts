@@ -1,11 +1,11 @@
-import { auto } from './auto.ts';
-import { bodybuilder } from './bodybuilder.ts';
-import { free } from './free.ts';
-import { latest } from './latest.ts';
-import { pareto } from './pareto.ts';
+import { autoRouter } from './auto.ts';
+import { bodybuilderRouter } from './bodybuilder.ts';
+import { freeRouter } from './free.ts';
+import { latestRouter } from './latest.ts';
+import { paretoRouter } from './pareto.ts';
 import type { Router } from './router.ts';
 
 export type { Router, RouterPlan } from './router.ts';
 
 /** Every slug that stands for others. */
-export const routers: readonly Router[] = [latest, auto, pareto, free, bodybuilder];
+export const routers: readonly Router[] = [latestRouter, autoRouter, paretoRouter, freeRouter, bodybuilderRouter];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { askRouter, createSetting, endpoint, read, refusal, type Setting } from '../../../tests/routing/ask-router.ts';
+import { askRouter, createSetting, endpoint, read, refusal, type Setting } from '../../../tests/routing/call-router.ts';
 import type { ModelRecord } from '../../catalog/records.ts';
 import { planRoute } from '../plan-route.ts';
-import { latest, listFamily } from './latest.ts';
+import { latestRouter, listFamily } from './latest.ts';
 
 const family = { alias: '~acme/one-latest', pattern: 'acme/one-*' };
 const setting = (models: ModelRecord[], more: Partial<Setting> = {}): Setting => ({
@@ -11,7 +11,8 @@ const setting = (models: ModelRecord[], more: Partial<Setting> = {}): Setting =>
   routers: { latest: [family] },
   ...more,
 });
-const target = (where: Setting, slug = family.alias, body = {}) => askRouter(latest, slug, where, { body }).models;
+const target = (where: Setting, slug = family.alias, body = {}) =>
+  askRouter(latestRouter, slug, where, { body }).models;
 
 const dated = [
   { id: 'acme/one-9', created: '2025-12-31' },
@@ -23,7 +24,7 @@ const dated = [
 
 describe('~author/family-latest (5)', () => {
   it('is the newest model of the family', () => {
-    expect(askRouter(latest, family.alias, setting(dated))).toMatchObject({
+    expect(askRouter(latestRouter, family.alias, setting(dated))).toMatchObject({
       models: ['acme/one-10'],
       stage: {
         type: 'router',
@@ -91,20 +92,20 @@ describe('~author/family-latest (5)', () => {
   });
 
   it('is an alias in the plan, so that what its target cannot do is settled', () => {
-    const world = createSetting(setting(dated));
-    const plan = planRoute(read({ model: `${family.alias}:floor` }), { workspaceId: 'w' }, world);
+    const routingContext = createSetting(setting(dated));
+    const plan = planRoute(read({ model: `${family.alias}:floor` }), { workspaceId: 'w' }, routingContext);
     expect(plan).toMatchObject({
       requested: '~acme/one-latest:floor',
       strategy: 'latest',
       endpoints: [{ id: 'acme/one-10@a' }],
     });
     expect(plan.choiceOf(plan.endpoints[0]!)?.isAlias).toBe(true);
-    const named = planRoute(read({ model: 'acme/one-10' }), { workspaceId: 'w' }, world);
+    const named = planRoute(read({ model: 'acme/one-10' }), { workspaceId: 'w' }, routingContext);
     expect(named.choiceOf(named.endpoints[0]!)).toBeUndefined();
   });
 
   it('takes slugs that begin with a tilde', () => {
-    expect(latest.takes('~x/y')).toBe(true);
-    expect(latest.takes('x/~y')).toBe(false);
+    expect(latestRouter.takes('~x/y')).toBe(true);
+    expect(latestRouter.takes('x/~y')).toBe(false);
   });
 });

@@ -1,19 +1,19 @@
 import { matchModels } from '../patterns.ts';
-import { modelNotFound, nothingToChoose } from '../refusals.ts';
-import type { LatestAlias, Router, RouterWorld } from './router.ts';
+import { modelNotFound, noCandidates } from '../refusals.ts';
+import type { LatestAlias, Router, RouterContext } from './router.ts';
 
 /** `~author/family-latest`: the newest model of a family. @see routers.md section 5 */
-export const latest: Router = {
+export const latestRouter: Router = {
   strategy: 'latest',
   takes: (slug) => slug.startsWith('~'),
-  plan({ slug, settings, world, isRoutable }) {
+  plan({ slug, settings, routingContext, isRoutable }) {
     const alias = settings.latest.find((each) => each.alias === slug.model.toLowerCase());
     if (!alias) throw modelNotFound(slug.model);
-    const family = listFamily(alias, world);
+    const family = listFamily(alias, routingContext);
     const target = family.find(isRoutable) ?? family[0];
     if (!target) {
       const message = `No model of this gateway belongs to the family ${alias.alias} (${alias.pattern}).`;
-      throw nothingToChoose(slug.model, message, {}, 'no_endpoints');
+      throw noCandidates(slug.model, message, {}, 'no_endpoints');
     }
     const stage = { type: 'router', name: 'latest', data: { alias: alias.alias, resolved_to: target } };
     return { models: [target], stage };
@@ -26,7 +26,7 @@ const variant = /:(?:free|batch|thinking|extended)$/;
 /** The visible models of a family, the newest first, of one day the last by name. */
 export function listFamily(
   { pattern, exclude = [] }: LatestAlias,
-  { catalog }: Pick<RouterWorld, 'catalog'>,
+  { catalog }: Pick<RouterContext, 'catalog'>,
 ): string[] {
   const wanted = matchModels([pattern], catalog.models);
   const unwanted = matchModels(exclude, catalog.models);

@@ -8,11 +8,11 @@ import {
   read,
   refusal,
   type Setting,
-} from '../../../tests/routing/ask-router.ts';
+} from '../../../tests/routing/call-router.ts';
 import type { Endpoint } from '../../providers/provider-entry.ts';
 import { Health } from '../health.ts';
 import { planRoute } from '../plan-route.ts';
-import { pareto } from './pareto.ts';
+import { paretoRouter } from './pareto.ts';
 
 /** Name → coding score and USD per million tokens of input; output costs other than input, to show that it does not count. */
 type Table = Record<string, readonly [number, number | undefined]>;
@@ -38,7 +38,7 @@ const setting = (table: Table, more: Partial<Setting> = {}): Setting => ({
 
 const plugin = (fields: object): Body => ({ plugins: [{ id: 'pareto-router', ...fields }] });
 const ask = (where: Setting, body: Body = {}, remembered?: string, slug = 'router/pareto-code') =>
-  askRouter(pareto, slug, where, { body, ...(remembered === undefined ? {} : { remembered }) });
+  askRouter(paretoRouter, slug, where, { body, ...(remembered === undefined ? {} : { remembered }) });
 const choose = (...given: Parameters<typeof ask>) => ask(...given).models;
 
 describe('router/pareto-code without max_price (2.1)', () => {
@@ -271,6 +271,6 @@ describe('price_source', () => {
 });
 
 it('takes its slug alone', () => {
-  expect(pareto.takes('router/pareto-code')).toBe(true);
-  expect(['router/pareto', 'router/auto'].some(pareto.takes)).toBe(false);
+  expect(paretoRouter.takes('router/pareto-code')).toBe(true);
+  expect(['router/pareto', 'router/auto'].some(paretoRouter.takes)).toBe(false);
 });

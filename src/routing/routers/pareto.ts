@@ -1,7 +1,7 @@
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { findSetting } from '../../domain/request.ts';
-import { nothingToChoose } from '../refusals.ts';
-import type { Router, RouterAsk } from './router.ts';
+import { noCandidates } from '../refusals.ts';
+import type { Router, RouterInput } from './router.ts';
 
 /** A coding model that this caller may use. */
 interface Candidate {
@@ -24,7 +24,7 @@ const neighbours: Record<TierName, readonly TierName[]> = {
 const FALLBACKS = 2;
 
 /** `router/pareto-code`: coding models by score and price. @see routers.md section 2 */
-export const pareto: Router = {
+export const paretoRouter: Router = {
   strategy: 'pareto',
   takes: (slug) => slug === 'router/pareto-code',
   plan(ask) {
@@ -38,7 +38,7 @@ export const pareto: Router = {
     const models = preferRemembered(found.models, ask.remembered).slice(0, FALLBACKS + 1);
     if (models.length === 0) {
       const limit = cap === undefined ? 'can serve this request' : `is priced at or below max_price (${cap})`;
-      throw nothingToChoose(
+      throw noCandidates(
         'router/pareto-code',
         `No coding model of this gateway ${limit}.`,
         cap === undefined ? {} : { max_price: cap },
@@ -71,11 +71,11 @@ const keepBelow =
   };
 
 function listCandidates(
-  { settings, world, allowed, isRoutable }: RouterAsk,
+  { settings, routingContext, allowed, isRoutable }: RouterInput,
   source: 'prompt' | 'weighted_avg',
 ): Candidate[] {
   const known = new Map(
-    (settings.pareto.models ?? world.catalog.choices.flatMap(listScored)).map((each) => [
+    (settings.pareto.models ?? routingContext.catalog.choices.flatMap(listScored)).map((each) => [
       each.slug.toLowerCase(),
       each,
     ]),
@@ -98,7 +98,7 @@ function leastPrice(prices: readonly (number | undefined)[]): number | undefined
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-function planTier(ask: RouterAsk, candidates: readonly Candidate[], least: number | undefined) {
+function planTier(ask: RouterInput, candidates: readonly Candidate[], least: number | undefined) {
   const wanted: TierName = least === undefined || least >= 0.66 ? 'high' : least >= 0.33 ? 'medium' : 'low';
   for (const tier of neighbours[wanted]) {
     const shortlist = candidates.filter(({ score }) => tierOf(score) === tier);
@@ -139,8 +139,8 @@ const preferRemembered = (models: readonly string[], remembered: string | undefi
     ? [remembered, ...models.filter((model) => model !== remembered)]
     : models;
 
-function speedOf({ world, allowed }: RouterAsk, { model }: Candidate): number {
-  const speeds = allowed(model).map((endpoint) => world.health.view(endpoint)?.throughput('p50') ?? 0);
+function speedOf({ routingContext, allowed }: RouterInput, { model }: Candidate): number {
+  const speeds = allowed(model).map((endpoint) => routingContext.health.view(endpoint)?.throughput('p50') ?? 0);
   return Math.max(0, ...speeds);
 }
 

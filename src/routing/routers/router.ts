@@ -11,10 +11,10 @@ export interface Router {
   /** @param slug in lower case, without suffixes */
   takes(slug: string): boolean;
   /** @throws {GatewayError} `not_found` when nothing is left to choose from */
-  plan(ask: RouterAsk): RouterPlan;
+  plan(ask: RouterInput): RouterPlan;
 }
 
-export interface RouterAsk {
+export interface RouterInput {
   slug: Slug;
   request: ResponseRequest;
   needs: Needs;
@@ -22,7 +22,7 @@ export interface RouterAsk {
   remembered: string | undefined;
   /** What a model said that the conversation is about; undefined: nobody has asked one. */
   task: string | undefined;
-  world: RouterWorld;
+  routingContext: RouterContext;
   settings: RouterSettings;
   /** The endpoints of a model that may serve this request. */
   allowed(model: string): readonly EndpointFacts[];
@@ -33,7 +33,7 @@ export interface RouterAsk {
 }
 
 /** What routers see of the world; planning sees more. */
-export interface RouterWorld {
+export interface RouterContext {
   catalog: {
     find(slug: string): readonly EndpointFacts[];
     readonly models: readonly Model[];
@@ -44,7 +44,7 @@ export interface RouterWorld {
 }
 
 /** Does a model speak, and make pictures only where they are asked for? One that makes some costs far more. */
-export const makesWhatIsAsked = ({ output }: Pick<Model, 'output'>, needs: Needs): boolean =>
+export const matchesOutputs = ({ output }: Pick<Model, 'output'>, needs: Needs): boolean =>
   output.includes('text') && output.includes('image') === needs.output.includes('image');
 
 export interface RouterPlan {

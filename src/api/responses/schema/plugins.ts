@@ -116,14 +116,14 @@ const cutoffs = Type.Union([
 ]);
 
 /** Each is compared with every endpoint, so that a request may hold no more of them: choice 249. */
-export const providerNames = () => Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 1024 });
+export const providerNameList = () => Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 1024 });
 
 /** The closed object `provider`. @see responses-request.md section 3 */
 export const providerPreferences = Type.Object(
   {
-    order: maybe(providerNames()),
-    only: maybe(providerNames()),
-    ignore: maybe(providerNames()),
+    order: maybe(providerNameList()),
+    only: maybe(providerNameList()),
+    ignore: maybe(providerNameList()),
     allow_fallbacks: maybe(Type.Boolean()),
     require_parameters: maybe(Type.Boolean()),
     data_collection: maybe(oneOf('allow', 'deny')),

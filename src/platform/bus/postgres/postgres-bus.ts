@@ -13,9 +13,9 @@ export interface PostgresBusOptions {
 
 const channel = 'headgate';
 /** PostgreSQL takes 7,999 bytes in one notification. */
-const MOST_BYTES = 7900;
+const MAX_BYTES = 7900;
 /** News that wait for the server; beyond it the newest are lost. */
-const MOST_WAITING = 5000;
+const MAX_WAITING = 5000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 const HEARTBEAT_MS = 15_000;
@@ -36,7 +36,7 @@ export function openPostgresBus(url: string, options: PostgresBusOptions): Postg
 class PostgresBus implements Bus {
   /** Resolves when it hears for the first time. */
   readonly connected: Promise<void>;
-  private readonly tellConnected: () => void;
+  private readonly reportConnected: () => void;
   private readonly self = randomUUID();
   private readonly url: string;
   private readonly options: PostgresBusOptions;
@@ -56,14 +56,14 @@ class PostgresBus implements Bus {
     this.options = options;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.connected = promise;
-    this.tellConnected = resolve;
+    this.reportConnected = resolve;
     // A network that falls silent breaks no connection by itself.
     this.heartbeat = setInterval(() => void this.ask('select 1'), options.heartbeatMs ?? HEARTBEAT_MS).unref();
     void this.connect();
   }
 
   publish(topic: string, message: unknown): void {
-    if (!this.client || this.closed || this.waiting.length >= MOST_WAITING) return;
+    if (!this.client || this.closed || this.waiting.length >= MAX_WAITING) return;
     this.waiting.push(JSON.stringify([topic, message]));
     if (this.isScheduled || this.sending) return;
     this.isScheduled = true;
@@ -127,7 +127,7 @@ class PostgresBus implements Bus {
       this.client = client;
       if (this.failures > 0) this.options.onRecovery?.();
       this.failures = 0;
-      this.tellConnected();
+      this.reportConnected();
     } catch (error) {
       this.client = client;
       this.lose(client, error);
@@ -166,8 +166,8 @@ function pack(sender: string, messages: readonly string[]): string[] {
   };
   for (const message of messages) {
     const more = Buffer.byteLength(message) + 1;
-    if (head.length + more > MOST_BYTES) continue;
-    if (bytes + more > MOST_BYTES) finish();
+    if (head.length + more > MAX_BYTES) continue;
+    if (bytes + more > MAX_BYTES) finish();
     text += `,${message}`;
     bytes += more;
   }

@@ -8,19 +8,19 @@ const shared = new MemoryCounters();
 testCounters('memory', async () => shared);
 
 const limitNanoUsd = 100n;
-const heldNanoUsd = 10n;
+const reservedNanoUsd = 10n;
 const start = Date.UTC(2026, 0, 5);
 
 let made = 0;
-const makeReservation = (account: string, bookedNanoUsd: bigint, readAtMs: number): Reservation => ({
+const createReservation = (account: string, recordedNanoUsd: bigint, readAtMs: number): Reservation => ({
   id: `gen-${++made}`,
-  holdMs: 300_000,
+  reservationMs: 300_000,
   claims: [
     {
       account,
-      nanoUsd: heldNanoUsd,
+      nanoUsd: reservedNanoUsd,
       startsMs: [0, start, start, start],
-      bookedNanoUsd: [bookedNanoUsd, 0n, 0n, 0n],
+      recordedNanoUsd: [recordedNanoUsd, 0n, 0n, 0n],
       readAtMs,
       limits: [{ window: 'lifetime', nanoUsd: limitNanoUsd, isExhaustedWhenReached: true }],
     },
@@ -38,7 +38,7 @@ class Worker {
     this.ledger = ledger;
   }
   claim(account: string): Reservation {
-    return makeReservation(account, this.sums.get(account) ?? 0n, this.readAtMs);
+    return createReservation(account, this.sums.get(account) ?? 0n, this.readAtMs);
   }
   book(account: string, nanoUsd: bigint): void {
     this.waiting.push({ account, nanoUsd });
@@ -76,7 +76,7 @@ describe('counters: memory alone', () => {
     const counters = new MemoryCounters(() => nowMs, 100);
     let most = 0;
     for (let second = 0; second < 20_000; second++, nowMs += 1000) {
-      const reservation = makeReservation(`key ${second}`, 0n, nowMs - (nowMs % 10_000));
+      const reservation = createReservation(`key ${second}`, 0n, nowMs - (nowMs % 10_000));
       expect(counters.reserve(reservation)).toBeUndefined();
       counters.settle(reservation, { atMs: nowMs, costsNanoUsd: [7n] });
       most = Math.max(most, counters.accountCount);
@@ -87,18 +87,18 @@ describe('counters: memory alone', () => {
   it('forgets no account in which something is held, nor any while the ledger is not read', () => {
     let nowMs = start;
     const counters = new MemoryCounters(() => nowMs, 10);
-    const held = makeReservation('held', 0n, nowMs);
-    const settled = makeReservation('settled', 0n, nowMs);
-    for (const each of [held, settled]) expect(counters.reserve({ ...each, holdMs: 1e9 })).toBeUndefined();
+    const held = createReservation('held', 0n, nowMs);
+    const settled = createReservation('settled', 0n, nowMs);
+    for (const each of [held, settled]) expect(counters.reserve({ ...each, reservationMs: 1e9 })).toBeUndefined();
     counters.settle(settled, { atMs: nowMs, costsNanoUsd: [95n] });
     const useOthers = (readAtMs?: number) => {
       for (let other = 0; other < 1000; other++, nowMs += 1000) {
-        const reservation = makeReservation(`other ${nowMs}`, 0n, readAtMs ?? nowMs);
+        const reservation = createReservation(`other ${nowMs}`, 0n, readAtMs ?? nowMs);
         counters.reserve(reservation);
         counters.settle(reservation, { atMs: nowMs, costsNanoUsd: [1n] });
       }
     };
-    const ask = (account: string) => counters.reserve({ ...makeReservation(account, 0n, nowMs), holdMs: 1 });
+    const ask = (account: string) => counters.reserve({ ...createReservation(account, 0n, nowMs), reservationMs: 1 });
     useOthers(start); // the store is away
     expect(ask('settled')).toMatchObject({ spentNanoUsd: 95n });
     useOthers();
@@ -140,20 +140,20 @@ describe('counters: memory alone', () => {
             each.worker.book(account, nanoUsd);
             counters.settle(each.reservation, { atMs: nowMs, costsNanoUsd: [nanoUsd] });
             spent.set(account, (spent.get(account) ?? 0n) + nanoUsd);
-            add(account, nanoUsd - heldNanoUsd);
+            add(account, nanoUsd - reservedNanoUsd);
           }
           const account = `key ${number + 10 * Math.floor(at / 100)}`; // those in use change
           const before = counters.accountCount;
           const reservation = worker.claim(account);
           if (!counters.reserve(reservation)) {
             underWay.push({ worker, reservation, endsAtMs: nowMs + takesSeconds * 1000 });
-            add(account, heldNanoUsd);
+            add(account, reservedNanoUsd);
           }
           if (counters.accountCount < before) forgot++;
           expect(most.get(account) ?? 0n).toBeLessThanOrEqual(limitNanoUsd);
         }
         expect(forgot).toBeGreaterThan(0);
-        expect([...spent.values()].some((nanoUsd) => nanoUsd > limitNanoUsd - heldNanoUsd)).toBe(true); // limits were reached
+        expect([...spent.values()].some((nanoUsd) => nanoUsd > limitNanoUsd - reservedNanoUsd)).toBe(true); // limits were reached
       }),
       { numRuns: 15 },
     );

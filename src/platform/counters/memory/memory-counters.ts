@@ -3,7 +3,7 @@ import type { Admission, BudgetRefusal, Claim, Counters, RateRefusal, Reservatio
 import { admitTo, leaveFrom, RateWindow } from '../rates.ts';
 
 /** Keys, workspaces and models that are counted at once; beyond it the least recent is forgotten. 1 KB each. */
-const MOST_SCOPES = 50_000;
+const MAX_SCOPES = 50_000;
 /** Accounts that are kept in any case; each new one beyond it lets others go that are not needed. 1 KB each. */
 const KEPT_ACCOUNTS = 10_000;
 /** What one worker has settled another one reads so much later at most: journals are stored every tenth of a second. */
@@ -72,7 +72,7 @@ export class MemoryCounters implements Counters {
       const held = account?.holds.get(id);
       if (!account || !held) continue;
       account.holds.delete(id);
-      account.heldNanoUsd -= held.nanoUsd;
+      account.reservedNanoUsd -= held.nanoUsd;
       account.settledAtMs = nowMs;
       addSpent(account, settlement.costsNanoUsd[index]!, settlement);
     }
@@ -96,11 +96,11 @@ export class MemoryCounters implements Counters {
   private windowsOf({ scopes }: Admission): RateWindow[] {
     return scopes.map(({ id }) => {
       const known = this.windows.get(id);
-      if (known && this.windows.size < MOST_SCOPES) return known;
+      if (known && this.windows.size < MAX_SCOPES) return known;
       const window = known ?? new RateWindow();
       this.windows.delete(id); // it is set anew, as the most recent
       this.windows.set(id, window);
-      if (this.windows.size > MOST_SCOPES) this.windows.delete(this.windows.keys().next().value!);
+      if (this.windows.size > MAX_SCOPES) this.windows.delete(this.windows.keys().next().value!);
       return window;
     });
   }
@@ -154,12 +154,12 @@ class OldestReading {
   }
 }
 
-function hold(accounts: readonly HeldAccount[], { id, claims, holdMs }: Reservation, nowMs: number): void {
+function hold(accounts: readonly HeldAccount[], { id, claims, reservationMs }: Reservation, nowMs: number): void {
   for (const [index, account] of accounts.entries()) {
     const { nanoUsd } = claims[index]!;
     const count = account.holds.size;
-    account.holds.set(id, { nanoUsd, expiresAtMs: nowMs + holdMs });
-    if (account.holds.size > count) account.heldNanoUsd += nanoUsd;
+    account.holds.set(id, { nanoUsd, expiresAtMs: nowMs + reservationMs });
+    if (account.holds.size > count) account.reservedNanoUsd += nanoUsd;
   }
 }
 
@@ -167,6 +167,6 @@ function releaseExpired(account: HeldAccount, nowMs: number): void {
   for (const [id, { nanoUsd, expiresAtMs }] of account.holds) {
     if (expiresAtMs > nowMs) return;
     account.holds.delete(id);
-    account.heldNanoUsd -= nanoUsd;
+    account.reservedNanoUsd -= nanoUsd;
   }
 }

@@ -49,7 +49,7 @@ export async function lockAccounts(client: ClientBase, ids: Iterable<string>): P
     rows.map((row): [string, AccountState] => [
       row.id,
       {
-        heldNanoUsd: BigInt(row.held_nano_usd),
+        reservedNanoUsd: BigInt(row.held_nano_usd),
         startsMs: row.starts_ms.map(Number),
         spentNanoUsd: row.spent_nano_usd.map(BigInt),
       },
@@ -71,7 +71,7 @@ export async function writeAccounts(client: ClientBase, accounts: ReadonlyMap<st
       where budget_accounts.id = written.id`,
     values: [
       rows.map(([id]) => id),
-      rows.map(([, { heldNanoUsd }]) => String(heldNanoUsd)),
+      rows.map(([, { reservedNanoUsd }]) => String(reservedNanoUsd)),
       rows.map(([, { startsMs }]) => list(startsMs)),
       rows.map(([, { spentNanoUsd }]) => list(spentNanoUsd)),
     ],

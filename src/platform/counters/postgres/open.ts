@@ -1,10 +1,10 @@
 import type { Pool, PoolClient } from 'pg';
 import { addSpent, findBudgetRefusal, updateAccount } from '../accounts.ts';
 import type { Admission, BudgetRefusal, Counters, RateRefusal, Reservation, Settlement } from '../counters.ts';
-import { gather } from '../gather.ts';
+import { createBatcher } from '../create-batcher.ts';
 import { admitTo, leaveFrom } from '../rates.ts';
 import { forgetAccounts, lockAccounts, writeAccounts } from './budget-accounts.ts';
-import { addHolds, type HoldRow, takeHolds } from './budget-holds.ts';
+import { addReservations, type ReservationRow, takeReservations } from './budget-reservations.ts';
 import { forgetWindows, lockWindows, writeWindows } from './rate-windows.ts';
 
 /** One for rates, one for money, one for a ping. */
@@ -41,7 +41,7 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
   pool.on('error', () => {}); // as in storage/postgres/open.ts
   pool.on('connect', (client) => client.on('error', () => {}));
 
-  const runRates = gather((jobs: RateJob[]) =>
+  const runRates = createBatcher((jobs: RateJob[]) =>
     transact(pool, async (client) => {
       const locked = await lockWindows(
         client,
@@ -57,7 +57,7 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
       return answers;
     }),
   );
-  const runBudgets = gather((jobs: BudgetJob[]) => transact(pool, (client) => keepBooks(client, jobs)));
+  const runBudgets = createBatcher((jobs: BudgetJob[]) => transact(pool, (client) => keepBooks(client, jobs)));
   const forget = () => Promise.all([forgetWindows(pool), forgetAccounts(pool)]).catch(() => {}); // at the next time
   const forgetting = setInterval(() => void forget(), FORGET_EVERY_MS).unref();
 
@@ -69,7 +69,7 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
     reserve: (reservation) => runBudgets({ reservation }),
     settle: async (reservation, settlement) => void (await runBudgets({ reservation, settlement })),
     async release(ids, claims) {
-      await runBudgets({ reservation: { id: '', claims, holdMs: 0 }, released: ids });
+      await runBudgets({ reservation: { id: '', claims, reservationMs: 0 }, released: ids });
     },
     ping: async () => void (await pool.query('select 1 from budget_accounts limit 1')),
     close() {
@@ -85,9 +85,9 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promis
   const settled = jobs.flatMap(
     ({ reservation, settlement, released }) => released ?? (settlement ? [reservation.id] : []),
   );
-  const taken = new Map<string, HoldRow>();
-  for (const hold of await takeHolds(client, { settled, accounts: [...names], nowMs })) {
-    accounts.get(hold.account)!.heldNanoUsd -= hold.nanoUsd;
+  const taken = new Map<string, ReservationRow>();
+  for (const hold of await takeReservations(client, { settled, accounts: [...names], nowMs })) {
+    accounts.get(hold.account)!.reservedNanoUsd -= hold.nanoUsd;
     taken.set(`${hold.id} ${hold.account}`, hold);
   }
 
@@ -99,8 +99,8 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promis
       addSpent(accounts.get(account)!, settlement.costsNanoUsd[index]!, settlement);
     }
   }
-  const held: (HoldRow & { expiresAtMs: number })[] = [];
-  const answers = jobs.map(({ reservation: { id, claims, holdMs }, settlement, released }) => {
+  const held: (ReservationRow & { expiresAtMs: number })[] = [];
+  const answers = jobs.map(({ reservation: { id, claims, reservationMs }, settlement, released }) => {
     if (settlement) return undefined;
     const states = claims.map(({ account }) => accounts.get(account)!);
     for (const [index, claim] of claims.entries()) updateAccount(states[index]!, claim, nowMs);
@@ -108,15 +108,15 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promis
     const refusal = findBudgetRefusal(states, claims);
     if (refusal) return refusal;
     for (const [index, { account, nanoUsd }] of claims.entries()) {
-      states[index]!.heldNanoUsd += nanoUsd;
-      held.push({ id, account, nanoUsd, expiresAtMs: nowMs + holdMs });
+      states[index]!.reservedNanoUsd += nanoUsd;
+      held.push({ id, account, nanoUsd, expiresAtMs: nowMs + reservationMs });
     }
     return undefined;
   });
-  const added = await addHolds(client, held);
+  const added = await addReservations(client, held);
   if (added.length < held.length) {
-    for (const { account, nanoUsd } of held) accounts.get(account)!.heldNanoUsd -= nanoUsd;
-    for (const { account, nanoUsd } of added) accounts.get(account)!.heldNanoUsd += nanoUsd;
+    for (const { account, nanoUsd } of held) accounts.get(account)!.reservedNanoUsd -= nanoUsd;
+    for (const { account, nanoUsd } of added) accounts.get(account)!.reservedNanoUsd += nanoUsd;
   }
   await writeAccounts(client, accounts);
   return answers;

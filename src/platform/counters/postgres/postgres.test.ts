@@ -22,10 +22,10 @@ if ('skipped' in server) {
     const pool = new pg.Pool({ connectionString: server.url, max: 1 }).on('error', () => {}); // the server may end first
     pool.on('connect', (client) => client.on('error', () => {}));
     const [day, now] = [86_400_000, Date.now()];
-    const addAccount = async (id: string, startedMs: number, holdEndsMs: number) => {
+    const addAccount = async (id: string, startedMs: number, reservationEndsMs: number) => {
       const starts = [0, 0, 0, startedMs].map(Math.round);
       await pool.query(`insert into budget_accounts values ($1, 5, $2, '{1,1,1,1}')`, [id, starts]);
-      await pool.query(`insert into budget_holds values ('gen-' || $1, $1, 5, $2)`, [id, holdEndsMs]);
+      await pool.query(`insert into budget_holds values ('gen-' || $1, $1, 5, $2)`, [id, reservationEndsMs]);
     };
     await addAccount('gone', now - 3 * day, now - day);
     await addAccount('asked today', now - day, now - day);

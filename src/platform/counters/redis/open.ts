@@ -68,9 +68,9 @@ export function openRedisCounters(url: string, connectMs: number): Counters {
       const keys = keysOfScopes(admission);
       await scripts.headgateLeave(keys.length, ...keys, admission.id, Math.round(tokens), isTakenBack ? 1 : 0);
     },
-    async reserve({ id, claims, holdMs }: Reservation): Promise<BudgetRefusal | undefined> {
+    async reserve({ id, claims, reservationMs }: Reservation): Promise<BudgetRefusal | undefined> {
       const keys = keysOfClaims(claims);
-      const values = [id, holdMs, ...claims.flatMap(writeClaim)];
+      const values = [id, reservationMs, ...claims.flatMap(writeClaim)];
       const answer = await scripts.headgateReserve(keys.length, ...keys, ...values);
       if (answer.length === 0) return undefined;
       const [claim, limit, spent, held] = answer;
@@ -78,7 +78,7 @@ export function openRedisCounters(url: string, connectMs: number): Counters {
         claim: Number(claim),
         limit: Number(limit),
         spentNanoUsd: BigInt(spent!),
-        heldNanoUsd: BigInt(held!),
+        reservedNanoUsd: BigInt(held!),
       };
     },
     async settle({ id, claims }: Reservation, { atMs, costsNanoUsd }: Settlement) {
@@ -106,8 +106,8 @@ const keysOfScopes = ({ scopes }: Admission): string[] =>
 const keysOfClaims = (claims: readonly Claim[]): string[] =>
   claims.flatMap(({ account }) => [`${prefix}account:${account}`, `${prefix}holds:${account}`]);
 
-const writeWindows = ({ startsMs, bookedNanoUsd }: Claim): (string | number)[] =>
-  startsMs.flatMap((start, window) => [start, String(bookedNanoUsd[window]!)]);
+const writeWindows = ({ startsMs, recordedNanoUsd }: Claim): (string | number)[] =>
+  startsMs.flatMap((start, window) => [start, String(recordedNanoUsd[window]!)]);
 
 const writeClaim = (claim: Claim): (string | number)[] => [
   String(claim.nanoUsd),

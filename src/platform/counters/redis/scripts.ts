@@ -1,4 +1,4 @@
-import { MOST_AHEAD_MS } from '../accounts.ts';
+import { MAX_AHEAD_MS } from '../accounts.ts';
 
 /*
  * The rules of `rates.ts` and `accounts.ts` as Redis and Valkey run them: each script is one step that nothing comes
@@ -24,7 +24,7 @@ const update = `
 local function update(account, window, start, booked)
   local known = redis.call('HMGET', account, 's' .. window, 'n' .. window)
   local knownStart, spent = tonumber(known[1] or -1), tonumber(known[2] or 0)
-  if start < knownStart and knownStart <= now + ${MOST_AHEAD_MS} then return spent end
+  if start < knownStart and knownStart <= now + ${MAX_AHEAD_MS} then return spent end
   if start == knownStart and booked <= spent then return spent end
   redis.call('HSET', account, 's' .. window, write(start), 'n' .. window, write(booked))
   return booked

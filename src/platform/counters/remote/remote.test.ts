@@ -38,13 +38,13 @@ describe('counters: remote alone', () => {
   const stream = () => ({ id: randomUUID(), scopes: [{ id: 'key k', limits }], isStream: true, leaseMs: 60_000 });
   const reservation = () => ({
     id: randomUUID(),
-    holdMs: 60_000,
+    reservationMs: 60_000,
     claims: [
       {
         account: 'key k',
         nanoUsd: 10n,
         startsMs: [0, 1, 1, 1],
-        bookedNanoUsd: [0n, 0n, 0n, 0n],
+        recordedNanoUsd: [0n, 0n, 0n, 0n],
         readAtMs: 0,
         limits: [{ window: 'daily' as const, nanoUsd: 10n, isExhaustedWhenReached: true }],
       },
@@ -57,7 +57,7 @@ describe('counters: remote alone', () => {
     expect(await one.counters.admit(stream())).toBeUndefined();
     expect(await one.counters.reserve(reservation())).toBeUndefined();
     expect(await two.counters.admit(stream())).toMatchObject({ limit: 'concurrent_streams' });
-    expect(await two.counters.reserve(reservation())).toMatchObject({ heldNanoUsd: 10n });
+    expect(await two.counters.reserve(reservation())).toMatchObject({ reservedNanoUsd: 10n });
     one.die();
     await expect.poll(() => counters.admit(stream())).toBeUndefined();
     expect(await two.counters.reserve(reservation())).toBeUndefined();

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /** What routers learn from the ledger: who chose, for what, and the part of the cost that is for input. */
-export const routers: Migration = {
+export const routerColumns: Migration = {
   async up(db: Kysely<unknown>) {
     // SQLite adds one column to a statement.
     await db.schema.alterTable('ledger').addColumn('router', 'text').execute();

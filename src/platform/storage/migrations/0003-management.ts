@@ -1,6 +1,6 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import { makeSlug } from '../tables/workspace-slug.ts';
+import { createSlug } from '../tables/workspace-slug.ts';
 
 /**
  * What the management API keeps: limits of keys, settings, budgets and members of workspaces, the audit log, and what was
@@ -32,7 +32,7 @@ export const management: Migration = {
       select id, name from workspaces order by created_at_ms, id`.execute(db);
     const taken = new Set<string>();
     for (const workspace of rows) {
-      const slug = makeSlug(workspace.name, taken);
+      const slug = createSlug(workspace.name, taken);
       taken.add(slug);
       await sql`update workspaces set slug = ${slug} where id = ${workspace.id}`.execute(db);
     }

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import type { SchemaState } from '../storage.ts';
 import { first } from './0001-first.ts';
-import { routers } from './0002-routers.ts';
+import { routerColumns } from './0002-routers.ts';
 import { management } from './0003-management.ts';
 import { money } from './0004-money.ts';
 import { ledgerLines } from './0005-ledger-lines.ts';
@@ -17,7 +17,7 @@ import { bootstrapKeys } from './0012-bootstrap-keys.ts';
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
   '0001-first': first,
-  '0002-routers': routers,
+  '0002-routers': routerColumns,
   '0003-management': management,
   '0004-money': money,
   '0005-ledger-lines': ledgerLines,

@@ -25,9 +25,9 @@ export async function openPostgresStorage(
   url: string,
   options: { poolSize?: number; limitMs?: number } = {},
 ): Promise<Storage> {
-  const [{ default: pg }, { createImpatientClient }, { WatchConnection }] = await Promise.all([
+  const [{ default: pg }, { createTimeoutClient }, { WatchConnection }] = await Promise.all([
     import('pg'),
-    import('./impatient-client.ts'),
+    import('./timeout-client.ts'),
     import('./watch-connection.ts'),
   ]);
   const limitMs = options.limitMs ?? LONGEST_QUESTION_MS;
@@ -41,7 +41,7 @@ export async function openPostgresStorage(
         oid === int8 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format),
     },
   } satisfies PoolConfig;
-  const Client = createImpatientClient(limitMs);
+  const Client = createTimeoutClient(limitMs);
   const createPool = () =>
     listenForErrors(
       new pg.Pool({

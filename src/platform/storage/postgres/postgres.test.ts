@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startPostgres } from '../../../testing/postgres.ts';
 import { testStorage } from '../contract.ts';
-import { makeEntry } from '../ledger-contract.ts';
+import { createTestEntry } from '../ledger-contract.ts';
 import { expectUpgrade } from '../migrations/upgrade-contract.ts';
 import type { Tables } from '../tables/database.ts';
 import { openPostgresStorage } from './open.ts';
@@ -47,7 +47,7 @@ function testPostgres(): void {
     const url = await createDatabase('idle');
     const storage = await openPostgresStorage(url, { poolSize: 1 });
     await storage.migrate();
-    const entry = makeEntry();
+    const entry = createTestEntry();
 
     await execute(url, `select pg_terminate_backend(pid, 5000) ${others}`);
     await expect.poll(() => storage.ledger.append([entry]).then(() => 'booked', String)).toBe('booked');
@@ -77,7 +77,7 @@ function testPostgres(): void {
     const storage = await openPostgresStorage(url, { poolSize: 1 });
     await storage.migrate();
     const workspaceId = randomUUID();
-    const entries = Array.from({ length: 1001 }, () => makeEntry({ workspaceId }));
+    const entries = Array.from({ length: 1001 }, () => createTestEntry({ workspaceId }));
     const blocker = new pg.Client({ connectionString: url });
     await blocker.connect();
     await blocker.query('begin');

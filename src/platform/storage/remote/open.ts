@@ -9,7 +9,7 @@ export const storageService = 'storage';
  * The store of the primary, as a worker sees it: the embedded one is written by one process alone. Four that wrote
  * stalled one another's event loops for up to 236 ms.
  *
- * Rejects with what the store says there, and with a `PeerGoneError` when the primary is gone.
+ * Rejects with what the store says there, and with a `PeerClosedError` when the primary is gone.
  */
 export function openRemoteStorage(primary: Peer): Storage {
   const closed = new AbortController();

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openChannelPair } from '../../../testing/channel-pair.ts';
 import { createHub } from '../../cluster/hub.ts';
 import { openPeer } from '../../cluster/peer.ts';
-import { makeKey } from '../access-contract.ts';
+import { createKeyRecord } from '../access-contract.ts';
 import { testStorage } from '../contract.ts';
-import { makeEntry } from '../ledger-contract.ts';
+import { createTestEntry } from '../ledger-contract.ts';
 import { openSqliteStorage } from '../sqlite/open.ts';
 import type { Storage } from '../storage.ts';
 import { openRemoteStorage, storageService } from './open.ts';
@@ -58,7 +58,7 @@ describe('storage: remote alone', () => {
   it('undoes the change of a worker that dies in it, and lets the others go on', async () => {
     const { openWorker } = openPrimary(store);
     const [one, two] = [openWorker(), openWorker()];
-    const key = makeKey();
+    const key = createKeyRecord();
     const dying = one.storage.management.change(change, async (transaction) => {
       await transaction.putKey(key);
       await transaction.record(happening);
@@ -78,7 +78,7 @@ describe('storage: remote alone', () => {
   it('undoes a change that takes too long, and tells its worker', async () => {
     const { openWorker } = openPrimary(store, 20);
     const [slow, other] = [openWorker(), openWorker()];
-    const key = makeKey();
+    const key = createKeyRecord();
     const late = slow.storage.management.change(change, async (transaction) => {
       await transaction.putKey(key);
       await transaction.record(happening);
@@ -92,8 +92,8 @@ describe('storage: remote alone', () => {
   it('tells the errors of the store with their codes', async () => {
     const { openWorker } = openPrimary(store);
     const { storage, die } = openWorker();
-    const tooMuch = storage.ledger.append([makeEntry({ costNanoUsd: 2n ** 63n })]);
-    const there = await store.ledger.append([makeEntry({ costNanoUsd: 2n ** 63n })]).catch((error) => error);
+    const tooMuch = storage.ledger.append([createTestEntry({ costNanoUsd: 2n ** 63n })]);
+    const there = await store.ledger.append([createTestEntry({ costNanoUsd: 2n ** 63n })]).catch((error) => error);
     await expect(tooMuch).rejects.toMatchObject({ message: there.message, code: there.code });
     die();
   });

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { Tables } from '../tables/database.ts';
-import { isUsual, writeLedgerRow, writeUsualColumns } from '../tables/ledger.ts';
+import { hasCommonColumnsOnly, writeLedgerRow, writeCommonColumns } from '../tables/ledger.ts';
 import { writeLineRows } from '../tables/ledger-lines.ts';
 import { createSpendingSum } from '../tables/spending.ts';
 import { waitWhileBusy } from './wait-while-busy.ts';
@@ -20,13 +20,13 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) 
   let raise: StatementSync | undefined;
 
   const insert = (entry: LedgerEntry, row: object): boolean => {
-    const usual = isUsual(entry);
+    const usual = hasCommonColumnsOnly(entry);
     const statement = inserts.get(usual) ?? prepareInsert(database, 'ledger', row);
     inserts.set(usual, statement);
     return statement.run(...(Object.values(row) as SQLInputValue[])).changes !== 0n;
   };
 
-  const append = (entries: readonly LedgerEntry[], rows: readonly ReturnType<typeof writeUsualColumns>[]): void => {
+  const append = (entries: readonly LedgerEntry[], rows: readonly ReturnType<typeof writeCommonColumns>[]): void => {
     raise ??= prepareRaise(database);
     const spent = createSpendingSum();
     database.exec('begin immediate');
@@ -50,7 +50,9 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) 
 
   return async (entries: readonly LedgerEntry[]): Promise<void> => {
     if (entries.length === 0) return;
-    const rows = entries.map((entry) => (isUsual(entry) ? writeUsualColumns(entry) : writeLedgerRow(entry)));
+    const rows = entries.map((entry) =>
+      hasCommonColumnsOnly(entry) ? writeCommonColumns(entry) : writeLedgerRow(entry),
+    );
     await db.connection().execute(() => waitWhileBusy(() => append(entries, rows)));
   };
 }

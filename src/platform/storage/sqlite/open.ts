@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
-import { makeFolder } from '../../data-folder/make-folder.ts';
+import { createFolder } from '../../data-folder/create-folder.ts';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
@@ -41,7 +41,7 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
 async function prepareFile(path: string): Promise<void> {
   const folder = dirname(resolve(path));
   try {
-    makeFolder(folder);
+    createFolder(folder);
   } catch (error) {
     throw new Error(
       `The folder of the database, '${folder}', does not exist and cannot be made (${reason(error)}). ` +

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Kysely } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { testStorage } from '../contract.ts';
-import { makeEntry } from '../ledger-contract.ts';
+import { createTestEntry } from '../ledger-contract.ts';
 import { expectUpgrade } from '../migrations/upgrade-contract.ts';
 import type { Tables } from '../tables/database.ts';
 import { createEntryAppender } from './append-entries.ts';
@@ -56,7 +56,7 @@ describe('storage: sqlite alone', () => {
     const other = await openSqliteStorage(path);
     await other.migrate();
     const storage = await openSqliteStorage(path);
-    await storage.ledger.append([makeEntry({ requestedModel: 'find-me-in-the-file' })]);
+    await storage.ledger.append([createTestEntry({ requestedModel: 'find-me-in-the-file' })]);
 
     await storage.close();
     expect(statSync(`${path}-wal`).size).toBe(0);
@@ -72,7 +72,7 @@ describe('storage: sqlite alone', () => {
     const writer = new DatabaseSync(path);
     writer.exec('begin immediate');
 
-    const entry = makeEntry();
+    const entry = createTestEntry();
     let booked = false;
     const append = storage.ledger.append([entry]).then(() => {
       booked = true;
@@ -95,7 +95,7 @@ describe('storage: sqlite alone', () => {
     const append = createEntryAppender(database, new Kysely<Tables>({ dialect: createSqliteDialect(database) }));
     const pages = (database.prepare('pragma page_count').get() as { page_count: bigint }).page_count;
     database.exec(`pragma max_page_count = ${pages}`);
-    const entries = Array.from({ length: 400 }, () => makeEntry());
+    const entries = Array.from({ length: 400 }, () => createTestEntry());
     await expect(append(entries)).rejects.toThrow('disk is full');
     database.exec('pragma max_page_count = 1000000');
     await append(entries);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ActivityQuery, ActivityRow } from '../storage.ts';
-import { readNumber, writeText } from './columns.ts';
+import { readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 import { answers } from './ledger.ts';
 import { walkSlices } from './slices.ts';
@@ -34,9 +34,9 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
       .groupBy([day, 'ledger.model', 'ledger.provider'])
       .$narrowType<{ model: string }>();
     if (query.byWorkspace) asked = asked.groupBy('workspace_id');
-    if (query.workspaceId !== undefined) asked = asked.where('workspace_id', '=', writeText(query.workspaceId));
-    if (query.keyHash !== undefined) asked = asked.where('key_hash', '=', writeText(query.keyHash));
-    if (query.memberId !== undefined) asked = asked.where('member_id', '=', writeText(query.memberId));
+    if (query.workspaceId !== undefined) asked = asked.where('workspace_id', '=', writeTextColumn(query.workspaceId));
+    if (query.keyHash !== undefined) asked = asked.where('key_hash', '=', writeTextColumn(query.keyHash));
+    if (query.memberId !== undefined) asked = asked.where('member_id', '=', writeTextColumn(query.memberId));
     const found = await asked
       .select([
         answers.as('requests'),

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { AuditEntry, FieldChange, Listed, Page } from '../storage.ts';
-import { type Integer, readNumber, writeNullableText, writeText } from './columns.ts';
+import { type Integer, readNumber, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 
 export interface AuditTable {
@@ -28,9 +28,9 @@ export async function appendAudit(trx: Database, entry: AuditEntry, sequence: bi
       actor_key_hash: entry.actorKeyHash,
       action: entry.action,
       object_kind: entry.objectKind,
-      object_id: writeText(entry.objectId),
+      object_id: writeTextColumn(entry.objectId),
       workspace_id: writeNullableText(entry.workspaceId),
-      changes: writeText(JSON.stringify(entry.changes)),
+      changes: writeTextColumn(JSON.stringify(entry.changes)),
     })
     .execute();
 }

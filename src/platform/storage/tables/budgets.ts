@@ -13,7 +13,7 @@ export interface BudgetTable {
 }
 
 /** The broadest first. @param workspaceId undefined: of all workspaces */
-export async function listBudgets(db: Database, workspaceId?: string): Promise<BudgetRecord[]> {
+export async function listBudgetRows(db: Database, workspaceId?: string): Promise<BudgetRecord[]> {
   let query = db.selectFrom('budgets').selectAll();
   if (workspaceId !== undefined) query = query.where('workspace_id', '=', workspaceId);
   const rows = await query.execute();
@@ -30,7 +30,7 @@ export async function listBudgets(db: Database, workspaceId?: string): Promise<B
 }
 
 /** Inserts, or replaces limit and `updated_at_ms`. */
-export async function putBudget(trx: Database, budget: BudgetRecord): Promise<void> {
+export async function putBudgetRow(trx: Database, budget: BudgetRecord): Promise<void> {
   await trx
     .insertInto('budgets')
     .values({
@@ -50,7 +50,7 @@ export async function putBudget(trx: Database, budget: BudgetRecord): Promise<vo
     .execute();
 }
 
-export async function deleteBudget(trx: Database, workspaceId: string, interval: BudgetInterval): Promise<void> {
+export async function deleteBudgetRow(trx: Database, workspaceId: string, interval: BudgetInterval): Promise<void> {
   await trx
     .deleteFrom('budgets')
     .where('workspace_id', '=', workspaceId)

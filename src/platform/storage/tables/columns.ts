@@ -16,8 +16,8 @@ export const readNullableNumber = (value: bigint | null): number | null => (valu
  * Text as both dialects can keep it. PostgreSQL refuses NUL, and one such entry would hold up a whole batch for ever;
  * half a surrogate pair has no UTF-8. Both become U+FFFD.
  */
-export function writeText(text: string): string {
+export function writeTextColumn(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
   return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole;
 }
-export const writeNullableText = (text: string | null): string | null => (text === null ? null : writeText(text));
+export const writeNullableText = (text: string | null): string | null => (text === null ? null : writeTextColumn(text));

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { ContentRecord } from '../../../domain/content-record.ts';
-import { type Integer, readFlag, readNumber, writeFlag, writeText } from './columns.ts';
+import { type Integer, readFlag, readNumber, writeFlag, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 
 export interface ContentTable {
@@ -30,7 +30,7 @@ export async function findContent(db: Database, id: string): Promise<ContentReco
     .selectFrom('contents')
     .innerJoin('workspaces', 'workspaces.id', 'contents.workspace_id')
     .selectAll('contents')
-    .where('contents.id', '=', writeText(id))
+    .where('contents.id', '=', writeTextColumn(id))
     .executeTakeFirst();
   return row && readContent(row);
 }
@@ -51,7 +51,7 @@ export async function deleteContentsBefore(db: Database, beforeMs: number, most:
   return Number(numDeletedRows);
 }
 
-// JSON escapes what no database holds (NUL, half surrogates), so that the three texts need no `writeText`.
+// JSON escapes what no database holds (NUL, half surrogates), so that the three texts need no `writeTextColumn`.
 const writeContent = (content: ContentRecord) => ({
   id: content.id,
   workspace_id: content.workspaceId,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { FeedbackQuery, FeedbackRecord, Listed } from '../storage.ts';
-import { type Integer, readNumber, writeNullableText, writeText } from './columns.ts';
+import { type Integer, readNumber, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 
 export interface FeedbackTable {
@@ -20,16 +20,16 @@ export async function addFeedback(db: Database, feedback: FeedbackRecord): Promi
   const found = await db
     .selectFrom('ledger')
     .select('workspace_id')
-    .where('id', '=', writeText(feedback.generationId))
+    .where('id', '=', writeTextColumn(feedback.generationId))
     .executeTakeFirst();
   if (!found) return false; // entries are never deleted: one that is there stays
   await db
     .insertInto('feedback')
     .values({
       id: feedback.id,
-      generation_id: writeText(feedback.generationId),
+      generation_id: writeTextColumn(feedback.generationId),
       workspace_id: found.workspace_id,
-      category: writeText(feedback.category),
+      category: writeTextColumn(feedback.category),
       comment: writeNullableText(feedback.comment),
       actor_key_hash: feedback.actorKeyHash,
       created_at_ms: feedback.createdAtMs,
@@ -43,7 +43,7 @@ export async function listFeedback(
   db: Database,
   { generationId, offset, limit }: FeedbackQuery,
 ): Promise<Listed<FeedbackRecord & { workspaceId: string }>> {
-  const meant = generationId === undefined ? undefined : writeText(generationId);
+  const meant = generationId === undefined ? undefined : writeTextColumn(generationId);
   let [all, page] = [
     db.selectFrom('feedback').select(sql<bigint>`count(*)`.as('total')),
     db.selectFrom('feedback').selectAll().orderBy('id', 'desc').limit(limit).offset(offset),

@@ -4,7 +4,7 @@ import type {
   AppliedGuardrails,
   AssignmentQuery,
   AssignmentRecord,
-  GuardrailHolder,
+  GuardrailAssignee,
   GuardrailQuery,
   GuardrailRecord,
   LimitReset,
@@ -19,7 +19,7 @@ import {
   readNumber,
   writeFlag,
   writeNullableText,
-  writeText,
+  writeTextColumn,
 } from './columns.ts';
 import type { Database } from './database.ts';
 
@@ -38,7 +38,7 @@ export interface GuardrailTable {
 }
 /** Which guardrail a key or a member has; at most one. */
 export interface GuardrailAssignmentTable {
-  kind: GuardrailHolder['kind'];
+  kind: GuardrailAssignee['kind'];
   /** The hash of the key, the id of the member. */
   holder: string;
   guardrail_id: string;
@@ -60,20 +60,20 @@ export async function listAppliedGuardrails(db: Database): Promise<AppliedGuardr
 }
 
 export async function findGuardrail(db: Database, id: string): Promise<GuardrailRecord | undefined> {
-  const row = await db.selectFrom('guardrails').selectAll().where('id', '=', writeText(id)).executeTakeFirst();
+  const row = await db.selectFrom('guardrails').selectAll().where('id', '=', writeTextColumn(id)).executeTakeFirst();
   return row && readGuardrail(row);
 }
 
 /** Oldest first. */
-export async function listGuardrails(
+export async function listGuardrailRows(
   db: Database,
   { workspaceId, offset, limit }: GuardrailQuery,
 ): Promise<Listed<GuardrailRecord>> {
   let count = db.selectFrom('guardrails').select(sql<bigint>`count(*)`.as('total'));
   let query = selectOldest(db).limit(limit).offset(offset);
   if (workspaceId !== undefined) {
-    count = count.where('workspace_id', '=', writeText(workspaceId));
-    query = query.where('workspace_id', '=', writeText(workspaceId));
+    count = count.where('workspace_id', '=', writeTextColumn(workspaceId));
+    query = query.where('workspace_id', '=', writeTextColumn(workspaceId));
   }
   const { total } = await count.executeTakeFirstOrThrow();
   return { rows: (await query.execute()).map(readGuardrail), total: readNumber(total) };
@@ -84,9 +84,9 @@ const selectOldest = (db: Database) => db.selectFrom('guardrails').selectAll().o
 /** Inserts, or replaces all but workspace and `created_at_ms`. */
 export async function saveGuardrail(trx: Database, guardrail: GuardrailRecord): Promise<void> {
   const changeable = {
-    name: writeText(guardrail.name),
+    name: writeTextColumn(guardrail.name),
     description: writeNullableText(guardrail.description),
-    rules: writeText(JSON.stringify(guardrail.rules)),
+    rules: writeTextColumn(JSON.stringify(guardrail.rules)),
     limit_nano_usd: guardrail.limitNanoUsd,
     reset_interval: guardrail.resetInterval,
     include_byok_in_budgets: writeFlag(guardrail.includeByokInBudgets),
@@ -105,7 +105,7 @@ export async function saveGuardrail(trx: Database, guardrail: GuardrailRecord): 
 }
 
 /** Its assignments go with it. */
-export async function deleteGuardrail(trx: Database, id: string): Promise<void> {
+export async function deleteGuardrailRow(trx: Database, id: string): Promise<void> {
   await trx.deleteFrom('guardrails').where('id', '=', id).execute();
 }
 
@@ -115,7 +115,7 @@ export async function listAssignments(
   { kind, guardrailId, offset, limit }: AssignmentQuery,
 ): Promise<Listed<ListedAssignment>> {
   let all = db.selectFrom('guardrail_assignments').where('guardrail_assignments.kind', '=', kind);
-  if (guardrailId !== undefined) all = all.where('guardrail_id', '=', writeText(guardrailId));
+  if (guardrailId !== undefined) all = all.where('guardrail_id', '=', writeTextColumn(guardrailId));
   const { total } = await all.select(sql<bigint>`count(*)`.as('total')).executeTakeFirstOrThrow();
   const rows = await all
     .leftJoin('keys', 'keys.hash', 'guardrail_assignments.holder')
@@ -133,7 +133,7 @@ export async function listAssignments(
 }
 
 /** @returns the id of the guardrail that a key or a member has */
-export async function findAssigned(db: Database, { kind, holder }: GuardrailHolder): Promise<string | undefined> {
+export async function findAssigned(db: Database, { kind, holder }: GuardrailAssignee): Promise<string | undefined> {
   const row = await db
     .selectFrom('guardrail_assignments')
     .select('guardrail_id')
@@ -155,7 +155,7 @@ export async function assign(trx: Database, assignment: AssignmentRecord): Promi
     .execute();
 }
 
-export async function unassign(trx: Database, { kind, holder }: GuardrailHolder): Promise<void> {
+export async function unassign(trx: Database, { kind, holder }: GuardrailAssignee): Promise<void> {
   await trx.deleteFrom('guardrail_assignments').where('kind', '=', kind).where('holder', '=', holder).execute();
 }
 

@@ -8,7 +8,7 @@ import {
   readNumber,
   writeFlag,
   writeNullableText,
-  writeText,
+  writeTextColumn,
 } from './columns.ts';
 import type { Database } from './database.ts';
 import { changeAccess } from './revisions.ts';
@@ -38,24 +38,24 @@ const replaceable = [
 ] as const;
 
 /** Oldest first. */
-export async function listKeys(db: Database): Promise<KeyRecord[]> {
+export async function listKeyRows(db: Database): Promise<KeyRecord[]> {
   const rows = await db.selectFrom('keys').selectAll().orderBy('created_at_ms').orderBy('hash').execute();
   return rows.map(readKey);
 }
 
 /** Inserts, or replaces all but `created_at_ms`. The same key again is no change. */
 export async function putKey(db: Database, key: KeyRecord): Promise<void> {
-  await changeAccess(db, (trx) => writeKey(trx, key));
+  await changeAccess(db, (trx) => insertKeyRow(trx, key));
 }
 
 /** `putKey` as a part of a change. @returns whether it changed anything */
-export async function writeKey(trx: Database, key: KeyRecord): Promise<boolean> {
+export async function insertKeyRow(trx: Database, key: KeyRecord): Promise<boolean> {
   const result = await trx
     .insertInto('keys')
     .values({
       hash: key.hash,
-      name: writeText(key.name),
-      label: writeText(key.label),
+      name: writeTextColumn(key.name),
+      label: writeTextColumn(key.label),
       kind: key.kind,
       workspace_id: key.workspaceId,
       member_id: key.memberId,
@@ -110,8 +110,8 @@ export async function markBootstrapKey(db: Database, hash: string): Promise<void
   await db.updateTable('keys').set({ from_bootstrap: 1 }).where('hash', '=', hash).execute();
 }
 
-export async function findKey(db: Database, hash: string): Promise<KeyRecord | undefined> {
-  const row = await db.selectFrom('keys').selectAll().where('hash', '=', writeText(hash)).executeTakeFirst();
+export async function findKeyRow(db: Database, hash: string): Promise<KeyRecord | undefined> {
+  const row = await db.selectFrom('keys').selectAll().where('hash', '=', writeTextColumn(hash)).executeTakeFirst();
   return row && readKey(row);
 }
 
@@ -128,12 +128,12 @@ export async function listInferenceKeys(
     .orderBy('hash', 'desc')
     .limit(limit)
     .offset(offset);
-  if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeText(workspaceId));
+  if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeTextColumn(workspaceId));
   if (!includeDisabled) query = query.where('disabled', '=', 0n);
   return (await query.execute()).map(readKey);
 }
 
-export async function deleteKey(trx: Database, hash: string): Promise<void> {
+export async function deleteKeyRow(trx: Database, hash: string): Promise<void> {
   await trx.deleteFrom('keys').where('hash', '=', hash).execute();
 }
 

@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely';
-import type { BookedEntry, LedgerEntry, LedgerLine } from '../../../domain/ledger-entry.ts';
+import type { RecordedEntry, LedgerEntry, LedgerLine } from '../../../domain/ledger-entry.ts';
 import { type Integer, readNumber, writeFlag, writeNullableText } from './columns.ts';
 import type { Database } from './database.ts';
 import { type PartColumns, readPart } from './part-columns.ts';
-import { writePictures } from './picture-columns.ts';
+import { writeImageCounts } from './image-columns.ts';
 import { writeSpecialCounts } from './special-counts.ts';
 
 /** The parts of entries that have several. Written with their entry, and gone with it. */
@@ -34,7 +34,7 @@ export function writeLineRows({ id, lines = [] }: LedgerEntry) {
     output_tokens: line.outputTokens,
     reasoning_tokens: line.reasoningTokens,
     ...writeSpecialCounts(line.special),
-    ...writePictures(line.pictures),
+    ...writeImageCounts(line.pictures),
     cost_nano_usd: line.costNanoUsd,
     input_cost_nano_usd: line.inputCostNanoUsd,
     priced: writeFlag(line.priced),
@@ -58,7 +58,7 @@ export async function insertLines(trx: Database, entries: readonly LedgerEntry[]
 }
 
 /** Gives each entry its lines, in their order; none where it is one thing. */
-export async function addLines(db: Database, entries: readonly BookedEntry[]): Promise<void> {
+export async function addLines(db: Database, entries: readonly RecordedEntry[]): Promise<void> {
   if (entries.length === 0) return;
   const rows = await db
     .selectFrom('ledger_lines')

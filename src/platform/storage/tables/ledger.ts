@@ -1,5 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import type { BookedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
+import type { RecordedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { Correction, EntryQuery, LedgerTotals, TrafficRow } from '../storage.ts';
 import {
   type Integer,
@@ -9,12 +9,12 @@ import {
   readNumber,
   writeFlag,
   writeNullableText,
-  writeText,
+  writeTextColumn,
 } from './columns.ts';
 import type { Database } from './database.ts';
 import { addLines, insertLines } from './ledger-lines.ts';
 import { type PartColumns, readPart } from './part-columns.ts';
-import { writePictures } from './picture-columns.ts';
+import { writeImageCounts } from './image-columns.ts';
 import { countReduction } from './revisions.ts';
 import { walkSlices } from './slices.ts';
 import { writeSpecialCounts } from './special-counts.ts';
@@ -151,16 +151,16 @@ export async function findEntry(
   db: Database,
   workspaceId: string | undefined,
   id: string,
-): Promise<BookedEntry | undefined> {
-  const known = writeText(id);
+): Promise<RecordedEntry | undefined> {
+  const known = writeTextColumn(id);
   let query = db
     .selectFrom('ledger')
     .selectAll()
     .where('id', '>=', known)
     .where('id', '<', `${known}${firstAfter}`)
     .where((row) => row.or([row('id', '=', known), row('corrects', '=', known)]));
-  if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeText(workspaceId));
-  const [found] = readBooked(await query.orderBy('id').execute());
+  if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeTextColumn(workspaceId));
+  const [found] = readRecorded(await query.orderBy('id').execute());
   if (found?.id !== known) return undefined;
   await addLines(db, [found]);
   return found;
@@ -171,18 +171,18 @@ export async function findEntry(
  *
  * @param after id of the last one that was read before
  */
-export async function listEntries(db: Database, { after, limit, ...query }: EntryQuery): Promise<BookedEntry[]> {
+export async function listEntries(db: Database, { after, limit, ...query }: EntryQuery): Promise<RecordedEntry[]> {
   const { fromMs, toMs, model, provider } = query;
   let asked = db.selectFrom('ledger').select('id').where('corrects', 'is', null).orderBy('id').limit(limit);
   if (after !== undefined) asked = asked.where('id', '>', after);
   if (fromMs !== undefined) asked = asked.where('created_at_ms', '>=', BigInt(Math.round(fromMs)));
   if (toMs !== undefined) asked = asked.where('created_at_ms', '<', BigInt(Math.round(toMs)));
-  if (model !== undefined) asked = asked.where('model', '=', writeText(model));
+  if (model !== undefined) asked = asked.where('model', '=', writeTextColumn(model));
   if (provider !== undefined) {
     asked = asked.where((row) =>
       row.or([
-        row('provider_id', '=', writeText(provider.id)),
-        row.and([row('provider_id', 'is', null), row('provider', '=', writeText(provider.name))]),
+        row('provider_id', '=', writeTextColumn(provider.id)),
+        row.and([row('provider_id', 'is', null), row('provider', '=', writeTextColumn(provider.name))]),
       ]),
     );
   }
@@ -196,14 +196,14 @@ export async function listEntries(db: Database, { after, limit, ...query }: Entr
     .where('id', '<', `${ids.at(-1)!}${firstAfter}`)
     .orderBy('id')
     .execute();
-  const booked = readBooked(rows);
+  const booked = readRecorded(rows);
   await addLines(db, booked);
   return booked;
 }
 
 /** @param rows entries, each with its corrections behind it */
-function readBooked(rows: readonly Selectable<LedgerTable>[]): BookedEntry[] {
-  const booked: BookedEntry[] = [];
+function readRecorded(rows: readonly Selectable<LedgerTable>[]): RecordedEntry[] {
+  const booked: RecordedEntry[] = [];
   for (const row of rows) {
     const last = booked.at(-1);
     if (row.corrects === null) booked.push(readEntry(row));
@@ -213,9 +213,9 @@ function readBooked(rows: readonly Selectable<LedgerTable>[]): BookedEntry[] {
 }
 
 function addCorrection(
-  { isByok, correction }: BookedEntry,
+  { isByok, correction }: RecordedEntry,
   row: Selectable<LedgerTable>,
-): NonNullable<BookedEntry['correction']> {
+): NonNullable<RecordedEntry['correction']> {
   const isOther = readFlag(row.is_byok) !== isByok;
   const otherKeysNanoUsd = (correction?.otherKeysNanoUsd ?? 0n) + (isOther ? row.cost_nano_usd : 0n);
   return {
@@ -238,7 +238,7 @@ export async function readTotals(db: Database, workspaceId?: string): Promise<Le
     sql<bigint>`cast(coalesce(sum(output_tokens), 0) as bigint)`.as('outputTokens'),
     sql<bigint>`cast(coalesce(sum(cost_nano_usd), 0) as bigint)`.as('costNanoUsd'),
   ]);
-  if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeText(workspaceId));
+  if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeTextColumn(workspaceId));
   const totals = await query.executeTakeFirstOrThrow();
   return { ...totals, entries: readNumber(totals.entries) };
 }
@@ -285,27 +285,32 @@ const add = (a: TrafficRow, b: TrafficRow): TrafficRow => ({
 });
 
 /** An entry as the table has it: the same columns in the same order for every entry. */
-export const writeLedgerRow = (entry: LedgerEntry) => ({ ...writeUsualColumns(entry), ...writeRareColumns(entry) });
+export const writeLedgerRow = (entry: LedgerEntry) => ({ ...writeCommonColumns(entry), ...writeRareColumns(entry) });
 
 /** Do the rare columns of an entry stand at what the table has by default? Those of nearly all do. */
-export const isUsual = ({ special, pictures, upstreamCostNanoUsd, apiType }: LedgerEntry): boolean =>
-  special === undefined && pictures === undefined && upstreamCostNanoUsd === null && (apiType ?? null) === null;
+export const hasCommonColumnsOnly = ({
+  special,
+  pictures: images,
+  upstreamCostNanoUsd,
+  apiType,
+}: LedgerEntry): boolean =>
+  special === undefined && images === undefined && upstreamCostNanoUsd === null && (apiType ?? null) === null;
 
-const writeRareColumns = ({ special, pictures, upstreamCostNanoUsd, apiType }: LedgerEntry) => ({
+const writeRareColumns = ({ special, pictures: images, upstreamCostNanoUsd, apiType }: LedgerEntry) => ({
   ...writeSpecialCounts(special),
-  ...writePictures(pictures),
+  ...writeImageCounts(images),
   upstream_cost_nano_usd: upstreamCostNanoUsd,
   api_type: apiType ?? null,
 });
 
-export function writeUsualColumns(entry: LedgerEntry) {
+export function writeCommonColumns(entry: LedgerEntry) {
   return {
     id: entry.id,
     created_at_ms: Math.round(entry.createdAtMs),
     workspace_id: entry.workspaceId,
     key_hash: entry.keyHash,
     member_id: entry.memberId,
-    requested_model: writeText(entry.requestedModel),
+    requested_model: writeTextColumn(entry.requestedModel),
     model: writeNullableText(entry.model),
     provider: writeNullableText(entry.provider),
     outcome: entry.outcome,
@@ -334,7 +339,7 @@ export function writeUsualColumns(entry: LedgerEntry) {
   };
 }
 
-function readEntry(row: Selectable<LedgerTable>): BookedEntry {
+function readEntry(row: Selectable<LedgerTable>): RecordedEntry {
   return {
     id: row.id,
     createdAtMs: readNumber(row.created_at_ms),

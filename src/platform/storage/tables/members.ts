@@ -24,11 +24,11 @@ export async function listMembers(db: Database): Promise<MemberRecord[]> {
 
 /** Inserts; a member who is there stays as they are. */
 export async function putMember(db: Database, member: MemberRecord): Promise<void> {
-  await changeAccess(db, (trx) => writeMember(trx, member));
+  await changeAccess(db, (trx) => insertMemberRow(trx, member));
 }
 
 /** `putMember` as a part of a change. @returns whether it changed anything */
-export async function writeMember(trx: Database, member: MemberRecord): Promise<boolean> {
+export async function insertMemberRow(trx: Database, member: MemberRecord): Promise<boolean> {
   const result = await trx
     .insertInto('members')
     .values({ id: member.id, created_at_ms: member.createdAtMs })

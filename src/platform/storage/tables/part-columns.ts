@@ -1,11 +1,11 @@
 import type { Selectable } from 'kysely';
-import type { PartOfEntry } from '../../../domain/ledger-entry.ts';
+import type { EntryPart } from '../../../domain/ledger-entry.ts';
 import { type Integer, type NullableInteger, readFlag, readNullableNumber, readNumber } from './columns.ts';
-import { type PictureColumns, readPictures } from './picture-columns.ts';
+import { type ImageColumns, readImageCounts } from './image-columns.ts';
 import { readSpecialCounts, type SpecialCountColumns } from './special-counts.ts';
 
 /** Columns that entries of the ledger and their lines have in common. */
-export interface PartColumns extends SpecialCountColumns, PictureColumns {
+export interface PartColumns extends SpecialCountColumns, ImageColumns {
   model: string | null;
   provider: string | null;
   provider_id: string | null;
@@ -24,7 +24,7 @@ export interface PartColumns extends SpecialCountColumns, PictureColumns {
   estimated: Integer;
 }
 
-export const readPart = (row: Selectable<PartColumns>): PartOfEntry => ({
+export const readPart = (row: Selectable<PartColumns>): EntryPart => ({
   model: row.model,
   provider: row.provider,
   providerId: row.provider_id,
@@ -37,7 +37,7 @@ export const readPart = (row: Selectable<PartColumns>): PartOfEntry => ({
   outputTokens: readNumber(row.output_tokens),
   reasoningTokens: readNumber(row.reasoning_tokens),
   ...readSpecialCounts(row),
-  ...readPictures(row),
+  ...readImageCounts(row),
   costNanoUsd: row.cost_nano_usd,
   inputCostNanoUsd: row.input_cost_nano_usd,
   priced: readFlag(row.priced),

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PostgresAdapter, sql } from 'kysely';
 import type { LedgerLine } from '../../../domain/ledger-entry.ts';
-import type { SpendingScope, Spent } from '../storage.ts';
-import { type Integer, writeFlag, writeText } from './columns.ts';
+import type { SpendingScope, SpendingSums } from '../storage.ts';
+import { type Integer, writeFlag, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 
 /**
  * What was spent day by day (UTC): the sums of the ledger, raised in the transaction that books an entry. An index by key
  * over the ledger would give the same sums, and costs every insert twice what it takes without (13 against 4 µs).
  *
- * A row stands for the days up to the next one that `foldSpending` left, so that of each key there are a handful, however
+ * A row stands for the days up to the next one that `foldSpendingRows` left, so that of each key there are a handful, however
  * old it is.
  */
 export interface SpendingTable {
@@ -29,7 +29,7 @@ const DAY_MS = 86_400_000;
 const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
 /** The columns of a booked entry that spending is made of. */
-export interface BookedCost {
+export interface RecordedCost {
   workspace_id: string;
   key_hash: string;
   member_id: string | null;
@@ -46,7 +46,7 @@ export function createSpendingSum() {
   >();
   return {
     /** @param lines what the cost is made of, where that is several things: each may be of another provider key */
-    add(booked: BookedCost, lines?: readonly LedgerLine[]): void {
+    add(booked: RecordedCost, lines?: readonly LedgerLine[]): void {
       if (lines) {
         for (const { costNanoUsd, isByok } of lines) {
           this.add({ ...booked, cost_nano_usd: costNanoUsd, is_byok: writeFlag(isByok) });
@@ -91,21 +91,21 @@ const idsPerQuery = 500;
 
 /**
  * @param sinceMs at least one; of each the day counts in which it lies, from its midnight (UTC) on. Not within days that
- *   `foldSpending` has put together
+ *   `foldSpendingRows` has put together
  * @returns what each of the scopes has spent, in their order
  */
 export async function readSpending(
   db: Database,
   scopes: readonly SpendingScope[],
   sinceMs: readonly number[],
-): Promise<Spent[]> {
+): Promise<SpendingSums[]> {
   const days = sinceMs.map((ms) => BigInt(dayOf(ms)));
   const sums = days.flatMap((day, index) => [
     sumSince(day, 'cost_nano_usd').as(`cost${index}`),
     sumSince(day, 'byok_nano_usd').as(`byok${index}`),
   ]);
   const earliest = days.reduce((least, day) => (day < least ? day : least));
-  const found = new Map<string, Spent>();
+  const found = new Map<string, SpendingSums>();
   const note = (kind: Kind, id: string, row: object): void => {
     const read = (part: 'cost' | 'byok') => days.map((_, index) => (row as Record<string, bigint>)[`${part}${index}`]!);
     found.set(`${kind} ${id}`, { costNanoUsd: read('cost'), byokNanoUsd: read('byok') });
@@ -118,15 +118,15 @@ export async function readSpending(
     }
     for (let start = 0; start < ids.length; start += idsPerQuery) {
       if (start > 0) await nextTurn();
-      const wanted = ids.slice(start, start + idsPerQuery).map(writeText);
+      const wanted = ids.slice(start, start + idsPerQuery).map(writeTextColumn);
       const query = those.select(`${kind} as id`).select(sums).where(kind, 'in', wanted).groupBy(kind);
       for (const row of await query.execute()) note(kind, row.id, row);
     }
   }
-  const nothing: Spent = { costNanoUsd: days.map(() => 0n), byokNanoUsd: days.map(() => 0n) };
+  const nothing: SpendingSums = { costNanoUsd: days.map(() => 0n), byokNanoUsd: days.map(() => 0n) };
   return scopes.map((scope) => {
     const [kind, id] = columnOf(scope);
-    return found.get(`${kind} ${writeText(id)}`) ?? nothing;
+    return found.get(`${kind} ${writeTextColumn(id)}`) ?? nothing;
   });
 }
 
@@ -146,7 +146,7 @@ const LOCK_MS = 100;
  * @param startsMs Unix milliseconds of midnights (UTC), the earliest first
  * @returns how many rows went
  */
-export async function foldSpending(db: Database, startsMs: readonly number[]): Promise<number> {
+export async function foldSpendingRows(db: Database, startsMs: readonly number[]): Promise<number> {
   const starts = startsMs.map((ms) => BigInt(dayOf(ms)));
   const end = starts.at(-1)!;
   const since = await db.selectFrom('spending').select('day').distinct().where('day', '>=', end).limit(2).execute();

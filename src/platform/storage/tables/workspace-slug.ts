@@ -7,7 +7,7 @@ const maxLength = 50;
  *
  * @param taken the slugs there are
  */
-export function makeSlug(name: string, taken: ReadonlySet<string>): string {
+export function createSlug(name: string, taken: ReadonlySet<string>): string {
   const base = name
     .toLowerCase()
     .replaceAll('ß', 'ss')

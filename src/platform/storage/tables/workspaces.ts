@@ -8,10 +8,10 @@ import {
   type WorkspaceRecord,
   type WorkspaceSettings,
 } from '../storage.ts';
-import { type Integer, type NullableInteger, readNullableNumber, readNumber, writeText } from './columns.ts';
+import { type Integer, type NullableInteger, readNullableNumber, readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 import { changeAccess } from './revisions.ts';
-import { makeSlug } from './workspace-slug.ts';
+import { createSlug } from './workspace-slug.ts';
 
 export interface WorkspaceTable {
   id: string;
@@ -24,7 +24,7 @@ export interface WorkspaceTable {
 }
 
 /** Oldest first. */
-export async function listWorkspaces(db: Database): Promise<WorkspaceRecord[]> {
+export async function listWorkspaceRows(db: Database): Promise<WorkspaceRecord[]> {
   const rows = await db
     .selectFrom('workspaces')
     .select(['id', 'name', 'created_at_ms'])
@@ -49,7 +49,7 @@ export async function listAppliedSettings(db: Database): Promise<AppliedSettings
 
 /** Inserts with a slug of its own, or renames. The same name again is no change. */
 export async function putWorkspace(db: Database, workspace: WorkspaceRecord): Promise<void> {
-  const name = writeText(workspace.name);
+  const name = writeTextColumn(workspace.name);
   await changeAccess(db, async (trx) => {
     const known = await trx.selectFrom('workspaces').select('name').where('id', '=', workspace.id).executeTakeFirst();
     if (known?.name === name) return false;
@@ -61,7 +61,7 @@ export async function putWorkspace(db: Database, workspace: WorkspaceRecord): Pr
         .values({
           id: workspace.id,
           name,
-          slug: makeSlug(name, new Set(others.map(({ slug }) => slug))),
+          slug: createSlug(name, new Set(others.map(({ slug }) => slug))),
           created_at_ms: workspace.createdAtMs,
           updated_at_ms: null,
           settings: '{}',
@@ -85,8 +85,8 @@ export async function listWorkspaceDetails(db: Database, { offset, limit }: Page
 const selectOldest = (db: Database) => db.selectFrom('workspaces').selectAll().orderBy('created_at_ms').orderBy('id');
 
 /** @param id of it, or its slug; an id outweighs a slug */
-export async function findWorkspace(db: Database, id: string): Promise<WorkspaceDetails | undefined> {
-  const wanted = writeText(id);
+export async function findWorkspaceRow(db: Database, id: string): Promise<WorkspaceDetails | undefined> {
+  const wanted = writeTextColumn(id);
   const rows = await selectOldest(db)
     .where((row) => row.or([row('id', '=', wanted), row('slug', '=', wanted)]))
     .execute();
@@ -95,7 +95,7 @@ export async function findWorkspace(db: Database, id: string): Promise<Workspace
 }
 
 export async function findWorkspaceByName(db: Database, name: string): Promise<WorkspaceDetails | undefined> {
-  const row = await selectOldest(db).where('name', '=', writeText(name)).executeTakeFirst();
+  const row = await selectOldest(db).where('name', '=', writeTextColumn(name)).executeTakeFirst();
   return row && readWorkspace(row);
 }
 
@@ -113,11 +113,11 @@ export async function saveWorkspace(trx: Database, workspace: WorkspaceDetails):
     .insertInto('workspaces')
     .values({
       id: workspace.id,
-      name: writeText(workspace.name),
+      name: writeTextColumn(workspace.name),
       slug: workspace.slug,
       created_at_ms: workspace.createdAtMs,
       updated_at_ms: workspace.updatedAtMs,
-      settings: writeText(JSON.stringify(workspace.settings)),
+      settings: writeTextColumn(JSON.stringify(workspace.settings)),
     })
     .onConflict((oc) =>
       oc.column('id').doUpdateSet((eb) => ({
@@ -131,7 +131,7 @@ export async function saveWorkspace(trx: Database, workspace: WorkspaceDetails):
 }
 
 /** Its budgets and memberships go with it. */
-export async function deleteWorkspace(trx: Database, id: string): Promise<void> {
+export async function deleteWorkspaceRows(trx: Database, id: string): Promise<void> {
   await trx.deleteFrom('workspaces').where('id', '=', id).execute();
 }
 

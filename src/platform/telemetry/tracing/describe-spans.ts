@@ -1,7 +1,7 @@
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { ObservedAttempt, ObservedRun } from '../observed.ts';
 import { dispatchOf, endOf, upstreamMsOf } from '../run-times.ts';
-import { providerNames } from './provider-names.ts';
+import { otelProviderNames } from './provider-names.ts';
 
 export type Attributes = Record<string, string | number | boolean | string[]>;
 
@@ -16,7 +16,7 @@ export interface SpanDescription {
 }
 
 /** Keys of `trace` that are put into spans, and characters of a value. */
-const MOST_KEYS = 64;
+const MAX_KEYS = 64;
 const LONGEST_VALUE = 4096;
 
 /**
@@ -104,8 +104,8 @@ function describeAttempt(
     errorType: error?.errorType,
     attributes: {
       'gen_ai.operation.name': operation,
-      'gen_ai.provider.name': providerNames[endpoint.provider.id] ?? endpoint.provider.id,
-      'gen_ai.system': providerNames[endpoint.provider.id] ?? endpoint.provider.id, // its name before 2025
+      'gen_ai.provider.name': otelProviderNames[endpoint.provider.id] ?? endpoint.provider.id,
+      'gen_ai.system': otelProviderNames[endpoint.provider.id] ?? endpoint.provider.id, // its name before 2025
       'gen_ai.request.model': endpoint.upstreamModel,
       'headgate.model': endpoint.model,
       'headgate.provider': endpoint.provider.name,
@@ -148,7 +148,7 @@ const named: ReadonlySet<string> = new Set(['trace_name', 'span_name', 'generati
 
 function describeMetadata(trace: Record<string, unknown>): Attributes {
   const attributes: Attributes = {};
-  for (const [key, value] of Object.entries(trace).slice(0, MOST_KEYS)) {
+  for (const [key, value] of Object.entries(trace).slice(0, MAX_KEYS)) {
     if (named.has(key) || value === null || value === undefined) continue;
     const isPlain = typeof value === 'number' || typeof value === 'boolean';
     const text = typeof value === 'string' ? value : JSON.stringify(value);

@@ -33,7 +33,7 @@ const packages = [
 ] as const;
 
 /** Spans in memory at which further ones are dropped. About 10 MB. */
-const MOST_SPANS = 4096;
+const MAX_SPANS = 4096;
 const EXPORT_MS = 5000;
 const GATHER_MS = 1000;
 /** Failures are told once in this time. */
@@ -52,7 +52,7 @@ export async function openTracing(
   locate: (name: string) => string = locateInstalled,
 ): Promise<Tracing> {
   const { api, sdk, resources, otlp } = await loadPackages(locate);
-  const tell = tellSeldom(onTrouble);
+  const tell = reportRarely(onTrouble);
   const url = /\/v1\/traces\/?$/.test(settings.endpoint)
     ? settings.endpoint
     : `${settings.endpoint.replace(/\/$/, '')}/v1/traces`;
@@ -77,7 +77,7 @@ export async function openTracing(
     spanProcessors: [
       new sdk.BatchSpanProcessor({
         exporter: watched(exporter, tell),
-        maxQueueSize: MOST_SPANS,
+        maxQueueSize: MAX_SPANS,
         scheduledDelayMillis: GATHER_MS,
         exportTimeoutMillis: EXPORT_MS + 1000,
       }),
@@ -147,7 +147,7 @@ function watched(exporter: SpanExporter, tell: (message: string, error: unknown)
   };
 }
 
-function tellSeldom(onTrouble: (message: string, error: unknown) => void) {
+function reportRarely(onTrouble: (message: string, error: unknown) => void) {
   let toldAt = Number.NEGATIVE_INFINITY;
   return (message: string, error: unknown): void => {
     const now = performance.now();

@@ -3,7 +3,7 @@
  *
  * @see https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/#gen-ai-provider-name
  */
-export const providerNames: Readonly<Record<string, string>> = {
+export const otelProviderNames: Readonly<Record<string, string>> = {
   google: 'gcp.gemini',
   xai: 'x_ai',
   mistral: 'mistral_ai',

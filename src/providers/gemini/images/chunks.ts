@@ -1,20 +1,20 @@
 import { GatewayError } from '../../../domain/errors.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
-import { readPicture } from '../../picture-text.ts';
-import { withPictureTokens } from '../../picture-tokens.ts';
+import { decodeImage } from '../../image-text.ts';
+import { withImageTokens } from '../../image-tokens.ts';
 import type { Frame, Reader } from '../../provider.ts';
 import { refuseBlocked } from '../blocked.ts';
 import { readErrorObject } from '../errors.ts';
 import { readFinishReason, readUsage } from '../usage.ts';
-import type { Answer, Candidate } from '../wire.ts';
-import type { Reading } from './request.ts';
+import type { GeminiResponse, Candidate } from '../wire.ts';
+import type { ReaderContext } from './request.ts';
 
 /** Reads a stream of answers, each with the parts that are new. The end of the body is the end of the answer. */
-export const createImageReader = (reading: Reading): Reader<ImageChunk> => new AnswerReader(reading);
+export const createImageReader = (readerContext: ReaderContext): Reader<ImageChunk> => new AnswerReader(readerContext);
 
 /** Reads a whole answer: an event of a stream that has everything. */
-export function readWholeImage(body: unknown, reading: Reading): ImageChunk[] {
-  const reader = new AnswerReader(reading);
+export function readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] {
+  const reader = new AnswerReader(readerContext);
   const chunks: ImageChunk[] = [];
   for (const answer of Array.isArray(body) ? body : [body]) reader.take(answer, chunks);
   chunks.push(...reader.end());
@@ -32,7 +32,7 @@ class AnswerReader implements Reader<ImageChunk> {
   private reason: string | undefined;
   private usage: Record<string, unknown> | undefined;
 
-  constructor({ count }: Reading) {
+  constructor({ count }: ReaderContext) {
     this.count = count;
   }
 
@@ -46,7 +46,7 @@ class AnswerReader implements Reader<ImageChunk> {
 
   take(value: unknown, chunks: ImageChunk[]): void {
     if (typeof value !== 'object' || value === null) throw new TypeError('The answer is no object.');
-    const answer = value as Answer;
+    const answer = value as GeminiResponse;
     if (answer.usageMetadata) this.usage = answer.usageMetadata;
     if (answer.error) throw readErrorObject(answer.error);
     if (!this.begun) {
@@ -65,7 +65,7 @@ class AnswerReader implements Reader<ImageChunk> {
     if (this.made === 0) throw this.explainNothing(this.reason);
     const finish: ImageFinishChunk = { type: 'finish' };
     const counts = readUsage(this.usage);
-    if (counts) finish.usage = withPictureTokens(counts);
+    if (counts) finish.usage = withImageTokens(counts);
     if (this.dropped.size > 0) finish.dropped = [...this.dropped];
     return [finish];
   }
@@ -89,11 +89,11 @@ class AnswerReader implements Reader<ImageChunk> {
     const { mimeType, data } = (inlineData ?? {}) as Record<string, unknown>; // looked at below
     if (!inlineData) return;
     if (!String(mimeType).startsWith('image/')) this.dropped.add(`parts[].inlineData (${String(mimeType)})`);
-    else if (isThought) chunks.push({ type: 'partial', index: this.tried++, bytes: readPicture(data) });
+    else if (isThought) chunks.push({ type: 'partial', index: this.tried++, bytes: decodeImage(data) });
     else if (this.made === this.count) this.dropped.add('parts[].inlineData (more than was asked for)');
     else {
       this.made++;
-      chunks.push({ type: 'image', bytes: readPicture(data) });
+      chunks.push({ type: 'image', bytes: decodeImage(data) });
     }
   }
 

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { ImageAsk, ImageChunk, Picture } from '../../../domain/images.ts';
+import type { EndpointImageRequest, ImageChunk, EncodedImage } from '../../../domain/images.ts';
 import { readRecording, replay } from '../../../testing/replay.ts';
 import type { Target } from '../../provider.ts';
 import { createImageReader, readWholeImage } from './chunks.ts';
-import { factsOf } from './models.ts';
+import { readImageFacts } from './models.ts';
 import { writeImageRequest } from './request.ts';
 
-const plain: ImageAsk = {
+const plain: EndpointImageRequest = {
   ...{ prompt: 'A red fox', count: 1, references: [], passthrough: {} },
   ...{ size: undefined, aspectRatio: undefined, resolution: undefined, quality: undefined, format: undefined },
   ...{ compression: undefined, background: undefined, seed: undefined },
@@ -25,7 +25,7 @@ it('asks for a picture and nothing else', () => {
       generationConfig: { responseModalities: ['IMAGE'] },
     },
     dropped: [],
-    reading: { count: 1 },
+    readerContext: { count: 1 },
   });
 });
 
@@ -43,10 +43,10 @@ it('says shape and size in words, and nothing of the size that is usual', () => 
 });
 
 it('sends references as bytes behind the prompt, in order', () => {
-  const picture = (text: string, mediaType: Picture['mediaType']): Picture => ({
+  const image = (text: string, mediaType: EncodedImage['mediaType']): EncodedImage => ({
     ...{ bytes: Buffer.from(text), mediaType, width: 1, height: 1 },
   });
-  const references = [picture('one', 'image/png'), picture('two', 'image/webp')];
+  const references = [image('one', 'image/png'), image('two', 'image/webp')];
   expect(writeImageRequest({ ...plain, references }, target).body).toMatchObject({
     contents: [
       {
@@ -71,8 +71,8 @@ it('asks for the thoughts when it streams, since the tries are among them', () =
 });
 
 it('names what an operator says that it takes, and it does not', () => {
-  const ask: ImageAsk = { ...plain, count: 2, format: 'webp', size: { width: 64, height: 64 } };
-  expect(writeImageRequest(ask, target).dropped).toEqual(['n', 'size', 'output_format']);
+  const request: EndpointImageRequest = { ...plain, count: 2, format: 'webp', size: { width: 64, height: 64 } };
+  expect(writeImageRequest(request, target).dropped).toEqual(['n', 'size', 'output_format']);
 });
 
 it.each([
@@ -82,11 +82,11 @@ it.each([
   ['gemini-3.1-flash-lite-image', ['1K'], 14, true],
   ['gemini-nano-banana-2.1', ['1K', '2K', '4K'], 14, true],
 ])('knows of %s what it can', (model, values, max, streams) => {
-  expect(factsOf(model)).toMatchObject({
+  expect(readImageFacts(model)).toMatchObject({
     parameters: { resolution: { values }, input_references: { max } },
     streams,
   });
-  expect(factsOf(model).parameters).not.toHaveProperty('n'); // one picture at a time
+  expect(readImageFacts(model).parameters).not.toHaveProperty('n'); // one picture at a time
 });
 
 it('takes the pictures among the thoughts for tries, and counts tokens of pictures apart', () => {

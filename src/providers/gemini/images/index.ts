@@ -1,12 +1,12 @@
 import { defineImageWire } from '../../image-wire.ts';
 import { createImageReader, readWholeImage } from './chunks.ts';
-import { factsOf } from './models.ts';
-import { type Reading, writeImageRequest } from './request.ts';
+import { readImageFacts } from './models.ts';
+import { type ReaderContext, writeImageRequest } from './request.ts';
 
 /** Pictures by `generateContent`, of models that make them among other things. */
-export const geminiImages = defineImageWire<Reading>({
-  facts: factsOf(''),
-  factsOf,
+export const geminiImages = defineImageWire<ReaderContext>({
+  facts: readImageFacts(''),
+  factsOf: readImageFacts,
   writeImageRequest,
   createImageReader,
   readWholeImage,

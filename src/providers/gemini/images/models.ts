@@ -23,7 +23,7 @@ const families: readonly [RegExp, Family][] = [
 const usual: Family = { ratios: usualRatios, sizes: ['1K', '2K', '4K'], references: 14, thinks: true };
 
 /** What a model can do, by its name. */
-export function factsOf(upstreamModel: string): ImageFacts {
+export function readImageFacts(upstreamModel: string): ImageFacts {
   const name = upstreamModel.replace(/^.*\//, '');
   const { ratios, sizes, references, thinks } = families.find(([pattern]) => pattern.test(name))?.[1] ?? usual;
   return {

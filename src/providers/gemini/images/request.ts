@@ -1,12 +1,12 @@
-import type { ImageAsk } from '../../../domain/images.ts';
+import type { EndpointImageRequest } from '../../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../../image-wire.ts';
 import type { Target } from '../../provider.ts';
 import { writePath } from '../path.ts';
-import type { Content } from '../wire.ts';
+import type { GeminiContent } from '../wire.ts';
 import { needsWords } from './models.ts';
 
 /** What the reader must know of the request. */
-export interface Reading {
+export interface ReaderContext {
   /** Pictures that were asked for. */
   count: number;
 }
@@ -18,8 +18,8 @@ const USUAL_SIZE = '1K';
  * Translates a request into the body of `generateContent`. A stream asks for the thoughts, too: among them are the
  * pictures that the model tries on the way.
  */
-export function writeImageRequest(ask: ImageAsk, target: Target): ImageUpstreamRequest<Reading> {
-  const { prompt, aspectRatio, resolution, references, seed, passthrough } = ask;
+export function writeImageRequest(request: EndpointImageRequest, target: Target): ImageUpstreamRequest<ReaderContext> {
+  const { prompt, aspectRatio, resolution, references, seed, passthrough } = request;
   const { safetySettings, thinkingConfig, ...sampling } = passthrough;
   const imageConfig: Record<string, unknown> = {};
   if (aspectRatio !== undefined) imageConfig.aspectRatio = aspectRatio;
@@ -36,17 +36,17 @@ export function writeImageRequest(ask: ImageAsk, target: Target): ImageUpstreamR
     config.thinkingConfig = { ...(thinkingConfig as object | undefined), includeThoughts: true };
   }
 
-  const turn: Content = { role: 'user', parts: [{ text: prompt }] };
+  const turn: GeminiContent = { role: 'user', parts: [{ text: prompt }] };
   for (const { bytes, mediaType } of references) {
     turn.parts.push({ inlineData: { mimeType: mediaType, data: bytes.toString('base64') } });
   }
   const body: Record<string, unknown> = { contents: [turn], generationConfig: config };
   if (safetySettings !== undefined) body.safetySettings = safetySettings;
-  return { path: writePath(target), body, dropped: listPlaceless(ask), reading: { count: ask.count } };
+  return { path: writePath(target), body, dropped: listPlaceless(request), readerContext: { count: request.count } };
 }
 
 /** What the protocol has no field for, where an operator says that the endpoint takes it all the same. */
-function listPlaceless({ count, size, quality, format, compression, background }: ImageAsk): string[] {
+function listPlaceless({ count, size, quality, format, compression, background }: EndpointImageRequest): string[] {
   const asked = { size, quality, output_format: format, output_compression: compression, background };
   const names = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   return count > 1 ? ['n', ...names] : names;

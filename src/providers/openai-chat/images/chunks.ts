@@ -1,19 +1,19 @@
 import { GatewayError } from '../../../domain/errors.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
-import { readPicture } from '../../picture-text.ts';
-import { withPictureTokens } from '../../picture-tokens.ts';
+import { decodeImage } from '../../image-text.ts';
+import { withImageTokens } from '../../image-tokens.ts';
 import type { Frame, Reader } from '../../provider.ts';
 import { readUpstreamErrorObject } from '../../upstream-error.ts';
 import { readFinishReason, readUsage } from '../usage.ts';
-import type { ChatAnswer, ChatChoice, ChatDelta } from '../wire.ts';
-import type { Reading } from './request.ts';
+import type { ChatResponse, ChatChoice, ChatDelta } from '../wire.ts';
+import type { ReaderContext } from './request.ts';
 
 /** Reads a stream of chunks. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
-export const createImageReader = (reading: Reading): Reader<ImageChunk> => new AnswerReader(reading);
+export const createImageReader = (readerContext: ReaderContext): Reader<ImageChunk> => new AnswerReader(readerContext);
 
 /** Reads a whole answer: one big delta under another name. */
-export function readWholeImage(body: unknown, reading: Reading): ImageChunk[] {
-  const reader = new AnswerReader(reading);
+export function readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] {
+  const reader = new AnswerReader(readerContext);
   const chunks = [...reader.take(body), ...reader.end()];
   if (chunks.at(-1)?.type !== 'finish') throw new TypeError('The answer has no finished choice.');
   return chunks;
@@ -30,7 +30,7 @@ class AnswerReader implements Reader<ImageChunk> {
   private reason: string | undefined;
   private usage: unknown;
 
-  constructor({ count }: Reading) {
+  constructor({ count }: ReaderContext) {
     this.count = count;
   }
 
@@ -38,14 +38,14 @@ class AnswerReader implements Reader<ImageChunk> {
     if (data === '[DONE]') return this.end();
     if (data === '' || this.isOver) return [];
     const chunk: unknown = JSON.parse(data);
-    if (event === 'error') throw readUpstreamErrorObject((chunk as ChatAnswer | null)?.error ?? chunk, 200);
+    if (event === 'error') throw readUpstreamErrorObject((chunk as ChatResponse | null)?.error ?? chunk, 200);
     const chunks = this.take(chunk);
     return this.reason !== undefined && this.usage !== undefined ? [...chunks, ...this.end()] : chunks;
   }
 
   take(value: unknown): ImageChunk[] {
     if (typeof value !== 'object' || value === null) throw new TypeError('The answer is no object.');
-    const { usage, error, model, choices, object } = value as ChatAnswer;
+    const { usage, error, model, choices, object } = value as ChatResponse;
     if (usage) this.usage = usage;
     if (error || object === 'error') throw readUpstreamErrorObject(error ?? value, 200);
     const chunks: ImageChunk[] = [];
@@ -65,7 +65,7 @@ class AnswerReader implements Reader<ImageChunk> {
     if (this.made === 0) throw this.explainNothing(this.reason);
     const finish: ImageFinishChunk = { type: 'finish' };
     const counts = readUsage(this.usage, this.dropped);
-    if (counts) finish.usage = withPictureTokens(counts);
+    if (counts) finish.usage = withImageTokens(counts);
     if (this.dropped.size > 0) finish.dropped = [...this.dropped];
     return [finish];
   }
@@ -90,7 +90,7 @@ class AnswerReader implements Reader<ImageChunk> {
             this.readPart(part, chunks);
           break;
         case 'images':
-          for (const picture of Array.isArray(value) ? value : []) this.addPicture(picture, chunks);
+          for (const image of Array.isArray(value) ? value : []) this.addImage(image, chunks);
           break;
         case 'refusal':
           this.refusal.push(String(value));
@@ -102,15 +102,15 @@ class AnswerReader implements Reader<ImageChunk> {
   }
 
   private readPart(part: Record<string, unknown> | null, chunks: ImageChunk[]): void {
-    if (part?.type === 'image_url') this.addPicture(part, chunks);
+    if (part?.type === 'image_url') this.addImage(part, chunks);
     else {
       if (part?.type === 'text') this.words.push(String(part.text));
       this.dropped.add(`message.content[] (${String(part?.type)})`);
     }
   }
 
-  private addPicture(picture: unknown, chunks: ImageChunk[]): void {
-    const { image_url: place } = (picture ?? {}) as { image_url?: string | { url?: unknown } | null }; // looked at below
+  private addImage(image: unknown, chunks: ImageChunk[]): void {
+    const { image_url: place } = (image ?? {}) as { image_url?: string | { url?: unknown } | null }; // looked at below
     const url = typeof place === 'string' ? place : place?.url;
     if (typeof url !== 'string') {
       this.dropped.add('message.images[] (without a URL)');
@@ -118,7 +118,7 @@ class AnswerReader implements Reader<ImageChunk> {
       this.dropped.add('message.images[] (more than was asked for)');
     } else {
       this.made++;
-      chunks.push(url.startsWith('data:') ? { type: 'image', bytes: readPicture(url) } : { type: 'image_link', url });
+      chunks.push(url.startsWith('data:') ? { type: 'image', bytes: decodeImage(url) } : { type: 'image_link', url });
     }
   }
 

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { GatewayError } from '../../../domain/errors.ts';
-import type { ImageAsk, Picture } from '../../../domain/images.ts';
+import type { EndpointImageRequest, EncodedImage } from '../../../domain/images.ts';
 import { readRecording } from '../../../testing/replay.ts';
 import type { Target } from '../../provider.ts';
 import { readWholeImage } from './chunks.ts';
 import { writeImageRequest } from './request.ts';
 
-const plain: ImageAsk = {
+const plain: EndpointImageRequest = {
   ...{ prompt: 'A red fox', count: 1, references: [], passthrough: {} },
   ...{ size: undefined, aspectRatio: undefined, resolution: undefined, quality: undefined, format: undefined },
   ...{ compression: undefined, background: undefined, seed: undefined },
@@ -26,26 +26,33 @@ it('asks for a picture of what the user says', () => {
       modalities: ['image', 'text'],
     },
     dropped: [],
-    reading: { count: 1 },
+    readerContext: { count: 1 },
   });
 });
 
 it('asks a model that says nothing for pictures alone', () => {
-  expect(writeImageRequest(plain, { ...target, picturesOnly: true }).body).toMatchObject({ modalities: ['image'] });
+  expect(writeImageRequest(plain, { ...target, imagesOnly: true }).body).toMatchObject({ modalities: ['image'] });
 });
 
 it('says in image_config what the picture shall be, before what the options say there', () => {
   const passthrough = { image_config: { aspect_ratio: '1:1', font: 'x' }, temperature: 0.5 };
-  const ask: ImageAsk = { ...plain, aspectRatio: '16:9', resolution: '2K', quality: 'high', seed: 7, passthrough };
-  expect(writeImageRequest(ask, target).body).toMatchObject({
+  const request: EndpointImageRequest = {
+    ...plain,
+    aspectRatio: '16:9',
+    resolution: '2K',
+    quality: 'high',
+    seed: 7,
+    passthrough,
+  };
+  expect(writeImageRequest(request, target).body).toMatchObject({
     ...{ temperature: 0.5, seed: 7 },
     image_config: { aspect_ratio: '16:9', image_size: '2K', quality: 'high', font: 'x' },
   });
 });
 
 it('sends references as data URLs behind the prompt', () => {
-  const picture: Picture = { bytes: Buffer.from('one'), mediaType: 'image/webp', width: 1, height: 1 };
-  expect(writeImageRequest({ ...plain, references: [picture] }, target).body).toMatchObject({
+  const image: EncodedImage = { bytes: Buffer.from('one'), mediaType: 'image/webp', width: 1, height: 1 };
+  expect(writeImageRequest({ ...plain, references: [image] }, target).body).toMatchObject({
     messages: [
       {
         content: [

@@ -1,7 +1,7 @@
 import type { ImageFacts } from '../../../domain/images.ts';
 import { defineImageWire } from '../../image-wire.ts';
 import { createImageReader, readWholeImage } from './chunks.ts';
-import { type Reading, writeImageRequest } from './request.ts';
+import { type ReaderContext, writeImageRequest } from './request.ts';
 
 /** What servers know that have models of several makers behind one protocol. A picture comes when it is finished. */
 const facts: ImageFacts = {
@@ -20,4 +20,9 @@ const facts: ImageFacts = {
 };
 
 /** Pictures in the answers of `/chat/completions`, asked for by `modalities` and `image_config`. */
-export const chatImages = defineImageWire<Reading>({ facts, writeImageRequest, createImageReader, readWholeImage });
+export const chatImages = defineImageWire<ReaderContext>({
+  facts,
+  writeImageRequest,
+  createImageReader,
+  readWholeImage,
+});

@@ -1,11 +1,11 @@
-import { type ImageAsk, writeSize } from '../../../domain/images.ts';
+import { type EndpointImageRequest, writePixelSize } from '../../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../../image-wire.ts';
 import type { Target } from '../../provider.ts';
 import { readDialect } from '../dialect.ts';
 import type { ChatMessage } from '../wire.ts';
 
 /** What the reader must know of the request. */
-export interface Reading {
+export interface ReaderContext {
   /** Pictures that were asked for. */
   count: number;
 }
@@ -16,17 +16,17 @@ export interface Reading {
  *
  * @see https://openrouter.ai/docs/guides/overview/multimodal/image-generation
  */
-export function writeImageRequest(ask: ImageAsk, target: Target): ImageUpstreamRequest<Reading> {
+export function writeImageRequest(request: EndpointImageRequest, target: Target): ImageUpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
   const dropped: string[] = [];
-  const { image_config: ownConfig, ...sampling } = ask.passthrough;
-  const body: Record<string, unknown> = { ...sampling, model: target.upstreamModel, messages: [writeMessage(ask)] };
-  body.modalities = target.picturesOnly ? ['image'] : ['image', 'text'];
+  const { image_config: ownConfig, ...sampling } = request.passthrough;
+  const body: Record<string, unknown> = { ...sampling, model: target.upstreamModel, messages: [writeMessage(request)] };
+  body.modalities = target.imagesOnly ? ['image'] : ['image', 'text'];
   if (ownConfig !== undefined && !isMap(ownConfig)) dropped.push('image_config');
-  const config = { ...(isMap(ownConfig) ? ownConfig : undefined), ...writeConfig(ask) };
+  const config = { ...(isMap(ownConfig) ? ownConfig : undefined), ...writeConfig(request) };
   if (Object.keys(config).length > 0) body.image_config = config;
-  if (ask.count > 1) body.n = ask.count;
-  if (ask.seed !== undefined) body.seed = ask.seed;
+  if (request.count > 1) body.n = request.count;
+  if (request.seed !== undefined) body.seed = request.seed;
   if (target.endUser !== undefined) {
     if (dialect.omit.includes('user')) dropped.push('user');
     else body.user = target.endUser;
@@ -35,31 +35,31 @@ export function writeImageRequest(ask: ImageAsk, target: Target): ImageUpstreamR
     body.stream = true;
     if (dialect.stream_usage) body.stream_options = { include_usage: true };
   }
-  return { path: '/chat/completions', body, dropped, reading: { count: ask.count } };
+  return { path: '/chat/completions', body, dropped, readerContext: { count: request.count } };
 }
 
-function writeMessage({ prompt, references }: ImageAsk): ChatMessage {
+function writeMessage({ prompt, references }: EndpointImageRequest): ChatMessage {
   if (references.length === 0) return { role: 'user', content: prompt };
-  const pictures = references.map(({ bytes, mediaType }) => ({
+  const images = references.map(({ bytes, mediaType }) => ({
     type: 'image_url' as const,
     image_url: { url: `data:${mediaType};base64,${bytes.toString('base64')}` },
   }));
-  return { role: 'user', content: [{ type: 'text', text: prompt }, ...pictures] };
+  return { role: 'user', content: [{ type: 'text', text: prompt }, ...images] };
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What a request says, which counts before what its options say. */
-function writeConfig(ask: ImageAsk): Record<string, unknown> {
+function writeConfig(request: EndpointImageRequest): Record<string, unknown> {
   const asked = {
-    size: ask.size && writeSize(ask.size),
-    aspect_ratio: ask.aspectRatio,
-    image_size: ask.resolution,
-    quality: ask.quality,
-    output_format: ask.format,
-    output_compression: ask.compression,
-    background: ask.background,
+    size: request.size && writePixelSize(request.size),
+    aspect_ratio: request.aspectRatio,
+    image_size: request.resolution,
+    quality: request.quality,
+    output_format: request.format,
+    output_compression: request.compression,
+    background: request.background,
   };
   return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
 }

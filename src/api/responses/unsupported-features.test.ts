@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../domain/errors.ts';
+import { unsupportedFeatures, rejectUnsupportedFeatures } from './unsupported-features.ts';
+import { readRequest } from './request.ts';
+
+/** The paths that are refused; empty when the request is offered. */
+function paths(fields: object): string[] {
+  const { request } = readRequest({ model: 'acme/mock', input: 'hi', ...fields }, {});
+  try {
+    rejectUnsupportedFeatures(request);
+    return [];
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    expect(error).toMatchObject({ kind: 'not_offered', status: 400 });
+    return (error.metadata.issues as { path: string }[]).map((issue) => issue.path);
+  }
+}
+
+const user = { role: 'user', content: 'hi' };
+const late = { type: 'function', name: 'late', parameters: null, defer_loading: true };
+
+describe('refuses', () => {
+  it.each<[path: string, fields: object]>([
+    ['plugins[0].id', { plugins: [{ id: 'web' }] }],
+    ['plugins[1].id', { plugins: [{ id: 'response-healing' }, { id: 'moderation', enabled: true }] }],
+    ['tools[0].type', { tools: [{ type: 'router:web_search' }] }],
+    ['tools[0].type', { tools: [{ type: 'tool_search' }] }],
+    [
+      'input[1].tools[0].type',
+      { input: [user, { type: 'additional_tools', role: 'tool', tools: [{ type: 'router:files' }] }] },
+    ],
+    ['tools[0].defer_loading', { tools: [late] }],
+    ['tools[0].tools[0].defer_loading', { tools: [{ type: 'namespace', name: 'n', description: '', tools: [late] }] }],
+    ['stop_server_tools_when', { stop_server_tools_when: { type: 'step_count_is', step_count: 1 } }],
+    ['model', { model: 'router/fusion' }],
+    ['models[1]', { models: ['acme/mock', 'Router/fusion-flash'] }],
+    ['model', { model: '@preset/mine' }],
+    ['model', { model: 'acme/mock@preset/mine' }],
+    ['preset', { preset: 'mine' }],
+    ['truncation', { truncation: 'auto' }],
+    ['reasoning.mode', { reasoning: { mode: 'pro' } }],
+  ])('%s in %j', (path, fields) => {
+    expect(paths(fields)).toEqual([path]);
+  });
+
+  it('the variant :online', () => {
+    expect(paths({ model: 'acme/mock:online' })).toEqual(['model']);
+    expect(paths({ models: ['acme/mock:8b:online'] })).toEqual(['models[0]']);
+    expect(paths({ model: 'acme/mock:online:free' })).toEqual(['model']);
+  });
+});
+
+describe('lets pass', () => {
+  it.each<[string, object]>([
+    ['a plain request', {}],
+    ['preferences that are all null', { provider: { sort: null, order: null } }],
+    ['the deprecated route that says the default', { route: 'fallback' }],
+    ['response healing', { plugins: [{ id: 'response-healing' }] }],
+    ['what sets up a router', { plugins: [{ id: 'auto-router' }, { id: 'pareto-router' }] }],
+    ['preferences', { provider: { sort: 'price', zdr: true, order: ['acme'] }, route: 'sort' }],
+    ['a router', { model: 'router/auto', models: ['Router/Free', 'router/pareto-code', '~acme/one-latest'] }],
+    ['a plugin that is off', { plugins: [{ id: 'web', enabled: false }] }],
+    ['hosted and client tools', { tools: [{ type: 'web_search' }, { type: 'custom', name: 'c' }] }],
+    [
+      'items of server tools in the history',
+      { input: [user, { type: 'router:datetime', status: 'completed', datetime: 'x', timezone: 'UTC' }] },
+    ],
+    ['a tag after the colon', { model: 'llama3:8b' }],
+    ['a tag that begins like a variant', { model: 'llama3:free-7b' }],
+    ['a variant as a whole name', { model: 'acme/free' }],
+    ['pictures', { modalities: ['text', 'image'], image_config: { aspect_ratio: '16:9' } }],
+    ['truncation that is disabled', { truncation: 'disabled' }],
+    ['the standard mode', { reasoning: { mode: 'standard', effort: 'high' } }],
+  ])('%s', (_, fields) => {
+    expect(paths(fields)).toEqual([]);
+  });
+});
+
+it('names the field, the value and the build, and all of them in the metadata', () => {
+  const { request } = readRequest({ model: 'router/fusion', input: 'hi', truncation: 'auto' }, {});
+  expect(() => rejectUnsupportedFeatures(request)).toThrow(
+    '`model` with the value "router/fusion" is not offered by this build. Name a model. (and 1 more: see error.metadata.issues)',
+  );
+});
+
+it('keeps docs/reference/not-offered.md equal to the table', () => {
+  const page = readFileSync(new URL('../../../docs/reference/not-offered.md', import.meta.url), 'utf8');
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+  expect(rows).toEqual(unsupportedFeatures.map((row) => `| \`${row.field}\` | ${row.refused} | ${row.instead} |`));
+});

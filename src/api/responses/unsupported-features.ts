@@ -1,0 +1,157 @@
+import { type Issue, unsupportedRequest } from '../../domain/errors.ts';
+import { isServerTool, type NamespaceTool } from '../../domain/items.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { maxIssues, show } from '../../schema/report.ts';
+import type { RequestBody } from './schema.ts';
+
+/** A checked request with the fields that no stage reads yet, which is why the domain type has no word for them. */
+export type CheckedRequest = ResponseRequest & Pick<RequestBody, 'preset' | 'stop_server_tools_when'>;
+
+/** One use of something that is not offered. */
+interface Hit {
+  path: string;
+  value: unknown;
+}
+
+/** Something the interface knows and this build does not offer yet. */
+export interface UnsupportedFeature {
+  /** The field, as `docs/reference/not-offered.md` names it. */
+  field: string;
+  /** What is refused there, for the page: ends the sentence "Refused: …". */
+  refused: string;
+  /** What the caller can do instead; ends the message. */
+  instead: string;
+  /** Every place where the request uses it. */
+  find: (request: CheckedRequest) => Hit[];
+}
+
+const onlinePattern = /:online(?=:|@|$)/i;
+/** Plugins that are read: one prepares, the others set up a router. */
+const offeredPlugins = new Set(['response-healing', 'auto-router', 'auto-beta-router', 'pareto-router']);
+const presetPattern = /^@preset\/|@preset\//i;
+
+/** The one list. A test holds the page to it; a feature that arrives takes its row away. */
+export const unsupportedFeatures: readonly UnsupportedFeature[] = [
+  {
+    field: 'plugins[].id',
+    refused:
+      'every plugin but `response-healing`, `auto-router`, `auto-beta-router` and `pareto-router`, unless it has `enabled: false`',
+    instead: 'Leave the plugin out.',
+    find: ({ plugins = [] }) =>
+      plugins.flatMap(({ id, enabled }, index) =>
+        enabled === false || offeredPlugins.has(id) ? [] : [{ path: `plugins[${index}].id`, value: id }],
+      ),
+  },
+  {
+    field: 'tools[].type',
+    refused: 'the server tools: every `router:…` type, and `tool_search`',
+    instead: 'Use a tool of your own, or one that runs at the provider.',
+    find: (request) =>
+      findTools(request, isServerTool).map(({ path, tool }) => ({
+        path: `${path}.type`,
+        value: tool.type,
+      })),
+  },
+  {
+    field: 'tools[].defer_loading',
+    refused: '`true`, since it needs tool search',
+    instead: 'Leave it out.',
+    find: (request) =>
+      findTools(request, (tool) => tool.defer_loading === true).map(({ path }) => ({
+        path: `${path}.defer_loading`,
+        value: true,
+      })),
+  },
+  {
+    field: 'stop_server_tools_when',
+    refused: 'every condition',
+    instead: 'Leave it out.',
+    find: ({ stop_server_tools_when: value }) =>
+      value === undefined ? [] : [{ path: 'stop_server_tools_when', value }],
+  },
+  {
+    field: 'model: router slug',
+    refused: '`router/fusion` and `router/fusion-flash`, here and in `models`',
+    instead: 'Name a model.',
+    find: (request) => findSlugs(request, (slug) => slug.toLowerCase().startsWith('router/fusion')),
+  },
+  {
+    field: 'model: preset',
+    refused: '`@preset/…` and `author/slug@preset/…`, here and in `models`',
+    instead: 'Name a model, and send the settings of the preset.',
+    find: (request) => findSlugs(request, (slug) => presetPattern.test(slug)),
+  },
+  {
+    field: 'model: variant',
+    refused: 'the suffix `:online`, here and in `models`',
+    instead: 'Name the model without the suffix.',
+    find: (request) => findSlugs(request, (slug) => onlinePattern.test(slug)),
+  },
+  {
+    field: 'preset',
+    refused: 'every value that is not null',
+    instead: 'Send the settings of the preset.',
+    find: ({ preset }) => (preset === undefined || preset === null ? [] : [{ path: 'preset', value: preset }]),
+  },
+  {
+    field: 'truncation',
+    refused: '`auto`',
+    instead: 'Leave it out, and send an input that fits into the context.',
+    find: ({ truncation }) => (truncation === 'auto' ? [{ path: 'truncation', value: truncation }] : []),
+  },
+  {
+    field: 'reasoning.mode',
+    refused: '`pro`',
+    instead: 'Leave it out, or name the pro model itself.',
+    find: ({ reasoning }) => (reasoning?.mode === 'pro' ? [{ path: 'reasoning.mode', value: 'pro' }] : []),
+  },
+];
+
+/**
+ * Refuses a request that uses what the interface knows and this build lacks, rather than to answer as if it had not asked.
+ *
+ * @throws {GatewayError} `not_offered`, with every such use in `metadata.issues`
+ * @see docs/reference/not-offered.md
+ */
+export function rejectUnsupportedFeatures(request: CheckedRequest): void {
+  const hits: Issue[] = [];
+  for (const { find, instead } of unsupportedFeatures) {
+    for (const { path, value } of find(request)) {
+      const message = `\`${path}\` with the value ${show(value)} is not offered by this build. ${instead}`;
+      hits.push({ path, message });
+    }
+  }
+  const issues = hits.slice(0, maxIssues);
+  if (issues.length > 0) throw unsupportedRequest(issues);
+}
+
+type AnyTool = { type: string; defer_loading?: boolean };
+
+/** The tools of `tools` and of the `additional_tools` items that are meant; a namespace with its members. */
+function findTools(
+  { tools, input }: ResponseRequest,
+  isMeant: (tool: AnyTool) => boolean,
+): { path: string; tool: AnyTool }[] {
+  const found: { path: string; tool: AnyTool }[] = [];
+  const look = (list: readonly AnyTool[], path: string): void => {
+    for (const [index, tool] of list.entries()) {
+      if (tool.type === 'namespace') look((tool as NamespaceTool).tools, `${path}[${index}].tools`);
+      else if (isMeant(tool)) found.push({ path: `${path}[${index}]`, tool });
+    }
+  };
+  if (tools) look(tools as AnyTool[], 'tools');
+  for (let index = 0; index < input.length; index++) {
+    const item = input[index]!;
+    if (item.type === 'additional_tools') look(item.tools as AnyTool[], `input[${index}].tools`);
+  }
+  return found;
+}
+
+function findSlugs({ model, models }: ResponseRequest, isMeant: (slug: string) => boolean): Hit[] {
+  const found: Hit[] = [];
+  if (model !== undefined && isMeant(model)) found.push({ path: 'model', value: model });
+  for (const [index, slug] of models?.entries() ?? []) {
+    if (isMeant(slug)) found.push({ path: `models[${index}]`, value: slug });
+  }
+  return found;
+}

@@ -1,0 +1,20 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { QUARANTINE_FILE } from '../../metering/store-entries.ts';
+import type { Finding } from './finding.ts';
+
+/** Are there lines of the ledger's journal that the store would not take? Nothing is said where there are none. */
+export async function checkQuarantine(dataDir: string): Promise<Finding[]> {
+  const path = join(dataDir, 'journal', QUARANTINE_FILE);
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const lines = text.split('\n').filter((line) => line !== '').length;
+  if (lines === 0) return [];
+  return [
+    {
+      status: 'warn',
+      subject: 'ledger',
+      says: `${lines} ${lines === 1 ? 'line' : 'lines'} of its journal never came to the store: ${path}`,
+      mend: 'The log said why when it happened; docs/guides/money.md says how to store them after all. Move the file away when that is done.',
+    },
+  ];
+}

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { coalesce } from './coalesce.ts';
+
+it('works once more for all that call while it works, and anew for one that calls later', async () => {
+  const ends: (() => void)[] = [];
+  const ask = coalesce(() => new Promise<void>((resolve) => void ends.push(resolve)));
+  ask();
+  for (let at = 0; at < 5; at++) ask();
+  expect(ends).toHaveLength(1);
+  ends[0]!();
+  await expect.poll(() => ends.length).toBe(2);
+  ends[1]!();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(ends).toHaveLength(2);
+  ask();
+  expect(ends).toHaveLength(3);
+});

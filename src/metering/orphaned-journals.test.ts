@@ -1,0 +1,132 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import { lockFolder } from '../platform/data-folder/data-folder.ts';
+import { createTestEntry } from '../platform/storage/ledger-contract.ts';
+import { openJournal } from './journal.ts';
+import { type OrphanedJournals, nameWorkerJournal, openOrphanedJournals } from './orphaned-journals.ts';
+
+let folder: string;
+let opened: OrphanedJournals | undefined;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'headgate-left-'));
+});
+afterEach(() => {
+  opened?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A worker's journal as a kill leaves it. */
+function leave(slot: number, entry: LedgerEntry): string {
+  const name = nameWorkerJournal(slot, 'x');
+  openJournal(join(folder, name)).journal.append(entry);
+  return name;
+}
+
+function open(isInUse: (name: string) => boolean = () => false) {
+  const stored: LedgerEntry[] = [];
+  const troubles: unknown[] = [];
+  const interrupted: number[] = [];
+  const quarantined: string[] = [];
+  let failure: Error | undefined;
+  let failingId: string | undefined;
+  opened = openOrphanedJournals({
+    ...{ folder, quarantineFolder: folder },
+    store: {
+      append: async (entries) => {
+        if (failure && entries.some(({ id }) => id === (failingId ?? id))) throw failure;
+        stored.push(...entries);
+      },
+    },
+    isInUse,
+    onTrouble: (error) => troubles.push(error),
+    onQuarantined: (message) => quarantined.push(message),
+    onOrphaned: ({ interrupted: count }) => interrupted.push(count),
+  });
+  return {
+    left: opened,
+    stored,
+    troubles,
+    interrupted,
+    quarantined,
+    /** @param id of the entry that the store does not take; absent: none at all */
+    fail: (error: Error | undefined, id?: string) => {
+      failure = error;
+      failingId = id;
+    },
+  };
+}
+
+it('stores what workers left, and removes their folders', async () => {
+  const entries = [createTestEntry(), createTestEntry()];
+  entries.forEach((entry, slot) => void leave(slot, entry));
+  const { left, stored } = open();
+  await left.store();
+  expect(stored).toEqual(entries);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('books what a worker had under way when it died, and tells how much that was', async () => {
+  const entry = createTestEntry();
+  openJournal(join(folder, nameWorkerJournal(0, 'x'))).journal.begin(entry);
+  const { left, stored, interrupted } = open();
+  await left.store();
+  expect(stored).toMatchObject([{ id: entry.id, errorType: 'gateway_stopped', estimated: true }]);
+  expect(interrupted).toEqual([1]);
+});
+
+it('leaves alone the journal of a worker that lives, and of one that is about to', async () => {
+  const [entry, other] = [createTestEntry(), createTestEntry()];
+  const living = leave(0, entry);
+  const coming = leave(1, other);
+  const unlock = lockFolder(join(folder, living))!;
+  const { left, stored } = open((name) => name === coming);
+  await left.store();
+  expect(stored).toEqual([]);
+
+  unlock(); // the worker ended
+  await expect.poll(() => stored, { timeout: 5000 }).toEqual([entry]);
+  expect(readdirSync(folder)).toEqual([coming]);
+});
+
+it('tells once that the store does not take them, and tries again', async () => {
+  const entry = createTestEntry();
+  const name = leave(0, entry);
+  const { left, stored, troubles, fail } = open();
+  fail(new Error('no store'));
+  await expect(left.store()).rejects.toThrow('no store');
+  left.schedule();
+  await expect.poll(() => troubles).toHaveLength(1);
+  expect(existsSync(join(folder, name))).toBe(true);
+
+  fail(undefined);
+  await expect.poll(() => stored, { timeout: 5000 }).toEqual([entry]);
+});
+
+it('stores what others left, though one journal cannot be stored', async () => {
+  const entries = [createTestEntry(), createTestEntry(), createTestEntry()];
+  const names = entries.map((entry, slot) => leave(slot, entry));
+  const { left, stored, fail } = open();
+  fail(new Error('cannot be stored'), entries[1]!.id);
+  await expect(left.store()).rejects.toThrow('cannot be stored');
+  expect(stored).toEqual([entries[0], entries[2]]);
+  expect(readdirSync(folder)).toEqual([names[1]]);
+});
+
+it('sets aside what the store never takes, outside the folder that goes', async () => {
+  const entries = [createTestEntry(), createTestEntry()];
+  entries.forEach((entry, slot) => void leave(slot, entry));
+  const { left, stored, quarantined, fail } = open();
+  fail(new RangeError('too much'), entries[0]!.id);
+  await left.store();
+  expect(stored).toEqual([entries[1]]);
+  expect(readdirSync(folder)).toEqual(['set-aside.jsonl']);
+  expect(quarantined).toEqual([expect.stringContaining(entries[0]!.id)]);
+});
+
+it('has nothing to do where there is no journal', async () => {
+  rmSync(folder, { recursive: true });
+  await open().left.store();
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { WorkerPool, type WorkerPoolParts, type PoolMember } from './worker-pool.ts';
+
+interface TestMember extends PoolMember {
+  slot: number;
+  die(how: string): void;
+}
+
+/** Workers that live until they are told to die. */
+function hire(
+  size: number,
+  fails: (slot: number, start: number) => Error | undefined = () => undefined,
+  time: Pick<WorkerPoolParts<TestMember>, 'now' | 'pause'> = {},
+) {
+  const started: TestMember[] = [];
+  const troubles: string[] = [];
+  let starts = 0;
+  const pool = new WorkerPool<TestMember>({
+    size,
+    ...time,
+    async start(slot) {
+      const failure = fails(slot, starts++);
+      if (failure) throw failure;
+      const { promise: ended, resolve: die } = Promise.withResolvers<string>();
+      const member = { slot, pid: 100 + starts, ended, die };
+      started.push(member);
+      return member;
+    },
+    onTrouble: (_, message, error) => troubles.push(error ? `${message} ${(error as Error).message}` : message),
+  });
+  const ended: number[] = [];
+  const end = async (member: TestMember) => {
+    ended.push(member.slot);
+    member.die('code 0');
+  };
+  return { pool, started, troubles, ended, end };
+}
+
+describe('a crew', () => {
+  it('starts all, and ends all', async () => {
+    const { pool, started, ended, end, troubles } = hire(3);
+    await pool.open(end);
+    expect(started.map(({ slot }) => slot)).toEqual([0, 1, 2]);
+    await pool.close(end);
+    expect(ended).toEqual([0, 1, 2]);
+    expect(troubles).toEqual([]);
+  });
+
+  it('does not begin when one cannot start: the others end, and its failure is told', async () => {
+    const { pool, started, ended, end } = hire(3, (slot) => (slot === 1 ? new Error('no disk') : undefined));
+    await expect(pool.open(end)).rejects.toThrow('no disk');
+    expect(started).toHaveLength(2);
+    expect(ended).toEqual([0, 2]);
+  });
+
+  it('puts another one into the place of one that died, and tells it', async () => {
+    const { pool, started, troubles, end } = hire(2);
+    await pool.open(end);
+    started[1]!.die('SIGKILL');
+    await expect.poll(() => started.map(({ slot }) => slot)).toEqual([0, 1, 1]);
+    expect(troubles).toEqual(['Worker 1 (process 102) ended with SIGKILL; another one takes its place.']);
+    expect(pool.replaced).toBe(1);
+    await pool.close(end);
+  });
+
+  it('waits longer and longer for one that dies or fails time and again, and gives up at last', async () => {
+    const pauses: number[] = [];
+    const life = { ms: 60_000 };
+    let nowMs = 0;
+    const { pool, started, end } = hire(1, () => undefined, {
+      now: () => nowMs,
+      async pause(ms) {
+        pauses.push(ms);
+      },
+    });
+    await pool.open(end);
+    const failure = pool.failed.catch((error: Error) => error.message);
+    const die = async () => {
+      const { length } = started;
+      nowMs += life.ms;
+      started.at(-1)!.die('code 1');
+      await expect.poll(() => started.length, { interval: 1 }).toBe(length + 1);
+    };
+    for (let at = 0; at < 3; at++) await die();
+    life.ms = 10;
+    for (let at = 0; at < 9; at++) await die();
+    started.at(-1)!.die('code 1');
+
+    expect(await failure).toBe('Worker 0 ended 10 times in a row. The log above says how.');
+    expect(pauses).toEqual([0, 0, 0, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
+    await pool.close(end);
+  });
+
+  it('counts a start that failed as a short life', async () => {
+    const fails = (_: number, start: number) => (start === 0 ? undefined : new Error('full'));
+    const { pool, started, troubles, end } = hire(1, fails, { pause: async () => {} });
+    await pool.open(end);
+    started[0]!.die('SIGKILL');
+    await expect(pool.failed).rejects.toThrow('Worker 0 ended 10 times in a row.');
+    expect(troubles.filter((text) => text === 'Worker 0 could not start. full')).toHaveLength(9);
+    await pool.close(end);
+  });
+
+  it('ends a worker that began to serve while it was closed', async () => {
+    const { promise: late, resolve: goOn } = Promise.withResolvers<void>();
+    const ended: number[] = [];
+    let starts = 0;
+    const pool = new WorkerPool<TestMember>({
+      size: 1,
+      async start(slot) {
+        const pid = ++starts;
+        if (pid === 2) await late;
+        const { promise, resolve } = Promise.withResolvers<string>();
+        const member = { slot, pid, ended: promise, die: resolve };
+        if (pid === 1) resolve('SIGKILL');
+        return member;
+      },
+      onTrouble: () => {},
+    });
+    const end = async (member: TestMember) => {
+      ended.push(member.pid);
+      member.die('code 0');
+    };
+    await pool.open(end);
+    await expect.poll(() => starts).toBe(2);
+    const closed = pool.close(end);
+    goOn();
+    await closed;
+    expect(ended).toEqual([2]);
+  });
+});

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A worker that serves. */
+export interface PoolMember {
+  readonly pid: number;
+  /** Resolves when its process has ended: `code 1`, `SIGKILL`. */
+  readonly ended: Promise<string>;
+}
+
+export interface WorkerPoolParts<M extends PoolMember> {
+  size: number;
+  /** Resolves when the worker serves. @throws why it cannot; nothing of it is then left */
+  start: (slot: number) => Promise<M>;
+  /** Told of each that ended and of each that could not start. */
+  onTrouble: (slot: number, message: string, error?: unknown) => void;
+  /** Milliseconds, from any point on. */
+  now?: () => number;
+  /** Resolves after a while. Rejects when the signal is aborted. */
+  pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** A worker that ends sooner than this after its start did not live. */
+const MIN_LIFE_MS = 10_000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+/** Short lives in a row after which there is no hope. About 25 seconds. */
+const MAX_SHORT_LIVES = 10;
+
+/** Keeps a number of workers serving: one that ends is replaced, after a while when its life was short. */
+export class WorkerPool<M extends PoolMember> {
+  /** Rejects when a worker ends time and again. */
+  readonly failed: Promise<never>;
+  private readonly giveUp: (error: Error) => void;
+  private readonly parts: Required<WorkerPoolParts<M>>;
+  private readonly serving = new Map<number, M>();
+  private readonly keepers: Promise<void>[] = [];
+  private readonly closing = new AbortController();
+  private starts = 0;
+
+  constructor(parts: WorkerPoolParts<M>) {
+    this.parts = {
+      now: () => performance.now(),
+      pause: (ms, signal) => delay(ms, undefined, { signal }),
+      ...parts,
+    };
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => {}); // whoever waits hears it
+    this.failed = promise;
+    this.giveUp = reject;
+  }
+
+  /** Resolves when all serve. @throws what the first to fail said; the others have ended then */
+  async open(end: (member: M) => Promise<void>): Promise<void> {
+    const slots = Array.from({ length: this.parts.size }, (_, slot) => slot);
+    const starts = slots.map((slot) => this.parts.start(slot));
+    const outcomes = await Promise.allSettled(starts);
+    const members = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failure) {
+      await Promise.all(members.map(end));
+      throw failure.reason;
+    }
+    for (const [slot, member] of members.entries()) this.keepers.push(this.keep(slot, member));
+  }
+
+  /** How many were started in place of another. */
+  get replaced(): number {
+    return this.starts;
+  }
+
+  /** Replaces nobody any more, and ends them all. */
+  async close(end: (member: M) => Promise<void>): Promise<void> {
+    this.closing.abort();
+    await Promise.all([...this.serving.values()].map(end));
+    await Promise.all(this.keepers);
+    await Promise.all([...this.serving.values()].map(end)); // one that began to serve meanwhile
+  }
+
+  private async keep(slot: number, first: M): Promise<void> {
+    const { signal } = this.closing;
+    const { onTrouble, now } = this.parts;
+    let shortLives = 0;
+    for (let member: M | undefined = first; member; ) {
+      this.serving.set(slot, member);
+      if (signal.aborted) return;
+      const since = now();
+      const ending: string = await member.ended;
+      this.serving.delete(slot);
+      if (signal.aborted) return;
+      shortLives = now() - since < MIN_LIFE_MS ? shortLives + 1 : 0;
+      onTrouble(slot, `Worker ${slot} (process ${member.pid}) ended with ${ending}; another one takes its place.`);
+      member = await this.replace(slot, shortLives);
+    }
+  }
+
+  /** @returns undefined when there shall be none */
+  private async replace(slot: number, failures: number): Promise<M | undefined> {
+    const { signal } = this.closing;
+    for (let shortLives = failures; ; shortLives++) {
+      if (shortLives >= MAX_SHORT_LIVES) {
+        this.giveUp(new Error(`Worker ${slot} ended ${shortLives} times in a row. The log above says how.`));
+        return undefined;
+      }
+      const pause = shortLives === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (shortLives - 1), LONGEST_PAUSE_MS);
+      await this.parts.pause(pause, signal).catch(() => {});
+      if (signal.aborted) return undefined;
+      try {
+        this.starts++;
+        return await this.parts.start(slot);
+      } catch (error) {
+        this.parts.onTrouble(slot, `Worker ${slot} could not start.`, error);
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import type { ClientBase } from 'pg';
+
+/** A row of `budget_holds`: what is held in one account for one reservation. */
+export interface ReservationRow {
+  id: string;
+  account: string;
+  nanoUsd: bigint;
+}
+interface HoldColumns {
+  id: string;
+  account: string;
+  nano_usd: string;
+}
+const readHold = ({ id, account, nano_usd }: HoldColumns): ReservationRow => ({
+  id,
+  account,
+  nanoUsd: BigInt(nano_usd),
+});
+
+/**
+ * Takes away holds whose reservations are settled, and those of these accounts that have expired.
+ *
+ * @param accounts are locked
+ * @returns what was there; of a reservation that was settled before, nothing
+ */
+export async function takeReservations(
+  client: ClientBase,
+  { settled, accounts, nowMs }: { settled: readonly string[]; accounts: readonly string[]; nowMs: number },
+): Promise<ReservationRow[]> {
+  const { rows } = await client.query<HoldColumns>({
+    name: 'take-budget-holds',
+    text: `
+      delete from budget_holds
+      where account = any ($2::text[]) and (id = any ($1::text[]) or expires_at_ms <= $3)
+      returning id, account, nano_usd::text`,
+    values: [settled, accounts, nowMs],
+  });
+  return rows.map(readHold);
+}
+
+/** @returns those that were not there: a host tells of one again when it had no answer */
+export async function addReservations(
+  client: ClientBase,
+  holds: readonly (ReservationRow & { expiresAtMs: number })[],
+): Promise<ReservationRow[]> {
+  if (holds.length === 0) return [];
+  const { rows } = await client.query<HoldColumns>({
+    name: 'add-budget-holds',
+    text: `
+      insert into budget_holds (id, account, nano_usd, expires_at_ms)
+      select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+      on conflict (id, account) do nothing
+      returning id, account, nano_usd::text`,
+    values: [
+      holds.map(({ id }) => id),
+      holds.map(({ account }) => account),
+      holds.map(({ nanoUsd }) => String(nanoUsd)),
+      holds.map(({ expiresAtMs }) => expiresAtMs),
+    ],
+  });
+  return rows.map(readHold);
+}

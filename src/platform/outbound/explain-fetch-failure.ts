@@ -1,0 +1,39 @@
+import { GatewayError } from '../../domain/errors.ts';
+import { OutboundError } from './outbound-error.ts';
+import { ImageError } from './check-image.ts';
+
+/**
+ * A failed fetch or check, as the caller of the gateway is told it.
+ *
+ * @param path of the field that holds the address: `input[0].content[1].image_url`
+ * @param kind of a picture the interface has more `error_type`s than of a file
+ * @returns what is neither kind of failure (a cancellation, a fault of ours) as it is
+ * @see images.md section 8
+ */
+export function explainFetchFailure(error: unknown, path: string, kind: 'image' | 'file'): unknown {
+  if (!(error instanceof OutboundError) && !(error instanceof ImageError)) return error;
+  const errorType = kind === 'image' ? typeOf(error) : 'invalid_request';
+  const { message } = error;
+  return new GatewayError(errorType === 'image_not_found' ? 'not_found' : 'invalid_request', `${path}: ${message}`, {
+    errorType,
+    metadata: { param: path, issues: [{ path, message }] },
+    cause: error,
+  });
+}
+
+function typeOf(error: OutboundError | ImageError): string {
+  if (error instanceof ImageError) return error.fault;
+  switch (error.reason) {
+    case 'invalid_url':
+    case 'unsupported_scheme':
+    case 'has_credentials':
+      return 'invalid_request';
+    case 'unresolvable':
+    case 'not_found':
+      return 'image_not_found';
+    case 'too_large':
+      return 'image_too_large';
+    default:
+      return 'image_download_failed';
+  }
+}

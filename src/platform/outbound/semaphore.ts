@@ -1,0 +1,34 @@
+/** How many may do something at once; the rest wait in the order in which they came. */
+export class Semaphore {
+  private readonly count: () => number;
+  private taken = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(count: () => number) {
+    this.count = count;
+  }
+
+  /** @returns what frees the place again @throws the reason of the signal, when it comes first */
+  take(signal?: AbortSignal): Promise<Disposable> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const abort = () => {
+        this.waiting.splice(this.waiting.indexOf(enter), 1);
+        reject(signal!.reason);
+      };
+      const enter = () => {
+        signal?.removeEventListener('abort', abort);
+        this.taken++;
+        resolve({ [Symbol.dispose]: () => this.leave() });
+      };
+      if (this.taken < this.count()) return enter();
+      this.waiting.push(enter);
+      signal?.addEventListener('abort', abort);
+    });
+  }
+
+  private leave(): void {
+    this.taken--;
+    if (this.taken < this.count()) this.waiting.shift()?.();
+  }
+}

@@ -1,0 +1,106 @@
+/** A text that is shorter stays where it is. */
+const LONG_BYTES = 64 * 1024;
+/** Letters of a long text that its mark keeps, for whoever looks how it begins. */
+const HEAD_LETTERS = 64;
+/** Letters that are decoded at once: a multiple of four. */
+const PIECE_LETTERS = 64 * 1024;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+
+/** The long texts of the answer that is being read. */
+let lifted: readonly Buffer[] = [];
+
+/**
+ * Takes the pictures out of a JSON body before it is parsed: base64 of megabytes would be a string twice over. A mark
+ * stands in the place of each, of which `decodeImage` knows what it stands for while `readExtracted` reads.
+ *
+ * @returns `json` is `body` itself when there is none
+ */
+export function extractImages(body: Buffer): { json: Buffer; texts: readonly Buffer[] } {
+  const texts: Buffer[] = [];
+  const rest: Buffer[] = [];
+  let kept = 0;
+  for (let from = body.indexOf(QUOTE); from !== -1; ) {
+    const end = findEnd(body, from + 1);
+    const text = body.subarray(from + 1, end);
+    if (text.length > LONG_BYTES && isBase64(text)) {
+      const mark = `${text.toString('latin1', 0, HEAD_LETTERS)}~${texts.length}~`;
+      rest.push(body.subarray(kept, from + 1), Buffer.from(mark, 'latin1'));
+      texts.push(text);
+      kept = end;
+    }
+    from = body.indexOf(QUOTE, end + 1);
+  }
+  return texts.length === 0 ? { json: body, texts } : { json: Buffer.concat([...rest, body.subarray(kept)]), texts };
+}
+
+/** The quote that ends a string: one with an even number of backslashes before it. */
+function findEnd(body: Buffer, from: number): number {
+  for (let end = body.indexOf(QUOTE, from); end !== -1; end = body.indexOf(QUOTE, end + 1)) {
+    let slashes = 0;
+    while (body[end - 1 - slashes] === BACKSLASH) slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return body.length;
+}
+
+/** By how it begins, and without escapes, of which a parser is to make something; `decodeImage` looks at all of it. */
+const isBase64 = (text: Buffer): boolean =>
+  /^[\w+/=:;,.-]+$/.test(text.toString('latin1', 0, 1024)) && !text.includes(BACKSLASH);
+
+/** Reads a body whose pictures have been taken out. */
+export function readExtracted<Result>(texts: readonly Buffer[], read: () => Result): Result {
+  lifted = texts;
+  try {
+    return read();
+  } finally {
+    lifted = [];
+  }
+}
+
+/**
+ * The bytes of a picture that an answer has as base64, with or without the head of a data URL.
+ *
+ * @throws {Error} when it is none: the pipeline then blames the provider
+ */
+export function decodeImage(text: unknown): Buffer {
+  if (typeof text !== 'string' || text === '') throw new Error('There is no picture.');
+  const mark = text.length < 2 * HEAD_LETTERS ? /~(\d+)~$/.exec(text)?.[1] : undefined;
+  const letters = mark === undefined ? undefined : lifted[Number(mark)];
+  return letters ? decodeLetters(letters) : decodeText(text);
+}
+
+function decodeText(text: string): Buffer {
+  const from = hasHead(text) ? text.indexOf(',') + 1 : 0;
+  const letters = withoutBreaks(from === 0 ? text : text.slice(from));
+  const bytes = Buffer.from(letters, 'base64');
+  const padding = letters.endsWith('==') ? 2 : letters.endsWith('=') ? 1 : 0;
+  return whole(bytes, bytes.length, letters.length - padding);
+}
+
+const hasHead = (text: string): boolean => /^data:/i.test(text);
+
+/** Some servers break lines, as in a mail. */
+const withoutBreaks = (text: string): string => (text.includes('\n') ? text.replace(/[\r\n]+/g, '') : text);
+
+/** Piece by piece, so that no string of its size is ever made. */
+function decodeLetters(letters: Buffer): Buffer {
+  const from = hasHead(letters.toString('latin1', 0, 5)) ? letters.indexOf(COMMA) + 1 : 0;
+  const tail = letters.toString('latin1', letters.length - 2);
+  const count = letters.length - from - (tail === '==' ? 2 : tail.endsWith('=') ? 1 : 0);
+  const bytes = Buffer.allocUnsafeSlow(Math.floor((count * 3) / 4));
+  let written = 0;
+  for (let at = from; at < letters.length; at += PIECE_LETTERS) {
+    const piece = letters.toString('latin1', at, Math.min(at + PIECE_LETTERS, letters.length));
+    written += bytes.write(piece, written, 'base64');
+  }
+  return whole(bytes, written, count);
+}
+
+/** Node passes over what is no base64: then there are fewer bytes than letters. */
+function whole(bytes: Buffer, written: number, letters: number): Buffer {
+  if (written !== Math.floor((letters * 3) / 4)) throw new Error('The picture is not base64.');
+  return bytes;
+}

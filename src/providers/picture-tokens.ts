@@ -1,8 +1,0 @@
-import { special, type Usage } from '../domain/usage.ts';
-
-/** Of a generation of pictures: where the parts of the output are not told apart, all that was not thought is picture. */
-export function withPictureTokens(counts: Usage): Usage {
-  if (counts.special?.outputImageTokens !== undefined) return counts;
-  const pictures = special({ ...counts.special, outputImageTokens: counts.outputTokens - counts.reasoningTokens });
-  return pictures ? { ...counts, special: pictures } : counts;
-}

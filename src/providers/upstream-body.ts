@@ -1,0 +1,225 @@
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { GatewayError } from '../domain/errors.ts';
+import type { Sink } from '../domain/sink.ts';
+
+/** Unread bytes of one answer at which the connection is paused. */
+const HIGH_WATER_BYTES = 256 * 1024;
+
+/** The body of one answer on its way from the connection to the pipeline. */
+export interface UpstreamBody {
+  /** As it comes from the connection. */
+  push(piece: Buffer): void;
+  /** The regular end. */
+  end(): void;
+  /** Anything but the regular end; what was pushed before is still given. */
+  fail(reason: Error): void;
+  /** Ends it at once, whatever is still to be given, and whoever is waited for. */
+  cut(reason: Error): void;
+  /** @see UpstreamResponse */
+  each(sink: Sink<Buffer>): Promise<void>;
+  /** Nobody reads any more: `each` is fulfilled. */
+  discard(): void;
+}
+
+export interface FlowControl {
+  /** Too much is unread. */
+  pause(): void;
+  /** It has been read. */
+  resume(): void;
+}
+
+/**
+ * Makes the queue of one answer. It gives whole batches, and undoes a `content-encoding`: we ask for none, and some
+ * servers compress all the same.
+ *
+ * @param name of the provider, for messages
+ */
+export function createUpstreamBody(
+  encoding: string | string[] | undefined,
+  name: string,
+  connection: FlowControl,
+): UpstreamBody {
+  const word = String(encoding ?? 'identity').toLowerCase();
+  if (word === 'identity' || word === '') return new AnswerQueue(connection);
+  const decoder = createDecoder(word);
+  const queue = new AnswerQueue({
+    pause() {
+      connection.pause();
+      decoder?.pause();
+    },
+    resume() {
+      decoder?.resume();
+      connection.resume();
+    },
+  });
+  const broken = (cause?: unknown) =>
+    queue.fail(
+      new GatewayError('upstream_failed', `${name} sent a body whose content-encoding (${word}) cannot be read.`, {
+        retryable: true,
+        cause,
+      }),
+    );
+  if (!decoder) {
+    broken();
+    return {
+      push: () => {},
+      end: () => {},
+      fail: (reason) => queue.fail(reason),
+      cut: (reason) => queue.cut(reason),
+      each: (sink) => queue.each(sink),
+      discard: () => queue.discard(),
+    };
+  }
+  decoder.on('data', (piece: Buffer) => queue.push(piece));
+  decoder.on('end', () => queue.end());
+  decoder.on('error', broken);
+  return {
+    push: (piece) => void decoder.write(piece),
+    end: () => void decoder.end(),
+    each: (sink) => queue.each(sink),
+    fail(reason) {
+      queue.fail(reason);
+      decoder.destroy();
+    },
+    cut(reason) {
+      queue.cut(reason);
+      decoder.destroy();
+    },
+    discard() {
+      queue.discard();
+      decoder.destroy();
+    },
+  };
+}
+
+function createDecoder(word: string) {
+  switch (word) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    case 'br':
+      return createBrotliDecompress();
+    case 'deflate':
+      return createInflate();
+    default:
+      return undefined;
+  }
+}
+
+/** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
+class AnswerQueue implements UpstreamBody {
+  private readonly connection: FlowControl;
+  private pieces: Buffer[] = [];
+  private bytes = 0;
+  private isEnded = false;
+  private failure: Error | undefined;
+  private sink: Sink<Buffer> | undefined;
+  private resolve: (() => void) | undefined;
+  private reject: ((reason: unknown) => void) | undefined;
+  private isDue = false;
+  private isHeld = false;
+  private isOver = false;
+
+  constructor(connection: FlowControl) {
+    this.connection = connection;
+  }
+
+  push(piece: Buffer): void {
+    if (this.isOver) return;
+    this.pieces.push(piece);
+    this.bytes += piece.length;
+    if (this.bytes > HIGH_WATER_BYTES) this.connection.pause();
+    this.schedule();
+  }
+
+  end(): void {
+    this.isEnded = true;
+    this.schedule();
+  }
+
+  fail(reason: Error): void {
+    if (this.isEnded) return;
+    this.failure ??= reason;
+    this.schedule();
+  }
+
+  /** Before somebody takes, there is nobody to tell: then it is a failure like any other. */
+  cut(reason: Error): void {
+    if (this.sink) this.stop(reason);
+    else this.fail(reason);
+  }
+
+  discard(): void {
+    const { resolve } = this;
+    this.letGo();
+    resolve?.();
+  }
+
+  each(sink: Sink<Buffer>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.sink = sink;
+      this.resolve = resolve;
+      this.reject = reject;
+      this.schedule();
+    });
+  }
+
+  /** Delivers soon: what else arrives in the same turn, all pieces of one network read, goes into the same batch. */
+  private schedule(): void {
+    if (this.isDue || this.isHeld || !this.sink) return;
+    this.isDue = true;
+    process.nextTick(deliver, this);
+  }
+
+  deliver(): void {
+    this.isDue = false;
+    if (this.isOver) return;
+    try {
+      const held = this.pieces.length > 0 ? this.give() : undefined;
+      if (this.isOver) return;
+      if (held) this.wait(held);
+      else if (this.failure) this.stop(this.failure);
+      else if (this.isEnded) this.discard();
+    } catch (error) {
+      this.stop(error);
+    }
+  }
+
+  private give(): Promise<void> | undefined {
+    const batch = this.pieces;
+    const wasFull = this.bytes > HIGH_WATER_BYTES;
+    this.pieces = [];
+    this.bytes = 0;
+    const held = this.sink?.write(batch);
+    if (wasFull && !this.isOver) this.connection.resume();
+    return held;
+  }
+
+  /** Nothing is given before the taker is ready; what arrives meanwhile is kept, up to the mark. */
+  private wait(held: Promise<void>): void {
+    this.isHeld = true;
+    held.then(
+      () => {
+        this.isHeld = false;
+        this.deliver();
+      },
+      (error: unknown) => this.stop(error),
+    );
+  }
+
+  private stop(reason: unknown): void {
+    const { reject } = this;
+    this.letGo();
+    reject?.(reason);
+  }
+
+  /** A connection may hold its last answer for long, and must not hold the whole run with it. */
+  private letGo(): void {
+    this.isOver = true;
+    this.pieces = [];
+    this.bytes = 0;
+    this.sink = this.resolve = this.reject = undefined;
+  }
+}
+
+const deliver = (queue: AnswerQueue): void => queue.deliver();

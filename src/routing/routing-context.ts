@@ -1,0 +1,148 @@
+import type { EndpointFacts } from '../domain/endpoint.ts';
+import { Health } from './health.ts';
+import type { RoutingContext } from './plan-route.ts';
+import type { LatestAlias, RouterSettings, Traffic } from './routers/router.ts';
+import { StickyMemory } from './sticky.ts';
+
+/** Families whose newest model has a name of its own; the operator's table is laid over it. */
+const builtinAliases: readonly LatestAlias[] = [
+  {
+    alias: '~openai/gpt-latest',
+    pattern: 'openai/gpt-*',
+    exclude: [
+      '*mini*',
+      '*nano*',
+      '*codex*',
+      '*oss*',
+      '*pro*',
+      '*audio*',
+      '*image*',
+      '*search*',
+      '*chat*',
+      '*terra*',
+      '*luna*',
+      '*astra*',
+    ],
+  },
+  {
+    alias: '~openai/gpt-mini-latest',
+    pattern: 'openai/gpt-*mini*',
+    exclude: ['*codex*', '*audio*', '*search*', '*oss*'],
+  },
+  { alias: '~anthropic/claude-opus-latest', pattern: 'anthropic/claude-*opus*' },
+  { alias: '~anthropic/claude-sonnet-latest', pattern: 'anthropic/claude-*sonnet*' },
+  { alias: '~anthropic/claude-haiku-latest', pattern: 'anthropic/claude-*haiku*' },
+  { alias: '~openai/gpt-sol-latest', pattern: 'openai/gpt-*-sol' },
+  { alias: '~openai/gpt-terra-latest', pattern: 'openai/gpt-*-terra' },
+  { alias: '~openai/gpt-luna-latest', pattern: 'openai/gpt-*-luna' },
+  { alias: '~anthropic/claude-fable-latest', pattern: 'anthropic/claude-fable*' },
+  { alias: '~google/gemini-pro-latest', pattern: 'google/gemini-*pro*', exclude: ['*image*', '*tts*'] },
+  { alias: '~google/gemini-flash-latest', pattern: 'google/gemini-*flash*', exclude: ['*lite*', '*image*', '*tts*'] },
+  { alias: '~x-ai/grok-latest', pattern: 'x-ai/grok-*', exclude: ['*mini*', '*fast*', '*code*'] },
+  { alias: '~mistralai/mistral-large-latest', pattern: 'mistralai/mistral-large*' },
+  { alias: '~deepseek/deepseek-latest', pattern: 'deepseek/deepseek-v*', exclude: ['*flash*'] },
+  { alias: '~qwen/qwen-max-latest', pattern: 'qwen/qwen*max*' },
+  { alias: '~moonshotai/kimi-latest', pattern: 'moonshotai/kimi-*' },
+  { alias: '~z-ai/glm-latest', pattern: 'z-ai/glm-*', exclude: ['*air*', '*flash*', '*v'] },
+];
+
+/** What `router/auto` chooses from where neither the ledger nor the operator knows better: the best first, of every cost. */
+const usualModels = [
+  ...['anthropic/claude-opus-5.5', 'openai/gpt-6.1-sol', 'google/gemini-4-argon', 'anthropic/claude-sonnet-5.5'],
+  ...['openai/gpt-6.1-terra', 'x-ai/grok-4.7', 'z-ai/glm-5.3', 'moonshotai/kimi-k3', 'deepseek/deepseek-v4-pro'],
+  ...['google/gemini-3.8-flash', 'anthropic/claude-haiku-5.5', 'openai/gpt-6-luna', 'mistralai/mistral-large-4'],
+  ...['minimax/minimax-m3', 'openai/gpt-oss-120b', 'deepseek/deepseek-v4.1-flash', 'google/gemini-3.1-flash-lite'],
+];
+
+/** Of a gateway that has served nothing yet. */
+export const noTraffic: Traffic = {
+  rank: () => [],
+  averageCost: () => undefined,
+  inputPrice: () => undefined,
+};
+
+/** What the configuration says of routers. Keys as in the file. */
+export interface RoutersConfig {
+  latest: readonly { alias: string; pattern: string; exclude?: readonly string[] | undefined }[];
+  auto: {
+    rankings?: Readonly<Record<string, readonly string[]>> | undefined;
+    allowed_models?: readonly string[] | undefined;
+    excluded_models?: readonly string[] | undefined;
+    cost_tier?: string | undefined;
+    cost_quality_tradeoff?: number | undefined;
+    prevent_overrides: boolean;
+  };
+  pareto_code: {
+    models?: readonly { slug: string; coding_score: number }[] | undefined;
+    min_coding_score?: number | undefined;
+    max_price?: number | undefined;
+    price_source?: 'prompt' | 'weighted_avg' | undefined;
+  };
+  bodybuilder: { model?: string | undefined };
+}
+
+/** @param traffic what the ledger says */
+export function readRouterSettings(config: RoutersConfig, traffic: Traffic): RouterSettings {
+  const { auto, pareto_code: pareto, bodybuilder } = config;
+  return {
+    latest: listAliases(config.latest),
+    auto: {
+      rankings: { default: usualModels, ...auto.rankings },
+      allowedModels: auto.allowed_models,
+      excludedModels: auto.excluded_models,
+      costTier: auto.cost_tier,
+      costQualityTradeoff: auto.cost_quality_tradeoff,
+      isFinal: auto.prevent_overrides,
+    },
+    pareto: {
+      models: pareto.models?.map(({ slug, coding_score: codingScore }) => ({ slug, codingScore })),
+      minCodingScore: pareto.min_coding_score,
+      maxPrice: pareto.max_price,
+      priceSource: pareto.price_source,
+    },
+    bodybuilder: { model: bodybuilder.model },
+    traffic,
+  };
+}
+
+/** The operator's aliases, then the built-in ones that are not among them. */
+export function listAliases(configured: readonly LatestAlias[]): LatestAlias[] {
+  const own = configured.map((each) => ({ ...each, alias: each.alias.toLowerCase() }));
+  return [...own, ...builtinAliases.filter(({ alias }) => !own.some((each) => each.alias === alias))];
+}
+
+/**
+ * Numbers from 0 up to 1 that look random and are the same for the same seed (mulberry32).
+ *
+ * @param seed an integer
+ */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** A world in which nothing has happened yet. */
+export function createRoutingContext<E extends EndpointFacts>(
+  catalog: RoutingContext<E>['catalog'],
+  { routers = emptyRouters, seed }: { routers?: RoutersConfig | undefined; seed?: number | undefined } = {},
+): RoutingContext<E> & { health: Health } {
+  return {
+    catalog,
+    health: new Health(),
+    sticky: new StickyMemory(() => 0),
+    routers: readRouterSettings(routers, noTraffic),
+    random: seed === undefined ? Math.random : seededRandom(seed),
+  };
+}
+
+const emptyRouters: RoutersConfig = {
+  latest: [],
+  auto: { prevent_overrides: false },
+  pareto_code: {},
+  bodybuilder: {},
+};

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ScriptedResponse, stallAfter, stallBeforeHeaders } from '../../src/testing/scripted-responses.ts';
+import type { Script } from '../../src/testing/scripted-upstream.ts';
+import { answer, type Case, cases, type Lab, openFrames, openLab, provider, stream, wires } from './lab.ts';
+import { type LedgerRow, newSession, rowsOf } from './ledger-rows.ts';
+import { gate, openStream } from './open-stream.ts';
+import { expectBroken, expectFailure, expectText } from './outcome.ts';
+
+let lab: Lab;
+beforeAll(async () => {
+  lab = await openLab();
+});
+afterAll(() => lab.close());
+
+/** Asks, leaves as soon as the upstream has done what the script says, and waits until the upstream notices. */
+async function leave({ wire, mode }: Case, script: (arrived: () => void) => Script): Promise<string> {
+  const session = newSession();
+  const client = new AbortController();
+  const arrived = gate();
+  lab.upstream.always(script(arrived.open));
+  const body = { model: `${wire}/patient`, input: 'Say hello.', stream: mode === 'streamed', session_id: session };
+  const asked = lab.gateway.post('/responses', body, { signal: client.signal }).then(
+    (response) => response.text(),
+    () => 'gone',
+  );
+  await arrived.opened;
+  client.abort();
+  await asked.catch(() => {});
+  expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
+  return session;
+}
+
+/** The one row of a session. */
+async function rowOf(session: string): Promise<LedgerRow> {
+  const rows = await rowsOf(lab.gateway.dataDir, session);
+  expect(rows).toHaveLength(1);
+  return rows[0]!;
+}
+
+/** Tells when the answer stands still: everything it will ever send is on its way. */
+function telling(stalled: ScriptedResponse, arrived: () => void): ScriptedResponse {
+  async function* pieces(): AsyncGenerator<Buffer> {
+    yield* stalled.pieces();
+    arrived();
+  }
+  return { ...stalled, pieces };
+}
+
+describe.each(cases)('$wire, $mode, a client that leaves', (how) => {
+  const { wire } = how;
+
+  it('before the headers: the provider is let go, and nothing is charged', async () => {
+    const session = await leave(how, (arrived) => () => {
+      arrived();
+      return stallBeforeHeaders();
+    });
+    expect(await rowOf(session)).toMatchObject({
+      outcome: 'cancelled',
+      status: 499,
+      output_tokens: 0,
+      cost_nano_usd: 0,
+      estimated: 1,
+    });
+  });
+
+  it('in the middle of the body: the provider is let go, and the ledger marks its estimate', async () => {
+    const session = await leave(how, (arrived) => telling(stallAfter(150, answer(how)), arrived));
+    expect(await rowOf(session)).toMatchObject({ outcome: 'cancelled', estimated: 1 });
+  });
+
+  it('behind the first words of a stream: the provider is let go, and the ledger marks its estimate', async () => {
+    let session = newSession();
+    const words = 'four score and seven years ago our fathers brought forth';
+    const frames = { ...stream(wire, openFrames(wire, [words]), { done: false }), end: 'silence' as const };
+    if (how.mode === 'buffered') session = await leave(how, (arrived) => telling(frames, arrived));
+    else {
+      lab.upstream.always(frames);
+      const open = await openStream(lab.gateway, { model: `${wire}/patient`, session_id: session });
+      await open.readUntil('brought forth');
+      open.leave();
+      expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
+    }
+    const row = await rowOf(session);
+    expect(row).toMatchObject({
+      outcome: 'cancelled',
+      status: 499,
+      estimated: 1,
+      streamed: how.mode === 'streamed' ? 1 : 0,
+    });
+    if (how.mode === 'buffered') return;
+    expect(row['output_tokens']).toBe(Math.ceil(words.length / 4));
+    expect(row['input_tokens']).toBeGreaterThan(2);
+    expect(row.cost_nano_usd).toBe(Number(row['input_tokens']) * 1000 + Number(row['output_tokens']) * 2000);
+    expect(row['model']).toBe(`${wire}/patient`);
+  });
+
+  it('does no harm to the next one', async () => {
+    lab.upstream.always(answer(how));
+    expectText(await lab.ask(how), 'Hello there.');
+  });
+});
+
+describe.each(wires)('%s, a client that leaves a silent stream', (wire) => {
+  it('is noticed while comments keep it open', async () => {
+    const other = await openLab({
+      server: { keep_alive_comment_ms: 20 },
+      providers: [provider(wire, 'patient', lab.upstream)],
+    });
+    lab.upstream.always(stallBeforeHeaders());
+    const open = await openStream(other.gateway, { model: `${wire}/patient` });
+    await open.readUntil('ROUTER PROCESSING');
+    const request = lab.upstream.requests.at(-1);
+    open.leave();
+    expect(await request?.closed).toBe('aborted');
+    const generation = await other.gateway.get(`/generation?id=${open.response.headers.get('x-generation-id')}`);
+    expect(await generation.json()).toMatchObject({ data: { cancelled: true, usage_estimated: true, total_cost: 0 } });
+    await other.close();
+  });
+});
+
+describe.each(cases)('$wire, $mode, the deadline of the gateway', (how) => {
+  const { wire, mode } = how;
+
+  it('ends a request with 408 and lets the provider go', async () => {
+    const other = await openLab({
+      timeouts: { request_ms: 200 },
+      providers: [provider(wire, 'patient', lab.upstream), provider(wire, 'second', lab.upstream)],
+    });
+    lab.upstream.always(stallBeforeHeaders());
+    const before = lab.upstream.requests.length;
+    const headers = { 'x-router-metadata': 'enabled' };
+    const outcome = await other.ask(how, { headers, body: { models: [`${wire}/second`] } });
+    const envelope = expectFailure(outcome, 408, 'timeout', /longer than 200 ms \(timeouts.request_ms\)/);
+    expect(envelope.router_metadata).toMatchObject({ attempt: 1, attempts: [{ status: 408 }] });
+    expect(lab.upstream.requests.length - before, 'nobody else is asked').toBe(1);
+    expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
+
+    lab.upstream.always({ ...stream(wire, openFrames(wire, ['Hel', 'lo']), { done: false }), end: 'silence' });
+    const late = await other.ask(how);
+    if (mode === 'buffered') expectFailure(late, 408, 'timeout');
+    else expectBroken(late, 'timeout', 'Hello');
+    await other.close();
+  });
+});
