@@ -1,12 +1,49 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+
+/** Tests beside the source that start servers, processes or databases. */
+const needServers = [
+  'src/access/bootstrap.test.ts',
+  'src/cli/**/*.test.ts',
+  'src/config/local-servers.test.ts',
+  'src/platform/{bus,cluster,counters,data-folder,outbound,storage}/**/*.test.ts',
+  'src/providers/transport.test.ts',
+  'src/testing/*.test.ts',
+  'src/workers/*.test.ts',
+];
+const full = '**/*.full.test.ts';
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'tests/**/*.test.ts'],
-    // Bounds for a machine that does much else: a test that hangs fails, a slow one does not.
+    // Bounds for a busy machine: a test that hangs fails, a slow one does not.
     testTimeout: 60_000,
     hookTimeout: 90_000,
     expect: { poll: { timeout: 15_000 } },
     maxWorkers: 2, // the tests start servers: on two cores one worker leaves half of them idle
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...needServers, full],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'gateway',
+          include: ['tests/**/*.test.ts', ...needServers],
+          exclude: [...configDefaults.exclude, full],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'full',
+          include: [full, 'tests/api/ledger-kill.test.ts'],
+          env: { HEADGATE_TEST_KILLS: '50' },
+        },
+      },
+    ],
   },
 });

@@ -20,7 +20,7 @@ import { chatChunk, provider, responseObject, stream, streamFrames, type WireNam
  * carries a mark, in its text for the provider and as its session for the ledger.
  */
 
-const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? 50);
+const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? 5);
 const clients = 12;
 const loadMs = { least: 20, most: 200 };
 const seed = Number(process.env['HEADGATE_TEST_SEED'] ?? randomInt(2 ** 31));

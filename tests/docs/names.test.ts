@@ -30,7 +30,7 @@ it('the folders of ARCHITECTURE.md are those of src/', () => {
 });
 
 it('comments cite choices by a number that the list of choices has', () => {
-  const numbers = new Set(read('docs/reference/choices.md').match(/^\d+(?=\. )/gm));
+  const numbers = new Set(read('docs/reference/choices.md').match(/(?<=^- <a id="choice-)\d+/gm));
   const cited = sources.flatMap((path) =>
     commentsOf(path).flatMap((comment) =>
       [...comment.matchAll(/\bchoice (\d+)\b/g)].map(([, number]) => ({ path, number: number! })),

@@ -42,7 +42,7 @@ const task = [
 
 it.runIf('skipped' in found)('the coding agent is not here', ({ skip }) => {
   const { skipped = '' } = found as { skipped?: string };
-  process.stderr.write(`tests/clients/codex.test.ts is skipped: ${skipped}\n`);
+  process.stderr.write(`tests/clients/codex.full.test.ts is skipped: ${skipped}\n`);
   skip(skipped);
 });
 
