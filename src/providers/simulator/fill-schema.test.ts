@@ -138,6 +138,10 @@ it.each([
   { properties: null, type: 'object' },
   { type: 'array', minItems: 'many' },
   { $ref: '#/no/%E0%A4%A/where' },
+  { type: 'object', required: [{}] },
+  { required: [5] },
+  { minItems: { toString: 1 }, type: 'array' },
+  { type: { toString: 1 } },
 ])('survives a schema that is none: %j', (schema) => {
   expect(() => JSON.stringify(fillSchema(schema))).not.toThrow();
 });
@@ -246,6 +250,46 @@ it('fits recursive schemas', () => {
       };
       expect(fits(wanted, fillSchema(wanted))).toBe(true);
     }),
+  );
+});
+
+const keywords = [
+  ...['type', 'enum', 'const', 'required', 'properties', 'additionalProperties', 'minProperties', 'maxProperties'],
+  ...['items', 'prefixItems', 'contains', 'minContains', 'minItems', 'maxItems', 'uniqueItems', 'format', 'pattern'],
+  ...['minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  ...['$ref', '$defs', 'definitions', 'allOf', 'anyOf', 'oneOf', '$anchor', '$id', '__proto__', 'toString'],
+];
+const word = fc.constantFrom(
+  'string',
+  'object',
+  'array',
+  'integer',
+  'number',
+  'a',
+  '#',
+  '#/$defs/a',
+  'toString',
+  'uuid',
+);
+const { nonsense } = fc.letrec<{ nonsense: unknown }>((tie) => ({
+  nonsense: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.oneof(fc.jsonValue(), word),
+    fc.array(tie('nonsense'), { maxLength: 4 }),
+    fc
+      .array(fc.tuple(fc.oneof(fc.constantFrom(...keywords), word), tie('nonsense')), { maxLength: 6 })
+      .map((entries) => {
+        return Object.fromEntries(entries);
+      }),
+  ),
+}));
+
+it('never fails, whatever stands in place of a schema', () => {
+  fc.assert(
+    fc.property(nonsense, (wanted) => {
+      expect(JSON.stringify(fillSchema(wanted))).toBeTypeOf('string');
+    }),
+    { numRuns: 3000 },
   );
 });
 

@@ -128,8 +128,8 @@ function fillType(root: Root, type: string, rules: SchemaRules, place: Place): u
 }
 
 function fillObject(root: Root, rules: SchemaRules, place: Place): unknown {
-  const properties = (rules.properties ?? {}) as SchemaRules; // a schema that says otherwise is broken, and fills as it can
-  const required = new Set(Array.isArray(rules.required) ? (rules.required as string[]) : []);
+  const properties = (rules.properties ?? {}) as SchemaRules; // `dropMalformed` has checked both
+  const required = new Set((rules.required ?? []) as string[]);
   const most = Number(rules.maxProperties ?? Number.POSITIVE_INFINITY);
   const least = Number(rules.minProperties ?? 0);
   const rest = rules.additionalProperties;

@@ -1,4 +1,4 @@
-/** The keywords of one schema object. Values are as the caller sent them: check before use. */
+/** The keywords of one schema object. Those that bound or list something have a value of the right type. */
 export type SchemaRules = Record<string, unknown>;
 
 /** The whole schema, and how much work may still be spent on it. */
@@ -33,7 +33,7 @@ export function combineInto(root: Root, flat: FlatSchema, schema: unknown): Flat
   if (!isRules(schema)) return flat;
   root.readingsLeft -= (weigh(flat.rules, schema) + flat.choices.length) / NAMES_A_READING;
   const { $ref, allOf, anyOf, oneOf, ...rules } = schema;
-  const combined = combineRules(flat.rules, rules);
+  const combined = combineRules(flat.rules, dropMalformed(rules));
   if (!combined) return undefined;
   let result: FlatSchema | undefined = { ...flat, rules: combined, choices: [...flat.choices] };
   if (Array.isArray(anyOf)) result.choices.push({ branches: anyOf, exclusive: false });
@@ -48,6 +48,29 @@ export function combineInto(root: Root, flat: FlatSchema, schema: unknown): Flat
 
 const isRules = (value: unknown): value is SchemaRules =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Removes keywords whose value has the wrong type: such a keyword is ignored, like one that is unknown. */
+function dropMalformed(rules: SchemaRules): SchemaRules {
+  for (const name in rules) {
+    const isValid = Object.hasOwn(types, name) ? types[name as keyof typeof types] : undefined;
+    if (isValid && !isValid(rules[name])) delete rules[name];
+  }
+  return rules;
+}
+
+const isNumber = (value: unknown) => typeof value === 'number';
+const isText = (value: unknown) => typeof value === 'string';
+const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
+const isBound = (value: unknown) => isNumber(value) || typeof value === 'boolean'; // draft 4
+
+/** What the value of a keyword must be. */
+const types = {
+  ...{ minimum: isNumber, maximum: isNumber, exclusiveMinimum: isBound, exclusiveMaximum: isBound },
+  ...{ minLength: isNumber, maxLength: isNumber, minItems: isNumber, maxItems: isNumber, minContains: isNumber },
+  ...{ minProperties: isNumber, maxProperties: isNumber, multipleOf: isNumber, format: isText, pattern: isText },
+  ...{ enum: Array.isArray, prefixItems: Array.isArray, required: isTexts, properties: isRules },
+  type: (value: unknown) => isText(value) || isTexts(value),
+};
 
 /** A pointer into the schema, an `$anchor` or an `$id` among its definitions. What is not found allows anything. */
 function findRef(whole: Root, ref: string): unknown {
@@ -112,9 +135,9 @@ const combiners: Record<string, Combine> = {
   },
 };
 
-/** How much there is to combine: keywords, and what the lists and maps hold that both have. */
+/** How much there is to combine: keywords, names that are required, and what the lists and maps hold that both have. */
 function weigh(a: SchemaRules, b: SchemaRules): number {
-  let weight = Object.keys(a).length;
+  let weight = Object.keys(a).length + sizeOf(b.required);
   for (const name of Object.keys(b)) weight += 1 + (Object.hasOwn(a, name) ? sizeOf(a[name]) + sizeOf(b[name]) : 0);
   return weight;
 }
