@@ -16,7 +16,7 @@ export interface Catalog {
   findKnown(slug: string): { model: Model; providers: readonly string[] } | undefined;
   /** Those that an endpoint carries, hidden ones included. */
   readonly models: readonly Model[];
-  /** What routers choose from: visible, and no simulator unless there is nothing else. */
+  /** The models that routers choose from: visible ones. Those of a simulator only if there is no other provider. */
   readonly choices: readonly Model[];
   /** Is any endpoint of one workspace alone? */
   readonly hasOwnKeys: boolean;
@@ -84,12 +84,16 @@ export function createCatalog(
 
   const visible = [...models.values()].filter(({ hidden }) => !hidden);
   const real = visible.filter(({ simulated }) => !simulated);
+  const simulators = new Set(
+    endpoints.filter(({ model }) => models.get(model.toLowerCase())?.simulated).map(({ provider }) => provider),
+  );
+  const hasReal = endpoints.some(({ provider }) => !simulators.has(provider));
 
   return {
     endpoints,
     hasOwnKeys: endpoints.some(({ workspace }) => workspace !== undefined),
     models: [...models.values()],
-    choices: real.length > 0 ? real : visible,
+    choices: hasReal ? real : visible,
     find(slug) {
       const known = remembered.get(slug);
       if (known) return known;

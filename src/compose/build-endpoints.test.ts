@@ -5,7 +5,7 @@ import { loadConfig } from '../config/load.ts';
 import type { ModelConfig, ProviderConfig } from '../config/schema.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 
-const { config: bare } = loadConfig({ env: {}, cwd: import.meta.dirname });
+const { config: bare } = loadConfig({ env: { HEADGATE_CATALOG_SIMULATOR: 'false' }, cwd: import.meta.dirname });
 const base = { wire: 'openai-chat', base_url: 'http://localhost:1/v1' } as const;
 
 const catalogFile: CatalogFile = {

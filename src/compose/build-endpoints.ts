@@ -2,6 +2,7 @@ import { describeModel, readRecordPrices } from '../catalog/describe-model.ts';
 import type { CatalogRecords, EndpointRecord, ModelRecord } from '../catalog/records.ts';
 import { findKnownProvider } from '../config/known-providers.ts';
 import type { Config, ModelConfig, ProviderConfig } from '../config/schema.ts';
+import { findUnlistedSimulator } from '../config/simulator.ts';
 import type { Model, Pricing } from '../domain/endpoint.ts';
 import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from '../domain/images.ts';
 import { wires } from '../providers/index.ts';
@@ -34,7 +35,8 @@ export function buildEndpoints(
   const rows = Map.groupBy(records.endpoints.values(), ({ provider }) => provider);
   const providers: Provider[] = [];
   const endpoints: Endpoint[] = [];
-  for (const entry of config.providers) {
+  const unlisted = findUnlistedSimulator(config);
+  for (const entry of unlisted ? [...config.providers, unlisted] : config.providers) {
     const provider = naming(entry, () => buildProvider(entry, config));
     providers.push(provider);
     const { workspace: named } = entry;
@@ -45,7 +47,10 @@ export function buildEndpoints(
       rows.get(entry.same_as ?? entry.id) ?? [],
       records.models,
     );
-    for (const model of entry.models) endpoints.push(source.build(model));
+    for (const model of entry.models) {
+      const endpoint = source.build(model);
+      endpoints.push(entry === unlisted ? { ...endpoint, isUnlisted: true } : endpoint);
+    }
     if (isWhole(entry)) endpoints.push(...source.buildRest());
   }
   return { providers, endpoints: withUniqueIds(endpoints), models: listModels(endpoints, records.models) };
@@ -268,7 +273,8 @@ function listModels(endpoints: readonly Endpoint[], records: ReadonlyMap<string,
       ...(capabilities.output === undefined ? undefined : { output: [...capabilities.output] }),
       parameters: parameters ? [...parameters] : listCapabilities(capabilities),
     };
-    models.set(id, describeModel(record));
+    const model = describeModel(record);
+    models.set(id, endpoint.isUnlisted ? { ...model, hidden: true } : model); // no other endpoint has the model
   }
   return models;
 }

@@ -10,8 +10,9 @@ import { findNearest } from './nearest.ts';
 import { rejectUnsupportedSettings } from './unsupported-settings.ts';
 import { formatPath, getIn, type Path, setIn } from './path.ts';
 import { type FileTree, readTree } from './read-file.ts';
-import type { Config, ProviderConfig } from './schema.ts';
+import type { Config } from './schema.ts';
 import { findNode } from './schema-node.ts';
+import { simulator } from './simulator.ts';
 
 export interface ConfigSources {
   /** `--config`. Absent: HEADGATE_CONFIG, or `headgate.yaml` in the working directory when it is there. Null: no file. */
@@ -32,7 +33,7 @@ export interface LoadedConfig {
   file: string | undefined;
   /** One line each. */
   warnings: string[];
-  /** No provider is configured or discovered: the simulator stands in. */
+  /** No provider is configured or detected, so the simulator is the only one. */
   isBare: boolean;
   /** Providers that nobody configured and whose key stands in the environment. */
   discovered: { id: string; variable: string }[];
@@ -56,14 +57,6 @@ export class ConfigError extends Error {
     this.isRead = findSound !== undefined;
   }
 }
-
-/** What answers when no provider is configured, so that the first request works offline. */
-const simulator: ProviderConfig = {
-  id: 'simulator',
-  name: 'Simulator',
-  wire: 'simulator',
-  models: [{ model: 'simulator/*' }],
-};
 
 /**
  * Defaults + file + environment + flags, each over the ones before.
@@ -138,7 +131,7 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
   if (catalog.overrides !== undefined) catalog.overrides = resolve(cwd, catalog.overrides);
   const discovered = catalog.auto_discover ? discoverProviders(providers, env) : [];
   providers.push(...discovered.map(({ provider }) => structuredClone(provider)));
-  const isBare = providers.length === 0;
+  const isBare = providers.length === 0 && catalog.simulator;
   if (isBare) providers.push(structuredClone(simulator));
   return {
     ...about,

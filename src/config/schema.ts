@@ -662,6 +662,11 @@ export const configSchema = Type.Object({
         'Providers whose key stands in the environment, and model servers of this machine, come by themselves.',
       default: true,
     }),
+    simulator: Type.Boolean({
+      description:
+        'The simulator answers `simulator/echo` and its other models. Beside other providers it is in no list, and no router chooses it.',
+      default: true,
+    }),
   }),
   routers,
   limits,

@@ -112,6 +112,8 @@ export interface EndpointFacts {
   readonly workspace: string | undefined;
   /** Of an own key: used after the shared endpoints, not before. */
   readonly isFallbackKey: boolean;
+  /** It serves requests that name its model, but is in no list and no router chooses it. */
+  readonly isUnlisted?: true;
 }
 
 /** A model of the catalogue. Dates are `YYYY-MM-DD`. @see routing.md section 14.1 */

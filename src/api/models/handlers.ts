@@ -110,11 +110,11 @@ export function createModelsHandlers(
       };
     },
 
-    /** `GET /providers`: those with an endpoint that the caller may use. */
+    /** `GET /providers`: those with a listed endpoint that the caller may use. */
     async listProviders(request) {
       const used = new Set<string>();
       for (const endpoint of catalog().endpoints) {
-        if (canUse(endpoint, request.caller!)) used.add(endpoint.provider.id);
+        if (!endpoint.isUnlisted && canUse(endpoint, request.caller!)) used.add(endpoint.provider.id);
       }
       return {
         data: providers()

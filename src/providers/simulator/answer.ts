@@ -7,7 +7,7 @@ import { models } from './models.ts';
 import { pause } from './pause.ts';
 import type { Message, SimulatorRequest } from './wire.ts';
 
-/** Messages that go out together when nothing slows them down. */
+/** Messages of a buffered answer that are read together. In a stream each token goes out alone, as a model writes it. */
 const BATCH = 32;
 
 /**
@@ -36,11 +36,16 @@ export async function* simulateResponse(
     const { status, message, retryAfterSeconds } = turn.failure;
     throw readError(createErrorResponse(status, message, retryAfterSeconds));
   }
-  yield* pace(compose(model, asked, conversation), turn, signal);
+  yield* pace(compose(model, asked, conversation), asked.stream === true, turn, signal);
 }
 
-/** Gives the messages out in batches, token by token when told to be slow, and ends them early when told to. */
-async function* pace(messages: Iterable<Message>, turn: ScriptTurn, signal: AbortSignal): AsyncGenerator<Frame[]> {
+/** Yields the messages in batches, token by token in a stream, and ends them early when told to. */
+async function* pace(
+  messages: Iterable<Message>,
+  isStreamed: boolean,
+  turn: ScriptTurn,
+  signal: AbortSignal,
+): AsyncGenerator<Frame[]> {
   let batch: Frame[] = [];
   let tokens = 0;
   for (const message of messages) {
@@ -54,7 +59,7 @@ async function* pace(messages: Iterable<Message>, turn: ScriptTurn, signal: Abor
     if (isToken(message)) tokens++;
     batch.push(frame(message));
     const isSlow = turn.slowMs !== undefined && isToken(message);
-    if (isSlow || batch.length >= BATCH) {
+    if (isSlow || (isStreamed && isToken(message)) || batch.length >= BATCH) {
       yield batch;
       batch = [];
       await pause(isSlow ? turn.slowMs! : 0, signal);

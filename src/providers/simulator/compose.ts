@@ -24,7 +24,7 @@ export function* compose(
   for (const [index, output] of planOutputs(model, request, conversation).entries()) {
     yield* tell(output, `${seed}|${index}`, meter, {
       logprobs: turn.logprobs ?? request.logprobs,
-      sketches: request.sketches ? SKETCHES : 0,
+      sketches: request.stream ? SKETCHES : 0,
     });
     if (meter.isFull) break;
     hasCalled ||= output.kind === 'call';

@@ -32,7 +32,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   }
   const model = target.upstreamModel.replace(/^simulator\//, ''); // as an entry without `upstream_model` names it
   const body: SimulatorRequest = { model, input: request.input };
-  if (target.stream) body.sketches = true;
+  if (target.stream) body.stream = true;
   if (request.instructions) body.instructions = request.instructions;
   if (request.tools) body.tools = request.tools;
   if (request.tool_choice) body.tool_choice = request.tool_choice;

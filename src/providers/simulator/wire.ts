@@ -5,8 +5,8 @@ import type { ReasoningSetting, TextSetting } from '../../domain/request.ts';
 /** What the simulator is asked: the fields of a request that it heeds, under their names in the interface. */
 export interface SimulatorRequest {
   model: string;
-  /** Pictures are shown while they are drawn. */
-  sketches?: true;
+  /** Each token is written alone, and images are shown while they are drawn. */
+  stream?: true;
   instructions?: string;
   input: InputItem[];
   tools?: Tool[];
