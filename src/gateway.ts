@@ -7,6 +7,7 @@ import type { OrphanedRequest } from './access/rate-limits.ts';
 import { assemblePipelines } from './compose/assemble-pipelines.ts';
 import { buildModels, type ConfiguredModels } from './compose/build-models.ts';
 import { createEdge } from './compose/create-edge.ts';
+import { findWires } from './compose/find-wires.ts';
 import { openAccounts } from './compose/open-accounts.ts';
 import { openAccounting } from './compose/open-accounting.ts';
 import { openBus } from './compose/open-bus.ts';
@@ -179,8 +180,11 @@ async function assemble(
     bus.subscribe((topic, message) => (topic === 'access' ? refreshSoon() : shared.receive(topic, message)));
   }
 
-  const build = async (from: Config): Promise<ConfiguredModels> =>
-    buildModels(from, { dataDir, workspaces: await storage.access.listWorkspaces(), warn });
+  const build = async (from: Config, before?: ConfiguredModels): Promise<ConfiguredModels> =>
+    buildModels(from, {
+      ...{ dataDir, warn, before: before?.providers },
+      workspaces: await storage.access.listWorkspaces(),
+    });
   let models = await build(live);
   const createTestContext = () => ({
     catalog: models.catalog,
@@ -216,7 +220,7 @@ async function assemble(
   }
   async function prepareReload(next: Config): Promise<() => Promise<void>> {
     await access.refresh();
-    const after = await build(next);
+    const after = await build(next, models);
     return () => {
       const before = models.providers;
       const underWay = open.settled(longestRequestMs(live));
@@ -226,6 +230,7 @@ async function assemble(
       log.level = next.log.level;
       addSecrets(listSecrets(next));
       // Not before: the next endpoint of a request under way may be one of these.
+      void findWires(after.providers, log);
       void underWay.then(() => Promise.all(before.map((provider) => provider.close(false))));
       return accounts.spending.refreshLimits().catch(() => {}); // without a store the last limits stay; it is told every ten seconds
     };
@@ -236,6 +241,7 @@ async function assemble(
     async start() {
       await app.listen({ host: live.server.host, port: live.server.port });
       watchMemory();
+      void findWires(models.providers, log);
       const firstKeys = await createFirstKeys(storage.access); // once it listens: a port in use must not swallow them
       if (firstKeys) await access.refresh();
       const url = writeUrl(live.server.host, (app.server.address() as AddressInfo).port);
@@ -244,6 +250,7 @@ async function assemble(
     async startBehind() {
       await app.ready();
       watchMemory();
+      void findWires(models.providers, log);
       app.server.emit('listening'); // Node's server looks after time-outs and open connections from then on
       return (connection) => void app.server.emit('connection', connection);
     },

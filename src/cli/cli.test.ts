@@ -591,6 +591,37 @@ describe('headgate doctor', () => {
     expect(stdout).not.toContain('hunter2');
   });
 
+  it('probes which paths a server has', async () => {
+    const upstream = createServer((request, response) => {
+      const isKnown = request.url === '/v1/models' || request.url === '/v1/chat/completions';
+      response.statusCode = !isKnown ? 404 : request.method === 'GET' ? 200 : 400;
+      response.end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+    write(
+      'headgate.yaml',
+      `server: { port: 0 }
+providers:
+  - { id: openai, base_url: "${url}/v1", api_key: k }
+  - { id: written, wire: openai-responses, base_url: "${url}/v1", models: [{ model: "written/*" }] }
+  - { id: chat, wire: openai-chat, base_url: "${url}/v1", models: [{ model: "chat/*" }] }
+  - { id: nowhere, wire: openai, base_url: "${url}", models: [{ model: "nowhere/*" }] }
+`,
+    );
+
+    const { code, stdout } = await call(['doctor', '--probe']);
+
+    upstream.close();
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^ok +openai +speaks \/chat\/completions \(wire openai-chat\)$/m);
+    expect(stdout).toMatch(
+      /^fail +written +has no \/responses \(404\), but \/chat\/completions\n +-> Set wire: openai-chat\.$/m,
+    );
+    expect(stdout).not.toMatch(/^\S+ +chat +(?:has|speaks)/m);
+    expect(stdout).toMatch(/^fail +nowhere +has neither \/responses nor \/chat\/completions\n +-> Correct base_url/m);
+  });
+
   it('asks each provider with each key when told to, and shows no key', async () => {
     const [good, bad] = [createKeyText('inference'), createKeyText('inference')];
     const upstream = createServer((request, response) => {

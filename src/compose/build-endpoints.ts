@@ -5,7 +5,7 @@ import type { Config, ModelConfig, ProviderConfig } from '../config/schema.ts';
 import { findUnlistedSimulator } from '../config/simulator.ts';
 import type { Model, Pricing } from '../domain/endpoint.ts';
 import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from '../domain/images.ts';
-import { wires } from '../providers/index.ts';
+import { openWires, wires } from '../providers/index.ts';
 import { bareEndpoint, createProvider, type Endpoint, type Provider } from '../providers/provider-entry.ts';
 import { mergePricing } from './merge-pricing.ts';
 
@@ -25,19 +25,22 @@ const noRecords: CatalogRecords = { models: new Map(), endpoints: new Map() };
  * that the catalogue lists for it.
  *
  * @param findWorkspace gives the id of a workspace by its name or id
+ * @param before the providers before a reload; what was found out about their servers stays known
  * @throws {Error} that names the provider, for the operator
  */
 export function buildEndpoints(
   config: Config,
   records: CatalogRecords = noRecords,
   findWorkspace: (named: string) => string = (named) => named,
+  before: readonly Provider[] = [],
 ): BuiltEndpoints {
   const rows = Map.groupBy(records.endpoints.values(), ({ provider }) => provider);
   const providers: Provider[] = [];
   const endpoints: Endpoint[] = [];
   const unlisted = findUnlistedSimulator(config);
   for (const entry of unlisted ? [...config.providers, unlisted] : config.providers) {
-    const provider = naming(entry, () => buildProvider(entry, config));
+    const same = before.find(({ id }) => id === entry.id);
+    const provider = naming(entry, () => buildProvider(entry, config, same));
     providers.push(provider);
     const { workspace: named } = entry;
     const workspace = named === undefined ? undefined : naming(entry, () => findWorkspace(named));
@@ -65,13 +68,18 @@ function naming<Result>({ id }: ProviderConfig, work: () => Result): Result {
   }
 }
 
-function buildProvider(entry: ProviderConfig, { timeouts, images }: Pick<Config, 'timeouts' | 'images'>): Provider {
-  const wire = wires.get(entry.wire);
+function buildProvider(
+  entry: ProviderConfig,
+  { timeouts, images }: Pick<Config, 'timeouts' | 'images'>,
+  before: Provider | undefined,
+): Provider {
+  const [wire = wires.get(entry.wire), ...otherWires] = openWires.get(entry.wire) ?? [];
   if (!wire) throw new Error(`providers: the wire ${entry.wire} is not part of this build.`);
-  return createProvider({
+  const settled = {
     id: entry.id,
     name: entry.name ?? entry.id,
     wire,
+    otherWires,
     apiKeys: entry.api_key === undefined ? [] : [entry.api_key].flat(),
     headers: entry.headers ?? {},
     dialect: entry.dialect ?? {},
@@ -86,7 +94,8 @@ function buildProvider(entry: ProviderConfig, { timeouts, images }: Pick<Config,
     ...(entry.package === undefined ? undefined : { package: entry.package }),
     ...(entry.factory === undefined ? undefined : { factory: entry.factory }),
     ...(entry.settings === undefined ? undefined : { settings: entry.settings }),
-  });
+  };
+  return createProvider(settled, before);
 }
 
 /** Does the entry pass on every model of the provider's own name? */

@@ -14,18 +14,24 @@ export interface ConfiguredModels {
 export interface ModelsOptions {
   dataDir: string;
   workspaces: readonly Pick<WorkspaceRecord, 'id' | 'name'>[];
+  /** The providers before a reload. */
+  before?: readonly Provider[] | undefined;
   /** Told what is odd in the catalogue's files. */
   warn: (message: string) => void;
 }
 
 /** @throws with a message for people when the configuration contradicts itself or names a workspace that is not there */
-export function buildModels(config: Config, { dataDir, workspaces, warn }: ModelsOptions): ConfiguredModels {
+export function buildModels(
+  config: Config,
+  { dataDir, workspaces, warn, before = [] }: ModelsOptions,
+): ConfiguredModels {
   const { builtin, overrides } = config.catalog;
   const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
-  const { providers, endpoints, models } = buildEndpoints(config, records, (named) => {
+  const findWorkspace = (named: string): string => {
     const found = workspaces.find(({ id, name }) => id === named || name === named);
     if (!found) throw new Error(`there is no workspace ${named}; add it to bootstrap.workspaces.`);
     return found.id;
-  });
+  };
+  const { providers, endpoints, models } = buildEndpoints(config, records, findWorkspace, before);
   return { providers, catalog: createCatalog(endpoints, models, records) };
 }

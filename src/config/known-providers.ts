@@ -72,6 +72,18 @@ function describe(known: KnownProvider, environment: Environment): Partial<Provi
 }
 
 /**
+ * The wire of a provider at the address that it has here. A server at another address than the provider's own may speak
+ * chat completions alone, so the gateway finds out, unless a dialect says what it speaks.
+ */
+function wireAt(known: KnownProvider, { base_url: url, dialect = {} }: Record<string, unknown>): KnownProvider['wire'] {
+  const isMoved = known.baseUrl !== undefined && withoutSlash(url) !== withoutSlash(known.baseUrl);
+  const isPlain = isMapping(dialect) && Object.keys(dialect).length === 0;
+  return known.wire === 'openai-responses' && isMoved && isPlain ? 'openai' : known.wire;
+}
+
+const withoutSlash = (url: unknown): string => String(url).replace(/\/+$/, '');
+
+/**
  * Completes the entries of the file that name a known provider and no wire. What is written wins, setting by setting
  * in `dialect`.
  *
@@ -87,6 +99,7 @@ export function completeProviders(tree: Record<string, unknown>, environment: En
     const dialect =
       isMapping(entry.dialect) || entry.dialect === undefined ? { ...known.dialect, ...entry.dialect } : entry.dialect;
     const whole: Record<string, unknown> = { ...describe(known, environment), ...entry, dialect };
+    whole.wire = wireAt(known, whole);
     if (known.env.length > 0 && whole.api_key === undefined && whole.headers === undefined) {
       const message = `is missing: set ${known.env.join(' or ')}, or write it`;
       problems.push({ path: ['providers', index, 'api_key'], message });
@@ -117,7 +130,9 @@ export function discoverProviders(
   return knownProviders.flatMap((known) => {
     const variable = known.discover && !taken.has(known.id) ? keyVariable(known, environment) : undefined;
     if (variable === undefined) return [];
-    const provider = { id: known.id, dialect: known.dialect, ...describe(known, environment) } as ProviderConfig; // complete: a discovered one has an address
-    return provider.base_url === undefined ? [] : [{ variable, provider }];
+    const entry = { id: known.id, dialect: known.dialect, ...describe(known, environment) };
+    if (entry.base_url === undefined) return [];
+    const provider = { ...entry, wire: wireAt(known, entry) } as ProviderConfig; // complete: it has an address
+    return [{ variable, provider }];
   });
 }

@@ -202,8 +202,9 @@ const model = Type.Object({
   image: Type.Optional(image),
 });
 
-/** Wires of this build; the folder names under `src/providers/`. */
+/** Wires of this build: the folder names under `src/providers/`, and `openai`, which is one of two. */
 export const wireNames = [
+  'openai',
   'openai-responses',
   'openai-chat',
   'anthropic-messages',
@@ -225,7 +226,7 @@ const provider = Type.Object({
   name: Type.Optional(text('Name shown in metadata. Absent: the id.')),
   wire: Type.Enum([...wireNames], {
     description:
-      'Protocol the provider speaks. Without it the entry takes what it does not say from the built-in list, by its id.',
+      'Protocol the provider speaks. `openai`: `openai-responses` or `openai-chat`, whichever its server has. Absent: what the entry does not say is taken from the built-in list, by its id.',
   }),
   base_url: Type.Optional(
     Type.String({

@@ -57,6 +57,11 @@ export const errorKinds = {
     errorType: 'provider_unavailable',
     says: 'The provider failed or returned invalid data.',
   },
+  upstream_path_missing: {
+    status: 502,
+    errorType: 'provider_unavailable',
+    says: 'The provider does not have the path: its `wire` or `base_url` is wrong. The same request fails again.',
+  },
   gateway_stopped: {
     status: 503,
     errorType: 'gateway_stopped',

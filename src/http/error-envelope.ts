@@ -26,6 +26,8 @@ export function writeErrorEnvelope(thrown: unknown, routerMetadata?: RouterMetad
   if ([429, 503, 529].includes(error.status) && error.retryAfterSeconds !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
+  // The OpenAI clients retry every 5xx unless this header says no.
+  if (error.kind === 'upstream_path_missing' && !error.availability) headers['x-should-retry'] = 'false';
   if (error.rateLimit) {
     const { limit, remaining, resetAtMs } = error.rateLimit;
     headers['x-ratelimit-limit'] = String(limit);

@@ -280,6 +280,7 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
       'x-generation-id',
       'x-request-id',
       'retry-after',
+      'x-should-retry',
       'x-ratelimit-limit',
       'x-ratelimit-remaining',
       'x-ratelimit-reset',

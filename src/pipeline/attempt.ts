@@ -4,11 +4,12 @@ import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { Sink } from '../domain/sink.ts';
 import type { Usage } from '../domain/usage.ts';
-import type { UpstreamRequest } from '../providers/provider.ts';
+import type { UpstreamRequest, Wire } from '../providers/provider.ts';
 import type { Endpoint, Provider } from '../providers/provider-entry.ts';
 import { Needs } from '../routing/needs.ts';
 import { shortenForDebug } from './debug-body.ts';
 import { fitRequest } from './fit-request.ts';
+import { explainMissingPath } from './explain-missing-path.ts';
 import { hideKeys } from './hide-keys.ts';
 import { inlineUrls, type MediaSource } from './inline-urls.ts';
 import { parkInput, unparkInput } from './park-input.ts';
@@ -35,11 +36,29 @@ export async function attempt(
   parts: AttemptParts & { limitBytes: number },
   out: Sink<Chunk>,
 ): Promise<void> {
+  const { wire, finder } = endpoint.provider;
+  try {
+    await attemptBy(wire, run, endpoint, parts, out);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.kind !== 'upstream_path_missing') throw error;
+    const other = await finder?.findOther(wire);
+    if (!other) throw explainMissingPath(error, endpoint.provider, wire);
+    await attemptBy(other, run, endpoint, { ...parts, begin: undefined }, out); // it has begun
+  }
+}
+
+async function attemptBy(
+  wire: Wire,
+  run: Run,
+  endpoint: Endpoint,
+  parts: AttemptParts & { limitBytes: number },
+  out: Sink<Chunk>,
+): Promise<void> {
   const { provider } = endpoint;
   resetAttempt(run);
   run.finish = undefined;
   run.counted = undefined;
-  const made = write(run, endpoint, parts.media);
+  const made = write(run, endpoint, wire, parts.media);
   const written = made instanceof Promise ? await made : made;
   if (run.request.stream === true && run.request.debug?.echo_upstream_body) {
     await out.write([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
@@ -48,7 +67,7 @@ export async function attempt(
   parts.begin?.(run, endpoint);
   run.dispatchedAt = performance.now();
   try {
-    await exchange(run, provider, written, parts.limitBytes, new ChunkNotes(run, out));
+    await exchange(run, provider, wire, written, parts.limitBytes, new ChunkNotes(run, out));
   } catch (error) {
     throw hideKeys(error, provider);
   } finally {
@@ -57,7 +76,12 @@ export async function attempt(
 }
 
 /** The request as the endpoint takes it. A function of its own: nothing of it is held while the provider works. */
-function write(run: Run, endpoint: Endpoint, media: () => MediaSource): UpstreamRequest | Promise<UpstreamRequest> {
+function write(
+  run: Run,
+  endpoint: Endpoint,
+  wire: Wire,
+  media: () => MediaSource,
+): UpstreamRequest | Promise<UpstreamRequest> {
   const { provider, upstreamModel } = endpoint;
   const name = `${endpoint.model} at ${provider.name}`;
   unparkInput(run);
@@ -66,7 +90,7 @@ function write(run: Run, endpoint: Endpoint, media: () => MediaSource): Upstream
   const { request: fitted, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
   run.hasLateTools = asked.tools !== undefined && asked.input.some(({ type }) => type === 'additional_tools');
   const translate = (request: ResponseRequest): UpstreamRequest => {
-    const written = provider.wire.writeRequest(request, {
+    const written = wire.writeRequest(request, {
       endpoint: name,
       upstreamModel,
       stream: run.request.stream === true,
@@ -116,11 +140,12 @@ const sent = {};
 async function exchange(
   run: Run,
   provider: Provider,
+  wire: Wire,
   written: UpstreamRequest,
   limitBytes: number,
   out: Sink<Chunk>,
 ): Promise<void> {
-  const { wire, upstream, name } = provider;
+  const { upstream, name } = provider;
   const { cancellation } = run;
   const stream = run.request.stream === true;
   const broken = (counted: Usage | undefined): void => {

@@ -247,7 +247,9 @@ function describeAvailability(
   const isDown = tried.every(
     ({ error }) => error !== undefined && (isEndpointFault(error) || error.kind === 'rate_limited'),
   );
-  if (tried.length === 0 || !isDown) return undefined;
+  // A path that is missing stays missing until the operator corrects the configuration.
+  const isLasting = tried.every(({ error }) => error?.kind === 'upstream_path_missing');
+  if (tried.length === 0 || !isDown || isLasting) return undefined;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
   const code = isGone ? 'model_unavailable_upstream' : isLimited ? 'capacity_exhausted' : 'temporarily_unavailable';
   return createAvailability(code, plan?.slugs ?? [], {

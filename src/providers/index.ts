@@ -21,6 +21,14 @@ export const wires: ReadonlyMap<string, Wire> = new Map(
   ]),
 );
 
+/**
+ * Names in the configuration that stand for several wires. The provider finds out which of them its server speaks; the
+ * likelier one comes first.
+ */
+export const openWires: ReadonlyMap<string, readonly [Wire, ...Wire[]]> = new Map([
+  ['openai', [openaiBoth, { ...openaiChat, image: textWireImages }]],
+]);
+
 /** Those that a conversation can go through. */
 export const textWires: ReadonlyMap<string, Wire> = new Map(
   [...wires].filter(([, wire]) => wire.generatesText !== false),

@@ -1,15 +1,21 @@
+import { Cancellation } from '../domain/cancellation.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { ImageFacts } from '../domain/images.ts';
 import { KeyRing } from './key-ring.ts';
 import type { Wire } from './provider.ts';
 import { createUpstream, type Upstream, type UpstreamTimeouts } from './transport.ts';
+import { type Probe, WireFinder } from './wire-finder.ts';
 
 /** A configured provider: data, and the pool to its origin. */
 export interface Provider {
   readonly id: string;
   /** Shown in metadata and messages. */
   readonly name: string;
+  /** Its protocol. If its server may speak one of several: the one that was found, or the likelier one. */
   readonly wire: Wire;
+  /** How it finds out which of several protocols its server speaks. Absent: there is one alone. */
+  readonly finder?: WireFinder;
+  readonly baseUrl?: string | undefined;
   readonly dialect: Readonly<Record<string, unknown>>;
   /** The network; undefined for a wire that answers inside this process. */
   readonly upstream: Upstream | undefined;
@@ -71,6 +77,8 @@ export interface ProviderEntry {
   id: string;
   name: string;
   wire: Wire;
+  /** Other protocols that its server may speak instead. */
+  otherWires?: readonly Wire[];
   baseUrl?: string;
   apiKeys: readonly string[];
   headers: Readonly<Record<string, string>>;
@@ -87,10 +95,17 @@ export interface ProviderEntry {
 /** Hosts of one provider that its pictures are asked for at. */
 const MAX_ORIGINS = 20;
 
-/** @throws {Error} when a dialect setting is not one of the wire, or a package is missing; for the operator */
-export function createProvider(entry: ProviderEntry): Provider {
+/** How long a server may take to say which protocol it speaks. */
+const PROBE_MS = 5_000;
+
+/**
+ * @param before the same provider before a reload: what was found out about its server stays known
+ * @throws {Error} when a dialect setting is not one of the wire, or a package is missing; for the operator
+ */
+export function createProvider(entry: ProviderEntry, before?: Provider): Provider {
+  const { otherWires = [] } = entry;
   const wire = entry.wire.forProvider?.(entry) ?? entry.wire;
-  wire.checkDialect?.(entry.dialect);
+  for (const each of [wire, ...otherWires]) each.checkDialect?.(entry.dialect);
   const own = Object.fromEntries(Object.entries(entry.headers).map(([name, value]) => [name.toLowerCase(), value]));
   const headersFor = (key: string | undefined, stream: boolean) =>
     Object.entries({
@@ -114,11 +129,26 @@ export function createProvider(entry: ProviderEntry): Provider {
   const upstream = wire.answer || entry.baseUrl === undefined ? undefined : upstreamAt(entry.baseUrl);
   const origin = entry.baseUrl === undefined ? undefined : new URL(entry.baseUrl).origin;
   const others = new Map<string, Upstream>(); // origin → its pool; as many as `pollHosts` lets there be
+  const ring = new KeyRing(keys.length);
+  const probe: Probe = async (path) => {
+    const firstByteMs = Math.min(PROBE_MS, entry.timeouts.firstByteMs);
+    const answer = await upstream!.send(path, whole[ring.take()]!, Buffer.from('{}'), new Cancellation(), {
+      firstByteMs,
+    });
+    answer.release();
+    return answer.status;
+  };
+  const known = before?.baseUrl === entry.baseUrl ? before?.finder?.found : undefined;
+  const finder = otherWires.length === 0 ? undefined : new WireFinder([wire, ...otherWires], probe, known);
 
   return {
     id: entry.id,
     name: entry.name,
-    wire,
+    get wire() {
+      return finder ? finder.wire : wire;
+    },
+    ...(finder && { finder }),
+    baseUrl: entry.baseUrl,
     dialect: entry.dialect,
     upstream,
     imageFirstByteMs: entry.imageFirstByteMs ?? entry.timeouts.firstByteMs,
@@ -137,7 +167,7 @@ export function createProvider(entry: ProviderEntry): Provider {
       }
       return found;
     },
-    keys: new KeyRing(keys.length),
+    keys: ring,
     headersFor: (key, stream) => (stream ? streamed : whole)[key]!,
     maskKeys: (text) =>
       secrets.reduce((masked, secret) => maskCut(masked.replaceAll(secret, '[masked]'), secret), text),

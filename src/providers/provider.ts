@@ -18,6 +18,8 @@ export interface Wire<ReaderContext = unknown> {
   checkDialect?(settings: Readonly<Record<string, unknown>>): void;
   /** Headers that every request of the protocol needs; `headers` of the configuration may override them. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The path of its requests for text, if an empty one to it is harmless: it shows whether a server speaks the protocol. */
+  readonly probePath?: string;
   /** Headers that carry the operator's key. Not called when the provider has none. */
   authorize(apiKey: string): Record<string, string>;
   /**

@@ -40,6 +40,7 @@ export function readUpstreamErrorObject(error: unknown, status: number, retryAft
 /** The sentence of each kind; the provider's own words follow it. */
 const says: Partial<Record<ErrorKind, string>> = {
   upstream_failed: 'The provider failed',
+  upstream_path_missing: 'The provider does not have the path',
   upstream_timeout: 'The provider was too slow',
   upstream_overloaded: 'The provider is overloaded',
   rate_limited: 'The provider limits the rate of requests',
@@ -64,9 +65,10 @@ function explain(
   const blamesKey = kind === 'rate_limited' || (kind === 'upstream_failed' && isAboutKey(complaint, status));
   const isRegional = regionWords.test(`${complaint.code ?? ''} ${complaint.type} ${complaint.message}`);
   const waits = kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_failed';
+  const isElsewhere = kind === 'upstream_timeout' || kind === 'model_unavailable' || kind === 'upstream_path_missing';
   const advice = storeWords.test(complaint.message) ? ` This gateway stores nothing: ${sendTheItem}.` : '';
   return new GatewayError(kind, `${says[kind]} (status ${status})${reason === '' ? '.' : `: ${reason}`}${advice}`, {
-    retryable: kind === 'upstream_timeout' || kind === 'model_unavailable' || waits,
+    retryable: isElsewhere || waits,
     retryAfterSeconds: waits
       ? (retryAfterSeconds ?? complaint.wait ?? readSpokenWait(complaint.message, kind))
       : undefined,
@@ -91,7 +93,7 @@ const contentWords = /content (?:management |filtering )?policy|violates usage g
 const overloadWords = /overloaded|over capacity/i;
 /** What OpenAI says of an item that came without its content, which it looks for in its store. */
 const storeWords = /items are not persisted/i;
-/** A 404 without them is about the address, which is the operator's business. */
+/** A 404 without them is about the path, which is for the operator to correct. */
 const modelWords = /\bmodels?\b/i;
 const keyWords = /\bapi[ _-]?key\b/i;
 /** What some say with a 400 of the account behind our key: that it is empty (Anthropic), or in the wrong country (Google). */
@@ -114,7 +116,9 @@ function classify({ message, code, type, param, moderated }: Complaint, status: 
     case 404:
       if (modelWords.test(message)) return 'model_unavailable';
       // OpenAI says it of an item, a file or a prompt that it does not have: the field is the caller's.
-      return param === '' ? 'upstream_failed' : 'upstream_rejected';
+      return param === '' ? 'upstream_path_missing' : 'upstream_rejected';
+    case 405:
+      return 'upstream_path_missing';
     case 408:
     case 504:
     case 522:

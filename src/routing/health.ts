@@ -59,6 +59,7 @@ const percentiles = Object.keys(shares) as Percentile[]; // the record names its
 export function isEndpointFault(error: Pick<GatewayError, 'kind' | 'isRegional'>): boolean {
   switch (error.kind) {
     case 'upstream_failed':
+    case 'upstream_path_missing':
     case 'upstream_timeout':
     case 'upstream_overloaded':
     case 'model_unavailable':

@@ -1,13 +1,18 @@
 import { lookup } from 'node:dns/promises';
 import type { ProviderConfig } from '../../config/schema.ts';
 import { findPackage } from '../../providers/ai-sdk/load-package.ts';
-import { wires } from '../../providers/index.ts';
+import { wires as allWires, openWires } from '../../providers/index.ts';
+import type { Wire } from '../../providers/provider.ts';
+import { findWire, isMissingPath, type Probe } from '../../providers/wire-finder.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
 const probeTimeoutMs = 10_000;
 
-/** Is the provider's host known; and with `probe`, does it list its models to each of our keys? */
+/**
+ * Whether the provider's host is known. With `probe`: whether it lists its models to each key, and has the path of its
+ * wire.
+ */
 export async function checkProvider(provider: ProviderConfig, { probe }: { probe: boolean }): Promise<Finding[]> {
   const subject = provider.id;
   if (provider.wire === 'ai-sdk') return [checkPackage(provider)];
@@ -27,13 +32,72 @@ export async function checkProvider(provider: ProviderConfig, { probe }: { probe
     return [{ status: 'ok', subject, says: `${url.host} has an address; ${count}; not asked without --probe` }];
   }
   const probed = keys.length === 0 ? [undefined] : keys;
-  return Promise.all(
+  const findings = await Promise.all(
     probed.map(async (key, index) => {
       const finding = await requestModels(provider, key);
       const which = probed.length > 1 ? `key ${index + 1} of ${probed.length}: ` : '';
       return { ...finding, subject, says: which + finding.says };
     }),
   );
+  const onPath = findings.every(({ status }) => status === 'fail') ? undefined : await checkPath(provider, probed[0]);
+  return onPath ? [...findings, { ...onPath, subject }] : findings;
+}
+
+/** Whether the server has the path of its wire; with `wire: openai`, which of the two paths it has. */
+async function checkPath(
+  provider: ProviderConfig,
+  key: string | undefined,
+): Promise<Omit<Finding, 'subject'> | undefined> {
+  const wires = wiresOf(provider);
+  const [wire] = wires;
+  const probe: Probe = async (path) => {
+    const answer = await send(provider, path, key, { method: 'POST', body: '{}' });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  if (wires.length > 1) {
+    const found = await findWire(wires, probe).catch(() => undefined);
+    if (found === 'none') return missingPath(`neither ${wires.map(pathOf).join(' nor ')}`);
+    if (found) return { status: 'ok', says: `speaks ${pathOf(found)} (wire ${found.id})` };
+    return { status: 'warn', says: 'does not say which protocol it speaks', mend: 'Write the wire of the provider.' };
+  }
+  if (wire?.probePath === undefined) return undefined;
+  const status = await probe(wire.probePath).catch(() => undefined);
+  if (status === undefined || !isMissingPath(status)) return undefined;
+  const others = [...openWires.values()].flat().filter((other) => other.id !== wire.id);
+  const found = await findWire(others, probe).catch(() => undefined);
+  if (!found || found === 'none') return missingPath(`no ${pathOf(wire)}`);
+  return {
+    status: 'fail',
+    says: `has no ${pathOf(wire)} (${status}), but ${pathOf(found)}`,
+    mend: `Set wire: ${found.id}.`,
+  };
+}
+
+const pathOf = ({ probePath }: Wire): string => String(probePath);
+
+const missingPath = (what: string): Omit<Finding, 'subject'> => ({
+  status: 'fail',
+  says: `has ${what}`,
+  mend: 'Correct base_url, which often ends in /v1, or the wire.',
+});
+
+const wiresOf = ({ wire }: ProviderConfig): readonly Wire[] => openWires.get(wire) ?? [allWires.get(wire)!]; // as the schema says
+
+function send(provider: ProviderConfig, path: string, key: string | undefined, how: RequestInit): Promise<Response> {
+  const [wire] = wiresOf(provider);
+  const headers = new Headers({
+    ...(how.body !== undefined && { 'content-type': 'application/json' }),
+    ...wire?.headers,
+    ...(key === undefined ? undefined : wire?.authorize(key)),
+  });
+  for (const [name, value] of Object.entries(provider.headers ?? {})) headers.set(name, value);
+  return fetch(provider.base_url!.replace(/\/$/, '') + path, {
+    ...how,
+    headers,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(probeTimeoutMs),
+  });
 }
 
 function checkPackage({ id: subject, package: name = '' }: ProviderConfig): Finding {
@@ -47,17 +111,10 @@ function checkPackage({ id: subject, package: name = '' }: ProviderConfig): Find
 
 /** The list of models: the one call that costs nothing, and that all wires have at the same place. */
 async function requestModels(provider: ProviderConfig, key: string | undefined): Promise<Omit<Finding, 'subject'>> {
-  const wire = wires.get(provider.wire);
-  const headers = new Headers({ ...wire?.headers, ...(key === undefined ? undefined : wire?.authorize(key)) });
-  for (const [name, value] of Object.entries(provider.headers ?? {})) headers.set(name, value);
   const started = performance.now();
   let status: number;
   try {
-    const answer = await fetch(`${provider.base_url!.replace(/\/$/, '')}/models`, {
-      headers,
-      redirect: 'manual',
-      signal: AbortSignal.timeout(probeTimeoutMs),
-    });
+    const answer = await send(provider, '/models', key, {});
     await answer.body?.cancel();
     status = answer.status;
   } catch (error) {

@@ -8,6 +8,7 @@ import { writeRequest } from './request.ts';
 /** Any server of `/chat/completions`: OpenAI, Groq, DeepSeek, Mistral, Together, vLLM, Ollama, llama.cpp and many more. */
 export const openaiChat = defineWire({
   id: 'openai-chat',
+  probePath: '/chat/completions',
   checkDialect: readDialect,
   authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
   writeRequest,

@@ -7,6 +7,7 @@ import { writeRequest } from './request.ts';
 /** `POST {base_url}/responses`: the format of the interface itself, at OpenAI, Azure, xAI, LM Studio, vLLM and others. */
 export const openaiResponses = defineWire({
   id: 'openai-responses',
+  probePath: '/responses',
   checkDialect: readDialect,
   authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
   writeRequest,

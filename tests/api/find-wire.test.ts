@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { json } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { ask, wholeBody } from './lab.ts';
+
+const paths = { 'openai-responses': '/v1/responses', 'openai-chat': '/v1/chat/completions' };
+type Spoken = keyof typeof paths;
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let speaks: readonly Spoken[];
+let missing: number;
+
+beforeEach(async () => {
+  speaks = ['openai-chat'];
+  missing = 404;
+  upstream = await startUpstream();
+  upstream.always((request) => answer(request));
+});
+afterEach(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+/** A server that has the paths of the wires that it speaks, and rejects an empty request. */
+function answer({ path, text }: ScriptedRequest) {
+  const wire = speaks.find((each) => paths[each] === path);
+  if (!wire) return json({ detail: 'Not Found' }, { status: missing });
+  return text === '{}' ? json({ error: { message: 'model is required' } }, { status: 400 }) : json(wholeBody(wire));
+}
+
+const entry = (more: object = {}) => ({ id: 'openai', base_url: upstream.url, api_key: 'sk-1', ...more });
+const open = async (more: object = {}) => {
+  gateway = await testGateway({ providers: [entry(more)] });
+};
+const send = (model = 'openai/m') => ask(gateway, 'buffered', { model });
+const realRequests = () => upstream.requests.filter(({ text }) => text !== '{}').map(({ path }) => path);
+
+describe('a built-in provider at another address', () => {
+  it.each([404, 405])('is sent chat completions if its server answers %i to /responses', async (status) => {
+    missing = status;
+    await open();
+
+    const outcomes = [await send(), await send(), await ask(gateway, 'buffered', { model: 'openai/m' })];
+
+    expect(outcomes.map((outcome) => outcome.status)).toEqual([200, 200, 200]);
+    expect(realRequests().slice(-2)).toEqual(['/v1/chat/completions', '/v1/chat/completions']);
+    expect(upstream.requests.filter(({ text }) => text === '{}').length).toBeLessThanOrEqual(2);
+  });
+
+  it('is sent responses if its server has both', async () => {
+    speaks = ['openai-chat', 'openai-responses'];
+    await open();
+
+    expect((await send()).status).toBe(200);
+    expect(new Set(realRequests())).toEqual(new Set(['/v1/responses']));
+  });
+
+  it('finds out again when its server has changed', async () => {
+    await open();
+    await send();
+    speaks = ['openai-responses'];
+
+    expect((await send()).status).toBe(200);
+    expect(realRequests().at(-1)).toBe('/v1/responses');
+  });
+
+  it('keeps what it found over a reload', async () => {
+    await open();
+    await send();
+    const before = upstream.requests.length;
+
+    await gateway.reload({ providers: [entry({ timeouts: { idle_ms: 1234 } })] });
+    await send();
+
+    expect(upstream.requests.slice(before).map(({ path }) => path)).toEqual(['/v1/chat/completions']);
+  });
+
+  it('serves as soon as its server is there', async () => {
+    await upstream.down();
+    await open();
+    expect((await send()).status).toBe(502);
+    await upstream.up();
+
+    expect((await send()).status).toBe(200);
+  });
+
+  it('fails for good if the server has neither path, and says what to correct', async () => {
+    speaks = [];
+    await open();
+
+    const { status, envelope, headers } = await send();
+
+    expect(status).toBe(502);
+    expect(envelope?.error.message).toBe(
+      'The provider does not have the path (status 404): Not Found. The server has neither /responses nor /chat/completions there: correct base_url of the provider openai, which often ends in /v1.',
+    );
+    expect(envelope?.error['availability']).toBeUndefined();
+    expect(headers.get('x-should-retry')).toBe('false');
+  });
+
+  it('is not asked when its wire is written', async () => {
+    speaks = ['openai-chat'];
+    gateway = await testGateway({ providers: [entry({ wire: 'openai-chat', models: [{ model: 'openai/*' }] })] });
+
+    expect((await send()).status).toBe(200);
+    expect(upstream.requests.map(({ path }) => path)).toEqual(['/v1/chat/completions']);
+  });
+});
+
+it('a written wire that the server lacks is a failure that names the settings', async () => {
+  gateway = await testGateway({
+    providers: [entry({ wire: 'openai-responses', models: [{ model: 'openai/*' }] })],
+  });
+
+  const { status, envelope, headers } = await send();
+
+  expect(status).toBe(502);
+  expect(envelope?.error.message).toBe(
+    'The provider does not have the path (status 404): Not Found. Correct base_url or wire of the provider openai: openai-responses asks for /responses. With "wire: openai" the gateway finds out what the server has.',
+  );
+  expect(headers.get('x-should-retry')).toBe('false');
+});
+
+it('goes on to another endpoint when a path is missing', async () => {
+  const models = [{ model: 'same/m', upstream_model: 'm' }];
+  gateway = await testGateway({
+    providers: [entry({ id: 'one', wire: 'openai-responses', models }), entry({ id: 'two', wire: 'openai', models })],
+  });
+
+  expect((await ask(gateway, 'buffered', { model: 'same/m', provider: { order: ['one', 'two'] } })).status).toBe(200);
+});
