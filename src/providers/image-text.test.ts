@@ -9,11 +9,11 @@ const read = (body: object, find: (parsed: Record<string, unknown>) => unknown) 
   return readExtracted(texts, () => find(JSON.parse(json.toString()) as Record<string, unknown>));
 };
 
-describe('pictures of an answer', () => {
+describe('images of a response', () => {
   it.each([0, 1, 2])('are the same taken out and in place, with padding of %i', (more) => {
     const image = randomBytes(99_999 + more);
     const text = image.toString('base64');
-    expect(read({ a: 'x', image: text }, (body) => decodeImage(body['picture']))).toEqual(image);
+    expect(read({ a: 'x', image: text }, (body) => decodeImage(body['image']))).toEqual(image);
     expect(decodeImage(text)).toEqual(image);
   });
 
@@ -57,7 +57,7 @@ describe('pictures of an answer', () => {
     expect(found).toEqual(image);
   });
 
-  it('do not take long words for pictures', () => {
+  it('do not take long words for images', () => {
     const text = 'a fox '.repeat(20_000);
     expect(read({ text }, (body) => body['text'])).toBe(text);
   });
@@ -68,7 +68,7 @@ describe('pictures of an answer', () => {
 
   it('refuses long letters that are none of base64', () => {
     const image = `${large(60_000)}????${large(60_000)}`;
-    expect(() => read({ image }, (body) => decodeImage(body['picture']))).toThrow('not base64');
+    expect(() => read({ image }, (body) => decodeImage(body['image']))).toThrow('not base64');
   });
 
   it('survives a body that is cut', () => {
