@@ -13,6 +13,7 @@ import { createResponsesHandler } from '../api/responses/handler.ts';
 import type { ModelRoutingContext } from '../api/workspaces/find-unknown-models.ts';
 import type { Config } from '../config/schema.ts';
 import type { GatewayError } from '../domain/errors.ts';
+import { defaultBodyMemory } from '../http/body-budget.ts';
 import type { FailedRequest } from '../http/failed-request.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
 import { listRoutes } from '../http/routes.ts';
@@ -139,6 +140,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     isDraining,
     open,
     bodyLimit: server.body_limit,
+    bodyMemory: () => config().server.body_memory ?? defaultBodyMemory(),
     receiveMs: timeouts.receive_ms,
     corsOrigins: server.cors_origins,
     receivedAt: telemetry.receivedAt,

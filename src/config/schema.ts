@@ -56,6 +56,14 @@ const server = Type.Object({
   body_limit: bytes('Largest request body, in bytes or as `32MiB`. A larger one gets 413.', 33_554_432, {
     restart: true,
   }),
+  body_memory: Type.Optional(
+    Type.Integer({
+      description:
+        'Memory for the request bodies of all requests in flight, in each process. A body of more than 64 KiB counts until its response is complete; one without room gets 429. Absent: an eighth of the JavaScript heap (`--max-old-space-size`).',
+      minimum: 65_536,
+      unit: 'bytes',
+    }),
+  ),
   upstream_body_limit: bytes('Largest whole answer read from a provider, in bytes or as `32MiB`.', 33_554_432),
   cors_origins: Type.Array(
     Type.String({ pattern: '^(\\*|https?://[^/?#@\\s]+)$', says: 'an origin like `https://app.example.com`, or `*`' }),

@@ -40,6 +40,11 @@ export const errorKinds = {
   method_not_allowed: { status: 405, errorType: 'invalid_request', says: 'The path exists, but not with this method.' },
   request_timeout: { status: 408, errorType: 'timeout', says: 'The deadline of the gateway passed.' },
   payload_too_large: { status: 413, errorType: 'payload_too_large', says: 'The body is larger than the limit.' },
+  expectation_failed: {
+    status: 417,
+    errorType: 'invalid_request',
+    says: 'The `Expect` header asks for anything but `100-continue`.',
+  },
   unprocessable: {
     status: 422,
     errorType: 'unprocessable',

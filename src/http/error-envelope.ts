@@ -43,13 +43,9 @@ export function writeErrorEnvelope(thrown: unknown, routerMetadata?: RouterMetad
 }
 
 /** Errors that Fastify or Node's HTTP parser throw before a handler runs. Others are given back as they are. */
-export function readEdgeError(thrown: unknown, bodyLimit: string): unknown {
+export function readEdgeError(thrown: unknown): unknown {
   const error = thrown as { code?: string; statusCode?: number; message?: string };
   switch (error.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new GatewayError('payload_too_large', `The body is larger than ${bodyLimit}.`);
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new GatewayError('invalid_request', 'The body is shorter or longer than its Content-Length says.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': // of a shape that no parser is asked about
       return new GatewayError('invalid_request', 'Content-Type is no media type; send application/json.');
     case 'ECONNRESET':

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ManagementHandlers } from '../api/management/handlers.ts';
 import type { Caller, KeyKind } from '../domain/caller.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
+import type { BodyShare } from './read-body.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -9,6 +10,8 @@ declare module 'fastify' {
     generationId: string;
     /** The bytes of a JSON body; `body` is what they say. */
     rawBody: Buffer | undefined;
+    /** The memory that the body takes until the response is closed; undefined if none was read. */
+    bodyShare: BodyShare | undefined;
     /** Set on every route that needs a key. */
     caller: Caller | undefined;
     /** performance.now() since when it waits, as far as this process can tell. */

@@ -7,10 +7,13 @@ import { GatewayError } from '../domain/errors.ts';
 import { createId, createTimedId } from '../domain/ids.ts';
 import { adviseOnPath } from './advise-on-path.ts';
 import { createMethodFinder } from './allowed-methods.ts';
+import { BodyBudget } from './body-budget.ts';
 import { readEdgeError, writeErrorEnvelope } from './error-envelope.ts';
+import { checkExpectation, isAwaitingContinue, routeExpectations } from './expect.ts';
 import { describeRequest, type FailedRequest } from './failed-request.ts';
 import { drainBody, isBodyDrained } from './drain-body.ts';
 import type { OpenRequests } from './open-requests.ts';
+import { BodyShare, readBody } from './read-body.ts';
 import { readJson } from './read-json.ts';
 import { admittedKeyKinds, type BodyLimit, type Permission, type Route } from './routes.ts';
 
@@ -24,6 +27,8 @@ export interface EdgeOptions {
   open: OpenRequests;
   /** Bytes. */
   bodyLimit: number;
+  /** Bytes that the bodies of all requests in flight may take. */
+  bodyMemory: () => number;
   /** Milliseconds a client has to send its whole request. */
   receiveMs: number;
   /** Empty: CORS is off. */
@@ -58,7 +63,6 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   const app = fastify({
     logger: false,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    bodyLimit: options.bodyLimit,
     requestTimeout: options.receiveMs,
     http: {
       requestTimeout: options.receiveMs,
@@ -93,6 +97,10 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.decorateRequest('hasRun', false);
   app.decorateRequest('routerMetadata', undefined);
   app.decorateRequest('askedLast', undefined);
+  app.decorateRequest('bodyShare', undefined);
+
+  const bodies = new BodyBudget(options.bodyMemory);
+  routeExpectations(app);
 
   const watchOther = options.watchRoute('any', 'other');
   const findMethods = createMethodFinder(options.routes);
@@ -102,7 +110,10 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
     const { permission = 'nobody', watch = watchOther } = settingOf(request);
-    reply.raw.once('close', () => watch(request, reply.raw));
+    reply.raw.once('close', () => {
+      watch(request, reply.raw);
+      request.bodyShare?.free();
+    });
     try {
       if (permission !== 'nobody') {
         request.caller = options.authenticate(request.headers.authorization);
@@ -115,7 +126,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         }
         reply.raw.once('close', options.open.begin());
       }
-      if (request.is404) throw notFound(request, reply, findMethods); // now, before a body is read that nobody wants
+      if (request.is404) throw notFound(request, reply, findMethods); // before the body is read
+      checkExpectation(request.raw);
       done();
     } catch (error) {
       done(error as Error);
@@ -125,14 +137,21 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   if (options.corsOrigins.length > 0) await allowOrigins(app, options.corsOrigins);
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser('application/json', (request, raw, done) => {
     try {
       refuseEncoding(request.headers['content-encoding']);
-      request.rawBody = body as Buffer; // as `parseAs` says
-      // Clients name a content type on every request, also where there is no content.
-      const isEmpty = request.rawBody.length === 0;
-      const hasNone = isEmpty && (request.method === 'DELETE' || settingOf(request).bodyIsOptional);
-      done(null, hasNone ? undefined : readJson(request.rawBody));
+      request.bodyShare = new BodyShare(bodies);
+      readBody(raw, bodyLimitOf(request, options), request.bodyShare, (error, body) => {
+        try {
+          if (error) throw error;
+          request.rawBody = body!; // there is one without an error
+          // Clients send a content type with every request, also without content.
+          const hasNone = body!.length === 0 && (request.method === 'DELETE' || settingOf(request).bodyIsOptional);
+          done(null, hasNone ? undefined : readJson(body!));
+        } catch (thrown) {
+          done(thrown as Error, undefined);
+        }
+      });
     } catch (error) {
       done(error as Error, undefined);
     }
@@ -155,7 +174,6 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         bodyLimit: route.bodyLimit,
       },
       handler: route.handler,
-      ...(route.bodyLimit === undefined ? undefined : { bodyLimit: route.bodyLimit.bytes }),
     });
   }
   return app;
@@ -200,16 +218,20 @@ function checkPermission(permission: Permission, caller: Caller): void {
   );
 }
 
+const bodyLimitOf = (request: FastifyRequest, { bodyLimit }: EdgeOptions): BodyLimit =>
+  settingOf(request).bodyLimit ?? { bytes: bodyLimit, source: 'server.body_limit' };
+
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
-  const { bytes, source } = settingOf(request).bodyLimit ?? { bytes: options.bodyLimit, source: 'server.body_limit' };
-  const answer = writeErrorEnvelope(readEdgeError(thrown, `${bytes} bytes (${source})`), request.routerMetadata);
+  const answer = writeErrorEnvelope(readEdgeError(thrown), request.routerMetadata);
   if (answer.status >= 500) {
     const error =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
     options.onFailure(error, describeRequest(request));
   }
-  if (answer.status === 413 || answer.status === 401) {
-    reply.removeHeader('connection'); // which says `close`, to whom is still sending
+  if (isAwaitingContinue(request.raw))
+    reply.header('connection', 'close'); // what comes next may be its body or a request
+  else if (!request.raw.complete && answer.status !== 503) {
+    reply.removeHeader('connection'); // `close`: the client is still sending
     drainBody(request.raw);
   }
   return reply

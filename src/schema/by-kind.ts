@@ -12,6 +12,8 @@ export interface Kinds {
   kindWithoutKey: (value: Record<string, unknown>) => string | undefined;
   /** For kinds that no page lists; without it they are refused. */
   other: TSchema | undefined;
+  /** The compiled check: whether a value is one of them. */
+  check: (value: unknown) => boolean;
 }
 
 interface KindOptions {
@@ -32,28 +34,23 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
   schemas: Schemas,
   options: KindOptions = {},
 ): TUnsafe<Static<Schemas[keyof Schemas]>> {
-  const kinds: Kinds = {
-    noun,
-    key,
-    schemas: new Map(Object.entries(schemas)),
-    kindWithoutKey: options.kindWithoutKey ?? (() => undefined),
-    other: options.other,
-  };
+  const byName: ReadonlyMap<string, TSchema> = new Map(Object.entries(schemas));
+  const { other, kindWithoutKey = () => undefined } = options;
   const compile = (schema: TSchema) => {
     const validator = Compile(schema);
     return (value: unknown): boolean => validator.Check(value);
   };
   const checks = new Map<unknown, (value: unknown) => boolean>();
-  for (const [kind, schema] of kinds.schemas) checks.set(kind, compile(schema));
-  const checkOther = kinds.other === undefined ? () => false : compile(kinds.other);
+  for (const [kind, schema] of byName) checks.set(kind, compile(schema));
+  const checkOther = other === undefined ? () => false : compile(other);
 
   const check = (value: unknown): boolean => {
     if (!isObject(value)) return false;
-    const kind = value[key] === undefined ? kinds.kindWithoutKey(value) : value[key];
+    const kind = value[key] === undefined ? kindWithoutKey(value) : value[key];
     const checkKind = checks.get(kind);
     return checkKind === undefined ? checkOther(value) : checkKind(value);
   };
-  kindsByCheck.set(check, kinds);
+  kindsByCheck.set(check, { noun, key, schemas: byName, kindWithoutKey, other, check });
   return Type.Refine(Type.Unsafe<Static<Schemas[keyof Schemas]>>({}), check);
 }
 

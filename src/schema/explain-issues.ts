@@ -36,8 +36,9 @@ export const keywordsOf = (schema: TSchema): Keywords => schema as Keywords;
 export function explainIssues(schema: TSchema, value: unknown, path: string, report: Report): void {
   if (report.isFull) return;
   const kinds = findKinds(schema);
-  if (kinds !== undefined) explainKind(kinds, value, path, report);
-  else explainShape(schema, value, path, report);
+  if (kinds !== undefined) {
+    if (!kinds.check(value)) explainKind(kinds, value, path, report);
+  } else explainShape(schema, value, path, report);
 }
 
 function explainShape(schema: TSchema, value: unknown, path: string, report: Report): void {

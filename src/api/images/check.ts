@@ -2,18 +2,17 @@ import { ratioOf, readPixelSize, resolutions, tierOf } from '../../domain/images
 import { isObject } from '../../schema/by-kind.ts';
 import { explainIssues } from '../../schema/explain-issues.ts';
 import { Report, show } from '../../schema/report.ts';
-import { inspectNesting, reportDepth, reportNumbers } from '../responses/check-nesting.ts';
 import { isImageBody, type ImageBody, imageSchema } from './schema.ts';
 
 /** How far the shape of pixels may be off the ratio that stands beside them. @see images.md section 3 */
 const SHAPE_TOLERANCE = 0.02;
 
 /**
- * Every problem of a `POST /images` body that is answered with 400: shapes first, then the rules that need more than one
+ * Returns every problem of a `POST /images` body that is a 400: shapes first, then the rules that need more than one
  * field.
  *
- * @param body as JSON gave it
- * @returns none found: the body is an `ImageBody`
+ * @param body from `readJson`, which limits its depth and its numbers
+ * @returns an empty report if the body is an `ImageBody`
  * @see images.md sections 2 and 3
  */
 export function checkImageBody(body: unknown): Report {
@@ -22,12 +21,6 @@ export function checkImageBody(body: unknown): Report {
     report.add('', `must be a JSON object, got ${show(body)}`);
     return report;
   }
-  const nesting = inspectNesting(body);
-  if (nesting === 'too deep') {
-    reportDepth(body, report);
-    return report;
-  }
-  if (nesting === 'not finite') reportNumbers(body, '', report);
   if (isImageBody(body)) checkTogether(body, report);
   else {
     explainIssues(imageSchema, body, '', report);

@@ -1,6 +1,7 @@
 import { invalidRequest } from '../../domain/errors.ts';
 import { type ImageRequest, type Resolution, readPixelSize, resolutions } from '../../domain/images.ts';
 import { isObject } from '../../schema/by-kind.ts';
+import { IgnoredFields } from '../edge/ignored-fields.ts';
 import type { RequestHints } from '../responses/request.ts';
 import { checkSessionId } from '../responses/session-header.ts';
 import { checkImageBody } from './check.ts';
@@ -9,7 +10,7 @@ import { type ImageBody, knownImageFields } from './schema.ts';
 /** A request in the one shape that everything after the edge reads. */
 export interface ParsedImageRequest {
   request: ImageRequest;
-  /** Top-level fields that the gateway does not know; for `params.ignored_fields`. */
+  /** Unknown fields of the body, for `params.ignored_fields`. */
   ignoredFields: string[];
   /** The model is the default that was handed in. */
   hasDefaultModel: boolean;
@@ -33,20 +34,31 @@ export function readImageRequest(body: unknown, { sessionId, defaultModel }: Req
     throw error;
   }
   const checked = body as ImageBody; // no issue was found
-  const { size, input_references: references, ...rest } = checked;
+  const { size, input_references: references } = checked;
   const isTier = size !== undefined && (resolutions as readonly string[]).includes(size);
   const pixels = size === undefined || isTier ? undefined : readPixelSize(size);
+  const ignored = new IgnoredFields();
+  for (const name of Object.keys(checked)) if (!knownImageFields.has(name)) ignored.add('', name);
   const session = checked.session_id ?? (sessionId || undefined);
-  const known = Object.entries(rest).filter(([name]) => knownImageFields.has(name));
   return {
     request: {
-      ...(Object.fromEntries(known) as Omit<ImageRequest, 'size' | 'input_references'>), // as checked
+      ...pickPlainFields(checked),
       ...(isTier && { resolution: size as Resolution }),
       ...(pixels && { size: pixels }),
       ...(references && { input_references: references.map(({ image_url: { url } }) => url) }),
       ...(session !== undefined && { session_id: session }),
     },
-    ignoredFields: Object.keys(checked).filter((name) => !knownImageFields.has(name)),
+    ignoredFields: ignored.list(),
     hasDefaultModel,
   };
+}
+
+/** The known fields that mean the same in the body and in the request. */
+function pickPlainFields(body: ImageBody): Omit<ImageRequest, 'size' | 'input_references'> {
+  const plain: Record<string, unknown> = {};
+  for (const name of knownImageFields) {
+    const value = (body as Record<string, unknown>)[name];
+    if (value !== undefined && name !== 'size' && name !== 'input_references') plain[name] = value;
+  }
+  return plain as ReturnType<typeof pickPlainFields>; // as checked
 }

@@ -3,15 +3,14 @@ import { isObject } from '../../schema/by-kind.ts';
 import { explainIssues } from '../../schema/explain-issues.ts';
 import { Report, show } from '../../schema/report.ts';
 import { checkConversation } from './check-conversation.ts';
-import { inspectNesting, reportDepth, reportNumbers } from './check-nesting.ts';
 import { checkTools } from './check-tools.ts';
 import { isRequestBody, requestSchema } from './schema.ts';
 
 /**
- * Every problem of a `POST /responses` body that is answered with 400: shapes first, then the rules that need more than
- * one field. A body that is nested too deep is not looked at any further.
+ * Returns every problem of a `POST /responses` body that is a 400: shapes first, then the rules that need more than one
+ * field.
  *
- * @param body as JSON gave it
+ * @param body from `readJson`, which limits its depth and its numbers
  * @returns at most 100 issues; none when the body is a `RequestBody`
  * @see responses-request.md, responses-items.md, responses-tools.md, responses.md section 5.4
  */
@@ -21,11 +20,6 @@ export function checkRequest(body: unknown): Issue[] {
     report.add('', `must be a JSON object, got ${show(body)}`);
     return report.issues;
   }
-  const nesting = inspectNesting(body);
-  if (nesting === 'too deep') {
-    reportDepth(body, report);
-    return report.issues;
-  }
   if (!isRequestBody(body)) {
     explainIssues(requestSchema, body, '', report);
     // The check decides, the explanation only words it: a body that failed never passes for want of words.
@@ -33,6 +27,5 @@ export function checkRequest(body: unknown): Issue[] {
   }
   checkConversation(body, report);
   checkTools(body, report);
-  if (nesting === 'not finite') reportNumbers(body, '', report);
   return report.issues;
 }

@@ -3,7 +3,7 @@ import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { InputSource } from '../../pipeline/park-input.ts';
 import { isObject } from '../../schema/by-kind.ts';
-import { fieldPath } from '../../schema/report.ts';
+import { IgnoredFields } from '../edge/ignored-fields.ts';
 import { lacksModel } from './check-conversation.ts';
 import { checkRequest } from './check-request.ts';
 import { dropNulls } from './drop-nulls.ts';
@@ -17,7 +17,7 @@ const maxToolCalls = 30;
 /** A request in the one shape that everything after the edge reads, and what had to be changed to get there. */
 export interface ParsedRequest {
   request: ResponseRequest;
-  /** Fields that the gateway does not know, at the top and in plugins; for `params.ignored_fields` (ruling 13). */
+  /** Unknown fields of the body and of its plugins, for `params.ignored_fields`. */
   ignoredFields: string[];
   /** A sentence for each value that was cut down to its limit (ruling 2). */
   clamped: string[];
@@ -52,13 +52,14 @@ export function readRequest(body: unknown, { sessionId, defaultModel }: RequestH
   if (issues.length > 0) throw invalidRequest(issues);
 
   const checked = body as RequestBody; // checkRequest found no issue
-  const ignoredFields = dropUnknownFields(checked);
-  settleRoute(checked, ignoredFields);
+  const ignored = new IgnoredFields();
+  dropUnknownFields(checked, ignored);
+  settleRoute(checked, ignored);
   if (checked.session_id === undefined && sessionId !== undefined && sessionId !== '') checked.session_id = sessionId;
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
   const clamped = clampToolCalls(checked);
   checked.input = readInput(checked.input);
-  return { request: checked as ResponseRequest, ignoredFields, clamped, hasDefaultModel, hadNulls }; // input and tier are settled above
+  return { request: checked as ResponseRequest, ignoredFields: ignored.list(), clamped, hasDefaultModel, hadNulls }; // input and tier are settled above
 }
 
 /** A body that `readRequest` took, kept as bytes. */
@@ -82,19 +83,19 @@ export class BodySource implements InputSource {
   }
 }
 
-function dropUnknownFields(body: RequestBody): string[] {
-  const ignored = Object.keys(body).filter((field) => !knownRequestFields.has(field));
-  for (const field of ignored) Reflect.deleteProperty(body, field);
+function dropUnknownFields(body: RequestBody, ignored: IgnoredFields): void {
+  dropUnknown(body, knownRequestFields, '', ignored);
   for (const [index, setting] of body.plugins?.entries() ?? []) {
-    for (const field of dropUnknownSettings(setting)) ignored.push(fieldPath(`plugins[${index}]`, field));
+    dropUnknown(setting, pluginFields.get(setting.id), `plugins[${index}]`, ignored);
   }
-  return ignored;
 }
 
-function dropUnknownSettings(setting: { id: string }): string[] {
-  const ignored = Object.keys(setting).filter((field) => !pluginFields.get(setting.id)?.has(field));
-  for (const field of ignored) Reflect.deleteProperty(setting, field);
-  return ignored;
+function dropUnknown(object: object, known: ReadonlySet<string> | undefined, path: string, ignored: IgnoredFields) {
+  for (const field of Object.keys(object)) {
+    if (known?.has(field)) continue;
+    ignored.add(path, field);
+    Reflect.deleteProperty(object, field);
+  }
 }
 
 /** A string is one user message; an item with a role and no type is a message. */
@@ -116,13 +117,13 @@ function clampToolCalls(body: RequestBody): string[] {
  * The deprecated `route` says what `provider.sort.partition` says: `fallback` is `model`, which is the default, and
  * `sort` is `none`. The newer field wins, and other values are ignored (responses-request.md section 1).
  */
-function settleRoute(body: RequestBody, ignoredFields: string[]): void {
+function settleRoute(body: RequestBody, ignored: IgnoredFields): void {
   const { route } = body;
   if (route === undefined) return;
   delete body.route;
   if (route === null || route === 'fallback') return;
   if (route !== 'sort') {
-    ignoredFields.push('route');
+    ignored.add('', 'route');
     return;
   }
   const given = body.provider?.sort;

@@ -95,7 +95,7 @@ export const requestSchema = Type.Object({
   model: Type.Optional(slug()),
   models: Type.Optional(Type.Array(slug(), { maxItems: 32 })),
   parallel_tool_calls: maybe(Type.Boolean()),
-  plugins: Type.Optional(Type.Array(pluginSetting)),
+  plugins: Type.Optional(Type.Array(pluginSetting, { maxItems: 100 })),
   presence_penalty: maybe(Type.Number()),
   preset: maybe(Type.String()),
   previous_response_id: Type.Optional(

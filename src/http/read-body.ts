@@ -1,0 +1,119 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../domain/errors.ts';
+import { type BodyBudget, COUNTED_BYTES } from './body-budget.ts';
+import { sendContinue } from './expect.ts';
+import type { BodyLimit } from './routes.ts';
+
+/** The part of the budget that one request holds. */
+export class BodyShare {
+  private readonly budget: BodyBudget;
+  private bytes = 0;
+
+  constructor(budget: BodyBudget) {
+    this.budget = budget;
+  }
+
+  /**
+   * Raises the share. Small bodies are not counted.
+   *
+   * @param bytes of the body so far, or of all of it if that is known
+   * @throws {GatewayError} `rate_limited` if other bodies take the memory
+   */
+  raise(bytes: number): void {
+    if (bytes <= COUNTED_BYTES) return;
+    if (!this.budget.reserve(bytes - this.bytes)) {
+      throw new GatewayError(
+        'rate_limited',
+        `The gateway holds as many request bodies as it has memory for: ${this.budget.limit} bytes (server.body_memory). Retry later, or send smaller bodies.`,
+        { retryAfterSeconds: 1 },
+      );
+    }
+    this.bytes = bytes;
+  }
+
+  /** Idempotent. */
+  free(): void {
+    this.budget.release(this.bytes);
+    this.bytes = 0;
+  }
+}
+
+type Done = (error: Error | null, body?: Buffer) => void;
+
+/**
+ * Reads a body as bytes of its own: those that Node hands out share the read buffer of the socket.
+ *
+ * @param done called once, with a GatewayError for a body that is too large or has no room
+ */
+export function readBody(raw: IncomingMessage, limit: BodyLimit, share: BodyShare, done: Done): void {
+  const { 'content-length': header } = raw.headers;
+  try {
+    const length = header === undefined ? undefined : Number(header);
+    if (length !== undefined) {
+      if (length > limit.bytes) throw tooLarge(limit);
+      share.raise(length);
+    }
+    sendContinue(raw);
+    new BodyReader(raw, { length, limit, share, done });
+  } catch (error) {
+    done(error as Error);
+  }
+}
+
+const tooLarge = ({ bytes, source }: BodyLimit): GatewayError =>
+  new GatewayError('payload_too_large', `The body is larger than ${bytes} bytes (${source}).`);
+
+interface ReaderParts {
+  /** Undefined if the client does not say. */
+  length: number | undefined;
+  limit: BodyLimit;
+  share: BodyShare;
+  done: Done;
+}
+
+class BodyReader {
+  private readonly raw: IncomingMessage;
+  private readonly parts: ReaderParts;
+  private readonly chunks: Buffer[] = [];
+  /** A large body of known length is copied here as it comes, so that it is never in memory twice. */
+  private readonly whole: Buffer | undefined;
+  private received = 0;
+  private readonly onData = (chunk: Buffer): void => this.take(chunk);
+  private readonly onEnd = (): void => this.settle(null);
+  private readonly onError = (error: Error): void => this.settle(error);
+
+  constructor(raw: IncomingMessage, parts: ReaderParts) {
+    this.raw = raw;
+    this.parts = parts;
+    const { length } = parts;
+    if (length !== undefined && length > COUNTED_BYTES) this.whole = Buffer.allocUnsafeSlow(length);
+    raw.on('data', this.onData);
+    raw.on('end', this.onEnd);
+    raw.on('error', this.onError);
+  }
+
+  private take(chunk: Buffer): void {
+    const at = this.received;
+    this.received += chunk.length;
+    if (this.whole) {
+      chunk.copy(this.whole, at);
+      return;
+    }
+    const { limit, share, length } = this.parts;
+    try {
+      if (this.received > limit.bytes) throw tooLarge(limit);
+      if (length === undefined) share.raise(this.received);
+      this.chunks.push(chunk);
+    } catch (error) {
+      this.settle(error as Error);
+    }
+  }
+
+  private settle(error: Error | null): void {
+    this.raw.off('data', this.onData);
+    this.raw.off('end', this.onEnd);
+    this.raw.off('error', this.onError);
+    if (error) this.parts.done(error);
+    else this.parts.done(null, this.whole ?? Buffer.concat(this.chunks, this.received));
+  }
+}

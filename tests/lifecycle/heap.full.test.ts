@@ -1,0 +1,49 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { testKeys } from '../../src/testing/index.ts';
+import { cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
+
+afterEach(cleanUp);
+
+const MIB = 1024 * 1024;
+const fill = (unit: string, bytes: number): string => unit.repeat(Math.floor(bytes / Buffer.byteLength(unit)));
+
+async function send(gateway: GatewayProcess, path: string, body: string): Promise<number> {
+  const response = await fetch(`${gateway.url}/api/v1${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${testKeys.key}`, 'content-type': 'application/json' },
+    body,
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+const model = '"model":"nobody/none"';
+const prompt = '"model":"nobody/none","prompt":"x"';
+
+/** Bodies of just under 32 MiB that take a parser the most memory, or the most text. */
+const bodies: [string, string, string][] = [
+  ['nested lists', '/responses', `${fill('[', 15.5 * MIB)}${fill(']', 15.5 * MIB)}`],
+  ['empty items', '/responses', `{${model},"input":[${fill('{},', 31 * MIB)}{}]}`],
+  ['numbers', '/responses', `{${model},"input":[${fill('0,', 31 * MIB)}0]}`],
+  ['a text of two bytes a character', '/responses', `{${model},"input":"${fill('a', 31 * MIB)}\u{1f600}"}`],
+  ['nested lists for images', '/images', `${fill('[', 31 * MIB)}${fill(']', 31 * MIB)}`],
+  ['a prompt for images', '/images', `{${prompt},"user":"${fill('a', 62 * MIB)}\u{1f600}"}`],
+];
+
+describe('a process with 512 MiB of heap', () => {
+  it.each(bodies)(
+    'answers bodies of %s, also 6 at once',
+    async (_, path, body) => {
+      const gateway = await startGateway({ env: { NODE_OPTIONS: '--max-old-space-size=512' } });
+
+      expect(await send(gateway, path, body)).toBe(400);
+      const statuses = await Promise.all(Array.from({ length: 6 }, () => send(gateway, path, body)));
+
+      expect(statuses).toContain(400);
+      expect(statuses.every((status) => status === 400 || status === 429)).toBe(true);
+      expect((await gateway.post({ input: 'hello' })).status).toBe(200);
+      expect(await gateway.end()).toBe(0);
+    },
+    120_000,
+  );
+});
