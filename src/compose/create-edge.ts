@@ -3,6 +3,7 @@ import { createContentHandler } from '../api/generation/content.ts';
 import { createFeedbackHandlers } from '../api/generation/feedback.ts';
 import { createGenerationHandler } from '../api/generation/handler.ts';
 import { createHealthHandler, createReadyHandler } from '../api/health/handler.ts';
+import { showHome } from '../api/home/handler.ts';
 import { createImagesHandler } from '../api/images/handler.ts';
 import { createImageModelsHandlers } from '../api/images/models.ts';
 import { createManagementHandlers } from '../api/management/handlers.ts';
@@ -122,6 +123,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
           bus?.publish('access', null);
         },
       }),
+      showHome,
       health: createHealthHandler(parts.version),
       showMetrics: createMetricsHandler({
         collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),

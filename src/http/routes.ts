@@ -67,6 +67,7 @@ export interface Handlers extends ManagementHandlers {
   retrieveModel: Route['handler'];
   listEndpoints: Route['handler'];
   listProviders: Route['handler'];
+  showHome: Route['handler'];
   health: Route['handler'];
   ready: Route['handler'];
   showMetrics: Route['handler'];
@@ -105,6 +106,7 @@ export function listRoutes(handlers: Handlers): Route[] {
     { method: 'GET', path: '/api/v1/providers', permission: 'any', handler: handlers.listProviders },
     { method: 'GET', path: '/api/v1/key', permission: 'any', handler: handlers.findCurrentKey },
     ...listManagementRoutes(handlers),
+    { method: 'GET', path: '/', permission: 'nobody', handler: handlers.showHome },
     { method: 'GET', path: '/health', permission: 'nobody', handler: handlers.health },
     { method: 'GET', path: '/ready', permission: 'nobody', handler: handlers.ready },
     { method: 'GET', path: '/metrics', permission: 'nobody', handler: handlers.showMetrics }, // asks for itself
