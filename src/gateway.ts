@@ -24,6 +24,7 @@ import { readMasterKey, lockDataFolder, lockFolder } from './platform/data-folde
 import { releaseIdleMemory } from './platform/idle-memory.ts';
 import type { Storage } from './platform/storage/storage.ts';
 import type { MetricFamily } from './platform/telemetry/exposition.ts';
+import { isPretty, loadLogFormat } from './platform/telemetry/log-format.ts';
 import { openLog } from './platform/telemetry/open-log.ts';
 import { openTelemetry } from './platform/telemetry/telemetry.ts';
 import { withTimeout } from './platform/with-timeout.ts';
@@ -99,7 +100,12 @@ async function assemble(
 ): Promise<Gateway> {
   let live = initial;
   const config = (): Config => live;
-  const { log, addSecrets, mask } = openLog(live.log.level, listSecrets(live), slot && { worker: slot.slot });
+  const { log, addSecrets, mask } = openLog({
+    level: live.log.level,
+    secrets: listSecrets(live),
+    fields: slot && { worker: slot.slot },
+    format: await loadLogFormat(live.log.format),
+  });
   const warn = (message: string): void => log.warn(message);
   const logOrphanedKeys = (message: string | undefined): void => void (message && log.warn(message));
   const journal = join(dataDir, 'journal', slot?.journal ?? '');
@@ -142,7 +148,7 @@ async function assemble(
   const open = createOpenRequests();
   const telemetry = await openTelemetry({
     log,
-    logsRequests: () => config().log.requests,
+    logsRequests: () => config().log.requests ?? isPretty(initial.log.format),
     sources: {
       isStable: (id) => health.view({ id })?.isStable ?? true,
       openRequests: () => open.count('request'),

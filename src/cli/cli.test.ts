@@ -149,7 +149,7 @@ describe('headgate start', () => {
       HEADGATE_SERVER_PUBLIC_URL: 'https://models.example.com/',
       HEADGATE_SERVER_REGIONAL_HOSTS: '["eu.example.com"]',
     });
-    expect(running.stdout).toContain('Base URL for clients: https://models.example.com/api/v1\n');
+    expect(running.stdout).toContain('  Base URL   https://models.example.com/api/v1\n');
     await expect.poll(() => running.stderr).toContain('server.regional_hosts keeps interns');
   });
 

@@ -11,9 +11,10 @@ import {
 import type { Config } from '../config/schema.ts';
 import { watchConfig } from '../config/watch.ts';
 import type { Gateway } from '../gateway.ts';
+import { isPretty } from '../platform/telemetry/log-format.ts';
 import type { Primary } from '../workers/primary.ts';
-import { CommandError, colorize, readMessage, type Terminal } from './terminal.ts';
-import { version } from './version.ts';
+import { writeBanner } from './banner.ts';
+import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 /** How long model servers of this machine have to say that they are there. */
 const LOCAL_MS = 300;
@@ -47,9 +48,10 @@ export async function start(
     );
   }
   let serving: Serving | undefined;
-  // Whoever collects the log gets lines of it; a person at a terminal, and whoever waits for the start, plain words.
+  // Before the log is open, and where it is text for people, messages are plain text. Otherwise they are lines of the log.
+  const isPlain = isPretty(loaded.config.log.format, stderr);
   const tell = (level: 'info' | 'warn', message: string): void => {
-    if (serving === undefined || stderr.isTTY) stderr.write(`headgate: ${message}\n`);
+    if (serving === undefined || isPlain) stderr.write(`headgate: ${message}\n`);
     else serving.log(level, message);
   };
   const signals = listenForSignals(loaded.config, (message) => tell('info', message));
@@ -97,18 +99,16 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
   try {
     gateway = await create(loaded);
     const { url, firstKeys } = await gateway.start();
-    const welcome = `${colorize(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n${reportPublicUrl(config)}`;
-    // One write: who waits for the URL has the keys with it.
-    terminal.stdout.write(welcome + (firstKeys ? writeFirstKeys(config, url, firstKeys) : ''));
+    // One write: a program that waits for the URL gets the keys with it.
+    terminal.stdout.write(
+      writeBanner(terminal, loaded, url) + (firstKeys ? writeFirstKeys(config, url, firstKeys) : ''),
+    );
     return gateway;
   } catch (error) {
     await gateway?.close();
     throw explain(error, config);
   }
 }
-
-const reportPublicUrl = ({ server: { public_url: url } }: Config): string =>
-  url === undefined ? '' : `Base URL for clients: ${url.replace(/\/$/, '')}/api/v1\n`;
 
 /** Shown once. What can be pasted stands on lines of its own. */
 function writeFirstKeys(config: Config, url: string, keys: { inference: string; management: string }): string {

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { escapeControls } from '../domain/escape-controls.ts';
 import { readResultCode, resultCodes } from '../platform/storage/sqlite/result-codes.ts';
 
 /** What a command sees of the world. */
@@ -12,6 +13,8 @@ export interface Terminal {
 export interface TerminalOutput {
   write(text: string): unknown;
   isTTY?: boolean;
+  /** Width of a terminal in characters. */
+  columns?: number;
 }
 
 /** A failure that its message explains: shown alone, without a stack, exit code 1. */
@@ -22,22 +25,12 @@ export class CommandError extends Error {
   }
 }
 
-/**
- * An output that shows foreign text as it is. Names of models come from callers, lists and errors from providers, and may hold
- * what a terminal obeys: it becomes visible as `\u001b`, which is the same in JSON. Colours are let through.
- */
+/** An output that shows control characters in place of obeying them. @see escapeControls */
 export const sanitizeOutput = (output: TerminalOutput): TerminalOutput => ({
-  write: (text) => output.write(text.replace(obeyed, show)),
+  write: (text) => output.write(escapeControls(text)),
   ...(output.isTTY === undefined ? undefined : { isTTY: output.isTTY }),
+  ...(output.columns === undefined ? undefined : { columns: output.columns }),
 });
-
-/** Colours, and characters that steer a terminal or turn the direction of writing. */
-const obeyed = /\p{Cc}\[[\d;]*m|(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu;
-
-function show(found: string): string {
-  if (found.startsWith('\u001b[') || found.startsWith('\n')) return found;
-  return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}${found.slice(1)}`;
-}
 
 export type Color = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
 

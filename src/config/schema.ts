@@ -513,6 +513,7 @@ const budgets = Type.Object({
 });
 
 /** Least to none. */
+const logFormats = ['auto', 'pretty', 'json'] as const;
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** The whole file. The schema takes what `load.ts` has already merged and interpolated. */
@@ -565,10 +566,18 @@ export const configSchema = Type.Object({
   }),
   log: Type.Object({
     level: Type.Enum([...logLevels], { description: 'How much is logged.', default: 'info' }),
-    requests: Type.Boolean({
-      description: 'A line for each request, at `info`. Otherwise it is written at `debug`.',
-      default: false,
+    format: Type.Enum([...logFormats], {
+      description:
+        '`json`: a JSON object per line. `pretty`: text for people. `auto`: `pretty` on a terminal, else `json`.',
+      default: 'auto',
+      restart: true,
     }),
+    requests: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether each request is a line at `info`. If not, it is a line at `debug`. Absent: yes if the format is `pretty`.',
+      }),
+    ),
   }),
   telemetry: Type.Object({
     otlp_endpoint: Type.Optional(

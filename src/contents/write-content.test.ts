@@ -155,7 +155,7 @@ describe('what is kept', () => {
 
   it('without the secrets of the configuration, also where a text is cut', () => {
     const secrets = ['sk-provider-secret-0001', 'a "quoted" secret'];
-    const { mask } = openLog('silent', secrets);
+    const { mask } = openLog({ level: 'silent', secrets });
     const items = [said(`one ${secrets[0]} two ${secrets[1]} three`), said(JSON.stringify({ key: secrets[1] }))];
     expect(write({ items }, { mask }).input.items).toEqual([
       said('one [secret] two [secret] three'),

@@ -33,6 +33,7 @@ import { storageService } from '../platform/storage/remote/open.ts';
 import { serveStorage } from '../platform/storage/remote/serve.ts';
 import { LoopProbe } from '../platform/telemetry/loop-probe.ts';
 import { describeProcess } from '../platform/telemetry/metrics.ts';
+import { loadLogFormat } from '../platform/telemetry/log-format.ts';
 import { openLog } from '../platform/telemetry/open-log.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
 import { type MetricsService, type PrimaryService, serviceNames, type WorkerService } from './services.ts';
@@ -85,7 +86,11 @@ async function assemble(
   resources: AsyncDisposableStack,
 ): Promise<Primary> {
   let config = initial;
-  const { log, addSecrets } = openLog(config.log.level, listSecrets(config));
+  const { log, addSecrets } = openLog({
+    level: config.log.level,
+    secrets: listSecrets(config),
+    format: await loadLogFormat(config.log.format),
+  });
   resources.defer(lockDataFolder(dataDir));
   readMasterKey(dataDir, config.secrets.master_key); // made by one, before the others look for it
   const { url } = config.storage;

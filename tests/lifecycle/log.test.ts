@@ -266,4 +266,28 @@ describe('a finished request', () => {
     await ask();
     expect(read().filter(({ msg }) => msg === 'request')).toHaveLength(0);
   });
+
+  it('is a line of text with the attempts that failed, when log.format is pretty', async () => {
+    await start({ format: 'pretty' });
+    upstream.always(echo(503, (message) => ({ error: { message } })));
+    await (await gateway.post({ model: 'chat/m', models: ['simulator/echo'], input: secrets.prompt })).text();
+    await gateway.get('/api/v1/models');
+    await gateway.end();
+    const lines = gateway.running.stderr.split('\n');
+    expect(lines).toContainEqual(
+      expect.stringMatching(
+        /^\d\d:\d\d:\d\d {2}200 {2}chat\/m -> simulator\/echo -> simulator {2}\(after chat 529\) {2}[\d,]+ ms {2}\d+\+\d+ tokens {2}\$0$/,
+      ),
+    );
+    expect(lines).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d {2}200 {2}GET \/api\/v1\/models {2}\d+ ms$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^\[\d\d:\d\d:\d\d\] WARN: .*"rescued":true/));
+    expect(read()).toEqual([]);
+    for (const secret of Object.values(secrets)) expect(gateway.running.stderr).not.toContain(secret);
+  });
+
+  it('is no line of text when log.requests says no', async () => {
+    await start({ format: 'pretty', requests: false });
+    await ask();
+    expect(gateway.running.stderr).not.toContain('simulator/echo');
+  });
 });

@@ -40,7 +40,13 @@ describe('the first start', () => {
 
     expect(await first.end()).toBe(0);
     const second = await startGateway({ folder, config: null });
-    expect(second.running.stdout).toBe(`Headgate 0.1.0 is up: ${second.url}\n`);
+    expect(second.running.stdout).toBe(`Headgate 0.1.0 is up: ${second.url}
+  Base URL   ${second.url}/api/v1
+  Data       ${join(folder, 'data')}
+  Config     no file, so the defaults
+  Providers  simulator (4 models and simulator/*)
+  Next       add a provider: set its key, such as OPENAI_API_KEY, or run "headgate init"
+`);
     expect(second.running.stderr).toBe('');
   });
 

@@ -3,7 +3,11 @@ import { openLog } from './open-log.ts';
 
 it('a secret does not leave, wherever it stands, and the line stays JSON', () => {
   const lines: string[] = [];
-  const { log, addSecrets } = openLog('info', ['secret-one', 'with "quotes" and \\'], {}, (line) => lines.push(line));
+  const { log, addSecrets } = openLog({
+    level: 'info',
+    secrets: ['secret-one', 'with "quotes" and \\'],
+    write: (line) => lines.push(line),
+  });
   log.info({ err: new Error('bad key secret-one'), deep: { 'secret-one': 'with "quotes" and \\' } }, 'a secret-one');
   addSecrets(['secret-two']);
   log.info('secret-two, after secret-one');

@@ -8,21 +8,24 @@ export interface Log {
   mask: { hide(text: string): string; readonly longest: number };
 }
 
+export interface LogOptions {
+  level: string;
+  secrets: readonly string[];
+  /** Are in every line. */
+  fields?: Readonly<Record<string, unknown>> | undefined;
+  /** Turns a JSON line into the text to print. Absent: the line stays JSON. */
+  format?: ((line: string) => string) | undefined;
+  /** Receives whole lines. Absent: standard error. */
+  write?: (line: string) => void;
+}
+
 /**
- * The log: JSON lines. Nobody writes a secret into it on purpose; what a library puts into an error is another matter, so
- * every line is looked through before it leaves.
- *
- * @param fields stand in every line
- * @param write takes whole lines; absent: standard error
+ * Opens the log. A library may put a secret into an error, so secrets are masked in every line before it leaves.
  */
-export function openLog(
-  level: string,
-  secrets: readonly string[],
-  fields: Readonly<Record<string, unknown>> = {},
-  write?: (line: string) => void,
-): Log {
+export function openLog({ level, secrets, fields = {}, format, write }: LogOptions): Log {
   const stderr = write ? undefined : pino.destination(2);
-  const out = write ?? ((line) => void stderr!.write(line));
+  const print = write ?? ((line) => void stderr!.write(line));
+  const out = format ? (line: string) => print(format(line)) : print;
   let hidden: string[] = [];
   const log = pino({ level }, { write: (line: string) => out(mask(line, hidden)) }).child(fields);
   const addSecrets = (more: readonly string[]): void => {

@@ -70,6 +70,7 @@ function describeRequestLine(run: ObservedRun, entry: LedgerEntry): object {
     status: entry.status,
     error_type: entry.errorType,
     attempts: run.attempts.length,
+    ...listFailed(run),
     ...(origin && {
       duration_ms: round(now - origin.receivedAt),
       queue_ms: round(origin.handledAt - origin.receivedAt),
@@ -84,6 +85,19 @@ function describeRequestLine(run: ObservedRun, entry: LedgerEntry): object {
     cost_usd: entry.priced ? Number(entry.costNanoUsd) / 1e9 : null,
     ...(entry.estimated && { estimated: true }),
     end_user: entry.endUser,
+  };
+}
+
+/** The attempts before the one that ended the run. */
+function listFailed({ attempts, error }: ObservedRun): object | undefined {
+  const failed = error ? attempts.slice(0, -1) : attempts.filter((attempt) => attempt.error);
+  if (failed.length === 0) return undefined;
+  return {
+    failed_attempts: failed.map(({ endpoint, status }) => ({
+      model: endpoint.model,
+      provider: endpoint.provider.name,
+      status,
+    })),
   };
 }
 

@@ -1,0 +1,49 @@
+import { resolve } from 'node:path';
+import { loadCatalogRecords } from '../catalog/load-catalog.ts';
+import { buildEndpoints } from '../compose/build-endpoints.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { colorize, type Terminal } from './terminal.ts';
+import { version } from './version.ts';
+
+/** The most providers that are named. */
+const MAX_NAMED = 8;
+
+/** What a start prints: the address, where data is, the providers with their models, and what to do next. */
+export function writeBanner(terminal: Pick<Terminal, 'env' | 'stdout'>, loaded: LoadedConfig, url: string): string {
+  const { config, dataDir, file } = loaded;
+  const publicUrl = (config.server.public_url ?? url).replace(/\/$/, '');
+  const rows = {
+    'Base URL': `${publicUrl}/api/v1`,
+    Data: resolve(dataDir),
+    Config: file ?? 'no file, so the defaults',
+    Providers: listProviders(loaded),
+    Next: suggestNext(loaded),
+  };
+  const lines = Object.entries(rows).map(([name, text]) => `  ${colorize(terminal, 'dim', name.padEnd(9))}  ${text}\n`);
+  return `${colorize(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n${lines.join('')}`;
+}
+
+/** `openai (12 models and openai/*), simulator (9 models)`. */
+function listProviders({ config, dataDir }: LoadedConfig): string {
+  const { builtin, overrides } = config.catalog;
+  const records = loadCatalogRecords({ builtin, overrides, dataDir }, () => {}); // the gateway has logged its warnings
+  const { endpoints, providers } = buildEndpoints(config, records);
+  for (const provider of providers) void provider.close(true);
+  const models = Map.groupBy(endpoints, ({ provider }) => provider.id);
+  const named = config.providers.slice(0, MAX_NAMED).map(({ id }) => {
+    const slugs = [...new Set((models.get(id) ?? []).map(({ model }) => model))];
+    const known = slugs.filter((slug) => !slug.includes('*'));
+    const count = known.length === 1 ? '1 model' : `${known.length} models`;
+    const patterns = slugs.filter((slug) => slug.includes('*'));
+    return `${id} (${[...(known.length > 0 || patterns.length === 0 ? [count] : []), ...patterns].join(' and ')})`;
+  });
+  const more = config.providers.length - named.length;
+  return [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ') || 'none';
+}
+
+function suggestNext({ config }: LoadedConfig): string {
+  const isSimulated = config.providers.every(({ wire }) => wire === 'simulator');
+  return isSimulated
+    ? 'add a provider: set its key, such as OPENAI_API_KEY, or run "headgate init"'
+    : '"headgate models" lists the models, "headgate requests" the requests; "headgate doctor --probe" checks the providers';
+}
