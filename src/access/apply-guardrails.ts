@@ -24,7 +24,7 @@ export interface KeyIdentity {
  * Makes guardrails ready, each once for all who have it.
  *
  * @returns gives those of a key: of its workspace, its member and itself; undefined when nothing is forbidden to it
- * @see guardrails.md section 2
+ * @see docs/guides/guardrails.md#rules
  */
 export function applyGuardrails({
   guardrails,

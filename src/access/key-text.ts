@@ -18,7 +18,7 @@ export const deriveKeyNumber = (hash: string): number => Number.parseInt(hash.sl
  * The key for people: prefix, dots, last characters, as in `sk-rt-v1-abc...789`. A key of our form shows 3 + 3 of its 64
  * digits; any other shows at most 2 + 2 characters, and none when it is shorter than 16.
  *
- * @see interface platform.md section 1
+ * @see docs/reference/http.md#authentication
  */
 export function createKeyLabel(text: string): string {
   const prefix = Object.values(prefixes).find((known) => text.startsWith(known) && text.length === known.length + 64);

@@ -31,7 +31,7 @@ const tokenPrices = {
   image_output: Type.Optional(usdPerMillion()),
 };
 
-/** What an endpoint of pictures takes and asks. @see images.md section 6 */
+/** What an endpoint of pictures takes and asks. @see docs/reference/images.md#catalog */
 const image = closed({
   parameters: Type.Optional(
     Type.Record(

@@ -1,4 +1,4 @@
-/** What a slug says besides the model. @see routing.md section 2 */
+/** What a slug says besides the model. @see docs/reference/routing.md#suffixes */
 export interface Slug {
   /** The model, with its catalogue variant: `acme/one:free`. As it was written. */
   model: string;

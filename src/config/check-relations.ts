@@ -23,7 +23,7 @@ export function checkRelations(config: Config): RelationProblem[] {
   ];
 }
 
-/** A limit that a narrower one cannot reach says nothing. @see platform.md section 7, "Budget" */
+/** A limit that a narrower one cannot reach says nothing. @see docs/reference/management.md#budgets */
 function checkBudgets(budgets: Config['budgets']): RelationProblem[] {
   return Object.entries(budgets).flatMap(([whose, own]) => {
     const windows = (['lifetime', 'monthly', 'weekly', 'daily'] as const).filter((window) => own[window] !== undefined);

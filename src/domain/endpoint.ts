@@ -54,28 +54,28 @@ export interface Capabilities {
   output?: readonly string[];
 }
 
-/** Endpoints of these tiers have prices of their own. @see routing.md section 12 */
+/** Endpoints of these tiers have prices of their own. @see docs/reference/routing.md#service-tiers */
 export type Tier = 'default' | 'flex' | 'priority';
 
 export const quantizations = [
   ...['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'],
 ] as const;
 
-/** Names of `supported_parameters`. @see routing.md section 14.4 */
+/** Names of `supported_parameters`. @see docs/reference/models.md#endpoints */
 export const parameterNames = [
   ...['temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty'],
   ...['max_tokens', 'max_completion_tokens', 'logit_bias', 'logprobs', 'top_logprobs', 'prediction', 'seed'],
   ...['response_format', 'structured_outputs', 'stop', 'tools', 'tool_choice', 'parallel_tool_calls'],
   ...['include_reasoning', 'reasoning', 'reasoning_effort', 'web_search_options', 'verbosity'],
 ] as const;
-/** @see routing.md section 14.1 */
+/** @see docs/reference/models.md */
 export const inputModalities = ['text', 'image', 'file', 'audio', 'video'] as const;
-/** @see routing.md section 14.1 */
+/** @see docs/reference/models.md */
 export const outputModalities = [
   ...['text', 'image', 'embeddings', 'audio', 'video', 'rerank', 'decisions', 'speech', 'transcription'],
 ] as const;
 
-/** All that routing knows of an endpoint; undefined means that nobody said. @see routing.md section 14.2 */
+/** All that routing knows of an endpoint; undefined means that nobody said. @see docs/reference/models.md#endpoints */
 export interface EndpointFacts {
   /** Unique among the endpoints of this process, the same after a restart: what health and sticky memory are kept under. */
   readonly id: string;
@@ -94,7 +94,7 @@ export interface EndpointFacts {
   readonly maxOutputTokens: number | undefined;
   readonly maxPromptTokens: number | undefined;
   readonly quantization: string | undefined;
-  /** Names of section 14.4, all of them. */
+  /** Names of `supported_parameters`, all of them. */
   readonly parameters: ReadonlySet<string> | undefined;
   readonly capabilities: Capabilities;
   /** Of the model. */
@@ -116,7 +116,7 @@ export interface EndpointFacts {
   readonly isUnlisted?: true;
 }
 
-/** A model of the catalogue. Dates are `YYYY-MM-DD`. @see routing.md section 14.1 */
+/** A model of the catalogue. Dates are `YYYY-MM-DD`. @see docs/reference/models.md */
 export interface Model {
   readonly id: string;
   /** Dated, for good; accepted in requests like the id. */

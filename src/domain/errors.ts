@@ -2,7 +2,7 @@
  * Every way a request can fail: kind → HTTP status, `error_type` of the wire, and whether the same request may
  * succeed elsewhere or later. `docs/reference/errors.md` is this table in words; a test keeps the two equal.
  *
- * @see interface "Errors", responses.md section 4.2 and 5, ruling 9
+ * @see docs/reference/errors.md, docs/reference/errors.md#who-is-responsible
  */
 export const errorKinds = {
   invalid_request: { status: 400, errorType: 'invalid_request', says: 'The request breaks a rule of the interface.' },
@@ -131,7 +131,7 @@ export const availabilityCodes = [
 ] as const;
 export type AvailabilityCode = (typeof availabilityCodes)[number];
 
-/** `error.availability` of the envelope. @see routing.md 8.3 */
+/** `error.availability` of the envelope. @see docs/reference/errors.md#errormetadata */
 export interface Availability {
   code: AvailabilityCode;
   retryable: boolean;

@@ -3,7 +3,7 @@ import type { ResponseObject } from './response.ts';
 /**
  * An event of the stream, in wire shape. Made by `pipeline/build-events.ts` alone; `http/sse.ts` writes it.
  *
- * @see responses-stream.md section 5 for the fields of each type
+ * @see docs/reference/events.md#events for the fields of each type
  */
 export type ResponseEvent = LifecycleEvent | DeltaEvent | OtherEvent;
 

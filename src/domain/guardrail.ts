@@ -36,7 +36,7 @@ export const noRules: Readonly<GuardrailRules> = {
 /** The guardrail that holds for all keys of a workspace, whether it was ever written or not. */
 export const defaultGuardrailId = (workspaceId: string): string => deriveUuid('guardrail', workspaceId);
 
-/** What it is called until somebody names it. @see guardrails.md section 2 */
+/** What it is called until somebody names it. @see docs/guides/guardrails.md#rules */
 export const defaultGuardrailName = (workspaceId: string): string => `Workspace ${workspaceId} Default`;
 
 /** A guardrail in the words of a refusal, after "the": nobody knows a workspace by its id. */

@@ -5,7 +5,7 @@ import type { RouterMetadata } from './router-metadata.ts';
  * What the client of an image generation sees, buffered or streamed. Pictures are bytes up to the very end: the writer of
  * the answer alone makes base64 of them, piece by piece.
  *
- * @see images.md section 5
+ * @see docs/reference/images.md#streaming
  */
 export type ImageEvent = PartialImageEvent | ImageTextEvent | CompletedImageEvent;
 

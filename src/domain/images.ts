@@ -1,6 +1,6 @@
 import type { Usage } from './usage.ts';
 
-/** @see images.md section 2; the seed's 24 values win */
+/** @see docs/reference/images.md#request-body */
 export const aspectRatios = [
   ...(['1:1', '1:2', '1:4', '1:8', '2:1', '2:3', '2.35:1', '3:2', '3:4', '4:1', '4:3', '4:5', '5:2', '5:4'] as const),
   ...(['8:1', '9:16', '16:9', '9:19.5', '19.5:9', '9:20', '20:9', '9:21', '21:9', 'auto'] as const),
@@ -76,7 +76,7 @@ export function addImageCounts(a: ImageCounts, b: ImageCounts): ImageCounts {
  * A checked `POST /images` body. Wire names; settled already: a tier in `size` is in `resolution`, so that `size` is in
  * pixels and agrees with `resolution` and `aspect_ratio`.
  *
- * @see images.md section 2
+ * @see docs/reference/images.md#request-body
  */
 export interface ImageRequest {
   model: string;
@@ -197,7 +197,7 @@ export const isImageOutput = ({ type }: { type: ImageChunk['type'] }): boolean =
 
 // --- what an endpoint can do ---
 
-/** What values an endpoint takes; bounds are inclusive integers. @see images.md section 6 */
+/** What values an endpoint takes; bounds are inclusive integers. @see docs/reference/images.md#catalog */
 export type Capability =
   | { readonly type: 'enum'; readonly values: readonly string[] }
   | { readonly type: 'range'; readonly min: number; readonly max: number }
@@ -233,7 +233,7 @@ export interface ImageFacts {
 export const imageBillables = ['output_image', 'input_image', 'input_font', 'input_reference', 'input_text'] as const;
 export const imageUnits = ['request', 'image', 'megapixel', 'token'] as const;
 
-/** One line of a price list. @see images.md sections 6 and 7 */
+/** One line of a price list. @see docs/reference/images.md#catalog, docs/reference/images.md#cost */
 export interface ImagePrice {
   readonly billable: (typeof imageBillables)[number];
   readonly unit: (typeof imageUnits)[number];
@@ -254,7 +254,7 @@ export function ratioOf(ratio: AspectRatio): number | undefined {
   return width! / height!; // each of the list has both
 }
 
-/** The tier whose square is nearest in area, on a logarithmic scale. @see images.md section 3 */
+/** The tier whose square is nearest in area, on a logarithmic scale. @see docs/reference/images.md#size */
 export function tierOf({ width, height }: PixelSize): Resolution {
   const edge = Math.sqrt(width * height);
   return nearest(resolutions, (tier) => Math.abs(Math.log(edges[tier] / edge)));

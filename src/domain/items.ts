@@ -2,7 +2,7 @@
  * Items and content parts keep their wire shape all the way (snake_case), since we carry fields that we do not know.
  * Only what the gateway itself reads is typed; every shape is open.
  *
- * @see responses-items.md
+ * @see docs/reference/items.md
  */
 export interface InputTextPart {
   type: 'input_text';

@@ -1,4 +1,4 @@
-/** By what endpoints may be sorted. @see routing.md section 4 */
+/** By what endpoints may be sorted. @see docs/reference/routing.md#provider-preferences */
 export const sortKeys = ['price', 'throughput', 'latency', 'exacto'] as const;
 export type SortKey = (typeof sortKeys)[number];
 

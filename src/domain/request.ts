@@ -4,7 +4,7 @@ import type { CacheControl, InputItem, ReasoningEffort, Tool, ToolChoice } from 
  * A checked `POST /responses` body. Wire names, since most of it travels on; two things are settled already:
  * `input` is always a list, and `service_tier` never says `fast` (it is `priority`).
  *
- * @see responses-request.md
+ * @see docs/reference/responses.md#request-body
  */
 export interface ResponseRequest {
   input: InputItem[];

@@ -107,7 +107,7 @@ export interface Cost {
   priced: boolean;
 }
 
-/** `usage` of the response object. @see responses.md 4.4 */
+/** `usage` of the response object. @see docs/reference/responses.md#result */
 export interface WireUsage {
   input_tokens: number;
   input_tokens_details: { cached_tokens: number; cache_write_tokens?: number };

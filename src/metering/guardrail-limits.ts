@@ -21,7 +21,7 @@ interface Whose {
  * What guardrails let keys and members spend. A default one speaks to all keys of its workspace and to the members who
  * own them.
  *
- * @see guardrails.md section 2, "Budgets"
+ * @see docs/guides/guardrails.md#rules
  */
 export function listGuardrailLimits(
   { guardrails, assignments }: AppliedGuardrails,

@@ -84,7 +84,7 @@ function withoutImageTokens(used: Usage): Usage {
  * @param lines undefined when nobody knows a price
  * @returns `priced: false` also where a line needs tokens or sizes that nobody told, or pictures have lines for other
  *   tiers alone
- * @see images.md section 7
+ * @see docs/reference/images.md#cost
  */
 export function costOfImages(lines: readonly ImagePrice[] | undefined, work: ImageUsage): Cost {
   const unknown: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: false };

@@ -75,7 +75,7 @@ describe('a price', () => {
   });
 });
 
-describe('the prices of a long prompt (routing.md 14.3)', () => {
+describe('the prices of a long prompt (docs/reference/models.md)', () => {
   const base: Pricing = {
     promptNanoUsdPerMillion: 1,
     completionNanoUsdPerMillion: 10,
@@ -117,7 +117,7 @@ describe('the prices of a long prompt (routing.md 14.3)', () => {
   });
 });
 
-describe('the prices of the tier that was used (routing.md section 12)', () => {
+describe('the prices of the tier that was used', () => {
   const make = (promptNanoUsdPerMillion: number): Pricing => ({
     promptNanoUsdPerMillion,
     completionNanoUsdPerMillion: 0,

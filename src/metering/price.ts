@@ -77,7 +77,7 @@ export function pricesFor(pricing: Pricing, promptTokens: number): Pricing {
  * One figure for comparisons: what a million tokens cost, three of input to one of output.
  *
  * @returns nano-dollars; undefined when no price is known
- * @see routing.md section 5
+ * @see docs/reference/routing.md#order-of-endpoints
  */
 export function blendedPrice(pricing: Pricing | undefined, promptTokens = 0): number | undefined {
   if (!pricing) return undefined;
@@ -97,7 +97,7 @@ export const isFree = (pricing: Pricing | undefined): boolean =>
  * has no known prices those of the endpoint stand.
  *
  * @param used the tier that the provider told; null or undefined when it told none
- * @see routing.md section 12
+ * @see docs/reference/routing.md#service-tiers
  */
 export function pricesOfTier(
   { pricing, tier, tierPricing }: Pick<EndpointFacts, 'pricing' | 'tier' | 'tierPricing'>,

@@ -18,7 +18,7 @@ const spans: Record<SpendingWindow, string> = {
   daily: 'a day',
 };
 
-/** How a refusal is told. @see platform.md sections 4 and 6 */
+/** How a refusal is told. @see docs/reference/errors.md, docs/guides/limits.md */
 const refusals = {
   key: { error: 'payment_required', source: 'router_key_limit', remedy: 'Raise the limit of the key' },
   member: { error: 'permission_denied', source: 'member_budget', remedy: 'Raise budgets.member' },

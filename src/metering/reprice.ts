@@ -20,7 +20,7 @@ export type PricedEndpoint = Pick<
   'id' | 'provider' | 'tier' | 'pricing' | 'tierPricing' | 'workspace' | 'generatesText' | 'image'
 >;
 
-/** Answers of these cost nothing, whatever the model asks. @see routers.md section 6 */
+/** Answers of these cost nothing, whatever the model asks. @see docs/reference/routers.md#bodybuilder */
 const freeRouters = new Set(['router/bodybuilder']);
 
 /**

@@ -180,7 +180,7 @@ export class Spending {
    * @returns undefined when nobody limits it; a promise only where it is held elsewhere
    * @throws {GatewayError} `payment_required` for a key, the organization and its credits, `permission_denied` for a member,
    *   a guardrail and a workspace, naming the broadest limit that is reached and when it is free again
-   * @see platform.md section 6
+   * @see docs/guides/limits.md
    */
   reserve(caller: Caller, id: string, estimate: Estimate): MaybePromise<CostReservation | undefined> {
     const { nanoUsd, sharedNanoUsd } = estimate;

@@ -8,7 +8,7 @@ export const startOfDay = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_
 /**
  * When the windows of limits and budgets began that are open now: at midnight UTC, weeks on Monday.
  *
- * @see platform.md section 6
+ * @see docs/guides/limits.md
  */
 export function windowStarts(nowMs: number): Record<LimitReset, number> {
   const daily = startOfDay(nowMs);

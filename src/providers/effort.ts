@@ -1,7 +1,7 @@
 import type { ReasoningEffort } from '../domain/items.ts';
 import type { ReasoningSetting } from '../domain/request.ts';
 
-/** Shares of the output limit. @see responses-request.md section 4 */
+/** Shares of the output limit. @see docs/reference/responses.md#reasoning */
 const shares: Record<ReasoningEffort, number> = {
   none: 0,
   minimal: 0.1,

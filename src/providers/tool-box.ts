@@ -7,7 +7,7 @@ import { type Draft, dropUnknown, refuse } from './draft.ts';
  * with one text, and the choice of some tools is a shorter list.
  */
 
-/** A group is flattened into the name. @see responses-tools.md section 2 */
+/** A group is flattened into the name. @see docs/reference/tools.md#namespace */
 export const upstreamName = (name: string, namespace: string | undefined): string =>
   namespace === undefined ? name : `${namespace}__${name}`;
 

@@ -5,7 +5,7 @@ const now = Date.parse('2026-11-20T12:00:00Z');
 const read = (status: number, body: unknown, headers: Record<string, string | string[]> = {}) =>
   readUpstreamError({ status, body, headers }, now);
 
-describe('what a status means (ruling 9)', () => {
+describe('what a status means', () => {
   it.each([
     [302, 'upstream_failed', true],
     [400, 'upstream_rejected', false],

@@ -20,7 +20,7 @@ interface Complaint {
  * list, the bare object of vLLM and Mistral, `{detail}` of FastAPI, or a page that is no JSON.
  *
  * @param nowMs for a `retry-after` that is a date
- * @see ruling 9: what is wrong between us and the provider is never blamed on the caller
+ * @see docs/reference/errors.md#who-is-responsible what is wrong between us and the provider is never blamed on the caller
  */
 export function readUpstreamError(answer: UpstreamErrorResponse, nowMs = Date.now()): GatewayError {
   return explain(readComplaint(answer.body), answer.status, readRetryAfter(answer.headers, nowMs), answer.body);

@@ -6,7 +6,7 @@ import { type Needs, supports } from './needs.ts';
 import type { RoutingCatalog } from './plan-route.ts';
 import { matchesEndpoint, type Preferences } from './preferences.ts';
 
-/** Why an endpoint fell out. `code` is one of `excluded_by` in section 8.3, or one of ours. */
+/** Why an endpoint fell out. `code` is one of `excluded_by` of docs/reference/errors.md#errormetadata, or one of ours. */
 export interface Exclusion {
   code: string;
   /** A clause: "asks 3 USD per million tokens of input". */
@@ -27,7 +27,7 @@ type Filter = (endpoint: EndpointFacts, ask: RouteCriteria) => Exclusion | undef
 /**
  * The hard filters, in order. Each alone decides, so the order only says which reason is given.
  *
- * @see routing.md sections 4 and 5
+ * @see docs/reference/routing.md#provider-preferences, docs/reference/routing.md#order-of-endpoints
  */
 export const filters: readonly Filter[] = [
   function isOthersKey({ workspace }, { workspaceId }) {
@@ -127,7 +127,7 @@ function excludeByPrice(endpoint: EndpointFacts, { preferences, needs }: RouteCr
   return undefined;
 }
 
-/** Endpoints of a tier take part only when a tier, a suffix, or their own name calls for them. @see routing.md section 12 */
+/** Endpoints of a tier take part only when a tier, a suffix, or their own name calls for them. @see docs/reference/routing.md#service-tiers */
 function excludeByTier(endpoint: EndpointFacts, { preferences }: RouteCriteria): Exclusion | undefined {
   const { tier } = endpoint;
   if (tier !== 'flex' && tier !== 'priority') return undefined;
@@ -149,7 +149,7 @@ export function findExclusion(endpoint: EndpointFacts, ask: RouteCriteria): Excl
 /**
  * Of the endpoints of a model, those that take what was sent, as long as there are such.
  *
- * @see routing.md section 5, "Capability filters"
+ * @see docs/reference/routing.md#exclusions
  */
 export function preferCapable<E extends EndpointFacts>(
   endpoints: readonly E[],

@@ -13,7 +13,7 @@ type Rule = (endpoint: EndpointFacts, models: Models) => Exclusion | undefined;
  *
  * @param title in the words of reasons, which callers read: `guardrail Interns`
  * @returns undefined when it forbids nothing
- * @see guardrails.md sections 1 and 2
+ * @see docs/guides/guardrails.md#rules
  */
 export function compileGuardrail(title: string, rules: GuardrailRules): Guardrail | undefined {
   const checks = [...listModelRules(title, rules), ...listProviderRules(title, rules), ...listDataRules(title, rules)];
@@ -125,7 +125,7 @@ function isOf(entry: string, { tag, provider }: EndpointFacts): boolean {
   return slash !== -1 && (entry === lower.slice(0, slash) || entry === id + lower.slice(slash));
 }
 
-/** Of whom nobody knows what they do with data, the worst is assumed. @see routing.md section 13, "Data policy" */
+/** Of whom nobody knows what they do with data, the worst is assumed. @see docs/reference/routing.md#provider-preferences */
 function listDataRules(title: string, rules: GuardrailRules): Rule[] {
   const { zeroRetention, paidTraining, freeTraining, freePublication } = rules;
   const checks: Rule[] = [];

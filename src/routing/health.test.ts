@@ -121,7 +121,7 @@ it('a provider that once said when to come back is left alone until then, whatev
   expect(view().isStable).toBe(false);
 });
 
-describe('a failure (sections 7 and 9)', () => {
+describe('a failure', () => {
   it.each(Object.keys(errorKinds) as ErrorKind[])('%s counts when it is the provider’s', (kind) => {
     const counted = ['upstream_failed', 'upstream_timeout', 'upstream_overloaded', 'model_unavailable'].includes(kind);
     expect(isEndpointFault(new GatewayError(kind, 'No.'))).toBe(counted);

@@ -3,7 +3,7 @@ import { RollingCounts } from '../domain/rolling-counts.ts';
 import type { Percentile } from './preferences.ts';
 import { percentileOf, RecentSamples, reachedBy } from './rolling.ts';
 
-/** How an endpoint does. @see routing.md sections 5 and 9 */
+/** How an endpoint does. @see docs/reference/routing.md#order-of-endpoints, docs/reference/routing.md#health */
 export interface HealthView {
   /** No outage within the last 30 seconds. */
   readonly isStable: boolean;
@@ -55,7 +55,7 @@ const MIN_TOOL_REQUESTS = 200;
 const shares: Record<Percentile, number> = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 };
 const percentiles = Object.keys(shares) as Percentile[]; // the record names its keys
 
-/** Does a failure speak against the endpoint? A client's fault never does. @see routing.md section 7 */
+/** Does a failure speak against the endpoint? A client's fault never does. @see docs/reference/routing.md#attempts */
 export function isEndpointFault(error: Pick<GatewayError, 'kind' | 'isRegional'>): boolean {
   switch (error.kind) {
     case 'upstream_failed':

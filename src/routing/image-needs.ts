@@ -84,7 +84,7 @@ export class ImageNeeds extends Needs {
 const sizeOf = ({ size, aspect_ratio: ratio, resolution }: ImageRequest): PixelSize =>
   size ?? pixelsOf(ratio, resolution);
 
-/** The tier that price lines may hold for. @see images.md section 7 */
+/** The tier that price lines may hold for. @see docs/reference/images.md#cost */
 export const variantOf = ({ size, resolution }: ImageRequest): string | undefined =>
   (resolution ?? (size && tierOf(size)))?.toLowerCase();
 

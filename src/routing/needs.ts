@@ -42,7 +42,7 @@ export class Needs {
     return this.request.modalities?.includes('image') ? ['image'] : [];
   }
 
-  /** Names of section 14.4, of what was sent. */
+  /** Names of `supported_parameters`, of what was sent. */
   get parameters(): readonly string[] {
     this.sent ??= listParameters(this.request);
     return this.sent;

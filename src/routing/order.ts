@@ -19,7 +19,7 @@ export interface OrderContext {
  * or quality and price; then what is slow, ailing or remembered moves.
  *
  * @param endpoints of one model; of all models where these are mixed
- * @see routing.md sections 5, 6, 11, 12 and 15
+ * @see docs/reference/routing.md#order-of-endpoints, docs/reference/routing.md#quality
  */
 export function orderEndpoints<E extends EndpointFacts>(
   endpoints: readonly E[],
@@ -62,7 +62,7 @@ function orderByList<E extends EndpointFacts>(
   return [...stablePartition(listed, rankOf), ...rest];
 }
 
-/** `priority`: those first, each group by throughput. `flex`: only those, where there are any. @see section 12 */
+/** `priority`: those first, each group by throughput. `flex`: only those, where there are any. @see docs/reference/routing.md#service-tiers */
 function orderByTier<E extends EndpointFacts>(
   endpoints: readonly E[],
   tier: 'priority' | 'flex',
@@ -123,7 +123,7 @@ const MIN_PROVIDERS = 4;
  * Those that do well, those of which too little is known, those that do badly: in throughput below the median less
  * 1.5 σ, or in broken tool calls more than 2 σ worse than the others.
  *
- * @see routing.md section 6
+ * @see docs/reference/routing.md#quality
  */
 function orderByQuality<E extends EndpointFacts>(endpoints: readonly E[], health: OrderContext['health']): E[] {
   const views = endpoints.map(health);
@@ -175,7 +175,7 @@ function isFast(view: HealthView | undefined, minThroughput: Cutoffs, maxLatency
   );
 }
 
-/** 0 well, 1 degraded, 2 down or in an outage. @see routing.md section 9 */
+/** 0 well, 1 degraded, 2 down or in an outage. @see docs/reference/routing.md#health */
 function bandOf(view: HealthView | undefined): number {
   if (!view) return 0;
   if (!view.isStable) return 2;
@@ -196,7 +196,7 @@ function putStickyFirst<E extends EndpointFacts>(endpoints: E[], { sticky, healt
  * Own keys, shared endpoints, own keys that are fallbacks; own keys as the configuration has them.
  *
  * @param configured the same endpoints in the order of the configuration
- * @see routing.md section 10
+ * @see docs/reference/routing.md#own-provider-keys
  */
 function putOwnKeysFirst<E extends EndpointFacts>(ordered: E[], configured: readonly E[]): E[] {
   if (configured.every(({ workspace }) => workspace === undefined)) return ordered;

@@ -4,7 +4,7 @@ import type { Model } from '../domain/endpoint.ts';
  * Patterns of slugs: `*` is any run of characters, `/` included; both ends are anchored. Case does not matter. A pattern
  * without a suffix means the model and its variants, one with a suffix that variant alone.
  *
- * @see routers.md section 1.5
+ * @see docs/reference/routers.md#auto
  */
 export class Patterns {
   /** Of models whatever their variant, and of one variant each. */

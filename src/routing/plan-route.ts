@@ -96,7 +96,7 @@ interface Group<E extends EndpointFacts> {
  * @param onRefused is given what there is to tell when nothing is left
  * @throws {GatewayError} `model_not_found`, `permission_denied` when guardrails forbid all models, or `not_found` when
  *   nothing is left, with `availability`
- * @see routing.md section 15
+ * @see docs/reference/routing.md
  */
 export function planRoute<E extends EndpointFacts>(
   request: ResponseRequest,
@@ -312,7 +312,7 @@ class Planner<E extends EndpointFacts> {
     return capable;
   }
 
-  /** Flex stays flex: a request for it does not fall back to what costs more. @see routing.md section 12 */
+  /** Flex stays flex: a request for it does not fall back to what costs more. @see docs/reference/routing.md#service-tiers */
   private keepTier(endpoints: readonly E[], { tier }: Preferences): readonly E[] {
     if (tier !== 'flex') return endpoints;
     const flex = endpoints.filter((endpoint) => endpoint.tier === 'flex');

@@ -7,7 +7,7 @@ import { perPiece, perToken } from '../metering/price.ts';
 export type Percentile = 'p50' | 'p75' | 'p90' | 'p99';
 export type Cutoffs = readonly { percentile: Percentile; value: number }[];
 
-/** `provider` of a request, the suffixes of its slug and its tier, in one. @see routing.md sections 2, 4 and 12 */
+/** `provider` of a request, the suffixes of its slug and its tier, in one. @see docs/reference/routing.md#suffixes, docs/reference/routing.md#provider-preferences */
 export interface Preferences {
   order: readonly string[] | undefined;
   only: readonly string[] | undefined;

@@ -57,7 +57,7 @@ interface Fallen extends Exclusion {
   endpoint: EndpointFacts;
 }
 
-/** Our own reasons are not in the list of `excluded_by`. @see routing.md section 8.3 */
+/** Our own reasons are not in the list of `excluded_by`. @see docs/reference/errors.md#errormetadata */
 const wireCodes = new Set([
   ...['geo', 'data_region', 'data_policy:zdr', 'data_policy:training', 'max_price', 'context_length'],
   ...['require_parameters', 'quantization', 'allowed_providers'],

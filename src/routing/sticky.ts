@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ResponseRequest } from '../domain/request.ts';
 
-/** How a request says which conversation it belongs to. @see routing.md section 11 */
+/** How a request says which conversation it belongs to. @see docs/reference/routing.md#sessions */
 export interface SessionKey {
   key: string;
   /** The caller named it; else it was made of the first messages. */

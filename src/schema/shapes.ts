@@ -40,13 +40,13 @@ export function characterCount(text: string): number {
   return count;
 }
 
-/** @see responses-request.md section 2.1 */
+/** @see docs/reference/responses.md#prompt-caching */
 export const cacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: Type.Optional(oneOf('5m', '1h')) });
 
-/** @see responses-request.md section 4 */
+/** @see docs/reference/responses.md#reasoning */
 export const reasoningEffort = oneOf('max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none');
 
-/** `in_progress`, `completed`, `incomplete`: the status words of a tool call. @see responses-items.md section 2 */
+/** `in_progress`, `completed`, `incomplete`: the status words of a tool call. @see docs/reference/items.md#input-items */
 export const itemStatus = oneOf('in_progress', 'completed', 'incomplete');
 
 /** The status words of tools that can fail in themselves. */

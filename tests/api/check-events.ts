@@ -34,7 +34,7 @@ const terminal = new Set(['response.completed', 'response.incomplete', 'response
  * Holds a whole stream to what is true of every stream: shapes, numbers, indexes, who may come when, and that deltas,
  * `done` events and the last snapshot say the same.
  *
- * @see responses-stream.md sections 2 and 3
+ * @see docs/reference/events.md#common-fields, docs/reference/events.md#order
  */
 export function checkEvents(events: ResponseEvent[]): void {
   for (const event of events) checkShape(event);

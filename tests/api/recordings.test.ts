@@ -88,7 +88,7 @@ describe.each(all.filter(({ status }) => status >= 300))('$wire, the recorded er
   });
 });
 
-/** @see interface README, ruling 9 */
+/** @see docs/reference/errors.md#who-is-responsible */
 function statusesFor(upstream: number): number[] {
   switch (upstream) {
     case 400:

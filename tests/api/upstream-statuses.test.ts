@@ -16,7 +16,7 @@ afterAll(async () => {
   await elsewhere.close();
 });
 
-/** Status of the upstream → status and `error_type` of ours. @see ruling 9 */
+/** Status of the upstream → status and `error_type` of ours. @see docs/reference/errors.md#who-is-responsible */
 const statuses: [number, number, string][] = [
   [400, 400, 'invalid_request'],
   [401, 502, 'provider_unavailable'],

@@ -39,3 +39,27 @@ it('comments cite choices by a number that the list of choices has', () => {
   expect(cited.length).toBeGreaterThan(5);
   expect(cited.filter(({ number }) => !numbers.has(number))).toEqual([]);
 });
+
+it('comments cite pages and headings of docs/ that exist', () => {
+  const anchorsOf = (page: string): string[] =>
+    [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    );
+  const cited = sources.flatMap((path) =>
+    commentsOf(path).flatMap((comment) =>
+      [...comment.matchAll(/(?<![\w./])(docs\/[\w/.-]+\.md)(?:#([\w-]+))?/g)].map(([, page, anchor]) => ({
+        path,
+        page: page!,
+        anchor,
+      })),
+    ),
+  );
+  const lost = cited.filter(
+    ({ page, anchor }) => !docs.includes(page) || (anchor !== undefined && !anchorsOf(page).includes(anchor)),
+  );
+  expect(cited.length).toBeGreaterThan(50);
+  expect(lost).toEqual([]);
+});

@@ -12,7 +12,7 @@ const DAYS = 30;
 /**
  * `GET /activity`: the last 30 completed UTC days, by day, model and provider.
  *
- * @see platform.md section 7, "Generations and activity"
+ * @see docs/reference/management.md#activity
  */
 export function createActivityHandler({ ledger }: Pick<ManagementParts, 'ledger'>): ManagementHandler {
   return async function listActivity(request) {

@@ -6,7 +6,7 @@ import type { ManagementHandler, ManagementParts } from '../management/route-han
 /**
  * `GET /credits`: what was paid in for the organization (`headgate credits add`), and what all workspaces have spent.
  *
- * @see platform.md section 6
+ * @see docs/guides/limits.md
  */
 export function createCreditsHandler({
   ledger,

@@ -70,7 +70,7 @@ export async function updateGuardrail(
   return saved;
 }
 
-/** What may be spent says nothing without the time in which it may. @see guardrails.md section 1 */
+/** What may be spent says nothing without the time in which it may. @see docs/guides/guardrails.md#rules */
 function refuseHalfLimit({ limitNanoUsd, resetInterval }: GuardrailRecord): void {
   if ((limitNanoUsd === null) === (resetInterval === null)) return;
   const [given, missing] = limitNanoUsd === null ? ['reset_interval', 'limit_usd'] : ['limit_usd', 'reset_interval'];
@@ -127,7 +127,7 @@ async function checkKey(
   return key.workspaceId === workspaceId ? undefined : 'is a key of another workspace than the guardrail';
 }
 
-/** Every member is in the default workspace. @see platform.md section 2 */
+/** Every member is in the default workspace. @see docs/reference/management.md#members */
 async function checkMember(
   transaction: ManagementTransaction,
   { workspaceId }: GuardrailRecord,

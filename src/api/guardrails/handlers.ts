@@ -24,7 +24,7 @@ import {
 } from './schema.ts';
 import { writeGuardrail, writeKeyAssignment, writeMemberAssignment } from './write-guardrail.ts';
 
-/** What keys and members may use. @see platform.md section 7, "Guardrails", guardrails.md section 9 */
+/** What keys and members may use. @see docs/reference/management.md#guardrails */
 export function createGuardrailHandlers(
   parts: ManagementParts,
 ): Record<

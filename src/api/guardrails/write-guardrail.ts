@@ -5,7 +5,7 @@ import type { GuardrailRecord, ListedAssignment } from '../../platform/storage/s
 import { writeNullableTime, writeTime } from '../management/route-handler.ts';
 import type { UpdateGuardrailBody } from './schema.ts';
 
-/** `Guardrail` of the interface. @see platform.md section 7, "Guardrails" */
+/** `Guardrail` of the interface. @see docs/reference/management.md#guardrails */
 export function writeGuardrail(guardrail: GuardrailRecord): Record<string, unknown> {
   return {
     id: guardrail.id,

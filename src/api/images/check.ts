@@ -4,7 +4,7 @@ import { explainIssues } from '../../schema/explain-issues.ts';
 import { Report, show } from '../../schema/report.ts';
 import { isImageBody, type ImageBody, imageSchema } from './schema.ts';
 
-/** How far the shape of pixels may be off the ratio that stands beside them. @see images.md section 3 */
+/** How far the shape of pixels may be off the ratio that stands beside them. @see docs/reference/images.md#size */
 const SHAPE_TOLERANCE = 0.02;
 
 /**
@@ -13,7 +13,7 @@ const SHAPE_TOLERANCE = 0.02;
  *
  * @param body from `readJson`, which limits its depth and its numbers
  * @returns an empty report if the body is an `ImageBody`
- * @see images.md sections 2 and 3
+ * @see docs/reference/images.md#request-body, docs/reference/images.md#size
  */
 export function checkImageBody(body: unknown): Report {
   const report = new Report();

@@ -19,7 +19,7 @@ type ImageEndpoint = EndpointFacts & { image: ImageFacts };
 
 const generatesImages = (endpoint: EndpointFacts): endpoint is ImageEndpoint => endpoint.image !== undefined;
 
-/** `GET /images/models` and the endpoints of one. @see images.md section 6 */
+/** `GET /images/models` and the endpoints of one. @see docs/reference/images.md#catalog */
 export function createImageModelsHandlers({ catalog, rowsFor }: ImageModelsParts) {
   return {
     async listImageModels(request: FastifyRequest) {

@@ -21,7 +21,7 @@ export interface ParsedImageRequest {
  * `resolution`.
  *
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues` and the first field in `metadata.param`
- * @see images.md section 2
+ * @see docs/reference/images.md#request-body
  */
 export function readImageRequest(body: unknown, { sessionId, defaultModel }: RequestHints): ParsedImageRequest {
   const hasDefaultModel = defaultModel !== undefined && isObject(body) && body.model === undefined;

@@ -5,7 +5,7 @@ import { anyObject, mapOf, maybe, oneOf, trace } from '../../schema/shapes.ts';
 import { providerNameList, providerSort } from '../responses/schema/plugins.ts';
 import { maxIdCharacters } from '../responses/schema.ts';
 
-/** @see images.md section 4; an own key beyond these is named in the metadata, like one of the body */
+/** @see docs/reference/images.md#request-body; an own key beyond these is named in the metadata, like one of the body */
 const providerPreferences = Type.Object({
   only: maybe(providerNameList()),
   ignore: maybe(providerNameList()),
@@ -24,7 +24,7 @@ const reference = Type.Object({
  * The body of `POST /images`. Open: unknown top-level fields are ignored and named in the metadata. What needs more than
  * one field to decide stands in `check.ts`.
  *
- * @see images.md section 2
+ * @see docs/reference/images.md#request-body
  */
 export const imageSchema = Type.Object({
   model: Type.String({ minLength: 1 }),

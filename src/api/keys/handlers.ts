@@ -24,7 +24,7 @@ const KEYS_PER_PAGE = 100;
  * Inference keys, as management keys see them. Management keys are none of theirs: they are made with `headgate keys
  * create` or in the configuration.
  *
- * @see platform.md section 7, "Keys"
+ * @see docs/reference/management.md#keys
  */
 export function createKeyHandlers(
   parts: ManagementParts,
@@ -206,7 +206,7 @@ async function findOwnWorkspace(
   return undefined;
 }
 
-/** Every member is in the default workspace. @see platform.md section 2 */
+/** Every member is in the default workspace. @see docs/reference/management.md#members */
 async function checkMember(
   transaction: ManagementTransaction,
   memberId: string,

@@ -37,7 +37,7 @@ function nameSums([ever = 0n, daily = 0n, weekly = 0n, monthly = 0n]: readonly b
 /** What a key has not spent before. */
 export const zeroSpending: KeySpending = { ...nameSums([]), byok: nameSums([]) };
 
-/** `Key` of the interface. @see platform.md section 7, "Keys" */
+/** `Key` of the interface. @see docs/reference/management.md#keys */
 export function writeKey(key: KeyRecord, spending: KeySpending): Record<string, unknown> {
   return {
     hash: key.hash,

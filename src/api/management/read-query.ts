@@ -64,7 +64,7 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
   return result;
 }
 
-/** `offset` and `limit` of a list. @see platform.md section 7 */
+/** `offset` and `limit` of a list. @see docs/reference/management.md */
 export const readPage = (reader: QueryReader): Page => ({
   offset: readOffset(reader),
   limit: reader.integer('limit', { least: 1, most: 100, byDefault: 50 }),

@@ -28,7 +28,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
 /**
  * The catalogue as callers see it: what the gateway can serve now, for this very caller.
  *
- * @see platform.md section 7 "Catalog", routing.md section 14.5
+ * @see docs/reference/models.md, docs/reference/models.md#filters
  */
 export function createModelsHandlers(
   parts: ModelsParts,
@@ -135,7 +135,7 @@ export function createModelsHandlers(
 
   /**
    * A slug that is not in the list: a variant that its model does not have gives no endpoints, and never those of the
-   * model (section 2, rule 2); any other is carried by a wildcard, or by nobody.
+   * model; any other is carried by a wildcard, or by nobody.
    */
   function findBeyondList(slug: Slug, caller: Caller): ModelRow {
     const base = slug.variant === undefined ? undefined : find(withoutVariant(slug), caller);

@@ -97,7 +97,7 @@ export function describeRow(model: Model, endpoints: readonly EndpointFacts[]): 
   };
 }
 
-/** Names of section 14.4 that the endpoint is known to take; undefined when nobody said. */
+/** Names of `supported_parameters` that the endpoint is known to take; undefined when nobody said. */
 export function listParameters({ parameters, capabilities }: EndpointFacts): string[] | undefined {
   const { tools, structuredOutputs, reasoning } = capabilities;
   if (!parameters && tools === undefined && structuredOutputs === undefined && reasoning === undefined)

@@ -3,14 +3,14 @@ import type { Health, HealthView } from '../../routing/health.ts';
 import { listParameters } from './rows.ts';
 import { filterKnown, writePricing, writeQuantization } from './write-model.ts';
 
-/** Normal, degraded, down. @see routing.md section 14.2 */
+/** Normal, degraded, down. @see docs/reference/models.md#endpoints */
 type EndpointStatus = 0 | -1 | -2;
 
 /**
  * An endpoint as `GET /models/{author}/{slug}/endpoints` shows it. `context_length` is 0 when nobody knows it, since
  * the interface has no null there; the booleans are false also when nobody said.
  *
- * @see routing.md section 14.2
+ * @see docs/reference/models.md#endpoints
  */
 export function writeEndpoint(
   endpoint: EndpointFacts,
@@ -49,7 +49,7 @@ export function writeEndpoint(
   };
 }
 
-/** As routing sees it: one in an outage is tried last, like one that is down. @see routing.md section 9 */
+/** As routing sees it: one in an outage is tried last, like one that is down. @see docs/reference/routing.md#health */
 export function readStatus(view: Pick<HealthView, 'isStable' | 'uptime'> | undefined): EndpointStatus {
   if (!view) return 0; // nobody has asked it yet
   const { isStable, uptime } = view;

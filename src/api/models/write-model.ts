@@ -16,7 +16,7 @@ const efforts: readonly unknown[] = ['max', 'xhigh', 'high', 'medium', 'low', 'm
 /** What a price is that varies, as a router's does, or that nobody knows: unlike `0` it cannot be taken for free. */
 const UNKNOWN_PRICE = '-1';
 
-/** A model as `GET /models` shows it. What nobody said is null or empty. @see routing.md section 14.1 */
+/** A model as `GET /models` shows it. What nobody said is null or empty. @see docs/reference/models.md */
 export function writeModel({ model, isRouter, aliasTarget, ...row }: ModelRow): Record<string, unknown> {
   const { id, name, created, description, reasoning } = model;
   return {
@@ -63,7 +63,7 @@ export function writeArchitecture({ input, output }: Pick<ModelRow, 'input' | 'o
  * Prices as decimal strings, USD per token, request, image or search. `prompt` and `completion` are `-1` when the price
  * varies or nobody knows it.
  *
- * @see routing.md section 14.3
+ * @see docs/reference/models.md
  */
 export function writePricing(pricing: Pricing | undefined): Record<string, unknown> {
   if (!pricing) return { prompt: UNKNOWN_PRICE, completion: UNKNOWN_PRICE };

@@ -15,7 +15,7 @@ import { readBudgetUsage } from './read-budget-usage.ts';
 import { checkPutBudget } from './schema.ts';
 import { writeBudget } from './write-workspace.ts';
 
-/** Budgets of workspaces: at most one for each interval. @see platform.md section 7, "Workspaces" */
+/** Budgets of workspaces: at most one for each interval. @see docs/reference/management.md#workspaces */
 export function createBudgetHandlers(
   parts: ManagementParts,
 ): Record<'listBudgets' | 'findBudget' | 'putBudget' | 'deleteBudget', ManagementHandler> {

@@ -9,7 +9,7 @@ import { getWorkspace } from './find-workspace.ts';
 import { checkCreateWorkspace, checkUpdateWorkspace, type UpdateWorkspaceBody } from './schema.ts';
 import { writeWorkspace } from './write-workspace.ts';
 
-/** @see platform.md section 7, "Workspaces" */
+/** @see docs/reference/management.md#workspaces */
 export function createWorkspaceHandlers(
   parts: ManagementParts,
 ): Record<

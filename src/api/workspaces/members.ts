@@ -7,7 +7,7 @@ import { getWorkspace } from './find-workspace.ts';
 import { checkMembers } from './schema.ts';
 import { writeMember } from './write-workspace.ts';
 
-/** Members of workspaces: names without a login. @see platform.md sections 2 and 7 */
+/** Members of workspaces: names without a login. @see docs/reference/management.md#members, docs/reference/management.md */
 export function createMemberHandlers(
   parts: ManagementParts,
 ): Record<'listMembers' | 'addMembers' | 'removeMembers', ManagementHandler> {

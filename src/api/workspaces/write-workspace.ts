@@ -12,7 +12,7 @@ import { writeNullableTime, writeTime } from '../management/route-handler.ts';
 import { writeLimitUsage } from '../management/write-limit-usage.ts';
 import type { UpdateWorkspaceBody } from './schema.ts';
 
-/** `Workspace` of the interface. @see platform.md section 7, "Workspaces" */
+/** `Workspace` of the interface. @see docs/reference/management.md#workspaces */
 export function writeWorkspace(workspace: WorkspaceDetails): Record<string, unknown> {
   return {
     id: workspace.id,

@@ -8,7 +8,7 @@ import { ImageError } from './check-image.ts';
  * @param path of the field that holds the address: `input[0].content[1].image_url`
  * @param kind of a picture the interface has more `error_type`s than of a file
  * @returns what is neither kind of failure (a cancellation, a fault of ours) as it is
- * @see images.md section 8
+ * @see docs/reference/images.md#errors
  */
 export function explainFetchFailure(error: unknown, path: string, kind: 'image' | 'file'): unknown {
   if (!(error instanceof OutboundError) && !(error instanceof ImageError)) return error;

@@ -9,7 +9,7 @@ export interface TextRange {
  *
  * @param cited the place of the block in its message, in UTF-16 units
  * @param dropped gets the type of a citation that the interface does not know
- * @see responses-items.md section 1.2
+ * @see docs/reference/items.md#annotations
  */
 export function readCitation(
   citation: unknown,

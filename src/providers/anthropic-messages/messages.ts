@@ -68,7 +68,7 @@ export class Conversation implements Control {
   }
 }
 
-/** Writes `instructions` and `input`. @see responses.md section 6.2 */
+/** Writes `instructions` and `input`. @see docs/reference/wires.md */
 export function writeMessages(
   draft: MessagesDraft,
   instructions: string | null | undefined,

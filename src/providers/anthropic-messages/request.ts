@@ -23,7 +23,7 @@ const settled = new Set([
 
 type Body = Record<string, unknown>;
 
-/** Translates a request into the body of `POST /messages`. @see responses.md section 6.2 */
+/** Translates a request into the body of `POST /messages`. @see docs/reference/wires.md */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
   const draft: MessagesDraft = { target, dialect, format: 'messages', dropped: [], betas: new Set(dialect.betas) };
@@ -58,7 +58,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   return written;
 }
 
-/** The smallest budget that the provider takes, and the largest that is asked of it. @see responses.md section 6.2 */
+/** The smallest budget that the provider takes, and the largest that is asked of it. @see docs/reference/wires.md */
 const MIN_BUDGET = 1024;
 const MAX_BUDGET = 128_000;
 

@@ -60,7 +60,7 @@ const filterFields = new Set(domainFields);
 
 const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
 
-/** @see responses.md section 6.2, "native search" */
+/** @see docs/reference/wires.md */
 function writeSearch(draft: MessagesDraft, tool: Tool, place: () => string): object | undefined {
   if (!searchTypes.has(tool.type)) return undefined;
   dropUnknown(draft, tool, searchFields, place);

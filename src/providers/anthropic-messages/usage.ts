@@ -14,7 +14,7 @@ const known = new Set([
  *
  * @param dropped gets the names of counts that have no place
  * @returns undefined when nothing was reported
- * @see responses.md section 6.2
+ * @see docs/reference/wires.md
  */
 export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefined {
   if (typeof counts.input_tokens !== 'number' && typeof counts.output_tokens !== 'number') return undefined;

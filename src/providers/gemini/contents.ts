@@ -77,7 +77,7 @@ export class Conversation implements Control {
   }
 }
 
-/** Writes `instructions` and `input`. @see responses.md section 6.3 */
+/** Writes `instructions` and `input`. @see docs/reference/wires.md */
 export function writeContents(
   draft: GeminiDraft,
   instructions: string | null | undefined,

@@ -13,7 +13,7 @@ const MAX_BYTES_READ = 100_000_000;
  *
  * @param text of the last message; undefined when it is closed, so that no annotation can join it
  * @param dropped gets what has no place
- * @see responses-items.md section 1.2
+ * @see docs/reference/items.md#annotations
  */
 export function readGrounding(
   grounding: Fields,

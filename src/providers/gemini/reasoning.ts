@@ -19,7 +19,7 @@ const ASSUMED_OUTPUT = 32_000;
  *
  * @param update effort of the last `configuration_update`, which wins
  * @returns undefined when it asks nothing, or the model does not think
- * @see responses-request.md section 4, responses.md section 6.3
+ * @see docs/reference/responses.md#reasoning, docs/reference/wires.md
  */
 export function writeThinking(
   draft: GeminiDraft,

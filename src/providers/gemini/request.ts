@@ -46,7 +46,7 @@ const settled = new Set([
 
 type Body = Record<string, unknown>;
 
-/** Translates a request into the body of `generateContent`. @see responses.md section 6.3 */
+/** Translates a request into the body of `generateContent`. @see docs/reference/wires.md */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
   const traits = readTraits(dialect, target.upstreamModel);

@@ -84,7 +84,7 @@ const domainFields = ['allowed_domains', 'blocked_domains', 'excluded_domains'] 
 const searchFields = new Set<string>(['type', 'filters', 'engine', ...domainFields]);
 const filterFields = new Set<string>(domainFields);
 
-/** The provider's search takes no domains. @see responses.md section 6.3, "native search" */
+/** The provider's search takes no domains. @see docs/reference/wires.md */
 function checkSearch(draft: GeminiDraft, tool: Tool, place: () => string): void {
   const { filters, engine } = tool as Record<string, unknown>;
   for (const holder of [tool, filters ?? {}] as Record<string, unknown>[]) {

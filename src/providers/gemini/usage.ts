@@ -5,7 +5,7 @@ import { special, type Usage, usage } from '../../domain/usage.ts';
 /**
  * @param searches queries that the provider put to its search
  * @returns undefined when nothing was reported
- * @see responses.md section 6.3
+ * @see docs/reference/wires.md
  */
 export function readUsage(counts: Record<string, unknown> | undefined, searches = 0): Usage | undefined {
   if (!counts || typeof counts.promptTokenCount !== 'number') return undefined;

@@ -60,7 +60,7 @@ function readSeal(
   return id ? { ...seal, id } : seal;
 }
 
-/** The blocks of a reasoning item, in the order in which `readReasoningDetails` reads them. @see responses.md section 6.1 */
+/** The blocks of a reasoning item, in the order in which `readReasoningDetails` reads them. @see docs/reference/wires.md */
 export function writeReasoningDetails(item: ReasoningItem): ReasoningDetail[] {
   const details: ReasoningDetail[] = [];
   const format = item.format ?? null;

@@ -22,7 +22,7 @@ const settled = new Set([
   ...['safety_identifier', 'session_id', 'stop_server_tools_when', 'store', 'trace', 'user'],
 ]);
 
-/** Translates a request into the body of `POST /chat/completions`. @see responses.md section 6.1 */
+/** Translates a request into the body of `POST /chat/completions`. @see docs/reference/wires.md */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
   const draft: ChatDraft = { target, dialect, format: 'chat completions', dropped: [] };
@@ -131,7 +131,7 @@ function writeReasoning(
   }
   const effort = planEffort(reasoning, update, request.max_output_tokens, dialect.efforts);
   if (wanted && effort !== wanted) dropped.push(`reasoning.effort (${wanted} → ${effort})`);
-  // Both given: servers of this format know effort (responses-request.md section 4).
+  // Both given: servers of this format know effort (docs/reference/responses.md#reasoning).
   if (isSet(budget) && wanted) dropped.push('reasoning.max_tokens');
   if (dialect.reasoning === 'reasoning_effort') {
     if (effort !== undefined) body.reasoning_effort = effort;

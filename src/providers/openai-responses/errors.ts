@@ -14,7 +14,7 @@ const lengthCodes = new Set([
   'string_too_long',
 ]);
 
-/** Codes that a provider reports as a failure and the interface as a normal end. @see responses-stream.md section 7 */
+/** Codes that a provider reports as a failure and the interface as a normal end. @see docs/reference/events.md#failures */
 export function isLengthError(error: unknown): boolean {
   const code = (error as { code?: unknown } | null | undefined)?.code; // any shape: `?.` alone looks at it
   return typeof code === 'string' && lengthCodes.has(code);

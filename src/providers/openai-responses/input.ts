@@ -145,7 +145,7 @@ function writeCall(item: FunctionCallItem): unknown {
  * Encrypted reasoning goes back to the dialect that made it. Text without it is of use only to servers that take plain
  * reasoning: the others look for the item in a store, where it is not, since we never store.
  *
- * @see responses-items.md section 2.2
+ * @see docs/reference/items.md#reasoning
  */
 function writeReasoningItem(item: ReasoningItem, index: number, dialect: Dialect, dropped: string[]): unknown {
   const { format, signature, ...rest } = item;
@@ -189,7 +189,7 @@ function writeParts<Part extends object>(parts: Part[], dialect: Dialect, droppe
 /**
  * A cache mark becomes the upstream's own, which has no lifetime. The excerpt in a citation is an extension of ours.
  *
- * @see responses-request.md section 2.1, responses-items.md section 1.2
+ * @see docs/reference/responses.md#prompt-caching, docs/reference/items.md#annotations
  */
 export function writePart<Part extends object>(part: Part, dialect: Dialect, dropped: string[]): Part {
   if ('annotations' in part && Array.isArray(part.annotations) && part.annotations.some(hasExcerpt)) {

@@ -39,7 +39,7 @@ const logprobs = 'message.output_text.logprobs';
  * Translates a request. Nearly all of it is carried; what a field of the interface alone means is translated or left
  * out. `null` means "not set" and is not sent.
  *
- * @see responses.md section 6.4
+ * @see docs/reference/wires.md
  */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);

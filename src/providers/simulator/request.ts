@@ -54,7 +54,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
 /** Tools that the simulator can call: the client runs them. */
 const isClientTool = (tool: Tool): boolean => ['function', 'custom', 'namespace'].includes(tool.type);
 
-/** The last update of the configuration in the input counts as the effort of the request. @see responses-items.md 2.6 */
+/** The last update of the configuration in the input counts as the effort of the request. @see docs/reference/items.md#input-items */
 function readReasoning({ reasoning, input }: ResponseRequest): ReasoningSetting | undefined {
   const update = input.findLast((item) => item.type === 'configuration_update');
   return update ? { ...reasoning, effort: update.reasoning.effort } : (reasoning ?? undefined);

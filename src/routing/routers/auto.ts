@@ -22,7 +22,7 @@ const MAX_MODELS = 3;
 /** What an answer is thought to take where nobody has measured it. */
 const usual = { promptTokens: 1_000, completionTokens: 500 };
 
-/** `router/auto` and `router/auto-beta`: by task, spending and cost. @see routers.md section 1 */
+/** `router/auto` and `router/auto-beta`: by task, spending and cost. @see docs/reference/routers.md#auto */
 export const autoRouter: Router = {
   strategy: 'auto',
   takes: (slug) => slug === 'router/auto' || slug === 'router/auto-beta',

@@ -9,7 +9,7 @@ import type { Router, RouterInput } from './router.ts';
 /** No list of models in an instruction is longer. */
 const MAX_MODELS = 400;
 
-/** `router/bodybuilder`: a model writes request bodies in place of an answer. @see routers.md section 6 */
+/** `router/bodybuilder`: a model writes request bodies in place of an answer. @see docs/reference/routers.md#bodybuilder */
 export const bodybuilderRouter: Router = {
   strategy: 'bodybuilder',
   takes: (slug) => slug === 'router/bodybuilder',

@@ -1,6 +1,6 @@
 import type { ResponseRequest } from '../../domain/request.ts';
 
-/** Every task that a conversation can be about. @see routers.md section 1.3 */
+/** Every task that a conversation can be about. @see docs/reference/routers.md#auto */
 export const tasks = [
   ...['code:general_impl', 'code:debugging', 'code:file_read_write', 'code:frontend_ui', 'code:review_security'],
   ...['code:shell_execution', 'code:repo_scan', 'code:sql_database', 'code:devops_config'],

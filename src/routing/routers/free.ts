@@ -8,7 +8,7 @@ import { matchesOutputs, type Router } from './router.ts';
 /** Tries beyond the first. */
 const FALLBACKS = 2;
 
-/** `router/free`: any free model that can serve the request. @see routers.md section 4 */
+/** `router/free`: any free model that can serve the request. @see docs/reference/routers.md#free */
 export const freeRouter: Router = {
   strategy: 'free',
   takes: (slug) => slug === 'router/free',

@@ -2,7 +2,7 @@ import { matchModels } from '../patterns.ts';
 import { modelNotFound, noCandidates } from '../refusals.ts';
 import type { LatestAlias, Router, RouterContext } from './router.ts';
 
-/** `~author/family-latest`: the newest model of a family. @see routers.md section 5 */
+/** `~author/family-latest`: the newest model of a family. @see docs/reference/routers.md#latest */
 export const latestRouter: Router = {
   strategy: 'latest',
   takes: (slug) => slug.startsWith('~'),

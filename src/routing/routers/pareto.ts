@@ -14,7 +14,7 @@ interface Candidate {
 
 type TierName = 'high' | 'medium' | 'low';
 
-/** Least scores, and where to look when a tier is empty. @see routers.md section 2.1 */
+/** Least scores, and where to look when a tier is empty. @see docs/reference/routers.md#pareto */
 const leastScores: Record<TierName, number> = { high: 85, medium: 70, low: 50 };
 const neighbours: Record<TierName, readonly TierName[]> = {
   high: ['high', 'medium', 'low'],
@@ -23,7 +23,7 @@ const neighbours: Record<TierName, readonly TierName[]> = {
 };
 const FALLBACKS = 2;
 
-/** `router/pareto-code`: coding models by score and price. @see routers.md section 2 */
+/** `router/pareto-code`: coding models by score and price. @see docs/reference/routers.md#pareto */
 export const paretoRouter: Router = {
   strategy: 'pareto',
   takes: (slug) => slug === 'router/pareto-code',

@@ -1,4 +1,4 @@
-/** Most characters of a slug. @see platform.md section 7, "Workspaces" */
+/** Most characters of a slug. @see docs/reference/management.md#workspaces */
 const maxLength = 50;
 
 /**
