@@ -38,6 +38,15 @@ it('finds a store that a newer build has changed, as the next start would', asyn
   });
 });
 
+it('finds a store that an unreleased build has changed', async () => {
+  await make("delete from headgate_migrations where name like '0005%'");
+  expect(await check()).toMatchObject({
+    status: 'fail',
+    says: expect.stringContaining("migration '0005-ledger-lines' was not run"),
+    mend: expect.stringContaining('Restore a backup'),
+  });
+});
+
 it('warns of a store that the next start will change', async () => {
   await make('delete from headgate_migrations where name = (select max(name) from headgate_migrations)');
   expect(await check()).toMatchObject({ status: 'warn', mend: expect.stringContaining('Make a backup first.') });

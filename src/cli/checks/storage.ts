@@ -19,13 +19,9 @@ export async function checkStorage(config: Pick<Config, 'storage'>): Promise<Fin
       ? openPostgresStorage(config.storage.url, { poolSize: 1 })
       : openSqliteStorage(file));
     try {
-      const { isEmpty, isOlder, unknown } = await store.compareSchema();
+      const { isEmpty, isOlder, problem } = await store.compareSchema();
       const what = `${file === undefined ? 'PostgreSQL' : 'SQLite'} ${place}`;
-      if (unknown !== undefined) {
-        const says = `${what} has the schema of a newer Headgate: migration '${unknown}' is not known to this one`;
-        const mend = 'Start that version or a later one, or restore a backup from before the upgrade.';
-        return { status: 'fail', subject, says, mend };
-      }
+      if (problem) return { status: 'fail', subject, says: `${what} ${problem.says}`, mend: problem.remedy };
       if (isEmpty) return { status: 'ok', subject, says: `${what} answers; its tables are made at the first start` };
       if (isOlder) {
         const mend = 'The next start brings it up to date; older versions cannot use it then. Make a backup first.';

@@ -24,10 +24,10 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     });
 
     it('makes its schema when two processes migrate at once, and again without harm', async () => {
-      expect(await storage.compareSchema()).toEqual({ isEmpty: true, isOlder: true, unknown: undefined });
+      expect(await storage.compareSchema()).toEqual({ isEmpty: true, isOlder: true, problem: undefined });
       await Promise.all([storage.migrate(), other.migrate(), storage.migrate()]);
       await storage.migrate();
-      expect(await storage.compareSchema()).toEqual({ isEmpty: false, isOlder: false, unknown: undefined });
+      expect(await storage.compareSchema()).toEqual({ isEmpty: false, isOlder: false, problem: undefined });
 
       expect(await storage.access.readRevision()).toBe(0);
       expect(await storage.access.listKeys()).toEqual([]);

@@ -29,8 +29,14 @@ export interface SchemaState {
   isEmpty: boolean;
   /** It lacks something of this build. */
   isOlder: boolean;
-  /** What a newer build has done; undefined: nothing. */
-  unknown: string | undefined;
+  /** Why this build cannot use it; undefined: it can. */
+  problem: SchemaProblem | undefined;
+}
+export interface SchemaProblem {
+  /** A clause, without a subject: "has the schema of …". */
+  says: string;
+  /** A sentence. */
+  remedy: string;
 }
 
 export interface KeyRecord {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import type { SchemaState } from '../storage.ts';
+import type { SchemaProblem, SchemaState } from '../storage.ts';
 import { first } from './0001-first.ts';
 import { routerColumns } from './0002-routers.ts';
 import { management } from './0003-management.ts';
@@ -37,7 +37,7 @@ const migrationTable = 'headgate_migrations';
  * the work done.
  *
  * @param last the name of the last one to run; absent: all
- * @throws when the schema was made by a newer build, which this one would misread
+ * @throws when the schema was made by another build and cannot be brought up to date, with what to do
  */
 export async function migrate<T>(db: Kysely<T>, last?: string): Promise<void> {
   const migrator = new Migrator({
@@ -48,35 +48,50 @@ export async function migrate<T>(db: Kysely<T>, last?: string): Promise<void> {
   });
   const { error } = await (last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(last));
   if (error === undefined) return;
-  // What cannot be compared has failed for the first reason.
-  const unknown = await compareSchema(db).then(
-    (state) => state.unknown,
+  // If the schema cannot be read, the first error is the reason.
+  const problem = await compareSchema(db).then(
+    (state) => state.problem,
     () => undefined,
   );
-  if (unknown === undefined) throw error;
-  throw new Error(
-    `The database has the schema of a newer Headgate: migration '${unknown}' is not known to this one. ` +
-      'Start that version or a later one, or restore a backup from before the upgrade.',
-    { cause: error },
-  );
+  if (problem === undefined) throw error;
+  throw new Error(`The database ${problem.says}. ${problem.remedy}`, { cause: error });
 }
 
-/** Holds the schema against that of this build, and changes nothing. @throws the database's error */
+/** Compares the schema with that of this build. Changes nothing. @throws the database's error */
 export async function compareSchema<T>(db: Kysely<T>): Promise<SchemaState> {
   const done = await listDone(db);
   return {
     isEmpty: done.length === 0,
     isOlder: Object.keys(migrations).some((name) => !done.includes(name)),
-    unknown: done.find((name) => migrations[name] === undefined),
+    problem: findProblem(done),
+  };
+}
+
+/** @param done names of migrations, sorted */
+function findProblem(done: readonly string[]): SchemaProblem | undefined {
+  const known = Object.keys(migrations);
+  const unknown = done.find((name) => migrations[name] === undefined);
+  if (unknown !== undefined) {
+    const isNewer = unknown > known.at(-1)!;
+    return {
+      says: `has the schema of ${isNewer ? 'a newer' : 'another build of'} Headgate: migration '${unknown}' is not known to this one`,
+      remedy: isNewer
+        ? 'Start that version or a later one, or restore a backup from before the upgrade.'
+        : 'Start the build that made it, restore a backup that a released version made, or use another database (storage.url).',
+    };
+  }
+  const skipped = known.find((name) => !done.includes(name) && name < (done.at(-1) ?? ''));
+  if (skipped === undefined) return undefined;
+  return {
+    says: `has the schema of an unreleased build of Headgate: migration '${skipped}' was not run, but '${done.at(-1)}' was`,
+    remedy: 'Restore a backup that a released version made, or use another database (storage.url).',
   };
 }
 
 async function listDone<T>(db: Kysely<T>): Promise<string[]> {
   try {
-    const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)} order by name`.execute(
-      db,
-    );
-    return rows.map(({ name }) => name);
+    const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)}`.execute(db);
+    return rows.map(({ name }) => name).sort();
   } catch (error) {
     // SQLite's words, and PostgreSQL's: there is no such table.
     if (error instanceof Error && /no such table|does not exist/.test(error.message)) return [];

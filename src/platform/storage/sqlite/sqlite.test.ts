@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -115,6 +115,25 @@ describe('storage: sqlite alone', () => {
     ask(path, `insert into headgate_migrations values ('9999-later', '2030-01-01T00:00:00.000Z')`);
 
     await expect(storage.migrate()).rejects.toThrow(/newer Headgate: migration '9999-later'.*Start that version/);
+    await storage.close();
+  });
+
+  it.each([
+    [
+      "insert into headgate_migrations values ('0003-mine', 'x')",
+      /another build of Headgate: migration '0003-mine'.*Start the build/,
+    ],
+    [
+      "delete from headgate_migrations where name like '0005%'",
+      /unreleased build of Headgate: migration '0005-ledger-lines' was not run, but '.*' was\. Restore a backup/,
+    ],
+  ])('rejects the schema of an unknown build and says what to do: %s', async (change, message) => {
+    const path = join(folder, `${randomUUID()}.db`);
+    const storage = await openSqliteStorage(path);
+    await storage.migrate();
+    ask(path, change);
+
+    await expect(storage.migrate()).rejects.toThrow(message);
     await storage.close();
   });
 
