@@ -38,9 +38,15 @@ export interface Accounts {
 /** @param held takes what must be given back at the end */
 export async function openAccounts(parts: AccountsParts, resources: AsyncDisposableStack): Promise<Accounts> {
   const { config, storage, accounting, telemetry, log, primary } = parts;
+  let spending: Spending | undefined;
   const counters = await openCounters({
     config,
     primary,
+    sums: {
+      refresh: async () => spending?.refresh(),
+      refreshFor: async (reservation) => spending?.refreshFor(reservation),
+      update: (claims) => spending?.update(claims) ?? [...claims],
+    },
     onTrouble: (message, error) => log.warn({ err: error }, message),
     onRecovery: () => log.info('The shared counters answer again.'),
     onFailure: telemetry.countCounterFailure,
@@ -51,7 +57,7 @@ export async function openAccounts(parts: AccountsParts, resources: AsyncDisposa
     ),
   );
   const requestMs = () => longestRequestMs(config());
-  const spending = new Spending({
+  spending = new Spending({
     counters,
     flush: accounting.ledger.flush,
     read: (scopes, sinceMs) => storage.ledger.readSpending(scopes, sinceMs),

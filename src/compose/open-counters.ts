@@ -1,11 +1,11 @@
 import type { Config } from '../config/schema.ts';
 import type { Peer } from '../platform/cluster/peer.ts';
-import type { Counters } from '../platform/counters/counters.ts';
+import type { Counters, SharedCounters } from '../platform/counters/counters.ts';
 import { GuardedCounters, type GuardParts } from '../platform/counters/guarded-counters.ts';
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { isSharedStore } from './open-storage.ts';
 
-export interface CountersOptions extends Pick<GuardParts, 'onTrouble' | 'onRecovery' | 'onFailure'> {
+export interface CountersOptions extends Pick<GuardParts, 'sums' | 'onTrouble' | 'onRecovery' | 'onFailure'> {
   /** Asked anew for what a reload may change. */
   config: () => Pick<Config, 'counters' | 'storage'>;
   /** In a worker: in whose memory all workers of this host count. */
@@ -43,7 +43,7 @@ export async function openCounters({ config, primary, ...told }: CountersOptions
   return guarded;
 }
 
-async function openShared(url: string, storageUrl: string, connectMs: number): Promise<Counters> {
+async function openShared(url: string, storageUrl: string, connectMs: number): Promise<SharedCounters> {
   if (url === '') {
     const { openPostgresCounters } = await import('../platform/counters/postgres/open.ts');
     return openPostgresCounters(storageUrl, connectMs);

@@ -69,8 +69,7 @@ export interface CostReservation {
 }
 
 const REFRESH_MS = 10_000;
-/** Of a process that was killed so many further holds of a request are freed; more end by their time. */
-const RAISES_FREED = 4;
+/** The id of a further reservation of a request. @see platform/counters/counters.ts */
 const nameRaise = (id: string, number: number): string => `${id}.${number}`;
 /** A hold outlives the deadline of its request by no more than this. */
 const HOLD_MARGIN_MS = 60_000;
@@ -89,6 +88,10 @@ export class Spending {
   private readonly now: () => number;
   /** By scope: one that counts own keys, one that does not, or both. */
   private accounts = new Map<string, Account[]>();
+  /** By name. */
+  private accountsByName = new Map<string, Account>();
+  /** By name: accounts whose sums are being read. */
+  private readonly rereading = new Map<string, Promise<void>>();
   /** By key: those that hold for it. */
   private readonly accountsOfKeys = new Map<string, { payers: Payers; accounts: readonly Account[] }>();
   private started = 0;
@@ -140,8 +143,51 @@ export class Spending {
     const accounts = found.map(({ name, own, sums }) => new Account(name, own, sums!)); // each was read
     if (turn < this.taken) return; // a later reading was faster: this one is old
     this.taken = turn;
+    this.accountsByName = new Map(accounts.map((account) => [account.name, account]));
     this.accounts = Map.groupBy(accounts, (account) => nameOf(account.limits[0]!.scope));
     this.accountsOfKeys.clear();
+  }
+
+  /** Stores what was booked so far, and reads the sums of the accounts of a reservation. @throws the store's error */
+  async refreshFor({ claims }: Pick<Reservation, 'claims'>): Promise<void> {
+    const names = claims.map(({ account }) => account);
+    const reading = this.reread(names.filter((name) => !this.rereading.has(name)));
+    await Promise.all([reading, ...names.map((name) => this.rereading.get(name))]);
+  }
+
+  private reread(names: readonly string[]): Promise<void> {
+    const reading = this.readAgain(names).finally(() => {
+      for (const name of names) this.rereading.delete(name);
+    });
+    for (const name of names) this.rereading.set(name, reading);
+    return reading;
+  }
+
+  private async readAgain(names: readonly string[]): Promise<void> {
+    const found = names.flatMap((name): Found[] => {
+      const account = this.accountsByName.get(name);
+      if (!account) return []; // its limits are gone
+      return [{ name, own: account.limits, isForLife: account.sums.isForLife, sums: undefined }];
+    });
+    if (found.length === 0) return;
+    const readAtMs = this.now();
+    await this.parts.flush();
+    for (const [isForLife, those] of Map.groupBy(found, (each) => each.isForLife)) {
+      await this.read(those, isForLife, readAtMs);
+    }
+    for (const { name, sums } of found) {
+      const account = this.accountsByName.get(name);
+      if (account && sums) account.sums = sums;
+    }
+  }
+
+  /** Claims with the sums that were read last. */
+  update(claims: readonly Claim[]): Claim[] {
+    const nowMs = this.now();
+    return claims.map((claim) => {
+      const account = this.accountsByName.get(claim.account);
+      return account ? { ...account.claim(claim.nanoUsd, nowMs), limits: claim.limits } : claim;
+    });
   }
 
   /** Sets the sums of these, all at once. */
@@ -244,8 +290,8 @@ export class Spending {
     if (accounts.size === 0) return;
     const nowMs = this.now();
     await counters.release(
-      ended.flatMap(({ id }) => [id, ...Array.from({ length: RAISES_FREED }, (_, at) => nameRaise(id, at + 1))]),
-      [...accounts].map((account) => ({ ...account.claim(0n, nowMs), limits: [] })),
+      ended.map(({ id }) => id),
+      [...accounts].map((account) => ({ ...account.claim(0n, nowMs), limits: [], isCurrent: true })),
     );
   }
 

@@ -14,6 +14,10 @@ const readyWithinMs = 30_000;
 export interface TestPostgres {
   /** Of the database `postgres`, whose user may create others. */
   url: string;
+  /** Ends the server at once, as a crash does: unlogged tables are empty when it starts again. */
+  crash(): Promise<void>;
+  /** Starts it again, at the same URL. */
+  start(): Promise<void>;
   /** Ends the server and removes its files. */
   stop(): Promise<void>;
 }
@@ -49,11 +53,16 @@ export async function startPostgres(): Promise<TestPostgres | { skipped: string 
     const data = join(folder, 'data');
     await run(join(programs, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'], options);
 
-    const server = await startServer(join(programs, 'postgres'), data, folder, options);
+    const program = join(programs, 'postgres');
+    const server = await startServer(program, data, folder, options);
     const killNow = () => server.process.kill('SIGKILL');
-    process.once('exit', killNow); // nobody called stop()
+    process.once('exit', killNow); // stop() was not called
     return {
       url: server.url,
+      crash: () => end(server.process, 'SIGQUIT'),
+      async start() {
+        server.process = (await startServer(program, data, folder, options, Number(new URL(server.url).port))).process;
+      },
       stop: async () => {
         process.off('exit', killNow);
         await end(server.process);
@@ -81,10 +90,16 @@ async function findUser(names: string[]): Promise<{ uid: number; gid: number } |
 }
 
 /** Another process may take the free port before the server does: then it is another one's turn. */
-async function startServer(program: string, data: string, socketFolder: string, options: SpawnOptions) {
+async function startServer(
+  program: string,
+  data: string,
+  socketFolder: string,
+  options: SpawnOptions,
+  wantedPort?: number,
+) {
   let log = '';
   for (let attempt = 1; attempt <= 5; attempt++) {
-    const port = await findFreePort();
+    const port = wantedPort ?? (await findFreePort());
     const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: socketFolder, fsync: 'off' };
     const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const child = spawn(program, ['-D', data, ...flags], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
@@ -127,10 +142,10 @@ async function run(program: string, args: string[], options: SpawnOptions): Prom
 
 const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
 
-/** SIGINT is PostgreSQL's fast shutdown: clients are cut, nothing stays behind. */
-async function end(child: ChildProcess): Promise<void> {
+/** SIGINT is PostgreSQL's fast shutdown: clients are cut, nothing stays behind. SIGQUIT is the immediate one. */
+async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
   if (!isRunning(child)) return;
   const ended = once(child, 'exit');
-  child.kill('SIGINT');
+  child.kill(signal);
   await ended;
 }

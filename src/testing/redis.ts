@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { canRun } from './can-run.ts';
@@ -14,6 +15,8 @@ export interface TestRedis {
   kill(): Promise<void>;
   /** Starts it again, empty. */
   start(): Promise<void>;
+  /** Removes all that it holds, and keeps its connections. */
+  flush(): Promise<void>;
   /** Ends it and removes its files. */
   stop(): Promise<void>;
 }
@@ -59,6 +62,12 @@ export async function startRedis(): Promise<TestRedis | { skipped: string }> {
     url: `redis://127.0.0.1:${port}`,
     start,
     kill,
+    async flush() {
+      const socket = connect(port!, '127.0.0.1');
+      socket.write('FLUSHALL\r\n');
+      await once(socket, 'data');
+      socket.destroy();
+    },
     async stop() {
       process.off('exit', killNow);
       await kill();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Admission, Claim, Counters, RateLimits, Reservation } from './counters.ts';
+import type { Admission, Claim, Counters, RateLimits, Reservation, SharedCounters } from './counters.ts';
 
 const none: RateLimits = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 0 };
 
@@ -26,6 +26,7 @@ const createClaim = (account: string, nanoUsd: bigint, limitNanoUsd?: bigint, mo
   startsMs,
   recordedNanoUsd: [0n, 0n, 0n, 0n],
   readAtMs: 0,
+  isCurrent: true,
   limits: limitNanoUsd === undefined ? [] : [{ window: 'daily', nanoUsd: limitNanoUsd, isExhaustedWhenReached: true }],
   ...more,
 });
@@ -37,10 +38,10 @@ const settlement = (...costsNanoUsd: bigint[]) => ({ atMs: startsMs[3]! + 1000, 
  *
  * @param open opens the same counts at each call, as another process does
  */
-export function testCounters(name: string, open: () => Promise<Counters>): void {
+export function testCounters(name: string, open: () => Promise<Counters | SharedCounters>): void {
   describe(`counters: ${name}`, () => {
-    let counters: Counters;
-    let other: Counters;
+    let counters: Counters | SharedCounters;
+    let other: Counters | SharedCounters;
     beforeAll(async () => {
       [counters, other] = await Promise.all([open(), open()]);
       await vi.waitFor(() => Promise.all([counters.ping(), other.ping()]), { timeout: 15_000 }); // a client connects by itself
@@ -54,7 +55,7 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
     describe('rates', () => {
       it('let in as many requests as the limit says, whoever asks, and tell when the first of them is forgotten', async () => {
         const scope = randomUUID();
-        const ask = (each: Counters) => each.admit(createAdmission({ requests_per_minute: 10 }, { scope }));
+        const ask = (each: typeof counters) => each.admit(createAdmission({ requests_per_minute: 10 }, { scope }));
         expect(await count(Array.from({ length: 40 }, (_, at) => ask(at % 2 === 0 ? counters : other)))).toBe(10);
         const refusal = await ask(other);
         expect(refusal).toMatchObject({ scope: 0, limit: 'requests_per_minute' });
@@ -124,7 +125,7 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
     describe('accounts', () => {
       it('hold as much as the limit says, however many ask at once from wherever', async () => {
         const account = randomUUID();
-        const ask = (each: Counters) => each.reserve(createReservation(createClaim(account, 10n, 100n)));
+        const ask = (each: typeof counters) => each.reserve(createReservation(createClaim(account, 10n, 100n)));
         expect(await count(Array.from({ length: 200 }, (_, at) => ask(at % 2 === 0 ? counters : other)))).toBe(10);
         expect(await counters.reserve(createReservation(createClaim(account, 1n, 100n)))).toEqual({
           claim: 0,
@@ -178,7 +179,7 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
         const account = randomUUID();
         const held = Array.from({ length: 10 }, () => createReservation(createClaim(account, 10n, 100n)));
         expect(await count(held.map((each) => counters.reserve(each)))).toBe(10);
-        const ask = (each: Counters) => each.reserve(createReservation(createClaim(account, 10n, 100n)));
+        const ask = (each: typeof counters) => each.reserve(createReservation(createClaim(account, 10n, 100n)));
         const all = held.flatMap((each, at) => [
           ask(counters),
           ask(other),
@@ -293,15 +294,20 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
       it('free what a process held that has ended, if they outlive it, and take over what the ledger says of it', async () => {
         if (!counters.release) return; // in memory it ends with the process
         const account = randomUUID();
-        const lost = [
-          createReservation(createClaim(account, 40n, 100n)),
-          createReservation(createClaim(account, 30n, 100n)),
-        ];
+        const first = createReservation(createClaim(account, 40n, 100n));
+        const further = { ...createReservation(createClaim(account, 10n, 100n)), id: `${first.id}.12` };
+        const alone = { ...createReservation(createClaim(account, 5n, 100n)), id: `${first.id}.3` };
+        const lost = [first, further, createReservation(createClaim(account, 20n, 100n))];
         const going = createReservation(createClaim(account, 20n, 100n));
-        expect(await count([...lost, going].map((each) => counters.reserve(each)))).toBe(3);
+        expect(await count([...lost, going].map((each) => counters.reserve(each)))).toBe(4);
+        await counters.reserve(alone);
+        await other.release!([alone.id], [createClaim(account, 0n)]);
+        expect(await counters.reserve(createReservation(createClaim(account, 11n, 100n)))).toMatchObject({
+          reservedNanoUsd: 90n,
+        });
         const booked = createClaim(account, 0n, undefined, { recordedNanoUsd: [50n, 50n, 50n, 50n] });
         for (let time = 0; time < 2; time++) {
-          await other.release!([...lost.map(({ id }) => id), randomUUID()], [booked, createClaim(randomUUID(), 0n)]);
+          await other.release!([first.id, lost[2]!.id, randomUUID()], [booked, createClaim(randomUUID(), 0n)]);
         }
         const told = { spentNanoUsd: 50n, reservedNanoUsd: 20n };
         expect(await counters.reserve(createReservation(createClaim(account, 31n, 100n)))).toMatchObject(told);
@@ -325,6 +331,64 @@ export function testCounters(name: string, open: () => Promise<Counters>): void 
           reservedNanoUsd: 0n,
         });
       });
+    });
+  });
+}
+
+/**
+ * What counters must do, besides, that several processes share.
+ *
+ * @param open opens the same counts at each call, as another process does
+ * @param empty makes them lose everything
+ */
+export function testSharedCounters(
+  name: string,
+  open: () => Promise<SharedCounters>,
+  empty: () => Promise<void>,
+): void {
+  describe(`counters: ${name}: lost counts`, () => {
+    let counters: SharedCounters;
+    let other: SharedCounters;
+    beforeAll(async () => {
+      [counters, other] = await Promise.all([open(), open()]);
+      await vi.waitFor(() => Promise.all([counters.ping(), other.ping()]), { timeout: 15_000 });
+    });
+    afterAll(() => Promise.all([counters.close(), other.close()]));
+
+    const claim = (account: string, isCurrent: boolean, booked = 0n) =>
+      createClaim(account, 10n, 100n, { isCurrent, recordedNanoUsd: [booked, booked, booked, booked] });
+    const reserve = (each: SharedCounters, ...claims: Claim[]) => each.reserve(createReservation(...claims));
+
+    it('create an account from current sums alone, and reserve nothing before', async () => {
+      const [missing, known] = [randomUUID(), randomUUID()];
+      expect(await reserve(counters, claim(known, true))).toBeUndefined();
+      expect(await reserve(counters, claim(known, false), claim(missing, false))).toBe('unknown');
+      expect(await reserve(counters, claim(known, false), claim(missing, true, 50n))).toBeUndefined();
+      expect(await reserve(counters, createClaim(known, 81n, 100n))).toMatchObject({ reservedNanoUsd: 20n });
+      expect(await reserve(other, createClaim(missing, 41n, 100n, { isCurrent: false }))).toMatchObject({
+        spentNanoUsd: 50n,
+        reservedNanoUsd: 10n,
+      });
+    });
+
+    it('tell each process that has used an account that it was lost, until it comes with current sums', async () => {
+      const account = randomUUID();
+      for (const each of [counters, other]) expect(await reserve(each, claim(account, true))).toBeUndefined();
+      const third = await open();
+      await vi.waitFor(() => third.ping(), { timeout: 15_000 });
+      await empty();
+      expect(await reserve(counters, claim(account, false))).toBe('forgotten');
+      expect(await reserve(counters, claim(account, true, 30n))).toBeUndefined();
+      expect(await reserve(counters, claim(account, false))).toBeUndefined();
+      for (let time = 0; time < 2; time++) expect(await reserve(other, claim(account, false))).toBe('forgotten');
+      expect(await reserve(third, claim(account, false))).toBeUndefined(); // it has nothing to tell
+      expect(await reserve(other, claim(account, true, 40n))).toBeUndefined();
+      expect(await reserve(other, claim(account, false))).toBeUndefined();
+      expect(await reserve(counters, createClaim(account, 11n, 100n))).toMatchObject({
+        spentNanoUsd: 40n,
+        reservedNanoUsd: 50n,
+      });
+      await third.close();
     });
   });
 }

@@ -33,7 +33,7 @@ export interface Counters {
    * Frees what processes held that have ended, and takes over what the ledger says by now, in one step. Only where counts
    * outlive processes: the memory of a primary forgets by itself what a worker had.
    *
-   * @param ids of reservations
+   * @param ids of reservations. That of the first one of a request releases all of the request
    * @param claims one of each account that may hold for them
    */
   release?(ids: readonly string[], claims: readonly Claim[]): MaybePromise<void>;
@@ -41,6 +41,24 @@ export interface Counters {
   ping(): MaybePromise<void>;
   close(): Promise<void>;
 }
+
+/**
+ * Counters that several processes share. They may lose what they count: a server is restarted, emptied, or replaced by one
+ * that is behind.
+ */
+export interface SharedCounters extends Omit<Counters, 'reserve' | 'release'> {
+  /** As `Counters.reserve`, or what must be known first. Nothing is reserved then. */
+  reserve(reservation: Reservation): MaybePromise<BudgetRefusal | Unready | undefined>;
+  release(ids: readonly string[], claims: readonly Claim[]): MaybePromise<void>;
+  /** Calls back when the connection is lost. What was counted may then be older than it was. */
+  onLost?(listener: () => void): void;
+}
+
+/**
+ * `unknown`: an account of the claims is missing. `forgotten`: it is missing, or was created again, since this process used
+ * it. Claims that are `isCurrent` create an account.
+ */
+export type Unready = 'unknown' | 'forgotten';
 
 /** Limits of one kind of thing; 0 is none. Keys as in the configuration. */
 export interface RateLimits {
@@ -69,7 +87,7 @@ export interface RateRefusal {
 }
 
 export interface Reservation {
-  /** No other reservation's. */
+  /** No other reservation's. A further reservation of a request has the id of the first, a period and a number. */
   id: string;
   claims: readonly Claim[];
   /** After this time what is held is free again, though nobody said so: its process was killed. */
@@ -85,6 +103,8 @@ export interface Claim {
   recordedNanoUsd: readonly bigint[];
   /** When the ledger was asked for them, Unix milliseconds: they have all that this process had booked by then. */
   readAtMs: number;
+  /** The sums were read after the counters forgot the account, or might have. */
+  isCurrent?: boolean;
   limits: readonly AccountLimit[];
 }
 export interface AccountLimit {

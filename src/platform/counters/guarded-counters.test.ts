@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../domain/errors.ts';
-import type { Admission, Counters, Reservation } from './counters.ts';
+import type { Admission, Claim, Reservation, SharedCounters } from './counters.ts';
 import { GuardedCounters, type GuardSettings } from './guarded-counters.ts';
 import { MemoryCounters } from './memory/memory-counters.ts';
 
 /** Shared counters that can be taken away. */
 function createStore() {
-  const memory = new MemoryCounters();
   const store = {
     state: 'there' as 'there' | 'gone' | 'silent',
     calls: 0,
-    memory,
+    memory: new MemoryCounters(),
+    /** Accounts that it has lost. */
+    forgotten: new Set<string>(),
+    lost: [] as (() => void)[],
     async reach<Answer>(answer: () => Answer): Promise<Answer> {
       store.calls++;
       if (store.state === 'gone') throw new Error('ECONNREFUSED');
@@ -18,11 +20,27 @@ function createStore() {
       return answer();
     },
   };
-  const counters: Counters = {
-    admit: (admission) => store.reach(() => memory.admit(admission)),
-    leave: (admission, tokens) => store.reach(() => memory.leave(admission, tokens)),
-    reserve: (reservation) => store.reach(() => memory.reserve(reservation)),
-    settle: (reservation, settlement) => store.reach(() => memory.settle(reservation, settlement)),
+  const counters: SharedCounters = {
+    admit: (admission) => store.reach(() => store.memory.admit(admission)),
+    leave: (admission, tokens) => store.reach(() => store.memory.leave(admission, tokens)),
+    reserve: (reservation) =>
+      store.reach(() => {
+        const isForgotten = ({ account, isCurrent }: Claim) => !isCurrent && store.forgotten.has(account);
+        if (reservation.claims.some(isForgotten)) return 'forgotten';
+        for (const { account } of reservation.claims) store.forgotten.delete(account);
+        return store.memory.reserve(reservation);
+      }),
+    // The ledger's sums tell what was spent.
+    release: (ids, claims) =>
+      store.reach(() => {
+        for (const id of ids) {
+          const reservation = { id, claims, reservationMs: 0 };
+          store.memory.settle(reservation, { atMs: 0, costsNanoUsd: claims.map(() => 0n) });
+        }
+        store.memory.reserve({ id: '', claims: claims.map((claim) => ({ ...claim, nanoUsd: 0n })), reservationMs: 0 });
+      }),
+    onLost: (listener) => void store.lost.push(listener),
+    settle: (reservation, settlement) => store.reach(() => store.memory.settle(reservation, settlement)),
     ping: () => store.reach(() => {}),
     close: async () => {},
   };
@@ -31,12 +49,24 @@ function createStore() {
 
 function open(settings: Partial<GuardSettings> = {}) {
   const { store, counters } = createStore();
+  const ledger = { spentNanoUsd: 0n, reads: 0, isGone: false };
+  let readNanoUsd = 0n;
+  const read = async (): Promise<void> => {
+    ledger.reads++;
+    if (ledger.isGone) throw new Error('The store is gone.');
+    readNanoUsd = ledger.spentNanoUsd;
+  };
   const told: string[] = [];
   let recoveries = 0;
   let failures = 0;
   let now = 0;
   const guarded = new GuardedCounters({
     store: counters,
+    sums: {
+      refresh: read,
+      refreshFor: read,
+      update: (claims) => claims.map((claim) => ({ ...claim, recordedNanoUsd: claim.startsMs.map(() => readNanoUsd) })),
+    },
     settings: () => ({ timeoutMs: 20, onFailure: 'open', graceMs: 1000, ...settings }),
     onTrouble: (message) => void told.push(message),
     onRecovery: () => void recoveries++,
@@ -45,12 +75,18 @@ function open(settings: Partial<GuardSettings> = {}) {
   });
   return {
     store,
+    ledger,
     guarded,
     told,
     failures: () => failures,
     recoveries: () => recoveries,
     pass(ms: number) {
       now += ms;
+    },
+    /** An entry is in the ledger when its reservation is settled. */
+    settle(reservation: Reservation, costNanoUsd: bigint) {
+      ledger.spentNanoUsd += costNanoUsd;
+      return guarded.settle(reservation, cost(costNanoUsd));
     },
   };
 }
@@ -98,8 +134,8 @@ describe('shared counters that do not answer', () => {
     const { calls } = store;
     expect(await guarded.admit(createAdmission())).toBeUndefined();
     expect(await guarded.admit(createAdmission())).toMatchObject({ limit: 'requests_per_minute' });
-    expect(await guarded.reserve(createReservation())).toBeUndefined();
     expect(store.calls).toBe(calls);
+    expect(await guarded.reserve(createReservation())).toBeUndefined();
     expect(failures()).toBe(1);
     expect(told).toEqual([
       'The shared counters do not answer: this process counts for itself, budgets for 1 s until they do.',
@@ -122,12 +158,12 @@ describe('shared counters that do not answer', () => {
   });
 
   it('leave what this process has held in its memory, and what it settles', async () => {
-    const { store, guarded } = open();
+    const { store, guarded, settle } = open();
     const before = createReservation();
     expect(await guarded.reserve(before)).toBeUndefined();
     store.state = 'gone';
     expect(await guarded.reserve(createReservation())).toMatchObject({ reservedNanoUsd: 60n });
-    await guarded.settle(before, cost(10n));
+    await settle(before, 10n);
     expect(await guarded.reserve(createReservation())).toBeUndefined();
     expect(await guarded.reserve(createReservation())).toMatchObject({ spentNanoUsd: 10n, reservedNanoUsd: 60n });
   });
@@ -144,21 +180,21 @@ describe('shared counters that do not answer', () => {
   });
 
   it('that are back learn what ended meanwhile, and what goes on', async () => {
-    const { store, guarded } = open();
+    const { store, guarded, settle } = open();
     const [ended, goesOn] = [createReservation(1000n), createReservation(1000n)];
     await guarded.reserve(ended);
     store.state = 'gone';
     await guarded.reserve(goesOn);
-    await guarded.settle(ended, cost(25n));
+    await settle(ended, 25n);
     store.state = 'there';
     await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 25n, reservedNanoUsd: 60n });
-    await guarded.settle(goesOn, cost(5n));
+    await settle(goesOn, 5n);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 30n, reservedNanoUsd: 0n });
   });
 
   it('learn, too, what ends while they are told what goes on', async () => {
-    const { guarded, store } = open({ timeoutMs: 1000 });
+    const { guarded, store, settle } = open({ timeoutMs: 1000 });
     const ended = createReservation(1000n);
     await guarded.reserve(ended);
     store.state = 'gone';
@@ -175,7 +211,7 @@ describe('shared counters that do not answer', () => {
       return reach(answer);
     };
     await asked.promise;
-    await guarded.settle(ended, cost(25n)); // is made up for: they do not answer yet, as far as anybody knows
+    await settle(ended, 25n); // is made up for: they do not answer yet, as far as anybody knows
     resolve();
     await expect
       .poll(() => store.memory.reserve(createReservation(0n, 0n)), { timeout: 5000 })
@@ -183,7 +219,7 @@ describe('shared counters that do not answer', () => {
   });
 
   it('that held what they could not say hold it once', async () => {
-    const { guarded, store } = open();
+    const { guarded, store, settle } = open();
     const { reach } = store;
     store.reach = async (answer) => {
       await reach(answer);
@@ -194,7 +230,7 @@ describe('shared counters that do not answer', () => {
     expect(await guarded.reserve(lost)).toBeUndefined(); // from memory
     await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ reservedNanoUsd: 60n });
-    await guarded.settle(lost, cost(7n));
+    await settle(lost, 7n);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 7n, reservedNanoUsd: 0n });
   });
 
@@ -202,7 +238,7 @@ describe('shared counters that do not answer', () => {
     'open',
     'closed',
   ] as const)('that held what they could not say learn that it has ended: %s', async (onFailure) => {
-    const { guarded, store } = open({ onFailure });
+    const { guarded, store, settle } = open({ onFailure });
     const { reach } = store;
     store.reach = async (answer) => {
       await reach(answer);
@@ -214,7 +250,7 @@ describe('shared counters that do not answer', () => {
     if (onFailure === 'closed') await expect(guarded.reserve(lost)).rejects.toEqual(refused);
     else {
       expect(await guarded.reserve(lost)).toBeUndefined(); // from memory
-      await guarded.settle(lost, cost(7n));
+      await settle(lost, 7n);
     }
     store.state = 'there';
     await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
@@ -225,7 +261,7 @@ describe('shared counters that do not answer', () => {
   });
 
   it('learn that it has ended what they were told of while it went on, and could not answer', async () => {
-    const { guarded, store } = open();
+    const { guarded, store, settle } = open();
     store.state = 'gone';
     await guarded.admit(createAdmission());
     const goesOn = createReservation(1000n);
@@ -242,14 +278,14 @@ describe('shared counters that do not answer', () => {
     store.state = 'there';
     await told.promise;
     store.reach = reach;
-    await guarded.settle(goesOn, cost(7n));
+    await settle(goesOn, 7n);
     store.state = 'there';
     await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 7n, reservedNanoUsd: 0n });
   });
 
   it('that held after all what was given up give it back', async () => {
-    const { guarded, store } = open({ timeoutMs: 5 });
+    const { guarded, store, settle } = open({ timeoutMs: 5 });
     const { promise, resolve } = Promise.withResolvers<void>();
     const { reach } = store;
     store.reach = async (answer) => {
@@ -258,11 +294,63 @@ describe('shared counters that do not answer', () => {
     };
     const late = createReservation(1000n);
     expect(await guarded.reserve(late)).toBeUndefined(); // from memory
-    await guarded.settle(late, cost(7n));
+    await settle(late, 7n);
     resolve();
     await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
     await expect
       .poll(() => store.memory.reserve(createReservation(0n, 0n)))
       .toMatchObject({ spentNanoUsd: 7n, reservedNanoUsd: 0n });
+  });
+});
+
+describe('shared counters that lost what they counted', () => {
+  it('read the ledger and learn what this process has reserved before they reserve again', async () => {
+    const { guarded, store, ledger, settle, told } = open();
+    const [ended, goesOn] = [createReservation(), createReservation(1000n)];
+    await guarded.reserve(ended);
+    await settle(ended, 30n);
+    await guarded.reserve(goesOn);
+    store.memory = new MemoryCounters();
+    store.forgotten.add('key k');
+    const asked = await Promise.all(Array.from({ length: 5 }, () => guarded.reserve(createReservation(100n, 10n))));
+    expect(asked.filter((refusal) => refusal === undefined)).toHaveLength(1);
+    expect(asked.at(-1)).toMatchObject({ spentNanoUsd: 30n, reservedNanoUsd: 70n });
+    expect(ledger.reads).toBe(1);
+    await settle(goesOn, 5n);
+    expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 35n, reservedNanoUsd: 10n });
+    expect(told).toEqual([]);
+  });
+
+  it('do the same after their connection was lost, though they still have the account', async () => {
+    const { guarded, store, ledger, settle } = open();
+    const [first, goesOn] = [createReservation(), createReservation(1000n)];
+    await guarded.reserve(first);
+    await settle(first, 30n);
+    await guarded.reserve(goesOn);
+    store.memory = new MemoryCounters(); // what they were some time ago
+    for (const lost of store.lost) lost();
+    const refused = await Promise.all([1, 2].map(() => guarded.reserve(createReservation(100n, 20n))));
+    expect(refused).toEqual([1, 2].map(() => expect.objectContaining({ spentNanoUsd: 30n, reservedNanoUsd: 60n })));
+    expect(ledger.reads).toBe(1);
+    expect(await guarded.reserve(createReservation(100n, 10n))).toBeUndefined();
+    expect(ledger.reads).toBe(1);
+  });
+
+  it.each(['open', 'closed'] as const)('count as gone while the ledger cannot be read: %s', async (onFailure) => {
+    const { guarded, store, ledger, settle, recoveries } = open({ onFailure });
+    const first = createReservation();
+    await guarded.reserve(first);
+    await settle(first, 30n);
+    store.memory = new MemoryCounters();
+    store.forgotten.add('key k');
+    ledger.isGone = true;
+    const asked = guarded.reserve(createReservation(100n, 80n));
+    if (onFailure === 'closed') await expect(asked).rejects.toEqual(refused);
+    else expect(await asked).toMatchObject({ spentNanoUsd: 30n }); // by its memory
+    expect(guarded.isWhole).toBe(false);
+    ledger.isGone = false;
+    await expect.poll(recoveries, { timeout: 5000 }).toBe(1);
+    expect(await guarded.reserve(createReservation(100n, 80n))).toMatchObject({ spentNanoUsd: 30n });
+    expect(await guarded.reserve(createReservation(100n, 70n))).toBeUndefined();
   });
 });

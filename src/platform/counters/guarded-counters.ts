@@ -1,7 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import { withTimeout } from '../with-timeout.ts';
-import type { Admission, BudgetRefusal, Claim, Counters, RateRefusal, Reservation, Settlement } from './counters.ts';
+import type {
+  Admission,
+  BudgetRefusal,
+  Claim,
+  Counters,
+  RateRefusal,
+  Reservation,
+  Settlement,
+  SharedCounters,
+  Unready,
+} from './counters.ts';
 import { MemoryCounters } from './memory/memory-counters.ts';
 
 export interface GuardSettings {
@@ -12,9 +23,19 @@ export interface GuardSettings {
   /** How long money is held in this process alone. */
   graceMs: number;
 }
+/** The ledger's sums, as claims carry them. */
+export interface LedgerSums {
+  /** Stores what this process has booked, and reads all sums. */
+  refresh(): Promise<void>;
+  /** The same for the accounts of a reservation. */
+  refreshFor(reservation: Reservation): Promise<void>;
+  /** The claims with the sums that were read last. */
+  update(claims: readonly Claim[]): Claim[];
+}
 export interface GuardParts {
   /** The counters that several processes share. */
-  store: Counters;
+  store: SharedCounters;
+  sums: LedgerSums;
   settings: () => GuardSettings;
   /** Told when they fail, once per streak. */
   onTrouble: (message: string, error: unknown) => void;
@@ -29,11 +50,23 @@ const RETRY_MS = 1000;
 /** Calls that are made up for later; beyond it leases and holds end by their time. */
 const MAX_LATE = 10_000;
 
+/** Reservations that are announced or released at once. */
+const BATCH = 200;
+/** How long a request waits while the ledger's sums are read. */
+const CATCH_UP_MS = 5000;
+/** Other processes store what they have booked every 100 ms. */
+const STORED_MS = 200;
+/** Processes read the sums at different moments: after so long, each reads them once more. */
+const REREAD_MS = 1500;
+
 /**
  * Shared counters whose failure is bounded. A call that fails or is late is answered by the memory of this process, which
- * knows what this process has let in and held, and what the ledger said last; the calls after it do not wait at all, until a
- * ping in the background has found the store again. Then what ended meanwhile is settled there, and what was held meanwhile
- * and goes on is held there, too, whatever the limits.
+ * knows what this process has let in and reserved, and what the ledger said last. The calls after it do not wait at all,
+ * until a ping in the background reaches the store again.
+ *
+ * Then, and whenever the store has forgotten an account, the ledger is asked before anything is reserved: this process
+ * stores what it has booked, reads the sums, releases what has ended, and announces what it still has reserved, whatever
+ * the limits.
  *
  * `onFailure: closed` refuses instead. Money is held in memory for `graceMs`; then that is refused, too.
  */
@@ -50,15 +83,28 @@ export class GuardedCounters implements Counters {
   /** Held, and not settled yet. */
   private readonly underWay = new Set<Reservation>();
   private late: (() => MaybePromise<void>)[] = [];
+  /** Settled while the store did not answer: the ledger has what they cost. */
+  private readonly ended = new Set<Reservation>();
+  /** Accounts, as text → the announcement of what this process has reserved in them. */
+  private readonly announcing = new Map<string, Promise<void>>();
+  /** The connection was lost since, and the store may have lost what it counted. */
+  private isBehind = false;
+  private catchingUp: Promise<void> | undefined;
+  private rereading: NodeJS.Timeout | undefined;
+  /** The last failure was an error and no time-out: looking again costs nobody time. */
+  private failsAtOnce = false;
   private brokenSince: number | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private isRecovering = false;
+  private recovering: Promise<void> | undefined;
   private closed = false;
   private readonly deliveries = new Set<Promise<void>>();
 
   constructor(parts: GuardParts) {
     this.parts = parts;
     this.now = parts.now ?? (() => performance.now());
+    parts.store.onLost?.(() => {
+      this.isBehind = true;
+    });
   }
 
   /** Waits for the store for a while, so that the first request finds it. Never rejects: without it one serves, too. */
@@ -104,16 +150,9 @@ export class GuardedCounters implements Counters {
   }
 
   async reserve(reservation: Reservation): Promise<BudgetRefusal | undefined> {
-    const { store, settings } = this.parts;
+    const { settings } = this.parts;
     const isAsked = this.isWhole;
-    const answer = await this.ask(
-      () => store.reserve(reservation),
-      (refusal) => {
-        if (refusal) return;
-        if (this.underWay.has(reservation)) this.stored.add(reservation);
-        else this.makeUp(() => store.settle(reservation, nothing(reservation)));
-      },
-    );
+    const answer = await this.reserveThere(reservation);
     if (answer) {
       if (answer.value) return answer.value;
       this.stored.add(reservation);
@@ -125,7 +164,7 @@ export class GuardedCounters implements Counters {
     const goneMs = this.now() - (this.brokenSince ?? this.now());
     const isClosed = onFailure === 'closed' || goneMs >= graceMs;
     const refusal = isClosed ? undefined : this.memory.reserve(reservation);
-    if ((isClosed || refusal) && isAsked) this.makeUp(() => store.settle(reservation, nothing(reservation)));
+    if ((isClosed || refusal) && isAsked) this.releaseLater(reservation);
     if (isClosed) throw refuse('The counters of budgets do not answer');
     if (refusal) return refusal;
     if (isAsked) this.unsure.add(reservation);
@@ -137,11 +176,15 @@ export class GuardedCounters implements Counters {
     this.underWay.delete(reservation);
     this.memory.settle(reservation, settlement);
     const mayBeStored = this.stored.has(reservation) || this.unsure.has(reservation);
-    if (mayBeStored) await this.deliver(() => this.parts.store.settle(reservation, settlement));
+    if (!mayBeStored) return;
+    await this.deliver(
+      () => this.parts.store.settle(reservation, settlement),
+      () => this.releaseLater(reservation),
+    );
   }
 
   async release(ids: readonly string[], claims: readonly Claim[]): Promise<void> {
-    await this.deliver(() => this.parts.store.release?.(ids, claims));
+    await this.deliver(() => this.parts.store.release(ids, claims));
   }
 
   ping(): MaybePromise<void> {
@@ -152,8 +195,9 @@ export class GuardedCounters implements Counters {
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.timer);
+    clearTimeout(this.rereading);
     await withTimeout(this.parts.settings().timeoutMs, Promise.all(this.deliveries)).catch(() => {});
-    if (this.late.length > 0) await this.recover().catch(() => {});
+    if (this.late.length + this.ended.size > 0) await this.recover().catch(() => {});
     await this.parts.store.close();
   }
 
@@ -167,6 +211,7 @@ export class GuardedCounters implements Counters {
   ): Promise<{ value: Value } | undefined> {
     if (this.brokenSince !== undefined) return undefined;
     let isLate = false;
+    const startedAt = performance.now();
     try {
       const asked = Promise.resolve(call());
       asked.then(
@@ -176,17 +221,18 @@ export class GuardedCounters implements Counters {
       return { value: await withTimeout(this.parts.settings().timeoutMs, asked) };
     } catch (error) {
       isLate = true;
+      this.failsAtOnce = performance.now() - startedAt < this.parts.settings().timeoutMs;
       this.broke(error);
       return undefined;
     }
   }
 
-  /** Nobody waits for it: it is made up for when it fails. */
-  private async deliver(call: () => MaybePromise<void>): Promise<void> {
-    if (this.brokenSince !== undefined) return this.makeUp(call);
+  /** Not awaited by requests. A call that fails is made later, by `makeLater` where that is another one. */
+  private async deliver(call: () => MaybePromise<void>, makeLater = () => this.makeUp(call)): Promise<void> {
+    if (this.brokenSince !== undefined) return makeLater();
     const delivery = Promise.resolve(call()).catch((error) => {
       this.broke(error);
-      this.makeUp(call);
+      makeLater();
     });
     this.deliveries.add(delivery);
     await delivery;
@@ -198,7 +244,125 @@ export class GuardedCounters implements Counters {
     if (this.brokenSince === undefined) this.schedule(0);
   }
 
+  /** What it cost is in the ledger by then. */
+  private releaseLater(reservation: Reservation): void {
+    if (this.ended.size < MAX_LATE) this.ended.add(reservation);
+    if (this.brokenSince === undefined) this.schedule(0);
+  }
+
+  /** Reserves in the store, unless it does not answer in time. A store that fails at once may also be back at once. */
+  private async reserveThere(reservation: Reservation): Promise<{ value: BudgetRefusal | undefined } | undefined> {
+    const answer = this.isWhole ? await this.reserveReadily(reservation) : undefined;
+    if (answer || !this.failsAtOnce) return answer;
+    await withTimeout(CATCH_UP_MS, this.tryRecover()).catch(() => {}); // it is told of by then
+    if (!this.isWhole) return undefined;
+    return this.reserveReadily({ ...reservation, claims: this.parts.sums.update(reservation.claims) });
+  }
+
+  /** Reserves in the store, which is told first what it has forgotten. @returns undefined when it does not answer in time */
+  private async reserveReadily(reservation: Reservation): Promise<{ value: BudgetRefusal | undefined } | undefined> {
+    const { store, sums } = this.parts;
+    const ask = (asked: Reservation) =>
+      this.ask(
+        () => store.reserve(asked),
+        (answer) => {
+          if (answer) return;
+          if (this.underWay.has(reservation)) this.stored.add(reservation);
+          else this.releaseLater(reservation);
+        },
+      );
+    try {
+      let asked = reservation;
+      if (this.isBehind || this.catchingUp || this.announcing.size > 0) {
+        await withTimeout(CATCH_UP_MS, this.catchUp());
+        asked = { ...reservation, claims: sums.update(reservation.claims) };
+      }
+      let answer = await ask(asked);
+      if (isUnready(answer?.value)) {
+        await withTimeout(CATCH_UP_MS, this.remind(reservation, answer?.value === 'forgotten'));
+        answer = await ask({ ...reservation, claims: sums.update(reservation.claims).map(makeCurrent) });
+      }
+      if (answer === undefined) return undefined;
+      const { value } = answer;
+      if (isUnready(value)) throw new Error('The shared counters forgot an account that was just announced.');
+      return { value };
+    } catch (error) {
+      this.broke(error);
+      return undefined;
+    }
+  }
+
+  /** Waits for announcements in progress. After a lost connection announces everything, as after an outage. */
+  private async catchUp(): Promise<void> {
+    if (this.isBehind && !this.catchingUp) {
+      this.isBehind = false;
+      this.catchingUp = this.announceAll()
+        .catch((error) => {
+          this.isBehind = true;
+          throw error;
+        })
+        .finally(() => {
+          this.catchingUp = undefined;
+        });
+    }
+    await Promise.all([this.catchingUp, ...this.announcing.values()]);
+  }
+
+  private async announceAll(): Promise<void> {
+    await delay(STORED_MS);
+    await this.parts.sums.refresh();
+    this.rereadLater();
+    await this.announce([...this.underWay]);
+  }
+
+  /** Reads the sums of the accounts of a reservation, and announces what this process has reserved in them. */
+  private remind(reservation: Reservation, isForgotten: boolean): Promise<void> {
+    const accounts = new Set(reservation.claims.map(({ account }) => account));
+    const name = JSON.stringify([...accounts]);
+    const known = this.announcing.get(name);
+    if (known) return known;
+    const remind = async (): Promise<void> => {
+      if (isForgotten) {
+        await delay(STORED_MS);
+        this.rereadLater();
+      }
+      await this.parts.sums.refreshFor(reservation);
+      await this.announce(
+        [...this.underWay].filter(({ claims }) => claims.some(({ account }) => accounts.has(account))),
+      );
+    };
+    const reminder = remind().finally(() => this.announcing.delete(name));
+    this.announcing.set(name, reminder);
+    return reminder;
+  }
+
+  private rereadLater(): void {
+    this.rereading ??= setTimeout(() => {
+      this.rereading = undefined;
+      this.parts.sums.refresh().catch(() => {}); // it is read every ten seconds anyway
+    }, REREAD_MS).unref();
+  }
+
+  /** Reserves what this process has reserved, whatever the limits. The store counts each once. */
+  private async announce(reservations: readonly Reservation[]): Promise<void> {
+    const { store, sums, settings } = this.parts;
+    for (let at = 0; at < reservations.length; at += BATCH) {
+      const batch = reservations.slice(at, at + BATCH).filter((each) => this.underWay.has(each));
+      for (const each of batch) this.unsure.add(each); // it may end meanwhile
+      const asked = batch.map(async (each) => {
+        const claims = sums.update(each.claims).map((claim) => ({ ...makeCurrent(claim), limits: [] }));
+        await store.reserve({ ...each, claims });
+      });
+      await withTimeout(settings().timeoutMs, Promise.all(asked));
+      for (const each of batch) {
+        this.stored.add(each);
+        if (!this.underWay.has(each)) this.releaseLater(each); // its end may have come before its announcement
+      }
+    }
+  }
+
   private broke(error: unknown): void {
+    if (this.closed) return;
     this.parts.onFailure?.();
     if (this.brokenSince !== undefined) return;
     this.brokenSince = this.now();
@@ -208,48 +372,72 @@ export class GuardedCounters implements Counters {
         ? 'requests with limits are refused'
         : `this process counts for itself, budgets for ${graceMs / 1000} s`;
     this.parts.onTrouble(`The shared counters do not answer: ${what} until they do.`, error);
-    this.schedule(0); // it may have been but a pause
+    this.schedule(0); // only a connection may be gone
   }
 
   private schedule(ms: number): void {
     if (this.closed) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      if (this.isRecovering) return this.schedule(RETRY_MS);
-      this.isRecovering = true;
-      this.recover()
-        .catch(() => this.schedule(RETRY_MS))
-        .finally(() => {
-          this.isRecovering = false;
-        });
+      if (this.recovering) return this.schedule(RETRY_MS);
+      this.tryRecover().catch(() => {
+        // Counted in memory meanwhile: with sums that are as new as can be.
+        if (!this.isWhole && !this.closed) this.parts.sums.refresh().catch(() => {});
+      });
     }, ms);
     this.timer.unref();
   }
 
-  /** @throws the store's error */
+  /** @throws as `recover`; it is tried again a second later */
+  private tryRecover(): Promise<void> {
+    const startedAt = performance.now();
+    this.recovering ??= this.recover()
+      .catch((error) => {
+        this.failsAtOnce = performance.now() - startedAt < this.parts.settings().timeoutMs;
+        this.schedule(RETRY_MS);
+        throw error;
+      })
+      .finally(() => {
+        this.recovering = undefined;
+      });
+    return this.recovering;
+  }
+
+  /** @throws the error of the counters, or of the ledger's store */
   private async recover(): Promise<void> {
-    const limitMs = this.parts.settings().timeoutMs;
-    const call = (ask: () => MaybePromise<unknown>) => withTimeout(limitMs, Promise.resolve(ask()));
-    await call(() => this.parts.store.ping());
+    const { store, sums, settings } = this.parts;
+    const call = (ask: () => MaybePromise<unknown>) => withTimeout(settings().timeoutMs, Promise.resolve(ask()));
+    await call(() => store.ping());
     while (this.late.length > 0) {
-      await call(this.late[0]!); // again at the next time, when it fails: the store takes each but once
+      await call(this.late[0]!); // a call that fails is made again at the next time: the store counts each once
       this.late.shift();
     }
-    for (const reservation of this.underWay) {
-      if (this.stored.has(reservation)) continue;
-      const claims = reservation.claims.map((claim) => ({ ...claim, limits: [] }));
-      this.unsure.add(reservation); // it may end meanwhile
-      await call(() => this.parts.store.reserve({ ...reservation, claims }));
-      this.stored.add(reservation);
+    const isMissed = this.brokenSince !== undefined || this.ended.size > 0;
+    if (isMissed) await sums.refresh();
+    for (let batch = this.nextEnded(); batch.length > 0; batch = this.nextEnded()) {
+      const claims = new Map(batch.flatMap((each) => each.claims.map((claim) => [claim.account, claim])));
+      const ids = batch.map(({ id }) => id);
+      await call(() => store.release(ids, sums.update([...claims.values()]).map(makeCurrent)));
+      for (const each of batch) this.ended.delete(each);
     }
-    if (this.brokenSince !== undefined) this.parts.onRecovery?.();
+    if (this.brokenSince !== undefined) {
+      this.isBehind = false;
+      await this.announce([...this.underWay]);
+      this.rereadLater();
+      this.parts.onRecovery?.();
+    }
     this.brokenSince = undefined;
-    if (this.late.length > 0) this.schedule(0); // what ended while it was told what goes on
+    if (this.late.length + this.ended.size > 0) this.schedule(0); // ended in the meantime
+  }
+
+  private nextEnded(): Reservation[] {
+    return [...this.ended.values().take(BATCH)];
   }
 }
 
-/** It cost nothing, as far as the counters are concerned: the ledger's sums tell. */
-const nothing = ({ claims }: Reservation): Settlement => ({ atMs: 0, costsNanoUsd: claims.map(() => 0n) });
+const isUnready = (answer: BudgetRefusal | Unready | undefined): answer is Unready => typeof answer === 'string';
+
+const makeCurrent = (claim: Claim): Claim => ({ ...claim, isCurrent: true });
 
 const refuse = (what: string): GatewayError =>
   new GatewayError('unavailable', `${what}, and nothing is let in that they would count; try again later.`, {

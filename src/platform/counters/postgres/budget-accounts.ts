@@ -1,9 +1,14 @@
 import type { ClientBase, Pool } from 'pg';
 import type { AccountState } from '../accounts.ts';
 
-/** The table `budget_accounts`: what was spent in each window, and the sum of what `budget_holds` holds. */
+/** A row of the table `budget_accounts`: what was spent in each window, and the sum of what `budget_holds` holds. */
+export interface StoredAccount extends AccountState {
+  /** When it was created, Unix milliseconds; 0: it has a row and no sums yet. */
+  epoch: number;
+}
+
 export interface LockedAccounts {
-  accounts: Map<string, AccountState>;
+  accounts: Map<string, StoredAccount>;
   /** The server's clock: those of the hosts may differ. */
   nowMs: number;
 }
@@ -33,6 +38,7 @@ export async function lockAccounts(client: ClientBase, ids: Iterable<string>): P
     held_nano_usd: string;
     starts_ms: string[];
     spent_nano_usd: string[];
+    epoch: string;
     now_ms: string;
   }>({
     name: 'lock-budget-accounts',
@@ -41,17 +47,18 @@ export async function lockAccounts(client: ClientBase, ids: Iterable<string>): P
       insert into budget_accounts (id, held_nano_usd, starts_ms, spent_nano_usd)
       select id, 0, '{0,0,0,0}', '{0,0,0,0}' from unnest($1::text[]) as wanted (id) order by id collate "C"
       on conflict (id) do update set held_nano_usd = budget_accounts.held_nano_usd
-      returning id, held_nano_usd::text, starts_ms::text[], spent_nano_usd::text[],
+      returning id, held_nano_usd::text, starts_ms::text[], spent_nano_usd::text[], epoch::text,
         (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now_ms`,
     values: [[...ids]],
   });
   const accounts = new Map(
-    rows.map((row): [string, AccountState] => [
+    rows.map((row): [string, StoredAccount] => [
       row.id,
       {
         reservedNanoUsd: BigInt(row.held_nano_usd),
         startsMs: row.starts_ms.map(Number),
         spentNanoUsd: row.spent_nano_usd.map(BigInt),
+        epoch: Number(row.epoch),
       },
     ]),
   );
@@ -59,21 +66,24 @@ export async function lockAccounts(client: ClientBase, ids: Iterable<string>): P
 }
 
 /** Writes rows that are locked. */
-export async function writeAccounts(client: ClientBase, accounts: ReadonlyMap<string, AccountState>): Promise<void> {
+export async function writeAccounts(client: ClientBase, accounts: ReadonlyMap<string, StoredAccount>): Promise<void> {
   const rows = [...accounts];
   const list = (values: readonly (bigint | number)[]) => `{${values.join(',')}}`;
   await client.query({
     name: 'write-budget-accounts',
     text: `
       update budget_accounts
-      set held_nano_usd = written.held, starts_ms = written.starts::bigint[], spent_nano_usd = written.spent::bigint[]
-      from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) as written (id, held, starts, spent)
+      set held_nano_usd = written.held, starts_ms = written.starts::bigint[], spent_nano_usd = written.spent::bigint[],
+        epoch = written.epoch
+      from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[])
+        as written (id, held, starts, spent, epoch)
       where budget_accounts.id = written.id`,
     values: [
       rows.map(([id]) => id),
       rows.map(([, { reservedNanoUsd }]) => String(reservedNanoUsd)),
       rows.map(([, { startsMs }]) => list(startsMs)),
       rows.map(([, { spentNanoUsd }]) => list(spentNanoUsd)),
+      rows.map(([, { epoch }]) => epoch),
     ],
   });
 }

@@ -18,22 +18,24 @@ const readHold = ({ id, account, nano_usd }: HoldColumns): ReservationRow => ({
 });
 
 /**
- * Takes away holds whose reservations are settled, and those of these accounts that have expired.
+ * Takes away holds whose reservations are settled or whose requests have ended, and those of these accounts that have
+ * expired.
  *
  * @param accounts are locked
  * @returns what was there; of a reservation that was settled before, nothing
  */
 export async function takeReservations(
   client: ClientBase,
-  { settled, accounts, nowMs }: { settled: readonly string[]; accounts: readonly string[]; nowMs: number },
+  taken: { settled: readonly string[]; ended: readonly string[]; accounts: readonly string[]; nowMs: number },
 ): Promise<ReservationRow[]> {
   const { rows } = await client.query<HoldColumns>({
     name: 'take-budget-holds',
     text: `
       delete from budget_holds
-      where account = any ($2::text[]) and (id = any ($1::text[]) or expires_at_ms <= $3)
+      where account = any ($3::text[])
+        and (id = any ($1::text[] || $2::text[]) or split_part(id, '.', 1) = any ($2::text[]) or expires_at_ms <= $4)
       returning id, account, nano_usd::text`,
-    values: [settled, accounts, nowMs],
+    values: [taken.settled, taken.ended, taken.accounts, taken.nowMs],
   });
   return rows.map(readHold);
 }

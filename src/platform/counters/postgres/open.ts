@@ -1,9 +1,19 @@
 import type { Pool, PoolClient } from 'pg';
 import { addSpent, findBudgetRefusal, updateAccount } from '../accounts.ts';
-import type { Admission, BudgetRefusal, Counters, RateRefusal, Reservation, Settlement } from '../counters.ts';
+import type {
+  Admission,
+  BudgetRefusal,
+  Claim,
+  RateRefusal,
+  Reservation,
+  Settlement,
+  SharedCounters,
+  Unready,
+} from '../counters.ts';
 import { createBatcher } from '../create-batcher.ts';
+import { KnownEpochs } from '../known-epochs.ts';
 import { admitTo, leaveFrom } from '../rates.ts';
-import { forgetAccounts, lockAccounts, writeAccounts } from './budget-accounts.ts';
+import { forgetAccounts, lockAccounts, type StoredAccount, writeAccounts } from './budget-accounts.ts';
 import { addReservations, type ReservationRow, takeReservations } from './budget-reservations.ts';
 import { forgetWindows, lockWindows, writeWindows } from './rate-windows.ts';
 
@@ -14,6 +24,8 @@ const FORGET_EVERY_MS = 600_000;
 type RateJob = { admission: Admission; left?: { tokens: number; isTakenBack: boolean } };
 /** `released`: holds of those that have ended, in the accounts of the reservation, which itself holds nothing. */
 type BudgetJob = { reservation: Reservation; settlement?: Settlement; released?: readonly string[] };
+/** Of a reservation that is held: when its accounts were created. */
+type BudgetAnswer = { epochs: number[] } | { refusal: BudgetRefusal } | Unready | undefined;
 
 /**
  * Counts in the PostgreSQL that several hosts share, by the rules of `rates.ts` and `accounts.ts`: a transaction locks the
@@ -25,7 +37,7 @@ type BudgetJob = { reservation: Reservation; settlement?: Settlement; released?:
  *
  * @param limitMs how long a connection may take to stand and a query to be answered
  */
-export async function openPostgresCounters(url: string, limitMs: number): Promise<Counters> {
+export async function openPostgresCounters(url: string, limitMs: number): Promise<SharedCounters> {
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: url,
@@ -57,7 +69,8 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
       return answers;
     }),
   );
-  const runBudgets = createBatcher((jobs: BudgetJob[]) => transact(pool, (client) => keepBooks(client, jobs)));
+  const known = new KnownEpochs();
+  const runBudgets = createBatcher((jobs: BudgetJob[]) => transact(pool, (client) => keepBooks(client, jobs, known)));
   const forget = () => Promise.all([forgetWindows(pool), forgetAccounts(pool)]).catch(() => {}); // at the next time
   const forgetting = setInterval(() => void forget(), FORGET_EVERY_MS).unref();
 
@@ -66,7 +79,13 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
     async leave(admission, tokens, isTakenBack = false) {
       await runRates({ admission, left: { tokens, isTakenBack } });
     },
-    reserve: (reservation) => runBudgets({ reservation }),
+    async reserve(reservation) {
+      const answer = await runBudgets({ reservation });
+      if (typeof answer !== 'object') return answer;
+      if ('refusal' in answer) return answer.refusal;
+      for (const [at, { account }] of reservation.claims.entries()) known.set(account, answer.epochs[at]!);
+      return undefined;
+    },
     settle: async (reservation, settlement) => void (await runBudgets({ reservation, settlement })),
     async release(ids, claims) {
       await runBudgets({ reservation: { id: '', claims, reservationMs: 0 }, released: ids });
@@ -79,14 +98,13 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
   };
 }
 
-async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promise<(BudgetRefusal | undefined)[]> {
+async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[], known: KnownEpochs): Promise<BudgetAnswer[]> {
   const names = new Set(jobs.flatMap(({ reservation }) => reservation.claims.map(({ account }) => account)));
   const { accounts, nowMs } = await lockAccounts(client, names);
-  const settled = jobs.flatMap(
-    ({ reservation, settlement, released }) => released ?? (settlement ? [reservation.id] : []),
-  );
+  const settled = jobs.flatMap(({ reservation, settlement }) => (settlement ? [reservation.id] : []));
+  const ended = jobs.flatMap(({ released }) => released ?? []);
   const taken = new Map<string, ReservationRow>();
-  for (const hold of await takeReservations(client, { settled, accounts: [...names], nowMs })) {
+  for (const hold of await takeReservations(client, { settled, ended, accounts: [...names], nowMs })) {
     accounts.get(hold.account)!.reservedNanoUsd -= hold.nanoUsd;
     taken.set(`${hold.id} ${hold.account}`, hold);
   }
@@ -100,18 +118,21 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promis
     }
   }
   const held: (ReservationRow & { expiresAtMs: number })[] = [];
-  const answers = jobs.map(({ reservation: { id, claims, reservationMs }, settlement, released }) => {
+  const answers = jobs.map(({ reservation: { id, claims, reservationMs }, settlement, released }): BudgetAnswer => {
     if (settlement) return undefined;
     const states = claims.map(({ account }) => accounts.get(account)!);
+    const unready = released ? undefined : findUnready(claims, states, known);
+    if (unready) return unready;
+    for (const state of states) state.epoch ||= nowMs;
     for (const [index, claim] of claims.entries()) updateAccount(states[index]!, claim, nowMs);
     if (released) return undefined;
     const refusal = findBudgetRefusal(states, claims);
-    if (refusal) return refusal;
+    if (refusal) return { refusal };
     for (const [index, { account, nanoUsd }] of claims.entries()) {
       states[index]!.reservedNanoUsd += nanoUsd;
       held.push({ id, account, nanoUsd, expiresAtMs: nowMs + reservationMs });
     }
-    return undefined;
+    return { epochs: states.map(({ epoch }) => epoch) };
   });
   const added = await addReservations(client, held);
   if (added.length < held.length) {
@@ -120,6 +141,23 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[]): Promis
   }
   await writeAccounts(client, accounts);
   return answers;
+}
+
+/** @param states of the claims */
+function findUnready(
+  claims: readonly Claim[],
+  states: readonly StoredAccount[],
+  known: KnownEpochs,
+): Unready | undefined {
+  let unready: Unready | undefined;
+  for (const [at, { account, isCurrent }] of claims.entries()) {
+    if (isCurrent) continue;
+    const { epoch } = states[at]!;
+    const before = known.get(account);
+    if (before !== undefined && before !== epoch) return 'forgotten';
+    if (epoch === 0) unready = 'unknown';
+  }
+  return unready;
 }
 
 /** A connection on which anything failed is not used again: a late answer would be taken for that of the next query. */

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startPostgres } from '../../../testing/postgres.ts';
 import { openPostgresStorage } from '../../storage/postgres/open.ts';
-import { testCounters } from '../contract.ts';
+import { testCounters, testSharedCounters } from '../contract.ts';
 import { forgetAccounts } from './budget-accounts.ts';
 import { openPostgresCounters } from './open.ts';
 
@@ -16,7 +16,14 @@ if ('skipped' in server) {
   const storage = await openPostgresStorage(server.url, { poolSize: 1 });
   await storage.migrate();
   await storage.close();
-  testCounters('postgres', () => openPostgresCounters(server.url, 5000));
+  const open = () => openPostgresCounters(server.url, 5000);
+  testCounters('postgres', open);
+  testSharedCounters('postgres', open, async () => {
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    await client.query('truncate rate_windows, budget_accounts, budget_holds');
+    await client.end();
+  });
 
   it('counters: postgres: forget accounts that nobody asks for, and no others', async () => {
     const pool = new pg.Pool({ connectionString: server.url, max: 1 }).on('error', () => {}); // the server may end first

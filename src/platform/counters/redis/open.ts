@@ -5,13 +5,15 @@ import type {
   Admission,
   BudgetRefusal,
   Claim,
-  Counters,
   RateLimits,
   RateRefusal,
   Reservation,
   Settlement,
+  SharedCounters,
+  Unready,
 } from '../counters.ts';
-import { admitScript, leaveScript, releaseScript, reserveScript, settleScript } from './scripts.ts';
+import { KnownEpochs } from '../known-epochs.ts';
+import { admitScript, CURRENT, FIRST_USE, leaveScript, releaseScript, reserveScript, settleScript } from './scripts.ts';
 
 const limitNames = ['requests_per_minute', 'tokens_per_minute', 'concurrent_streams'] as const satisfies Array<
   keyof RateLimits
@@ -38,7 +40,7 @@ interface Scripts {
  * @param url `redis://user:password@host:port/database`, or `rediss:`, `valkey:`, `valkeys:`
  * @param connectMs how long a connection may take to stand
  */
-export function openRedisCounters(url: string, connectMs: number): Counters {
+export function openRedisCounters(url: string, connectMs: number): SharedCounters {
   const client = new Redis(url, {
     connectTimeout: connectMs,
     socketTimeout: LONGEST_SILENCE_MS,
@@ -48,6 +50,7 @@ export function openRedisCounters(url: string, connectMs: number): Counters {
     retryStrategy: (times) => Math.min(times * 50, LONGEST_PAUSE_MS),
   });
   client.on('error', () => {}); // every call says so, too
+  const known = new KnownEpochs();
   client.defineCommand('headgateAdmit', { lua: admitScript });
   client.defineCommand('headgateLeave', { lua: leaveScript });
   client.defineCommand('headgateReserve', { lua: reserveScript });
@@ -68,11 +71,16 @@ export function openRedisCounters(url: string, connectMs: number): Counters {
       const keys = keysOfScopes(admission);
       await scripts.headgateLeave(keys.length, ...keys, admission.id, Math.round(tokens), isTakenBack ? 1 : 0);
     },
-    async reserve({ id, claims, reservationMs }: Reservation): Promise<BudgetRefusal | undefined> {
+    async reserve({ id, claims, reservationMs }: Reservation): Promise<BudgetRefusal | Unready | undefined> {
       const keys = keysOfClaims(claims);
-      const values = [id, reservationMs, ...claims.flatMap(writeClaim)];
-      const answer = await scripts.headgateReserve(keys.length, ...keys, ...values);
-      if (answer.length === 0) return undefined;
+      const epochs = claims.map((claim) => (claim.isCurrent ? CURRENT : (known.get(claim.account) ?? FIRST_USE)));
+      const values = [id, reservationMs, ...epochs, ...claims.flatMap(writeClaim)];
+      const [outcome, ...answer] = await scripts.headgateReserve(keys.length, ...keys, ...values);
+      if (outcome === 'forgotten' || outcome === 'unknown') return outcome;
+      if (outcome === 'held') {
+        for (const [at, { account }] of claims.entries()) known.set(account, Number(answer[at]));
+        return undefined;
+      }
       const [claim, limit, spent, held] = answer;
       return {
         claim: Number(claim),
@@ -89,6 +97,9 @@ export function openRedisCounters(url: string, connectMs: number): Counters {
     async release(ids, claims) {
       const keys = keysOfClaims(claims);
       await scripts.headgateRelease(keys.length, ...keys, ...claims.flatMap(writeWindows), ...ids);
+    },
+    onLost(listener) {
+      client.on('close', listener);
     },
     async ping() {
       if (client.status !== 'ready') await once(client, 'ready'); // rejects at the first error

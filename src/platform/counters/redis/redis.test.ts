@@ -1,6 +1,6 @@
 import { afterAll, describe, it } from 'vitest';
 import { startRedis } from '../../../testing/redis.ts';
-import { testCounters } from '../contract.ts';
+import { testCounters, testSharedCounters } from '../contract.ts';
 import { openRedisCounters } from './open.ts';
 
 const server = await startRedis();
@@ -10,5 +10,7 @@ if ('skipped' in server) {
   describe.skip('counters: redis', () => it(server.skipped, () => {}));
 } else {
   afterAll(() => server.stop());
-  testCounters('redis', async () => openRedisCounters(server.url, 1000));
+  const open = async () => openRedisCounters(server.url, 1000);
+  testCounters('redis', open);
+  testSharedCounters('redis', open, () => server.flush());
 }

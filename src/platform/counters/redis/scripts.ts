@@ -5,8 +5,8 @@ import { MAX_AHEAD_MS } from '../accounts.ts';
  * between. `contract.ts` holds both to the same behaviour.
  *
  * Keys of a scope: a hash of counts (`r<second>`, `t<second>`) and a sorted set of open streams by when they count as
- * closed. Keys of an account: a hash (`held`; by window `s1`… when it began and `n1`… what was spent) and a sorted set of
- * holds, `<nano-dollars> <reservation>`, by when they expire. Money is integer nano-dollars in Lua's doubles: exact up to
+ * closed. Keys of an account: a hash (`e` when it was created; `held`; by window `s1`… when it began and `n1`… what was
+ * spent) and a sorted set of holds, `<nano-dollars> <reservation>`, by when they expire. Money is integer nano-dollars in Lua's doubles: exact up to
  * nine million dollars, the most a limit may be, and above that to the last nano-dollar or two.
  */
 
@@ -113,18 +113,38 @@ for at = 1, #KEYS, 2 do
 end
 `;
 
+/** In place of the time at which an account was created. */
+export const FIRST_USE = 0;
+export const CURRENT = -1;
+
 /**
- * KEYS: the account and the holds of each claim. ARGV: id, how long it is held (ms), then of each claim: nano-dollars,
- * start and booked sum of each of the four windows, the number of limits, and of each limit its window (1 to 4), its
- * nano-dollars and whether it is exhausted when reached (1, 0). Answers nothing, or the claim and its limit (from 0), what
- * was spent and what is held.
+ * KEYS: the account and the holds of each claim. ARGV: id, how long it is held (ms), when each account was created as far
+ * as the process knows (`FIRST_USE`: it has not used the account; `CURRENT`: the sums are current), then of each claim:
+ * nano-dollars, start and booked sum of each of the four windows, the number of limits, and of each limit its window (1 to
+ * 4), its nano-dollars and whether it is exhausted when reached (1, 0). Returns `held` and when each account was created;
+ * `unknown` or `forgotten`; or `refused`, the claim and its limit (from 0), what was spent and what is held.
  */
 export const reserveScript = `${now}${write}${update}
+local created = { 'held' }
+local isUnknown = false
+for claim = 1, #KEYS / 2 do
+  local known = ARGV[2 + claim]
+  local epoch = redis.call('HGET', KEYS[claim * 2 - 1], 'e')
+  if known == '${FIRST_USE}' then
+    isUnknown = isUnknown or not epoch
+  elseif known ~= '${CURRENT}' and known ~= epoch then
+    return { 'forgotten' }
+  end
+  created[claim + 1] = epoch or write(now)
+end
+if isUnknown then return { 'unknown' } end
+
 local claims = {}
-local at = 3
+local at = 3 + #KEYS / 2
 for claim = 1, #KEYS / 2 do
   local account, holds = KEYS[claim * 2 - 1], KEYS[claim * 2]
   local nano = tonumber(ARGV[at])
+  redis.call('HSET', account, 'e', created[claim + 1])
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', holds, '-inf', now)) do
     redis.call('ZREM', holds, member)
     redis.call('HINCRBY', account, 'held', write(-tonumber(string.match(member, '^%d+'))))
@@ -143,7 +163,7 @@ for claim = 1, #KEYS / 2 do
       if tonumber(ARGV[place]) == window then
         local most = tonumber(ARGV[place + 1])
         if spent[window] + held + nano > most or (ARGV[place + 2] == '1' and spent[window] >= most) then
-          return { claim - 1, limit, write(spent[window]), write(held) }
+          return { 'refused', claim - 1, limit, write(spent[window]), write(held) }
         end
       end
     end
@@ -158,7 +178,7 @@ for claim, nano in ipairs(claims) do
   end
   redis.call('PEXPIRE', KEYS[claim * 2], math.max(86400000, 2 * tonumber(ARGV[2])))
 end
-return {}
+return created
 `;
 
 /** KEYS: as above. ARGV: id, when the request began (ms), then of each claim what was held and what was spent. */
@@ -176,7 +196,7 @@ for claim = 1, #KEYS / 2 do
 end
 `;
 
-/** KEYS: as above. ARGV: of each claim start and booked sum of each of the four windows, then the ids that hold no longer. */
+/** KEYS: as above. ARGV: of each claim start and booked sum of each of the four windows, then the ids that have ended. */
 export const releaseScript = `${now}${write}${update}
 local ended = {}
 for at = #KEYS * 4 + 1, #ARGV do ended[ARGV[at]] = true end
@@ -187,8 +207,8 @@ for claim = 1, #KEYS / 2 do
     update(account, window, tonumber(ARGV[at]), tonumber(ARGV[at + 1]))
   end
   for _, member in ipairs(redis.call('ZRANGE', holds, 0, -1)) do
-    local nano, id = string.match(member, '^(%d+) (.*)$')
-    if ended[id] then
+    local nano, id, request = string.match(member, '^(%d+) (([^.]*).*)$')
+    if ended[id] or ended[request] then
       redis.call('ZREM', holds, member)
       redis.call('HINCRBY', account, 'held', write(-tonumber(nano)))
     end

@@ -13,6 +13,7 @@ import { images } from './0009-images.ts';
 import { credits } from './0010-credits.ts';
 import { pictures } from './0011-pictures.ts';
 import { bootstrapKeys } from './0012-bootstrap-keys.ts';
+import { counterEpochs } from './0013-counter-epochs.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
@@ -28,6 +29,7 @@ const migrations: Record<string, Migration> = {
   '0010-credits': credits,
   '0011-pictures': pictures,
   '0012-bootstrap-keys': bootstrapKeys,
+  '0013-counter-epochs': counterEpochs,
 };
 
 const migrationTable = 'headgate_migrations';
