@@ -1,9 +1,10 @@
 import { ConfigError, type LoadedConfig } from '../config/load.ts';
+import { docsUrl } from '../domain/docs-url.ts';
 import { checkCounters } from './checks/counters.ts';
 import type { Finding } from './checks/finding.ts';
-import { checkOrphanedKeys } from './checks/orphaned-keys.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
 import { checkModels } from './checks/models.ts';
+import { checkOrphanedKeys } from './checks/orphaned-keys.ts';
 import { checkPort } from './checks/port.ts';
 import { checkPrices } from './checks/prices.ts';
 import { checkProvider } from './checks/provider.ts';
@@ -31,7 +32,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
       status: 'warn',
       subject: 'others',
       says: 'not checked, because they need the configuration',
-      mend: 'Correct the lines above. Every key is in docs/reference/configuration.md.',
+      mend: `Correct the lines above. ${docsUrl('reference/configuration')} lists every key.`,
     });
   } else {
     const { config, dataDir } = loaded;

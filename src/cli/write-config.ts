@@ -1,10 +1,11 @@
 import type { KnownProvider } from '../config/known-providers.ts';
 import type { FoundServer } from '../config/local-servers.ts';
+import { docsUrl } from '../domain/docs-url.ts';
 
 /** A provider, and the variable that holds its key. */
 export type ProviderWithKey = KnownProvider & { variable: string };
 
-const header = `# Headgate. Every key, with its default: docs/reference/configuration.md
+const header = `# Headgate. Every key, with its default: ${docsUrl('reference/configuration')}
 # Any value can come from the environment: \${NAME} in a text, or HEADGATE_<PATH>, as in HEADGATE_SERVER_PORT=9000.
 # "headgate doctor" checks this file; a running gateway reloads it when it is saved.
 

@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import {
   asGatewayError,
   availabilityCodes,
+  createAvailability,
   errorKinds,
   GatewayError,
   invalidRequest,
-  createAvailability,
   responseErrorCode,
 } from './errors.ts';
 
@@ -20,8 +20,8 @@ it('is the table of docs/reference/errors.md, row by row', () => {
 });
 
 it.each(availabilityCodes)('has a heading for the docs_url of %s', (code) => {
-  const [file, heading] = createAvailability(code, []).docs_url.split('#');
-  expect(file).toBe('docs/reference/errors.md');
+  const [url, heading] = createAvailability(code, []).docs_url.split('#');
+  expect(url).toBe('https://headgate.dev/docs/reference/errors');
   expect(page.split('\n')).toContain(`## ${heading}`);
 });
 

@@ -1,3 +1,5 @@
+import { docsUrl } from './docs-url.ts';
+
 /**
  * Every way a request can fail: kind → HTTP status, `error_type` of the wire, and whether the same request may
  * succeed elsewhere or later. `docs/reference/errors.md` is this table in words; a test keeps the two equal.
@@ -136,6 +138,7 @@ export interface Availability {
   code: AvailabilityCode;
   retryable: boolean;
   requested_models: string[];
+  /** An absolute URL. */
   docs_url: string;
   /** Seconds. */
   retry_after?: number;
@@ -154,7 +157,7 @@ export const createAvailability = (
   code,
   retryable: false,
   requested_models: slugs.slice(0, 32).map(shortenSlug),
-  docs_url: `docs/reference/errors.md#${code}`,
+  docs_url: docsUrl(`reference/errors#${code}`),
   ...more,
 });
 

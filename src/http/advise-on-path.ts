@@ -1,32 +1,35 @@
+import { docsUrl } from '../domain/docs-url.ts';
+
 const base = '/api/v1';
 
-/** What clients of the compatible API ask for below the base that this gateway does elsewhere, or not at all. */
+/** Paths of the compatible API that this gateway serves elsewhere or not at all. */
 const elsewhere: readonly { path: RegExp; advice: string }[] = [
   {
     path: /^\/(chat\/completions|completions|messages)$/,
-    advice: `Send the conversation as \`input\` to POST ${base}/responses: docs/guides/clients.md says how clients do it.`,
+    advice: `Send the conversation as \`input\` to POST ${base}/responses. See ${docsUrl('guides/clients')}.`,
   },
   {
     path: /^\/responses\/(input_tokens|compact)$/,
-    advice: 'The usage of an answer tells its tokens; a conversation that grows too long is yours to shorten.',
+    advice:
+      'The usage of a response has its token counts. A conversation that grows too long must be shortened by the client.',
   },
   {
     path: /^\/(responses\/|conversations(\/|$))/,
     advice:
-      'No response is stored, so there is none to fetch, cancel or delete: send the output of earlier answers back in ' +
-      '`input`, and close the connection to end an answer.',
+      'Responses are not stored, so none can be fetched, cancelled or deleted. Send the output of earlier responses back ' +
+      'in `input`, and close the connection to cancel a response.',
   },
   {
     path: /^\/images\/(generations|edits|variations)$/,
-    advice: `Pictures come from POST ${base}/images, those to start from go into its \`input_references\`.`,
+    advice: `Send the request to POST ${base}/images, with input images as \`input_references\`.`,
   },
   {
     path: /^\/(files|uploads|vector_stores)(\/|$)/,
-    advice: 'No file is stored: put it into `input`, as an `input_file` with `file_data` or `file_url`.',
+    advice: 'Files are not stored. Send the file in `input`, as an `input_file` with `file_data` or `file_url`.',
   },
 ];
 
-/** What a wrong base URL puts before the path that was meant. */
+/** What a wrong base URL puts before the intended path. */
 const strayPrefix = /^(\/(api|openai|v\d+|responses(?=\/(responses|chat|models|images)\b)))+/;
 
 /**

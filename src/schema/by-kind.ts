@@ -12,6 +12,8 @@ export interface Kinds {
   kindWithoutKey: (value: Record<string, unknown>) => string | undefined;
   /** For kinds that no page lists; without it they are refused. */
   other: TSchema | undefined;
+  /** The page that lists them, for a message that would be too long with all of them. */
+  docs: string | undefined;
   /** The compiled check: whether a value is one of them. */
   check: (value: unknown) => boolean;
 }
@@ -19,6 +21,7 @@ export interface Kinds {
 interface KindOptions {
   kindWithoutKey?: Kinds['kindWithoutKey'];
   other?: TSchema;
+  docs?: string;
 }
 
 const kindsByCheck = new WeakMap<object, Kinds>();
@@ -35,7 +38,7 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
   options: KindOptions = {},
 ): TUnsafe<Static<Schemas[keyof Schemas]>> {
   const byName: ReadonlyMap<string, TSchema> = new Map(Object.entries(schemas));
-  const { other, kindWithoutKey = () => undefined } = options;
+  const { other, docs, kindWithoutKey = () => undefined } = options;
   const compile = (schema: TSchema) => {
     const validator = Compile(schema);
     return (value: unknown): boolean => validator.Check(value);
@@ -50,7 +53,7 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
     const checkKind = checks.get(kind);
     return checkKind === undefined ? checkOther(value) : checkKind(value);
   };
-  kindsByCheck.set(check, { noun, key, schemas: byName, kindWithoutKey, other, check });
+  kindsByCheck.set(check, { noun, key, schemas: byName, kindWithoutKey, other, docs, check });
   return Type.Refine(Type.Unsafe<Static<Schemas[keyof Schemas]>>({}), check);
 }
 

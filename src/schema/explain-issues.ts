@@ -64,10 +64,11 @@ function explainKind(kinds: Kinds, value: unknown, path: string, report: Report)
   const keyPath = fieldPath(path, kinds.key);
   if (schema !== undefined) explainIssues(schema, value, path, report);
   else if (given === undefined) {
-    report.add(keyPath, `is missing; it names the kind of ${kinds.noun}: ${nameKinds(kinds)}`);
+    report.add(keyPath, `is missing; it names the kind of ${kinds.noun}${listKinds(': ', kinds)}`);
   } else {
-    const hint = hintAtKind(given, kinds) ?? `the kinds are ${nameKinds(kinds)}`;
-    report.add(keyPath, `does not name ${kinds.noun}: ${show(given)}; ${hint}`);
+    const hint = hintAtKind(given, kinds);
+    const rest = hint === undefined ? listKinds('; the kinds are ', kinds) : `; ${hint}`;
+    report.add(keyPath, `does not name ${kinds.noun}: ${show(given)}${rest}`);
   }
 }
 
@@ -86,9 +87,19 @@ function hintAtKind(given: unknown, { key, schemas }: Kinds): string | undefined
   return name !== undefined && schemas.has(name) ? `did you mean \`${name}\`?` : hintAt(given, [...schemas.keys()]);
 }
 
-const nameKinds = (kinds: Kinds): string => listWords([...kinds.schemas.keys()]);
+/** A longer list helps less than it hides. */
+const MAX_LISTED = 16;
 
 const listWords = (words: unknown[]): string => words.map((word) => `\`${word}\``).join(', ');
+
+/** The kinds after an introduction, or the page that lists them. */
+function listKinds(introduction: string, { schemas, docs }: Kinds): string {
+  return listed(introduction, [...schemas.keys()]) || (docs === undefined ? '' : `; see ${docs}`);
+}
+
+/** The words after an introduction; '' for a long list. */
+const listed = (introduction: string, words: unknown[]): string =>
+  words.length > MAX_LISTED ? '' : introduction + listWords(words);
 
 function explainWords(rules: Keywords, value: unknown, path: string, report: Report): void {
   const words = rules.enum ?? [rules.const];
@@ -174,8 +185,10 @@ function explainObject(rules: Keywords, value: Record<string, unknown>, path: st
       if (value[key] !== undefined) explainIssues(properties[key]!, value[key], fieldPath(path, key), report);
     } else if (additionalProperties === false) {
       const fields = Object.keys(properties);
-      const hint = hintAt(key, fields) ?? (fields.length === 0 ? 'no field is' : `the fields are ${listWords(fields)}`);
-      report.add(fieldPath(path, key), `is not known here; ${hint}`);
+      const hint = hintAt(key, fields);
+      const rest =
+        hint === undefined ? listed(fields.length === 0 ? '; no field is' : '; the fields are ', fields) : `; ${hint}`;
+      report.add(fieldPath(path, key), `is not known here${rest}`);
     } else if (additionalProperties !== true) {
       explainIssues(additionalProperties, value[key], fieldPath(path, key), report);
     }

@@ -145,7 +145,7 @@ describe('what the openai client can ask for and this gateway does not do', () =
   const client = openaiClient(backEnd!);
   const { model } = backEnd!;
   const messages = [{ role: 'user' as const, content: 'Hello' }];
-  const stored = 'No response is stored';
+  const stored = 'Responses are not stored';
 
   it.each([
     ['responses.retrieve', () => client.responses.retrieve('resp_1'), stored],
@@ -160,9 +160,9 @@ describe('what the openai client can ask for and this gateway does not do', () =
     [
       'responses.inputTokens',
       () => client.responses.inputTokens.count({ model, input: 'Hello' }),
-      'usage of an answer',
+      'usage of a response',
     ],
-    ['responses.compact', () => client.responses.compact({ model: 'gpt-5', input: 'Hello' }), 'yours to shorten'],
+    ['responses.compact', () => client.responses.compact({ model: 'gpt-5', input: 'Hello' }), 'must be shortened'],
     ['conversations', () => client.conversations.create({}), stored],
     ['chat.completions', () => client.chat.completions.create({ model, messages }), 'POST /api/v1/responses'],
     ['completions', () => client.completions.create({ model, prompt: 'Hello' }), 'POST /api/v1/responses'],

@@ -22,6 +22,19 @@ it('comments name no source that is gone', () => {
   expect(named.filter((name) => !isThere(name))).toEqual([]);
 });
 
+it('every documentation URL leads to a page that exists', () => {
+  const pages = sources.flatMap((path) =>
+    [...read(path).matchAll(/\bdocsUrl\([`']([\w/-]+)/g)].map(([, page]) => page),
+  );
+  expect(pages.length).toBeGreaterThan(3);
+  expect(pages.filter((page) => !docs.includes(`docs/${page}.md`))).toEqual([]);
+});
+
+it('the documentation URL is written in one place', () => {
+  const holders = sources.filter((path) => path.startsWith('src/') && read(path).includes('headgate.dev'));
+  expect(holders.filter((path) => !path.endsWith('.test.ts'))).toEqual(['src/domain/docs-url.ts']);
+});
+
 it('the folders of ARCHITECTURE.md are those of src/', () => {
   const rows = read('ARCHITECTURE.md').match(/^\| `.*?\|/gm) ?? [];
   const drawn = rows.flatMap((row) => [...row.matchAll(/`(\w+)\/`/g)].map(([, name]) => name));

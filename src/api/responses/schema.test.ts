@@ -117,9 +117,13 @@ describe('input items', () => {
     ]);
   });
 
-  it('names the kinds there are when no name is near', () => {
-    const [issue] = checkRequest(withItem({ type: 'computer_call_result_of_another_api' }));
-    expect(issue?.message).toContain('the kinds are `message`, `reasoning`, `function_call`');
+  it('refuses an item whose type is like no other in one sentence, with the page that lists them', () => {
+    expect(checkRequest(withItem({ type: 'quantum_call' }))).toEqual([
+      {
+        path: 'input[1].type',
+        message: '`type` does not name an input item: "quantum_call"; see https://headgate.dev/docs/reference/items.',
+      },
+    ]);
   });
 
   it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('takes %s for no kind', (type) => {

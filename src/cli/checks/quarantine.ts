@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { docsUrl } from '../../domain/docs-url.ts';
 import { QUARANTINE_FILE } from '../../metering/store-entries.ts';
 import type { Finding } from './finding.ts';
 
@@ -14,7 +15,7 @@ export async function checkQuarantine(dataDir: string): Promise<Finding[]> {
       status: 'warn',
       subject: 'ledger',
       says: `${lines} ${lines === 1 ? 'line' : 'lines'} of its journal never came to the store: ${path}`,
-      mend: 'The log said why when it happened; docs/guides/money.md says how to store them after all. Move the file away when that is done.',
+      mend: `The log has the reason. ${docsUrl('guides/money')} explains how to store the lines. Move the file away afterwards.`,
     },
   ];
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
 import { itemStatus, maybe, nullable, oneOf, reasoningEffort } from '../../../schema/shapes.ts';
 import { hostedItems } from './hosted-items.ts';
@@ -149,5 +150,8 @@ export const inputItem = byKind(
     ...hostedItems,
     ...routerItems,
   },
-  { kindWithoutKey: (item) => (Object.hasOwn(item, 'role') ? 'message' : undefined) },
+  {
+    kindWithoutKey: (item) => (Object.hasOwn(item, 'role') ? 'message' : undefined),
+    docs: docsUrl('reference/items'),
+  },
 );

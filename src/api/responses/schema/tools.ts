@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
 import { anyObject, maybe, nullable, oneOf } from '../../../schema/shapes.ts';
 import { hostedTools } from './hosted-tools.ts';
@@ -61,7 +62,7 @@ const tools = {
 };
 
 /** An entry of `tools`. @see responses-tools.md section 1 */
-export const tool = byKind('a tool', 'type', tools);
+export const tool = byKind('a tool', 'type', tools, { docs: docsUrl('reference/tools') });
 
 /** An entry of `additional_tools.tools`: a tool of a kind we know, or any object with a `type`. */
 export const announcedTool = byKind('a tool', 'type', tools, { other: Type.Object({ type: Type.String() }) });
