@@ -202,6 +202,7 @@ class EndpointBuilder {
       distillable: config.distillable ?? model?.distillable,
       workspace: entry.workspace,
       isFallbackKey: entry.is_fallback ?? false,
+      carries: (special) => this.provider.wire.carries?.(special, this.provider.dialect) === true,
       needsData: (config.urls ?? entry.urls) === 'fetch',
     };
   }

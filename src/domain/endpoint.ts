@@ -112,11 +112,19 @@ export interface EndpointFacts {
   readonly workspace: string | undefined;
   /** Of an own key: used after the shared endpoints, not before. */
   readonly isFallbackKey: boolean;
+  /** Whether its wire carries that. Absent: nobody knows. */
+  readonly carries?: (special: Special) => boolean;
   /** It serves requests that name its model, but is in no list and no router chooses it. */
   readonly isUnlisted?: true;
 }
 
-/** A model of the catalogue. Dates are `YYYY-MM-DD`. @see docs/reference/models.md */
+/** A kind of tool, item or content part that some protocols have a place for and others do not. */
+export interface Special {
+  what: 'tool' | 'item' | 'part';
+  type: string;
+}
+
+/** A model of the catalog. Dates are `YYYY-MM-DD`. @see docs/reference/models.md */
 export interface Model {
   readonly id: string;
   /** Dated, for good; accepted in requests like the id. */

@@ -237,6 +237,23 @@ export interface HostedTool {
     | 'apply_patch';
   [field: string]: unknown;
 }
+/** Names of the web search that a provider runs. */
+export const searchTypes: ReadonlySet<string> = new Set<HostedTool['type']>([
+  'web_search',
+  'web_search_2025_08_26',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+]);
+
+/** Tools that the provider runs itself, where it has them: a request makes sense without. */
+const providerRun: ReadonlySet<string> = new Set<string>([
+  ...searchTypes,
+  ...(['file_search', 'code_interpreter', 'image_generation', 'mcp'] satisfies HostedTool['type'][]),
+]);
+
+/** Whether the provider runs the tool. Of the other hosted kinds the client does the work (a shell, patches, a computer). */
+export const isProviderRun = ({ type }: { type: string }): boolean => providerRun.has(type);
+
 /** Kinds that run in the gateway. */
 export interface ServerTool {
   type: `router:${string}` | 'tool_search';

@@ -1,4 +1,5 @@
 import type { Chunk } from '../domain/chunks.ts';
+import type { Special } from '../domain/endpoint.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { Usage } from '../domain/usage.ts';
@@ -22,6 +23,8 @@ export interface Wire<ReaderContext = unknown> {
   readonly probePath?: string;
   /** Headers that carry the operator's key. Not called when the provider has none. */
   authorize(apiKey: string): Record<string, string>;
+  /** Whether it carries that. Absent: it carries nothing that is special. */
+  carries?(special: Special, dialect: Readonly<Record<string, unknown>>): boolean;
   /**
    * Is it another spelling of the name of a model? Behind a wildcard callers may not use it, since guardrails, limits and
    * prices go by names.

@@ -1,6 +1,14 @@
 import { GatewayError } from '../domain/errors.ts';
-import type { CustomTool, FunctionTool, NamespaceTool, Tool, ToolChoice } from '../domain/items.ts';
-import { type Draft, dropUnknown, refuse } from './draft.ts';
+import {
+  type CustomTool,
+  type FunctionTool,
+  isProviderRun,
+  type NamespaceTool,
+  searchTypes,
+  type Tool,
+  type ToolChoice,
+} from '../domain/items.ts';
+import { type Draft, dropUnknown, refuse, refuseBecause } from './draft.ts';
 
 /*
  * Tools for wires that know functions and nothing else: a group is flattened into the name, a custom tool is a function
@@ -34,6 +42,8 @@ export type OfferedTools = ReadonlyMap<string, OfferedTool>;
 export class ToolBox {
   readonly tools = new Map<string, FlatTool>();
   offered: Map<string, OfferedTool> | undefined;
+  /** Types of tools that the provider would have to run, and cannot: they are left out. */
+  readonly leftOut = new Set<string>();
   private byName: Map<string, string[]> | undefined;
   private byGroup: Map<string | undefined, string[]> | undefined;
 
@@ -75,7 +85,7 @@ export interface ToolList {
   path: string;
   /** A tool that comes up again takes the place of the earlier one; otherwise it is an error. */
   replaces?: boolean;
-  /** Takes a tool that is neither function, custom tool nor group. @returns false when it cannot */
+  /** Takes a tool that is neither function, custom tool nor group. @returns false if it cannot */
   takeOther?: (tool: Tool, place: () => string) => boolean;
 }
 
@@ -99,7 +109,10 @@ export function addTools(draft: Draft, box: ToolBox, list: ToolList): void {
         break;
       }
       default:
-        if (!list.takeOther?.(tool, place)) throw refuse(draft, place(), `The tool ${tool.type}`);
+        if (list.takeOther?.(tool, place)) break;
+        if (!isProviderRun(tool)) throw refuse(draft, place(), `The tool ${tool.type}`);
+        box.leftOut.add(tool.type);
+        draft.dropped.push(`${place()} (${tool.type})`);
     }
   }
 }
@@ -176,6 +189,9 @@ export function planTools(draft: Draft, box: ToolBox, choice: ToolChoice | undef
   const all = [...box.tools.values()];
   if (choice === undefined || choice === null) return { tools: all };
   if (typeof choice === 'string') {
+    if (all.length === 0 && choice === 'required' && box.leftOut.size > 0) {
+      throw refuseChoice(draft, [...box.leftOut].join(', '));
+    }
     if (all.length > 0 || choice === 'required') return { tools: all, choice };
     draft.dropped.push('tool_choice'); // servers refuse the field when there are no tools
     return { tools: all };
@@ -199,8 +215,19 @@ export function planTools(draft: Draft, box: ToolBox, choice: ToolChoice | undef
       return { tools };
     }
     default:
-      throw refuse(draft, 'tool_choice', `The choice of the tool ${choice.type}`);
+      throw refuseChoice(draft, choice.type);
   }
+}
+
+/** The refusal of a choice that forces a tool which this provider does not have. */
+function refuseChoice(draft: Draft, type: string): GatewayError {
+  const search = type.split(', ').some((each) => searchTypes.has(each))
+    ? ' The gateway does not run a web search itself yet.'
+    : '';
+  return refuseBecause(
+    'tool_choice',
+    `${draft.target.endpoint} does not have the tool ${type}, and tool_choice forces it.${search}`,
+  );
 }
 
 interface Choice {

@@ -147,7 +147,7 @@ export function findExclusion(endpoint: EndpointFacts, ask: RouteCriteria): Excl
 }
 
 /**
- * Of the endpoints of a model, those that take what was sent, as long as there are such.
+ * Keeps the endpoints of a model that take what was sent, if there are any.
  *
  * @see docs/reference/routing.md#exclusions
  */
@@ -158,14 +158,20 @@ export function preferCapable<E extends EndpointFacts>(
 ): readonly E[] {
   if (endpoints.length < 2) return endpoints;
   let left = endpoints;
-  for (const parameter of needs.softParameters) {
-    const capable = left.filter((endpoint) => needs.takes(endpoint, parameter) !== false);
-    if (capable.length === 0 || capable.length === left.length) continue;
+  const prefer = (what: string, isCapable: (endpoint: E) => boolean): void => {
+    const capable = left.filter(isCapable);
+    if (capable.length === 0 || capable.length === left.length) return;
     for (const endpoint of left) {
       if (capable.includes(endpoint)) continue;
-      drop(endpoint, { code: 'parameters', reason: `does not take ${parameter}, and others do` });
+      drop(endpoint, { code: 'parameters', reason: `does not take ${what}, and others do` });
     }
     left = capable;
+  };
+  for (const parameter of needs.softParameters) {
+    prefer(parameter, (endpoint) => needs.takes(endpoint, parameter) !== false);
+  }
+  for (const special of needs.specials) {
+    prefer(`the ${special.what} ${special.type}`, ({ carries }) => carries?.(special) !== false);
   }
   return left;
 }

@@ -123,7 +123,9 @@ it('a provider that once said when to come back is left alone until then, whatev
 
 describe('a failure', () => {
   it.each(Object.keys(errorKinds) as ErrorKind[])('%s counts when it is the provider’s', (kind) => {
-    const counted = ['upstream_failed', 'upstream_timeout', 'upstream_overloaded', 'model_unavailable'].includes(kind);
+    const counted = [
+      ...['upstream_failed', 'upstream_path_missing', 'upstream_timeout', 'upstream_overloaded', 'model_unavailable'],
+    ].includes(kind);
     expect(isEndpointFault(new GatewayError(kind, 'No.'))).toBe(counted);
     const { answer, fail, view } = observe();
     answer(100);

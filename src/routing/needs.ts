@@ -1,4 +1,5 @@
-import type { EndpointFacts } from '../domain/endpoint.ts';
+import type { EndpointFacts, Special } from '../domain/endpoint.ts';
+import { isProviderRun } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { blendedPrice } from '../metering/price.ts';
 import type { Exclusion } from './filters.ts';
@@ -51,6 +52,11 @@ export class Needs {
   /** Those of them that pick endpoints where some have them and others not, and pick nothing where none has them. */
   get softParameters(): readonly string[] {
     return this.parameters.filter((parameter) => softParameters.includes(parameter));
+  }
+
+  /** Tools that the provider runs: an endpoint whose wire has them goes before one that leaves them out. */
+  get specials(): readonly Special[] {
+    return (this.request.tools ?? []).filter(isProviderRun).map(({ type }) => ({ what: 'tool', type }));
   }
 
   /** What an endpoint can never do, whatever the caller prefers. */

@@ -66,11 +66,11 @@ export class CodexSeat implements AsyncDisposable {
     });
   }
 
-  /** Lets it work on a prompt. @param settings lines of its configuration, before the first table */
-  async exec({ gateway, model }: BackEnd, prompt: string, settings: readonly string[]): Promise<CodexRun> {
+  /** Lets it work on a prompt, with its default settings. */
+  async exec({ gateway, model }: BackEnd, prompt: string): Promise<CodexRun> {
     if (!this.proxy.listening) await once(this.proxy.listen(0, '127.0.0.1'), 'listening');
     const proxy = `http://127.0.0.1:${(this.proxy.address() as AddressInfo).port}`; // it listens on a port
-    writeFileSync(join(this.home, '.codex', 'config.toml'), writeConfig(gateway.baseUrl, model, settings));
+    writeFileSync(join(this.home, '.codex', 'config.toml'), writeConfig(gateway.baseUrl, model));
     const child = spawn(this.program, ['exec', '--json', '--skip-git-repo-check', prompt], {
       cwd: this.folder,
       env: {
@@ -107,13 +107,12 @@ export class CodexSeat implements AsyncDisposable {
 }
 
 /** Commands come from the test alone, so that they need no sandbox; and nothing of it may call its maker. */
-function writeConfig(baseUrl: string, model: string, settings: readonly string[]): string {
+function writeConfig(baseUrl: string, model: string): string {
   return `model = "${model}"
 model_provider = "gateway"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
-${settings.join('\n')}
 
 [analytics]
 enabled = false

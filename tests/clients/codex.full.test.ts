@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { textWires } from '../../src/providers/index.ts';
-import type { Target } from '../../src/providers/provider.ts';
-import { type BackEndKind, backEndKinds, startBackEnds } from './back-end.ts';
+import { backEndKinds, startBackEnds } from './back-end.ts';
 import { CodexSeat, findCodex, patienceMs } from './codex-cli.ts';
 import type { Turn } from './turn.ts';
 
@@ -12,18 +11,6 @@ const codex = 'program' in found ? found.program : undefined;
 const backEnds = codex === undefined ? undefined : await startBackEnds();
 afterAll(() => backEnds?.close());
 
-/** Does the wire carry a search of the provider's, which the agent offers unasked? Elsewhere it must be told not to. */
-function carriesSearch(kind: BackEndKind): boolean {
-  const target: Target = { endpoint: 'x', upstreamModel: 'x', stream: true, dialect: {} };
-  const tools = [{ type: 'web_search' as const }, { type: 'function' as const, name: 'f', parameters: null }];
-  try {
-    textWires.get(kind)?.writeRequest({ input: [{ type: 'message', role: 'user', content: 'x' }], tools }, target);
-    return true;
-  } catch {
-    return false;
-  }
-}
-const noSearch = ['web_search = "disabled"'];
 /** What the provider sealed; the agent keeps it where it knows the field. */
 const seal = 'b3BhcXVlIGFuZCBub2JvZHkgZWxzZSdz';
 
@@ -55,18 +42,12 @@ describe.skipIf(!codex).each(backEnds?.all ?? [])(
   { timeout: 3 * patienceMs },
   (backEnd) => {
     const { kind } = backEnd;
-    const searches = carriesSearch(kind);
-    const settings = searches ? [] : noSearch;
 
     it('completes a task with its shell', async () => {
       await using slot = new CodexSeat(codex!);
       backEnd.takeUpstreamBodies();
 
-      const run = await slot.exec(
-        backEnd,
-        backEnd.script('Write a greeting into greeting.txt, and read it.', ...task),
-        settings,
-      );
+      const run = await slot.exec(backEnd, backEnd.script('Write a greeting into greeting.txt, and read it.', ...task));
 
       expect(run, run.stderr).toMatchObject({ code: 0 });
       expect(readFileSync(join(slot.folder, 'greeting.txt'), 'utf8')).toBe(text);
@@ -87,24 +68,13 @@ describe.skipIf(!codex).each(backEnds?.all ?? [])(
       expect(run.strangers).toEqual([]);
     });
 
-    it.skipIf(searches)('is told that its search cannot be had, and then does without', async () => {
-      await using slot = new CodexSeat(codex!);
-
-      const refused = await slot.exec(backEnd, backEnd.script('Hello.', { text: 'Hello.' }), []);
-      expect(refused.code).not.toBe(0);
-      expect(JSON.stringify(refused.events)).toMatch(/tools\[\d+\]: .*web_search/);
-
-      const served = await slot.exec(backEnd, backEnd.script('Hello.', { text: 'Hello.' }), noSearch);
-      expect(served).toMatchObject({ code: 0 });
-    });
-
     it.each<[string, Turn, string]>([
       ['before it answers', { fail: { status: 500, message: 'The engine is on fire.' } }, 'The engine is on fire.'],
       ['in the middle', { text: 'One two three four.', after: 'failure' }, 'The server had an error.'],
     ])('tells what went wrong when the provider fails %s', async (_when, turn, message) => {
       await using slot = new CodexSeat(codex!);
 
-      const run = await slot.exec(backEnd, backEnd.script('Hello.', turn), settings);
+      const run = await slot.exec(backEnd, backEnd.script('Hello.', turn));
 
       expect(run.code).not.toBe(0);
       expect(JSON.stringify(run.events)).toContain(message);

@@ -154,7 +154,8 @@ describe('a request', () => {
     for (const request of [
       { prompt: { id: 'p' } },
       { input: [{ type: 'mcp_call' } as InputItem] },
-      { tools: [{ type: 'mcp' as const }] },
+      { tools: [{ type: 'shell' as const }] },
+      { tools: [{ type: 'mcp' as const }], tool_choice: 'required' as const },
       ...['ftp://a.example/b.png', '/tmp/b.png'].map((url) => ({
         input: [{ type: 'message', role: 'user', content: [{ type: 'input_image', image_url: url }] } as InputItem],
       })),

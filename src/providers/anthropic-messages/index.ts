@@ -1,3 +1,4 @@
+import { searchTypes } from '../../domain/items.ts';
 import { defineWire } from '../provider.ts';
 import { readUpstreamError } from '../upstream-error.ts';
 import { createReader, readWhole } from './chunks.ts';
@@ -8,6 +9,7 @@ import { writeRequest } from './request.ts';
 export const anthropicMessages = defineWire({
   id: 'anthropic-messages',
   checkDialect: readDialect,
+  carries: ({ what, type }, dialect) => what === 'tool' && searchTypes.has(type) && readDialect(dialect).native_search,
   headers: { 'anthropic-version': '2023-06-01' },
   authorize: (apiKey) => ({ 'x-api-key': apiKey }),
   writeRequest,

@@ -324,8 +324,11 @@ describe('tools', () => {
     const other = write({ tools: [without] });
     expect(other.body.tools).toMatchObject([{ blocked_domains: ['b.example'] }]);
     expect(other.dropped).toEqual(['tools[0].filters.mood']);
-    expect(() => write({ tools: [search] }, { dialect: { native_search: false } })).toThrow(refused('tools[0]'));
-    expect(() => write({ tools: [{ type: 'file_search' }] })).toThrow(refused('tools[0]'));
+    expect(write({ tools: [search] }, { dialect: { native_search: false } }).dropped).toEqual([
+      'tools[0] (web_search)',
+    ]);
+    expect(write({ tools: [{ type: 'file_search' }] }).dropped).toEqual(['tools[0] (file_search)']);
+    expect(() => write({ tools: [{ type: 'shell' }] })).toThrow(refused('tools[0]'));
   });
 });
 

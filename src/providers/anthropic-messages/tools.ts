@@ -1,4 +1,4 @@
-import type { Tool } from '../../domain/items.ts';
+import { searchTypes, type Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { dropUnknown } from '../draft.ts';
 import { addTools, type FlatTool, planTools, ToolBox } from '../tool-box.ts';
@@ -48,12 +48,6 @@ function writeTool({ dialect, dropped, target }: MessagesDraft, tool: FlatTool):
   return written;
 }
 
-const searchTypes = new Set([
-  'web_search',
-  'web_search_2025_08_26',
-  'web_search_preview',
-  'web_search_preview_2025_03_11',
-]);
 const domainFields = ['allowed_domains', 'blocked_domains', 'excluded_domains'];
 const searchFields = new Set(['type', 'filters', 'user_location', 'max_uses', ...domainFields]);
 const filterFields = new Set(domainFields);

@@ -1,3 +1,4 @@
+import { searchTypes } from '../../domain/items.ts';
 import { defineWire } from '../provider.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
@@ -9,6 +10,7 @@ import { writeRequest } from './request.ts';
 export const gemini = defineWire({
   id: 'gemini',
   checkDialect: readDialect,
+  carries: ({ what, type }, dialect) => what === 'tool' && searchTypes.has(type) && readDialect(dialect).native_search,
   isOtherSpelling: (upstreamModel) => upstreamModel.startsWith('models/'),
   authorize: (apiKey) => ({ 'x-goog-api-key': apiKey }),
   writeRequest,

@@ -101,9 +101,9 @@ describe('tools', () => {
     expect(readerContext.searches).toBe(true);
     const limited: Tool = { type: 'web_search', filters: { allowed_domains: ['a.example'] } };
     expect(() => write({ tools: [limited] })).toThrow(refused('tools[0].filters.allowed_domains'));
-    expect(() => write({ tools: [{ type: 'web_search' }] }, { dialect: { native_search: false } })).toThrow(
-      refused('tools[0]'),
-    );
-    expect(() => write({ tools: [{ type: 'mcp' }] })).toThrow(refused('tools[0]'));
+    expect(write({ tools: [{ type: 'web_search' }] }, { dialect: { native_search: false } }).dropped).toEqual([
+      'tools[0] (web_search)',
+    ]);
+    expect(write({ tools: [{ type: 'mcp' }] }).dropped).toEqual(['tools[0] (mcp)']);
   });
 });

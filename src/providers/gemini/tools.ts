@@ -1,4 +1,4 @@
-import type { Tool, ToolChoice } from '../../domain/items.ts';
+import { searchTypes, type Tool, type ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { dropUnknown, refuse, refuseBecause } from '../draft.ts';
 import { addTools, type FlatTool, planTools, ToolBox, type ToolPlan } from '../tool-box.ts';
@@ -74,12 +74,6 @@ function writeTool(draft: GeminiDraft, { name, description, parameters, strict }
 const isEmptyObject = ({ type, properties, anyOf }: Record<string, unknown>): boolean =>
   (type === 'object' || type === undefined) && anyOf === undefined && Object.keys(properties ?? {}).length === 0;
 
-const searchTypes = new Set<string>([
-  'web_search',
-  'web_search_2025_08_26',
-  'web_search_preview',
-  'web_search_preview_2025_03_11',
-]);
 const domainFields = ['allowed_domains', 'blocked_domains', 'excluded_domains'] as const;
 const searchFields = new Set<string>(['type', 'filters', 'engine', ...domainFields]);
 const filterFields = new Set<string>(domainFields);

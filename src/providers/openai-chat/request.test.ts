@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hello, refused, writeTo } from '../../../tests/wires/write-to.ts';
-import type { InputItem, Tool } from '../../domain/items.ts';
+import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
 import { writeRequest } from './request.ts';
 
 const write = writeTo(writeRequest, { upstreamModel: 'one' });
@@ -183,18 +183,39 @@ describe('reasoning', () => {
 
 describe('what would change the meaning is refused, with field and endpoint', () => {
   it.each([
-    'web_search',
-    'file_search',
-    'mcp',
-    'code_interpreter',
     'computer_use_preview',
-    'image_generation',
     'local_shell',
     'shell',
     'apply_patch',
     'router:web_search',
   ])('the tool %s', (type) => {
     expect(() => write({ tools: [{ type } as Tool] })).toThrow(refused('tools[0]'));
+  });
+
+  it.each([
+    'web_search',
+    'file_search',
+    'mcp',
+    'code_interpreter',
+    'image_generation',
+  ])('but the tool %s, which the provider would run, is left out and named, unless it is forced', (type) => {
+    const hosted = { type } as Tool;
+    const fn: Tool = { type: 'function', name: 'f', parameters: null };
+
+    const { body, dropped } = write({ tools: [hosted, fn], tool_choice: 'required' });
+
+    expect(body.tools).toEqual([{ type: 'function', function: { name: 'f' } }]);
+    expect(dropped).toEqual([`tools[0] (${type})`]);
+    expect(write({ tools: [hosted] }).body).not.toHaveProperty('tools');
+    for (const choice of ['required', { type }, { type: 'allowed_tools', mode: 'required', tools: [hosted] }]) {
+      expect(() => write({ tools: [hosted], tool_choice: choice as ToolChoice })).toThrow(refused('tool_choice(?:.tools)?'));
+    }
+  });
+
+  it('a search that is forced: the gateway runs none itself yet', () => {
+    expect(() => write({ tools: [{ type: 'web_search' }], tool_choice: 'required' })).toThrow(
+      'tool_choice: acme/one at Acme does not have the tool web_search, and tool_choice forces it. The gateway does not run a web search itself yet.',
+    );
   });
 
   it.each(['item_reference', 'mcp_call', 'shell_call_output', 'computer_call'])('the item %s', (type) => {

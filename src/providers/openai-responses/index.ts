@@ -9,6 +9,7 @@ export const openaiResponses = defineWire({
   id: 'openai-responses',
   probePath: '/responses',
   checkDialect: readDialect,
+  carries: () => true,
   authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
   writeRequest,
   createReader,

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../domain/errors.ts';
-import type { Tool } from '../../domain/items.ts';
+import { isProviderRun, type Tool } from '../../domain/items.ts';
 import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
 import { sendTheItem } from '../draft.ts';
 import type { Target, UpstreamRequest } from '../provider.ts';
@@ -24,9 +24,15 @@ const harmless = [
 /** Writes the request for the simulator. @throws {GatewayError} `invalid_request` for what only real providers have */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<undefined> {
   if (request.prompt) throw refuse('prompt', 'it keeps no prompt templates', target);
-  for (const [index, tool] of (request.tools ?? []).entries()) {
-    if (!isClientTool(tool)) throw refuse(`tools[${index}]`, `it does not run the hosted tool ${tool.type}`, target);
-  }
+  const dropped: string[] = harmless.filter((field) => request[field] != null);
+  const tools = request.tools?.filter((tool, index) => {
+    if (isClientTool(tool)) return true;
+    const reason = `it does not run the hosted tool ${tool.type}`;
+    if (!isProviderRun(tool)) throw refuse(`tools[${index}]`, reason, target);
+    if (isForced(tool, request)) throw refuse('tool_choice', reason, target);
+    dropped.push(`tools[${index}] (${tool.type})`);
+    return false;
+  });
   for (const [index, item] of request.input.entries()) {
     if (item.type === 'item_reference') throw refuse(`input[${index}]`, `nothing is stored: ${sendTheItem}`, target);
   }
@@ -34,7 +40,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   const body: SimulatorRequest = { model, input: request.input };
   if (target.stream) body.stream = true;
   if (request.instructions) body.instructions = request.instructions;
-  if (request.tools) body.tools = request.tools;
+  if (tools) body.tools = tools;
   if (request.tool_choice) body.tool_choice = request.tool_choice;
   if (request.parallel_tool_calls != null) body.parallel_tool_calls = request.parallel_tool_calls;
   if (request.text?.format) body.format = request.text.format;
@@ -46,13 +52,18 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (count < 0 || count > 20) throw refuse('top_logprobs', `tells 0 to 20 of them, not ${count}`, target);
     body.logprobs = count;
   }
-  const dropped: string[] = harmless.filter((field) => request[field] != null);
   if (request.text?.verbosity != null) dropped.push('text.verbosity');
   return { path: '/answer', body: { ...body }, dropped, readerContext: undefined };
 }
 
 /** Tools that the simulator can call: the client runs them. */
 const isClientTool = (tool: Tool): boolean => ['function', 'custom', 'namespace'].includes(tool.type);
+
+/** Whether `tool_choice` names the tool, or demands a call and there is no tool of the client. */
+function isForced({ type }: Tool, { tool_choice: choice, tools = [] }: ResponseRequest): boolean {
+  if (choice === 'required') return !tools.some(isClientTool);
+  return typeof choice === 'object' && choice !== null && choice.type === type;
+}
 
 /** The last update of the configuration in the input counts as the effort of the request. @see docs/reference/items.md#input-items */
 function readReasoning({ reasoning, input }: ResponseRequest): ReasoningSetting | undefined {
