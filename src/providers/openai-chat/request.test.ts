@@ -208,7 +208,9 @@ describe('what would change the meaning is refused, with field and endpoint', ()
     expect(dropped).toEqual([`tools[0] (${type})`]);
     expect(write({ tools: [hosted] }).body).not.toHaveProperty('tools');
     for (const choice of ['required', { type }, { type: 'allowed_tools', mode: 'required', tools: [hosted] }]) {
-      expect(() => write({ tools: [hosted], tool_choice: choice as ToolChoice })).toThrow(refused('tool_choice(?:.tools)?'));
+      expect(() => write({ tools: [hosted], tool_choice: choice as ToolChoice })).toThrow(
+        refused('tool_choice(?:.tools)?'),
+      );
     }
   });
 
