@@ -51,7 +51,8 @@ const plenty = { requests_per_minute: 1e9, tokens_per_minute: 1e12, concurrent_s
 const counters = new MemoryCounters();
 const limits = new RateLimiter({
   counters,
-  settings: () => ({ ...plenty, workspace: plenty, models: [{ model: 'acme/*', ...plenty }] }),
+  settings: () => ({ ...plenty, member: plenty, workspace: plenty, models: [{ model: 'acme/*', ...plenty }] }),
+  findRateLimits: () => undefined,
   requestMs: () => 600_000,
 });
 const ledger = await openLedger({

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createKeyRecord } from '../platform/storage/access-contract.ts';
-import type { AppliedSettings } from '../platform/storage/storage.ts';
+import type { AppliedSettings, MemberRecord } from '../platform/storage/storage.ts';
 import { type Access, type KnownKey, openAccess } from './access.ts';
 import { hashKey, deriveKeyNumber } from './key-text.ts';
 import type { RefusedKey } from './refused-keys.ts';
@@ -19,6 +19,7 @@ const key = (fields: Partial<KnownKey> = {}) => createKeyRecord({ hash: hashKey(
 /** Of `w1`, which says nothing more. */
 const settings = (fields: Partial<AppliedSettings> = {}): AppliedSettings => ({
   ...{ workspaceId: 'w1', ioLogging: null, defaultTextModel: null, defaultImageModel: null, defaultProviderSort: null },
+  rateLimits: null,
   ...fields,
 });
 
@@ -29,6 +30,7 @@ async function openWith(...keys: KnownKey[]) {
     isGone: false,
     reads: 0,
     settings: [] as AppliedSettings[],
+    members: [] as MemberRecord[],
     wait: undefined as Promise<void> | undefined,
     limits: undefined as Promise<void> | undefined,
   };
@@ -47,6 +49,7 @@ async function openWith(...keys: KnownKey[]) {
         return ask(() => store.keys);
       },
       listAppliedSettings: async () => store.settings,
+      listMembers: async () => store.members,
     },
     {
       onTrouble: (error) => troubles.push(error),
@@ -302,6 +305,7 @@ describe('the keys', () => {
       readRevision: () => Promise.reject(new Error('gone')),
       listKeys: none,
       listAppliedSettings: none,
+      listMembers: none,
       listAppliedGuardrails: async () => noGuardrails,
     };
     await expect(openAccess(source, { onTrouble: () => {} })).rejects.toThrow('gone');

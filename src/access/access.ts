@@ -1,7 +1,8 @@
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
+import { type CallerRateLimits, isRateLimited, type RateLimits } from '../domain/rate-limits.ts';
 import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
-import type { AppliedSettings, KeyRecord } from '../platform/storage/storage.ts';
+import type { AppliedSettings, KeyRecord, MemberRecord } from '../platform/storage/storage.ts';
 import { type GuardrailAssignments, applyGuardrails } from './apply-guardrails.ts';
 import { hashKey, deriveKeyNumber } from './key-text.ts';
 import { type RefusedKey, RefusedKeys } from './refused-keys.ts';
@@ -12,11 +13,12 @@ export interface KeySource {
   listKeys(): Promise<readonly KnownKey[]>;
   listAppliedGuardrails(): Promise<GuardrailAssignments>;
   listAppliedSettings(): Promise<readonly AppliedSettings[]>;
+  listMembers(): Promise<readonly MemberRecord[]>;
 }
 /** What is needed of a key. */
 export type KnownKey = Pick<
   KeyRecord,
-  'hash' | 'name' | 'kind' | 'workspaceId' | 'memberId' | 'disabled' | 'expiresAtMs'
+  'hash' | 'name' | 'kind' | 'workspaceId' | 'memberId' | 'disabled' | 'expiresAtMs' | 'rateLimits'
 >;
 
 /** All keys, in memory: nothing on the way of a request waits for the store. */
@@ -34,6 +36,8 @@ export interface Access {
   checkFresh(graceMs: number): void;
   /** Age in ms of what is known of keys; at most about half a second while the store responds. */
   readonly ageMs: number;
+  /** The rate limits of a key, its member and its workspace; undefined: it is not known, or has none. */
+  findRateLimits(keyHash: string): CallerRateLimits | undefined;
   /** Reloads the keys, whatever the revision. @throws the store's error */
   refresh(): Promise<void>;
   close(): void;
@@ -71,7 +75,11 @@ export async function openAccess(
     const turn = ++started;
     const askedAt = performance.now();
     const read = await source.readRevision(); // before the keys: a change in between is seen at the next poll
-    const [keys, settings] = await Promise.all([source.listKeys(), source.listAppliedSettings()]);
+    const [keys, settings, members] = await Promise.all([
+      source.listKeys(),
+      source.listAppliedSettings(),
+      source.listMembers(),
+    ]);
     const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys: a new one has what is its
     if (turn < taken) return; // a later reading was faster: this one is old
     revoke(keys); // at once: reading limits may take longer
@@ -80,6 +88,8 @@ export async function openAccess(
     taken = turn;
     const logging = new Map(settings.map(({ workspaceId, ioLogging }) => [workspaceId, ioLogging]));
     const defaults = new Map(settings.map((each) => [each.workspaceId, readDefaults(each)])); // shared by all its keys
+    const workspaceRates = new Map(settings.map(({ workspaceId, rateLimits }) => [workspaceId, rateLimits]));
+    const memberRates = new Map(members.map(({ id, rateLimits }) => [id, rateLimits]));
     const before = callers;
     callers = new Map(
       keys.map((key) => [
@@ -93,6 +103,11 @@ export async function openAccess(
             memberId: key.memberId,
             contentSampling: samplingOf(key, logging.get(key.workspaceId)),
             guardrails: guardrailsOf(key),
+            rateLimits: collectRates({
+              key: key.rateLimits,
+              member: key.memberId === null ? null : memberRates.get(key.memberId),
+              workspace: workspaceRates.get(key.workspaceId),
+            }),
             defaults: defaults.get(key.workspaceId),
           },
           disabled: key.disabled,
@@ -169,6 +184,7 @@ export async function openAccess(
     get ageMs() {
       return performance.now() - seenAt;
     },
+    findRateLimits: (keyHash) => callers.get(keyHash)?.caller.rateLimits,
     refresh,
     close() {
       closed = true;
@@ -180,6 +196,14 @@ export async function openAccess(
 function samplingOf({ hash }: KnownKey, wanted: AppliedSettings['ioLogging'] | undefined): number | undefined {
   const isMeant = wanted && (wanted.apiKeyIds === null || wanted.apiKeyIds.includes(deriveKeyNumber(hash)));
   return isMeant ? wanted.samplingRate : undefined;
+}
+
+/** @returns undefined if none is limited, so that a request need look no further */
+function collectRates(
+  all: Record<keyof CallerRateLimits, RateLimits | null | undefined>,
+): CallerRateLimits | undefined {
+  const limited = Object.entries(all).filter(([, limits]) => limits && isRateLimited(limits));
+  return limited.length === 0 ? undefined : Object.fromEntries(limited);
 }
 
 /** @returns undefined where the workspace says nothing, so that a request need look no further */

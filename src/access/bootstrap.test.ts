@@ -99,6 +99,38 @@ describe('bootstrap', () => {
     expect(await apply({ credit_usd: 1 })).toMatchObject({ limitNanoUsd: 1_000_000_000n, limitReset: null });
   });
 
+  it('sets the rate limits that it names, even to none, and leaves the others to the management API', async () => {
+    const read = async () => {
+      const [key] = (await storage.access.listKeys()).filter(({ name }) => name === 'app');
+      const [member] = await storage.access.listMembers();
+      const settings = await storage.access.listAppliedSettings();
+      return [key!.rateLimits, member!.rateLimits, settings[0]?.rateLimits];
+    };
+    const apply = async (limits: object) => {
+      const { workspaces, members, keys } = plan();
+      const first = <Entry>([one, ...others]: Entry[]): Entry[] => [{ ...one!, ...limits }, ...others];
+      await applyBootstrap(storage.access, {
+        workspaces: first(workspaces),
+        members: first(members),
+        keys: first(keys),
+      });
+    };
+    const limits = { requests_per_minute: 5, tokens_per_minute: 0, concurrent_streams: 0 };
+    await apply({ requests_per_minute: 5 });
+    expect(await read()).toEqual([limits, limits, limits]);
+    const revision = await storage.access.readRevision();
+    await apply({ requests_per_minute: 5 });
+    expect(await storage.access.readRevision()).toBe(revision);
+    await apply({ concurrent_streams: 2 });
+    const both = { ...limits, concurrent_streams: 2 };
+    expect(await read()).toEqual([both, both, both]);
+    await apply({});
+    expect(await read()).toEqual([both, both, both]);
+    await apply({ requests_per_minute: 0 });
+    const streams = { ...both, requests_per_minute: 0 };
+    expect(await read()).toEqual([streams, streams, streams]);
+  });
+
   it('gives a workspace without id the same one wherever it is made, in the form of a UUID', async () => {
     const ids: string[] = [];
     for (const store of [storage, await open()]) {

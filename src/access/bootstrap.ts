@@ -1,30 +1,34 @@
+import { isDeepStrictEqual } from 'node:util';
 import { deriveUuid } from '../domain/ids.ts';
+import { noRateLimits, type RateLimits, rateLimitNames } from '../domain/rate-limits.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
 import {
+  type AccessStore,
   defaultKeySettings,
   type KeyRecord,
-  type MemberRecord,
-  type WorkspaceRecord,
+  type RateLimitHolder,
 } from '../platform/storage/storage.ts';
 import { createKeyText, hashKey, createKeyLabel } from './key-text.ts';
 
 /** The part of the store that keys live in. @see platform/storage/storage.ts */
-export interface BootstrapStore {
-  listKeys(): Promise<KeyRecord[]>;
-  listWorkspaces(): Promise<WorkspaceRecord[]>;
-  putWorkspace(workspace: WorkspaceRecord): Promise<void>;
-  putMember(member: MemberRecord): Promise<void>;
-  setMemberships(memberId: string, workspaceIds: readonly string[]): Promise<void>;
-  putKey(key: KeyRecord): Promise<void>;
-  listBootstrapKeys(): Promise<string[]>;
-  markBootstrapKey(hash: string): Promise<void>;
-}
+export type BootstrapStore = Pick<
+  AccessStore,
+  | 'listKeys'
+  | 'listWorkspaces'
+  | 'putWorkspace'
+  | 'putMember'
+  | 'setMemberships'
+  | 'setRateLimits'
+  | 'putKey'
+  | 'listBootstrapKeys'
+  | 'markBootstrapKey'
+>;
 
-/** `bootstrap` of the configuration file, checked. */
+/** `bootstrap` of the configuration file, checked. Rate limits that are absent stay as they are. */
 export interface BootstrapPlan {
-  workspaces: { id?: string; name: string }[];
-  members: { id: string; workspaces: string[] }[];
-  keys: {
+  workspaces: (Partial<RateLimits> & { id?: string; name: string })[];
+  members: (Partial<RateLimits> & { id: string; workspaces: string[] })[];
+  keys: (Partial<RateLimits> & {
     key: string;
     name: string;
     workspace?: string;
@@ -33,7 +37,7 @@ export interface BootstrapPlan {
     kind?: 'inference' | 'management';
     disabled?: boolean;
     credit_usd?: number;
-  }[];
+  })[];
 }
 
 /** The workspace that is there when nobody named one, and its member. */
@@ -50,21 +54,23 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
   const now = Date.now();
   const workspaces = await store.listWorkspaces();
   const idByName = new Map(workspaces.flatMap(({ id, name }) => [[name, id] as const, [id, id] as const]));
-  for (const { id: wanted, name } of plan.workspaces) {
+  for (const { id: wanted, name, ...limits } of plan.workspaces) {
     const id = wanted ?? idByName.get(name) ?? deriveId(name);
     if (!workspaces.some((known) => known.id === id && known.name === name)) {
       await store.putWorkspace({ id, name, createdAtMs: now });
     }
     idByName.set(name, id).set(id, id);
+    await setRateLimits(store, { kind: 'workspace', id }, limits);
   }
   const idOf = (workspace: string): string => {
     const id = idByName.get(workspace);
     if (id === undefined) throw new Error(`bootstrap names the workspace ${workspace}, which does not exist.`);
     return id;
   };
-  for (const { id, workspaces: names } of plan.members) {
+  for (const { id, workspaces: names, ...limits } of plan.members) {
     await store.putMember({ id, createdAtMs: now });
     await store.setMemberships(id, names.map(idOf));
+    await setRateLimits(store, { kind: 'member', id }, limits);
   }
   const known = new Map((await store.listKeys()).map((key) => [key.hash, key]));
   const marked = new Set(await store.listBootstrapKeys());
@@ -72,7 +78,10 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
     const record = readKey(key, idOf, now);
     const before = known.get(record.hash);
     if (before === undefined) await store.putKey(record);
-    else if (!isSame(before, named(record))) await store.putKey({ ...before, ...named(record), updatedAtMs: now });
+    else {
+      const after = { ...before, ...named(record), rateLimits: { ...before.rateLimits, ...readRateLimits(key) } };
+      if (!isDeepStrictEqual(after, before)) await store.putKey({ ...after, updatedAtMs: now });
+    }
     if (!marked.has(record.hash)) await store.markBootstrapKey(record.hash);
   }
   return findOrphanedKeys(store, plan);
@@ -124,6 +133,7 @@ function readKey(key: BootstrapPlan['keys'][number], idOf: (workspace: string) =
     createdAtMs: now,
     creatorUserId: key.member ?? null,
     limitNanoUsd: key.credit_usd === undefined ? null : nanoUsdOf(key.credit_usd),
+    rateLimits: { ...noRateLimits, ...readRateLimits(key) },
   };
 }
 
@@ -133,8 +143,18 @@ function named({ name, kind, workspaceId, memberId, disabled, limitNanoUsd }: Ke
   return limitNanoUsd === null ? settings : { ...settings, limitNanoUsd, limitReset: null };
 }
 
-const isSame = (known: KeyRecord, wanted: Partial<KeyRecord>): boolean =>
-  Object.entries(wanted).every(([field, value]) => known[field as keyof KeyRecord] === value);
+/** Those that the file names, even as 0. */
+const readRateLimits = (entry: Partial<RateLimits>): Partial<RateLimits> =>
+  Object.fromEntries(rateLimitNames.flatMap((name) => (entry[name] === undefined ? [] : [[name, entry[name]]])));
+
+/** The store is asked only for an entry that names a limit: most name none. */
+async function setRateLimits(
+  store: BootstrapStore,
+  holder: RateLimitHolder,
+  limits: Partial<RateLimits>,
+): Promise<void> {
+  if (Object.keys(limits).length > 0) await store.setRateLimits(holder, limits);
+}
 
 /**
  * On the very first start, when there is no key at all: makes a workspace, its member, an inference key and a

@@ -3,14 +3,17 @@ import { describe, expect, it } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import { type CallerRateLimits, noRateLimits, type RateLimits } from '../domain/rate-limits.ts';
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { type LimitSettings, RateLimiter, type Ticket } from './rate-limits.ts';
 
-const none = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 0 };
+const none: RateLimits = noRateLimits;
 
 interface Asked {
   key?: string;
   workspace?: string;
+  member?: string;
+  rateLimits?: CallerRateLimits;
   model?: string;
   models?: string[];
   stream?: boolean;
@@ -22,14 +25,16 @@ function limit(settings: Partial<LimitSettings>) {
   let requests = 0;
   const limits = new RateLimiter({
     counters: new MemoryCounters(() => now),
-    settings: () => ({ ...none, workspace: none, models: [], ...settings }),
+    settings: () => ({ ...none, member: none, workspace: none, models: [], ...settings }),
+    findRateLimits: () => undefined,
     requestMs: () => 600_000,
     onHit: (scope, what) => hits.push(`${scope} ${what}`),
     now: () => now,
   });
   const admit = ({ key = 'k', workspace = 'w', model = 'acme/m', stream = false, ...more }: Asked = {}) => {
-    const caller = { keyHash: key, keyName: `named ${key}`, workspaceId: workspace } as Caller;
-    const request = { ...(more.models ? more : { model }), stream, input: [] } as ResponseRequest;
+    const { member: memberId = null, rateLimits, ...named } = more;
+    const caller = { keyHash: key, keyName: `named ${key}`, workspaceId: workspace, memberId, rateLimits } as Caller;
+    const request = { ...(named.models ? named : { model }), stream, input: [] } as ResponseRequest;
     return limits.admit(caller, request, `gen-${++requests}`) as Ticket | undefined; // from memory: at once
   };
   const pass = (ms: number) => {
@@ -92,6 +97,40 @@ describe('requests per minute', () => {
     expect(refusal({ key: 'fifth', workspace: 'u' }).message).toContain('The model acme/* is limited to 4');
     admit({ key: 'fifth', workspace: 'u', model: 'other/m' });
     expect(hits).toEqual(['key requests_per_minute', 'workspace requests_per_minute', 'model requests_per_minute']);
+  });
+});
+
+describe('limits that are set for a key, a member or a workspace', () => {
+  const only = (requests_per_minute: number) => ({ ...none, requests_per_minute });
+
+  it('hold for all requests of their holder, the narrowest refuses first', () => {
+    const { admit, hits, refusal } = limit({});
+    const rateLimits = { key: only(1), member: only(2), workspace: only(3) };
+    const of = (key: string, member: string) => ({ key, member, rateLimits });
+    admit(of('k', 'ada'));
+    expect(refusal(of('k', 'ada')).message).toContain(
+      'The key named k is limited to 1 requests a minute (requests_per',
+    );
+    admit(of('l', 'ada'));
+    expect(refusal(of('m', 'ada')).message).toContain('The member ada is limited to 2');
+    admit(of('m', 'ben'));
+    expect(refusal(of('n', 'ben')).message).toContain('(requests_per_minute of the workspace); try again');
+    expect(hits).toEqual(['key', 'member', 'workspace'].map((kind) => `${kind} requests_per_minute`));
+  });
+
+  it('hold beside those of the configuration, of each the stricter one, with the same counts', () => {
+    const { admit, refusal } = limit({ requests_per_minute: 2 });
+    admit();
+    admit({ rateLimits: { key: only(5) } });
+    expect(refusal({ rateLimits: { key: only(5) } }).message).toContain('2 requests a minute (limits.requests_per');
+    expect(refusal({ rateLimits: { key: only(1) } }).message).toContain('1 requests a minute (requests_per_minute of');
+    expect(refusal({ rateLimits: { key: { ...none, tokens_per_minute: 5 } } }).message).toContain('2 requests');
+  });
+
+  it('do not count a key without a member for a member', () => {
+    const { admit } = limit({ member: only(1) });
+    expect(admit()).toBeUndefined();
+    admit({ member: 'ada' });
   });
 });
 

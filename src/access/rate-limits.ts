@@ -3,20 +3,16 @@ import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
+import { type CallerRateLimits, isRateLimited, type RateLimits } from '../domain/rate-limits.ts';
 import type { ResponseRequest } from '../domain/request.ts';
-import type {
-  Admission,
-  Counters,
-  RateLimits as Limits,
-  RateRefusal,
-  RateScope,
-} from '../platform/counters/counters.ts';
+import type { Admission, Counters, RateRefusal, RateScope } from '../platform/counters/counters.ts';
 
-/** `limits` of the configuration: what holds for each key, for each workspace, and for a model whoever asks it. */
-export interface LimitSettings extends Limits {
-  workspace: Limits;
+/** `limits` of the configuration: for each key, each member, each workspace, and for a model, whichever key requests it. */
+export interface LimitSettings extends RateLimits {
+  member: RateLimits;
+  workspace: RateLimits;
   /** `*` in the slug stands for any text; the first that matches counts. */
-  models: readonly (Limits & { model: string })[];
+  models: readonly (RateLimits & { model: string })[];
 }
 
 /** A request that was let in. */
@@ -36,16 +32,18 @@ export interface Ticket {
   end(tokens: number, isTakenBack: boolean): void;
 }
 
-export interface RateLimitParts {
+export interface RateLimiterParts {
   counters: Pick<Counters, 'admit' | 'leave'>;
   settings: () => LimitSettings;
+  /** The limits that are set for a key, its member and its workspace now. */
+  findRateLimits: (keyHash: string) => CallerRateLimits | undefined;
   /** The longest that a request may take. */
   requestMs: () => number;
   /** Told of every refusal, for metrics: what was limited, and by which limit. */
-  onHit?: (scope: ScopeKind, limit: keyof Limits) => void;
+  onHit?: (scope: ScopeKind, limit: keyof RateLimits) => void;
   now?: () => number;
 }
-export type ScopeKind = 'key' | 'workspace' | 'model';
+export type ScopeKind = 'key' | 'member' | 'workspace' | 'model';
 
 /** What its process left behind of a request. */
 export type OrphanedRequest = Pick<
@@ -53,13 +51,15 @@ export type OrphanedRequest = Pick<
   'id' | 'keyHash' | 'workspaceId' | 'memberId' | 'requestedModel' | 'streamed'
 >;
 
-type ScopedCaller = Pick<Caller, 'keyHash' | 'keyName' | 'workspaceId'>;
+type ScopedCaller = Pick<Caller, 'keyHash' | 'keyName' | 'memberId' | 'workspaceId' | 'rateLimits'>;
 
 interface Scope extends RateScope {
   kind: ScopeKind;
   /** For messages. */
   name: string;
-  /** Where the limit stands in the configuration. */
+  /** Those of the configuration; where `limits` has others, these are set for the key, member or workspace itself. */
+  configured: RateLimits;
+  /** Where the configuration has them. */
   path: string;
 }
 
@@ -72,24 +72,29 @@ interface EnteredModels {
   current: ScopedAdmission | undefined;
 }
 
+type HolderKind = Exclude<ScopeKind, 'model'>;
+/** In the order in which they refuse: the narrowest first. */
+const holderKinds = ['key', 'member', 'workspace'] as const satisfies readonly HolderKind[];
+const idFields = { key: 'keyHash', member: 'memberId', workspace: 'workspaceId' } as const;
+
 /** A stream outlives the deadline of its request by no more than this. */
 const LEASE_MARGIN_MS = 60_000;
 
-const units: Record<keyof Limits, string> = {
+const units: Record<keyof RateLimits, string> = {
   requests_per_minute: 'requests a minute',
   tokens_per_minute: 'tokens a minute',
   concurrent_streams: 'streams at a time',
 };
 
 /**
- * Holds keys, workspaces and models to requests and tokens within the last 60 seconds, and to open streams. A request that
- * is refused does not count. Tokens are known when an answer is over, so that a limit of tokens refuses the request after
- * the one that went beyond it.
+ * Limits the requests and tokens of keys, members, workspaces and models within the last 60 seconds, and their open streams.
+ * A request that is refused does not count. Tokens are known when a response is over, so a token limit rejects the request
+ * after the one that exceeded it. Counts belong to the key, member, workspace or model: a changed limit does not reset them.
  */
 export class RateLimiter {
-  private readonly parts: RateLimitParts;
+  private readonly parts: RateLimiterParts;
 
-  constructor(parts: RateLimitParts) {
+  constructor(parts: RateLimiterParts) {
     this.parts = parts;
   }
 
@@ -137,7 +142,8 @@ export class RateLimiter {
       ended.map(async ({ id, streamed, requestedModel, ...caller }) => {
         if (!streamed) return;
         const ofStream = { isStream: true, leaseMs: 0 };
-        const scopes = this.listScopes({ ...caller, keyName: '' }, requestedModel);
+        const rateLimits = this.parts.findRateLimits(caller.keyHash);
+        const scopes = this.listScopes({ ...caller, keyName: '', rateLimits }, requestedModel);
         if (scopes.length > 0) await counters.leave({ id, scopes, ...ofStream }, 0);
         for (const index of this.parts.settings().models.keys()) {
           const scope = this.makeModelScope(index);
@@ -170,16 +176,17 @@ export class RateLimiter {
   }
 
   /** @param model undefined: it is not known yet */
-  private listScopes({ keyHash, keyName, workspaceId }: ScopedCaller, model: string | undefined): Scope[] {
+  private listScopes(caller: ScopedCaller, model: string | undefined): Scope[] {
     const settings = this.parts.settings();
     const scopes: Scope[] = [];
-    if (isLimited(settings)) {
-      scopes.push({ kind: 'key', id: `key ${keyHash}`, name: `The key ${keyName}`, path: 'limits', limits: settings });
-    }
-    if (isLimited(settings.workspace)) {
-      const path = 'limits.workspace';
-      const id = `workspace ${workspaceId}`;
-      scopes.push({ kind: 'workspace', id, name: 'This workspace', path, limits: settings.workspace });
+    for (const kind of holderKinds) {
+      const configured = kind === 'key' ? settings : settings[kind];
+      const own = caller.rateLimits?.[kind];
+      const holder = caller[idFields[kind]];
+      if (holder === null || !(own || isRateLimited(configured))) continue;
+      const limits = own ? takeStricter(configured, own) : configured;
+      const path = kind === 'key' ? 'limits' : `limits.${kind}`;
+      scopes.push({ kind, id: `${kind} ${holder}`, name: nameHolder(kind, caller), limits, configured, path });
     }
     const scope = model === undefined ? undefined : this.findModelScope(model);
     if (scope) scopes.push(scope);
@@ -189,13 +196,14 @@ export class RateLimiter {
   private findModelScope(model: string): Scope | undefined {
     const { models } = this.parts.settings();
     const index = models.length === 0 ? -1 : findLimit(models, model);
-    return index !== -1 && isLimited(models[index]!) ? this.makeModelScope(index) : undefined;
+    return index !== -1 && isRateLimited(models[index]!) ? this.makeModelScope(index) : undefined;
   }
 
   private makeModelScope(index: number): Scope {
     const limits = this.parts.settings().models[index]!;
     const name = `The model ${limits.model}`;
-    return { kind: 'model', id: `model ${limits.model}`, name, path: `limits.models[${index}]`, limits };
+    const path = `limits.models[${index}]`;
+    return { kind: 'model', id: `model ${limits.model}`, name, limits, configured: limits, path };
   }
 }
 
@@ -206,18 +214,31 @@ const nameEntry = (id: string, scope: Scope): string => `${id} ${scope.id}`;
 const findOnlyModel = ({ model, models = [] }: ResponseRequest): string | undefined =>
   models.length > (model === undefined ? 1 : 0) ? undefined : (model ?? models[0]);
 
-function explain({ name, path, limits }: Scope, { limit: field, freeInMs }: RateRefusal, nowMs: number): GatewayError {
+function explain(scope: Scope, { limit: field, freeInMs }: RateRefusal, nowMs: number): GatewayError {
+  const { kind, name, path, limits, configured } = scope;
   const limit = limits[field];
+  const place = limit === configured[field] ? `${path}.${field}` : `${field} of the ${kind}`;
   const seconds = Math.max(1, Math.ceil(freeInMs / 1000));
-  const message = `${name} is limited to ${limit} ${units[field]} (${path}.${field}); try again in ${seconds} s.`;
+  const message = `${name} is limited to ${limit} ${units[field]} (${place}); try again in ${seconds} s.`;
   return new GatewayError('rate_limited', message, {
     retryAfterSeconds: seconds,
     rateLimit: { limit, remaining: 0, resetAtMs: Math.ceil(nowMs + freeInMs) },
   });
 }
 
-const isLimited = (limits: Limits): boolean =>
-  limits.requests_per_minute > 0 || limits.tokens_per_minute > 0 || limits.concurrent_streams > 0;
+/** Each limit of the two that lets less through; 0 is no limit. */
+const takeStricter = (one: RateLimits, other: RateLimits): RateLimits => ({
+  requests_per_minute: takeLower(one.requests_per_minute, other.requests_per_minute),
+  tokens_per_minute: takeLower(one.tokens_per_minute, other.tokens_per_minute),
+  concurrent_streams: takeLower(one.concurrent_streams, other.concurrent_streams),
+});
+const takeLower = (one: number, other: number): number =>
+  one === 0 || other === 0 ? one + other : Math.min(one, other);
+
+function nameHolder(kind: HolderKind, { keyName, memberId }: ScopedCaller): string {
+  if (kind === 'key') return `The key ${keyName}`;
+  return kind === 'member' ? `The member ${memberId}` : 'This workspace';
+}
 
 /** With a suffix that only sorts it is the same model: `:nitro` must lead past no limit. */
 function findLimit(models: LimitSettings['models'], slug: string): number {

@@ -1,11 +1,14 @@
 import { createKeyText, hashKey } from '../access/key-text.ts';
 import { deleteKey, rotateKey, updateKey } from '../api/keys/change-key.ts';
 import { readKeySpending, writeKey } from '../api/keys/write-key.ts';
+import { readRateLimits } from '../api/management/rate-limit-fields.ts';
 import type { Config } from '../config/schema.ts';
+import { rateLimitNames } from '../domain/rate-limits.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
 import type { KeyRecord, LimitReset, ManagementTransaction } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
 import { operate } from './operate.ts';
+import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
 /** What a key may spend, as an operator writes it. */
@@ -17,7 +20,7 @@ export interface LimitOptions {
   includeByok?: boolean;
 }
 
-export interface UpdateKeyOptions extends LimitOptions {
+export interface UpdateKeyOptions extends LimitOptions, RateOptions {
   name?: string;
   enable?: boolean;
   disable?: boolean;
@@ -82,14 +85,16 @@ export async function changeKey(
   const asked: Partial<KeyRecord> = readLimits(options);
   if (options.name !== undefined) asked.name = options.name;
   if (options.enable || options.disable) asked.disabled = options.disable === true;
-  if (Object.keys(asked).length === 0) throw new CommandError('Say what to change; see "headgate keys update --help".');
-  const { before, after } = await withKey({ config, stderr }, wanted, async (transaction, key, nowMs) => ({
-    before: key,
-    after: await updateKey(transaction, key, { ...key, ...asked }, nowMs),
-  }));
+  const rates = readRateOptions(options);
+  const changed = Object.keys({ ...asked, ...rates });
+  if (changed.length === 0) throw new CommandError('Say what to change; see "headgate keys update --help".');
+  const { before, after } = await withKey({ config, stderr }, wanted, async (transaction, key, nowMs) => {
+    const wished = { ...key, ...asked, rateLimits: readRateLimits(rates, key.rateLimits) };
+    return { before: key, after: await updateKey(transaction, key, wished, nowMs) };
+  });
   const isSame = before === after;
   stdout.write(`${isSame ? 'Nothing to change for' : 'Changed'} "${after.name}" (${after.label}).\n`);
-  warnOfBootstrap({ stderr }, config, after, Object.keys(asked));
+  warnOfBootstrap({ stderr }, config, after, changed);
 }
 
 /** Disables the one key that is meant: by hash, by the first 4 or more digits of it, or by name. */
@@ -159,7 +164,7 @@ function readGrace(text: string): number {
   return seconds;
 }
 
-/** The configuration is applied at every start: what it says of a key comes back. @param changed fields of a `KeyRecord` */
+/** The configuration is applied at every start: what it says of a key comes back. @param changed fields of a `KeyRecord`, and rate limits */
 function warnOfBootstrap(
   { stderr }: Pick<Terminal, 'stderr'>,
   config: Config,
@@ -167,7 +172,12 @@ function warnOfBootstrap(
   changed: readonly string[],
 ): void {
   const entry = config.bootstrap.keys.find((one) => hashKey(one.key) === key.hash);
-  const said = ['name', 'disabled', ...(entry?.credit_usd === undefined ? [] : ['limitNanoUsd', 'limitReset'])];
+  const said: string[] = [
+    'name',
+    'disabled',
+    ...(entry?.credit_usd === undefined ? [] : ['limitNanoUsd', 'limitReset']),
+  ];
+  if (entry) said.push(...rateLimitNames.filter((name) => name in entry));
   if (!entry || !changed.some((field) => said.includes(field)) || (key.disabled && entry.disabled === true)) return;
   const what = key.disabled ? 'write "disabled: true" there, too' : 'change it there, too';
   stderr.write(`It stands in bootstrap.keys: ${what}, or the next start or reload brings it back as it was.\n`);

@@ -395,7 +395,7 @@ describe('headgate keys', () => {
     [['update', 'app', '--limit-reset', 'yearly'], '--limit-reset yearly: give daily, weekly, monthly or never.'],
     [['rotate', 'app', '--grace', '2d'], '--grace 2d: give 30m, 12h, … up to 1d.'],
     [['delete', 'nobody'], 'No key has the hash, prefix or name "nobody"'],
-    [['create', '--management', '--limit', '5'], 'A management key asks no models'],
+    [['create', '--management', '--limit', '5'], 'A management key requests no models'],
   ])('keys %j says what is wrong', async (command, message) => {
     await call(['keys', 'create', '--name', 'app']);
     const { code, stderr } = await call(['keys', ...command]);

@@ -1,6 +1,7 @@
 import { DEFAULT_MEMBER, DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { createKeyText, hashKey, createKeyLabel } from '../access/key-text.ts';
 import { createKey as saveNewKey } from '../api/keys/change-key.ts';
+import { readRateLimits } from '../api/management/rate-limit-fields.ts';
 import { addMembers } from '../api/workspaces/change-members.ts';
 import { createWorkspace } from '../api/workspaces/change-workspace.ts';
 import type { Config } from '../config/schema.ts';
@@ -8,9 +9,10 @@ import { defaultKeySettings, type KeyRecord, type ManagementTransaction } from '
 import { type LimitOptions, readLimits } from './change-keys.ts';
 import { withStore } from './open-store.ts';
 import { operate } from './operate.ts';
+import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
 
-export interface CreateKeyOptions extends LimitOptions {
+export interface CreateKeyOptions extends LimitOptions, RateOptions {
   name?: string;
   /** Name or id. */
   workspace?: string;
@@ -32,8 +34,9 @@ export async function addKey({ stdout, stderr }: Terminal, config: Config, optio
   const kind = readKind(options);
   const expiresAtMs = options.expires === undefined ? null : readExpiry(options.expires, Date.now());
   const limits = readLimits(options);
-  if (kind === 'management' && Object.keys(limits).length > 0) {
-    throw new CommandError('A management key asks no models, so that it has no limit.');
+  const rates = readRateOptions(options);
+  if (kind === 'management' && Object.keys({ ...limits, ...rates }).length > 0) {
+    throw new CommandError('A management key requests no models, so it has no limit.');
   }
   if (kind === 'management' && options.workspace !== undefined) {
     throw new CommandError('A management key administers all workspaces, so that it has none.');
@@ -57,6 +60,7 @@ export async function addKey({ stdout, stderr }: Terminal, config: Config, optio
         createdAtMs: nowMs,
         expiresAtMs,
         ...limits,
+        rateLimits: readRateLimits(rates),
         creatorUserId: memberId,
         externalUser: options.external ?? null,
       };

@@ -11,6 +11,7 @@ import { loadNeededConfig } from './load-needed-config.ts';
 import type { ListModelsOptions } from './models/list.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
+import { type RateOptions, withRateOptions } from './rate-options.ts';
 import { CommandError, readMessage, type Terminal, sanitizeOutput } from './terminal.ts';
 import { version } from './version.ts';
 import type { BudgetOptions, WorkspaceOptions } from './workspaces.ts';
@@ -160,7 +161,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
 
   const keys = program.command('keys').description('make, list, change and end keys; also while the gateway runs');
   keys.addHelpText('after', keysExamples);
-  command(keys, 'create', 'make a key; its text is printed once, alone on stdout', keysExamples)
+  withRateOptions(command(keys, 'create', 'make a key; its text is printed once, alone on stdout', keysExamples))
     .option('--name <name>', 'name for people')
     .option('--workspace <name>', 'name or id of its workspace')
     .option('--member <id>', 'member who owns it; made when absent (owner)')
@@ -187,7 +188,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       const { showKey } = await import('./change-keys.ts');
       await showKey(terminal, readConfig(options), wanted);
     });
-  command(keys, 'update', 'change the settings of a key', keysExamples)
+  withRateOptions(command(keys, 'update', 'change the settings of a key', keysExamples))
     .argument(...keyArgument)
     .option('--name <name>', 'name for people')
     .option('--enable', 'may be used again')
@@ -221,6 +222,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     });
 
   addWorkspaces(program);
+  addMembers(program);
   addGuardrails(program);
 
   const ledger = program.command('ledger').description('price history again after a price was mended; show an entry');
@@ -302,7 +304,13 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         const { printWorkspaces } = await import('./workspaces.ts');
         await printWorkspaces(terminal, readConfig(options), options);
       });
-    command(workspaces, 'create', 'make a workspace', workspacesExamples)
+    command(workspaces, 'show', 'print a workspace with its settings', workspacesExamples)
+      .argument(...workspaceArgument)
+      .action(async (wanted: string, options: SourceOptions) => {
+        const { showWorkspace } = await import('./workspaces.ts');
+        await showWorkspace(terminal, readConfig(options), wanted);
+      });
+    withRateOptions(command(workspaces, 'create', 'make a workspace', workspacesExamples))
       .requiredOption('--name <name>', 'name for people, of no other')
       .option('--slug <slug>', 'name in paths (made of the name)')
       .option(...workspaceDescriptionOption)
@@ -315,7 +323,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         const { addWorkspace } = await import('./workspaces.ts');
         await addWorkspace(terminal, loadForStore(options), options);
       });
-    command(workspaces, 'update', 'change the settings of a workspace', workspacesExamples)
+    withRateOptions(command(workspaces, 'update', 'change the settings of a workspace', workspacesExamples))
       .argument(...workspaceArgument)
       .option('--name <name>', 'name for people, of no other')
       .option('--slug <slug>', 'name in paths')
@@ -354,6 +362,29 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .action(async (wanted: string, options: SourceOptions & { add?: string[]; remove?: string[] }) => {
         const { changeMembers } = await import('./workspaces.ts');
         await changeMembers(terminal, readConfig(options), wanted, options);
+      });
+  }
+
+  function addMembers(parent: Command): void {
+    const members = parent.command('members').description('list members, and limit how often their keys may be used');
+    members.addHelpText('after', membersExamples);
+    command(members, 'list', 'list all members, the oldest first', membersExamples)
+      .option('--json', 'as a JSON list')
+      .action(async (options: SourceOptions & { json?: boolean }) => {
+        const { printMembers } = await import('./members.ts');
+        await printMembers(terminal, readConfig(options), options);
+      });
+    command(members, 'show', 'print a member', membersExamples)
+      .argument(...memberArgument)
+      .action(async (id: string, options: SourceOptions) => {
+        const { showMember } = await import('./members.ts');
+        await showMember(terminal, readConfig(options), id);
+      });
+    withRateOptions(command(members, 'update', 'change the rate limits of a member', membersExamples))
+      .argument(...memberArgument)
+      .action(async (id: string, options: SourceOptions & RateOptions) => {
+        const { changeMember } = await import('./members.ts');
+        await changeMember(terminal, readConfig(options), id, options);
       });
   }
 
@@ -425,6 +456,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
 }
 
 const keyArgument = ['<key>', 'its hash, the first 4 or more digits of it, or its name'] as const;
+const memberArgument = ['<member>', 'its id'] as const;
 const workspaceArgument = ['<workspace>', 'its id, slug or name'] as const;
 const workspaceDescriptionOption = ['--description <text>', 'for people, or none'] as const;
 const defaultTextModelOption = ['--default-text-model <slug>', 'of requests that name no model, or none'] as const;
@@ -499,6 +531,7 @@ Examples:
   $ headgate keys create --name trial --limit 5 --limit-reset monthly
   $ headgate keys list
   $ headgate keys update app --limit 20 --name production
+  $ headgate keys update app --requests-per-minute 600 --concurrent-streams 20
   $ headgate keys rotate app --grace 1h
   $ headgate keys disable app`;
 
@@ -509,6 +542,12 @@ Examples:
   $ headgate workspaces budgets research --set daily=20 monthly=300
   $ headgate workspaces members research --add ada ben
   $ headgate workspaces delete research`;
+
+const membersExamples = `
+Examples:
+  $ headgate members list
+  $ headgate members update ada --requests-per-minute 60 --tokens-per-minute none
+  $ headgate workspaces members research --add ada`;
 
 const guardrailsExamples = `
 Examples:

@@ -15,12 +15,14 @@ import { writeWorkspace } from '../api/workspaces/write-workspace.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
+import { rateLimitNames } from '../domain/rate-limits.ts';
 import { writeDollars } from '../metering/cost.ts';
 import { type BudgetInterval, budgetIntervals, type WorkspaceDetails } from '../platform/storage/storage.ts';
 import { createSlug } from '../platform/storage/tables/workspace-slug.ts';
 import { usageColumns, writeUsageCells } from './limit-usage.ts';
 import { withStore } from './open-store.ts';
 import { resolveWorkspace, operate } from './operate.ts';
+import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { resolveWorkspaceId } from './read-routing-context.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
@@ -56,7 +58,7 @@ export async function printWorkspaces(
   stdout.write(alignColumns([['NAME', 'SLUG', 'KEYS', 'CREATED', 'ID'], ...cells]));
 }
 
-export interface WorkspaceOptions {
+export interface WorkspaceOptions extends RateOptions {
   name?: string;
   slug?: string;
   description?: string;
@@ -105,6 +107,7 @@ export async function changeWorkspace(
   });
   stdout.write(`${JSON.stringify(writeWorkspace(changed), undefined, 2)}\n`);
   warnOfBootstrap({ stderr }, config, changed, 'renames it');
+  warnOfLimits({ stderr }, config, changed, asked);
   warnOfModels({ stderr }, loaded, changed, asked);
 }
 
@@ -123,6 +126,7 @@ function readBody(options: WorkspaceOptions): UpdateWorkspaceBody {
     ...(defaultProviderSort === undefined
       ? undefined
       : { default_provider_sort: orNull(defaultProviderSort) as SortKey | null }), // what is none is refused with the rest
+    ...readRateOptions(options),
   };
 }
 
@@ -172,6 +176,28 @@ function warnOfBootstrap(
   const entry = config.bootstrap.workspaces.find(({ id }) => id === workspace.id);
   if (!entry || (what === 'renames it' && entry.name === workspace.name)) return;
   stderr.write(`It stands in bootstrap.workspaces: change it there, too, or the next start or reload ${what}.\n`);
+}
+
+/** Limits that the configuration names are set again at every start. */
+function warnOfLimits(
+  { stderr }: Pick<Terminal, 'stderr'>,
+  config: Config,
+  { id, name }: WorkspaceDetails,
+  asked: UpdateWorkspaceBody,
+): void {
+  const entry = config.bootstrap.workspaces.find((one) => one.id === id || one.name === name);
+  if (!entry || !rateLimitNames.some((limit) => limit in asked && limit in entry)) return;
+  stderr.write(
+    'It is in bootstrap.workspaces: change it there, too, or the next start or reload restores its limits.\n',
+  );
+}
+
+/** Prints a workspace as the management API gives it. */
+export async function showWorkspace({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
+  const workspace = await operate({ config, stderr }, (_, change) =>
+    change((transaction) => resolveWorkspace(transaction, wanted)),
+  );
+  stdout.write(`${JSON.stringify(writeWorkspace(workspace), undefined, 2)}\n`);
 }
 
 export interface BudgetOptions {

@@ -75,6 +75,7 @@ export async function openAccounts(parts: AccountsParts, resources: AsyncDisposa
   const limits = new RateLimiter({
     counters,
     settings: () => config().limits,
+    findRateLimits: (keyHash) => access.findRateLimits(keyHash),
     requestMs,
     onHit: (scope, limit) => telemetry.countLimitHit(limit, scope),
   });

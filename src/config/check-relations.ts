@@ -1,4 +1,5 @@
 import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN } from '../domain/endpoint.ts';
+import { rateLimitNames } from '../domain/rate-limits.ts';
 import { readEntry } from '../platform/outbound/rules.ts';
 import type { Problem } from './interpolate.ts';
 import { formatPath, type Path } from './path.ts';
@@ -226,7 +227,7 @@ function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): Relatio
     const path = ['bootstrap', 'keys', index];
     if (key.workspace !== undefined) checkWorkspace(key.workspace, [...path, 'workspace']);
     if (key.kind === 'management') {
-      for (const field of ['member', 'acts_as', 'credit_usd'] as const) {
+      for (const field of ['member', 'acts_as', 'credit_usd', ...rateLimitNames] as const) {
         if (key[field] !== undefined)
           problems.push({ path: [...path, field], message: 'does not go with kind: management' });
       }

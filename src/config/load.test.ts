@@ -311,6 +311,7 @@ bootstrap:
     ],
     ['{ key: long-enough, name: n, kind: management, member: ada }', 'does not go with kind: management'],
     ['{ key: long-enough, name: n, kind: management, credit_usd: 1 }', 'does not go with kind: management'],
+    ['{ key: long-enough, name: n, kind: management, tokens_per_minute: 1 }', 'does not go with kind: management'],
     ['{ key: long-enough, name: n, workspace: main, member: ada, credit_usd: -1 }', 'must be'],
     [
       '{ key: long-enough, name: a, kind: management }, { key: long-enough, name: b, kind: management }',

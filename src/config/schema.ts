@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { contentKinds } from '../domain/content-record.ts';
 import { inputModalities, outputModalities, parameterNames, quantizations } from '../domain/endpoint.ts';
 import { imageBillables, imageUnits } from '../domain/images.ts';
+import { MAX_RATE_LIMIT } from '../domain/rate-limits.ts';
 
 /*
  * The configuration, in the words of the file. The schema is its documentation: `describe.ts` makes
@@ -304,6 +305,40 @@ const provider = Type.Object({
   models: Type.Array(model, { description: 'Endpoints of this provider.', minItems: 1 }),
 });
 
+const limitFields = {
+  requests_per_minute: Type.Integer({
+    description: 'Requests within 60 seconds. 0: any number.',
+    default: 0,
+    minimum: 0,
+  }),
+  tokens_per_minute: Type.Integer({
+    description:
+      'Tokens, input and output, within 60 seconds; the request after the one that exceeded it is rejected. 0: any number.',
+    default: 0,
+    minimum: 0,
+  }),
+  concurrent_streams: Type.Integer({
+    description: 'Streams that are open at once. 0: any number.',
+    default: 0,
+    minimum: 0,
+  }),
+};
+
+/** Rate limits of one key, member or workspace. */
+const ownLimit = (description: string) =>
+  Type.Optional(
+    Type.Integer({
+      description: `${description} 0: any number. Absent: as set over the management API.`,
+      minimum: 0,
+      maximum: MAX_RATE_LIMIT,
+    }),
+  );
+const ownLimitFields = {
+  requests_per_minute: ownLimit('Requests within 60 seconds.'),
+  tokens_per_minute: ownLimit('Tokens, input and output, within 60 seconds.'),
+  concurrent_streams: ownLimit('Streams that are open at once.'),
+};
+
 const bootstrapKey = Type.Object({
   key: Type.String({
     description: 'The key itself, 8 or more characters. Write `${NAME}`.',
@@ -331,6 +366,7 @@ const bootstrapKey = Type.Object({
       maximum: 9_000_000,
     }),
   ),
+  ...ownLimitFields,
 });
 
 const bootstrap = Type.Object({
@@ -338,6 +374,7 @@ const bootstrap = Type.Object({
     Type.Object({
       id: Type.Optional(text('Stable id, best a UUID. Absent: made at the first start.')),
       name: text('Unique name.'),
+      ...ownLimitFields,
     }),
     { description: 'Workspaces that must be there.', default: [] },
   ),
@@ -345,6 +382,7 @@ const bootstrap = Type.Object({
     Type.Object({
       id: text('Unique id of the member.'),
       workspaces: Type.Array(Type.String({ minLength: 1 }), { description: 'Names or ids.', default: [] }),
+      ...ownLimitFields,
     }),
     { description: 'Members that must be there, in exactly these workspaces.', default: [] },
   ),
@@ -422,27 +460,9 @@ const routers = Type.Object({
   }),
 });
 
-const limitFields = {
-  requests_per_minute: Type.Integer({
-    description: 'Requests within 60 seconds. 0: any number.',
-    default: 0,
-    minimum: 0,
-  }),
-  tokens_per_minute: Type.Integer({
-    description:
-      'Tokens, input and output, within 60 seconds; the request after the one that went beyond is refused. 0: any number.',
-    default: 0,
-    minimum: 0,
-  }),
-  concurrent_streams: Type.Integer({
-    description: 'Streams that are open at once. 0: any number.',
-    default: 0,
-    minimum: 0,
-  }),
-};
-
 const limits = Type.Object({
   ...limitFields,
+  member: Type.Object(limitFields),
   workspace: Type.Object(limitFields),
   models: Type.Array(
     Type.Object({

@@ -1,4 +1,5 @@
 import type { Guardrail } from './guardrail.ts';
+import type { CallerRateLimits } from './rate-limits.ts';
 import type { RequestDefaults } from './request-defaults.ts';
 
 /** Who asks, as `access/` made it out from the bearer key. Everything else is looked up by (workspace, id). */
@@ -14,6 +15,8 @@ export interface Caller {
   contentSampling?: number | undefined;
   /** Those of its workspace, its member and itself that forbid anything; undefined: there is none. */
   guardrails?: readonly Guardrail[] | undefined;
+  /** Set for its key, its member or its workspace; undefined: there is none. */
+  rateLimits?: CallerRateLimits | undefined;
   /** Of its workspace; undefined: it has none. */
   defaults?: RequestDefaults | undefined;
 }

@@ -41,6 +41,7 @@ describe('POST /workspaces', () => {
         io_logging_sampling_rate: 1,
         io_logging_api_key_ids: null,
         include_byok_in_budgets: false,
+        ...{ requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null },
         created_at: time,
         created_by: null,
         updated_at: null,

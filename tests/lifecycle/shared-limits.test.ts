@@ -6,7 +6,7 @@ import { testKeys } from '../../src/testing/index.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { startRedis } from '../../src/testing/redis.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
-import { main } from '../api/manage.ts';
+import { type Json, main } from '../api/manage.ts';
 import { bootstrap, cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
 
 const server = await startPostgres();
@@ -141,6 +141,44 @@ for (const { name, skip, redis, args } of cases)
       expect(await askAll(40, [one, two])).toEqual({ 200: 10, 429: 30 });
     });
 
+    it('apply the rate limits of a key, a member and a workspace that the other one set, within a second', async () => {
+      const one = await start();
+      const two = await start();
+      const { hash, key } = await createKey(one, { creator_user_id: 'ada' });
+      for (const path of [`/keys/${hash}`, '/members/ada', `/workspaces/${main}`]) {
+        await manageAt(one, 'PATCH', path, { requests_per_minute: 1 });
+        await expect.poll(async () => (await ask(two, key)).status).toBe(429);
+        expect((await ask(one, key)).status).toBe(429);
+        await manageAt(one, 'PATCH', path, { requests_per_minute: null });
+        await expect.poll(async () => (await ask(two, key)).status).toBe(200);
+      }
+    });
+
+    it('let in as many requests a minute as the limit of a key says', async () => {
+      const one = await start();
+      const two = await start();
+      const { key } = await createKey(one, { requests_per_minute: 10 });
+      for (const gateway of [one, two]) await expect.poll(() => isKnown(gateway, key)).toBe(true);
+      expect(await askAll(40, [one, two], key)).toEqual({ 200: 10, 429: 30 });
+    });
+
+    it.skipIf(args)('free the streams of a killed process that a limit of their key counts', async () => {
+      upstream.always(() => new Promise(() => {}));
+      const two = await start();
+      const one = await start({ server: { port: 0 } });
+      const { key } = await createKey(one, { concurrent_streams: 1 });
+      for (const gateway of [one, two]) await expect.poll(() => isKnown(gateway, key)).toBe(true);
+      void ask(one, key, { stream: true }).catch(() => {});
+      await expect.poll(() => upstream.requests.length).toBe(1);
+      expect((await ask(two, key, { stream: true })).status).toBe(429);
+      await one.end('SIGKILL');
+      upstream.always(tenTokens());
+      expect((await ask(two, key, { stream: true })).status).toBe(429);
+
+      await startGateway({ folder: one.folder, config: { ...config } });
+      await expect.poll(async () => (await ask(two, key, { stream: true })).status).not.toBe(429);
+    });
+
     it.skipIf(args)('free what a killed process held as soon as it is back', async () => {
       upstream.always(() => new Promise(() => {}));
       const limits = { limits: { workspace: { concurrent_streams: 1 } } };
@@ -207,11 +245,28 @@ async function ask(gateway: GatewayProcess, key?: string, more: object = {}) {
   return { status: answer.status, error: text.startsWith('{') ? JSON.parse(text).error : undefined };
 }
 
-async function makeKey(gateway: GatewayProcess, limit: number): Promise<string> {
-  const answer = await fetch(`${gateway.url}/api/v1/keys`, {
-    method: 'POST',
+const makeKey = async (gateway: GatewayProcess, limit: number): Promise<string> =>
+  (await createKey(gateway, { limit })).key;
+
+async function createKey(gateway: GatewayProcess, fields: object): Promise<{ hash: string; key: string }> {
+  const body = { name: 'limited', workspace_id: main, ...fields };
+  const { key, data } = await manageAt(gateway, 'POST', '/keys', body);
+  return { key, hash: data.hash };
+}
+
+async function manageAt(gateway: GatewayProcess, method: string, path: string, body: object): Promise<Json> {
+  const answer = await fetch(`${gateway.url}/api/v1${path}`, {
+    method,
     headers: { authorization: `Bearer ${testKeys.managementKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'limited', limit, workspace_id: main }),
+    body: JSON.stringify(body),
   });
-  return ((await answer.json()) as { key: string }).key;
+  expect(answer.ok).toBe(true);
+  return answer.json();
+}
+
+/** Whether the process has read a key that another one has created. */
+async function isKnown(gateway: GatewayProcess, key: string): Promise<boolean> {
+  const answer = await fetch(`${gateway.url}/api/v1/models/count`, { headers: { authorization: `Bearer ${key}` } });
+  await answer.arrayBuffer();
+  return answer.ok;
 }

@@ -133,7 +133,7 @@ async function checkMember(
   { workspaceId }: GuardrailRecord,
   id: string,
 ): Promise<string | undefined> {
-  if (!(await transaction.hasMember(id))) return 'is not a member';
+  if (!(await transaction.findMember(id))) return 'is not a member';
   if ((await transaction.findDefaultWorkspace(DEFAULT_WORKSPACE))?.id === workspaceId) return undefined;
   const found = await transaction.findWorkspaceMembers(workspaceId, [id]);
   return found.length > 0 ? undefined : 'is not a member of the workspace of the guardrail';

@@ -1,5 +1,6 @@
 import { hashKey, createKeyLabel } from '../../access/key-text.ts';
 import { invalidRequest } from '../../domain/errors.ts';
+import { rateLimitNames } from '../../domain/rate-limits.ts';
 import type { FieldChange, KeyRecord, ManagementTransaction } from '../../platform/storage/storage.ts';
 import { assignGuardrailTo } from '../guardrails/change-guardrail.ts';
 import { listChanges } from '../management/change.ts';
@@ -24,9 +25,7 @@ export async function updateKey(
   after: KeyRecord,
   nowMs: number,
 ): Promise<KeyRecord> {
-  if (before.kind === 'management' && after.limitNanoUsd !== null) {
-    throw invalidRequest([{ path: 'limit', message: 'A management key asks no models, so that it has no limit.' }]);
-  }
+  if (before.kind === 'management') refuseLimits(after);
   return saveKey(transaction, 'key.update', { before, after, nowMs });
 }
 
@@ -85,6 +84,13 @@ async function saveKey(
   await transaction.putKey(saved);
   await transaction.record(describeKeyEvent(action, saved, changes));
   return saved;
+}
+
+/** @throws {GatewayError} `invalid_request` */
+function refuseLimits({ limitNanoUsd, rateLimits }: KeyRecord): void {
+  const path = limitNanoUsd === null ? rateLimitNames.find((name) => rateLimits[name] > 0) : 'limit';
+  if (path === undefined) return;
+  throw invalidRequest([{ path, message: 'A management key requests no models, so it has no limit.' }]);
 }
 
 /** A key that is dead would give its successor nothing to live on. */

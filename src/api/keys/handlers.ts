@@ -11,6 +11,7 @@ import {
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
 import { applyChange } from '../management/change.ts';
+import { readRateLimits, writeRateLimits } from '../management/rate-limit-fields.ts';
 import { readOffset, readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
@@ -80,6 +81,7 @@ export function createKeyHandlers(
           limitNanoUsd: body.limit === undefined ? before.limitNanoUsd : readLimit(body.limit),
           limitReset: body.limit_reset === undefined ? before.limitReset : body.limit_reset,
           includeByokInLimit: body.include_byok_in_limit ?? before.includeByokInLimit,
+          rateLimits: readRateLimits(body, before.rateLimits),
         };
         return updateKey(transaction, before, after, nowMs);
       });
@@ -121,12 +123,17 @@ export function createKeyHandlers(
             label: key.label,
             ...{ limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at },
             ...writeKeyAmounts(key, spending!),
+            ...writeRateLimits(key.rateLimits),
             is_free_tier: false,
             is_management_key: isManagement,
             is_provisioning_key: isManagement,
             organization_id: null, // there is one, without an id
             workspace_id: isManagement ? null : key.workspaceId,
-            rate_limit: { requests: -1, interval: '1m', note: 'This field is deprecated. -1: no limit is told here.' },
+            rate_limit: {
+              requests: key.rateLimits.requests_per_minute || -1,
+              interval: '1m',
+              note: 'This field is deprecated; see requests_per_minute. -1: the key has no limit of its own.',
+            },
             allowed_data_regions: ['global'],
             free_model_daily_requests: { used: 0, limit: -1, remaining: -1 }, // -1: not limited
           },
@@ -185,6 +192,7 @@ async function planKey(
     limitNanoUsd: readLimit(body.limit),
     limitReset: body.limit_reset ?? null,
     includeByokInLimit: body.include_byok_in_limit ?? false,
+    rateLimits: readRateLimits(body),
     creatorUserId: memberId,
     externalUser: body.external?.user ?? null,
   };
@@ -214,7 +222,7 @@ async function checkMember(
   issues: Issue[],
 ): Promise<void> {
   const path = 'creator_user_id';
-  if (!(await transaction.hasMember(memberId))) {
+  if (!(await transaction.findMember(memberId))) {
     issues.push({ path, message: `\`creator_user_id\` names no member: ${JSON.stringify(memberId)}.` });
     return;
   }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { maybe, oneOf } from '../../schema/shapes.ts';
 import { strictBody, createBodyCheck, plainText, usdAmount } from '../management/check-body.ts';
+import { rateLimitFields } from '../management/rate-limit-fields.ts';
 
 /** Most characters of a name, and of ids that are the caller's own. */
 const maxNameLength = 256;
@@ -10,6 +11,7 @@ const limits = {
   limit: maybe(usdAmount(0)),
   limit_reset: maybe(oneOf('daily', 'weekly', 'monthly')),
   include_byok_in_limit: Type.Optional(Type.Boolean()),
+  ...rateLimitFields,
 };
 
 const utcTime = Type.Refine(

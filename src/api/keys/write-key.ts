@@ -2,6 +2,7 @@ import { deriveKeyNumber } from '../../access/key-text.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { windowStarts } from '../../metering/windows.ts';
 import type { AuditEvent, FieldChange, KeyRecord, LedgerStore } from '../../platform/storage/storage.ts';
+import { writeRateLimits } from '../management/rate-limit-fields.ts';
 import { writeNullableTime, writeTime } from '../management/route-handler.ts';
 
 /** Nano-dollars, ever and in the windows that are open now. */
@@ -59,6 +60,7 @@ export function writeKeySettings(key: KeyRecord): Record<string, unknown> {
     limit: key.limitNanoUsd === null ? null : usdOf(key.limitNanoUsd),
     limit_reset: key.limitReset,
     include_byok_in_limit: key.includeByokInLimit,
+    ...writeRateLimits(key.rateLimits),
     expires_at: writeNullableTime(key.expiresAtMs),
     creator_user_id: key.creatorUserId,
     external_user: key.externalUser,

@@ -3,9 +3,10 @@ import { createAuditHandler } from '../audit/handler.ts';
 import { createCreditsHandler } from '../credits/handler.ts';
 import { createAssignmentHandlers, createGuardrailHandlers } from '../guardrails/handlers.ts';
 import { createKeyHandlers } from '../keys/handlers.ts';
+import { createMemberHandlers } from '../members/handlers.ts';
 import { createBudgetHandlers } from '../workspaces/budgets.ts';
 import { createWorkspaceHandlers } from '../workspaces/handlers.ts';
-import { createMemberHandlers } from '../workspaces/members.ts';
+import { createWorkspaceMemberHandlers } from '../workspaces/members.ts';
 import type { ManagementParts } from './route-handler.ts';
 
 export type ManagementHandlers = ReturnType<typeof createManagementHandlers>;
@@ -15,6 +16,7 @@ export const createManagementHandlers = (parts: ManagementParts) => ({
   ...createKeyHandlers(parts),
   ...createWorkspaceHandlers(parts),
   ...createBudgetHandlers(parts),
+  ...createWorkspaceMemberHandlers(parts),
   ...createMemberHandlers(parts),
   ...createGuardrailHandlers(parts),
   ...createAssignmentHandlers(parts),

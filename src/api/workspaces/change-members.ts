@@ -1,4 +1,5 @@
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
+import { noRateLimits } from '../../domain/rate-limits.ts';
 import type { ManagementTransaction, WorkspaceMemberRecord } from '../../platform/storage/storage.ts';
 import { listChanges } from '../management/change.ts';
 
@@ -19,8 +20,8 @@ export async function addMembers(
   const there = new Set((await transaction.findWorkspaceMembers(workspaceId, wanted)).map((one) => one.memberId));
   const added = wanted.filter((userId) => !there.has(userId));
   for (const memberId of added) {
-    if (!(await transaction.hasMember(memberId))) {
-      await transaction.putMember({ id: memberId, createdAtMs: nowMs });
+    if (!(await transaction.findMember(memberId))) {
+      await transaction.saveMember({ id: memberId, createdAtMs: nowMs, rateLimits: noRateLimits });
       await transaction.record({
         ...{ action: 'member.create', objectKind: 'member', objectId: memberId, workspaceId: null, changes: {} },
       });

@@ -5,20 +5,20 @@ import { type ManagementHandler, type ManagementParts, pathParam } from '../mana
 import { addMembers, removeMembers } from './change-members.ts';
 import { getWorkspace } from './find-workspace.ts';
 import { checkMembers } from './schema.ts';
-import { writeMember } from './write-workspace.ts';
+import { writeWorkspaceMember } from './write-workspace.ts';
 
-/** Members of workspaces: names without a login. @see docs/reference/management.md#members, docs/reference/management.md */
-export function createMemberHandlers(
+/** Members of workspaces: names without a login. @see docs/reference/management.md#members */
+export function createWorkspaceMemberHandlers(
   parts: ManagementParts,
-): Record<'listMembers' | 'addMembers' | 'removeMembers', ManagementHandler> {
+): Record<'listWorkspaceMembers' | 'addMembers' | 'removeMembers', ManagementHandler> {
   const { management } = parts;
   return {
-    async listMembers(request) {
+    async listWorkspaceMembers(request) {
       const page = readQuery(request, readPage);
       return callStore(async () => {
         const { id } = await getWorkspace(management, pathParam(request, 'id'));
         const { rows, total } = await management.listWorkspaceMembers(id, page);
-        return { data: rows.map(writeMember), total_count: total };
+        return { data: rows.map(writeWorkspaceMember), total_count: total };
       });
     },
 
@@ -27,7 +27,7 @@ export function createMemberHandlers(
       return applyChange(parts, request, async (transaction, nowMs) => {
         const { id } = await getWorkspace(transaction, pathParam(request, 'id'));
         const { count, members } = await addMembers(transaction, id, userIds, nowMs);
-        return { added_count: count, data: members.map(writeMember) };
+        return { added_count: count, data: members.map(writeWorkspaceMember) };
       });
     },
 

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { sortKeys } from '../../domain/request-defaults.ts';
 import { maybe, nullable, oneOf } from '../../schema/shapes.ts';
 import { strictBody, createBodyCheck, plainText, usdAmount } from '../management/check-body.ts';
+import { rateLimitFields } from '../management/rate-limit-fields.ts';
 
 const maxIdLength = 256;
 const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -27,6 +28,7 @@ const settings = {
   is_data_discount_logging_enabled: Type.Optional(Type.Boolean()),
   io_logging_sampling_rate: Type.Optional(Type.Number({ minimum: 0.0001, maximum: 1 })),
   io_logging_api_key_ids: Type.Optional(nullable(Type.Array(Type.Integer(), { maxItems: 1000 }))),
+  ...rateLimitFields,
 };
 
 /** @see platform.schema.json, "CreateWorkspaceRequest" */

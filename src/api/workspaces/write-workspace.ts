@@ -8,6 +8,7 @@ import type {
   WorkspaceMemberRecord,
   WorkspaceSettings,
 } from '../../platform/storage/storage.ts';
+import { readRateLimits, writeRateLimits } from '../management/rate-limit-fields.ts';
 import { writeNullableTime, writeTime } from '../management/route-handler.ts';
 import { writeLimitUsage } from '../management/write-limit-usage.ts';
 import type { UpdateWorkspaceBody } from './schema.ts';
@@ -39,6 +40,7 @@ export function writeWorkspaceSettings({ name, slug, settings }: WorkspaceDetail
     io_logging_sampling_rate: settings.ioLoggingSamplingRate,
     io_logging_api_key_ids: settings.ioLoggingApiKeyIds,
     include_byok_in_budgets: settings.includeByokInBudgets,
+    ...writeRateLimits(settings.rateLimits),
   };
 }
 
@@ -59,6 +61,7 @@ export function readWorkspaceSettings(
     ioLoggingSamplingRate: said(body.io_logging_sampling_rate, before.ioLoggingSamplingRate),
     ioLoggingApiKeyIds: said(body.io_logging_api_key_ids, before.ioLoggingApiKeyIds),
     includeByokInBudgets: before.includeByokInBudgets,
+    rateLimits: readRateLimits(body, before.rateLimits),
   };
 }
 
@@ -74,7 +77,7 @@ export const writeBudget = (budget: BudgetRecord, usage: LimitUsage): Record<str
 });
 
 /** `WorkspaceMember` of the interface. */
-export const writeMember = ({ workspaceId, memberId, role, createdAtMs }: WorkspaceMemberRecord) => ({
+export const writeWorkspaceMember = ({ workspaceId, memberId, role, createdAtMs }: WorkspaceMemberRecord) => ({
   id: deriveUuid('membership', workspaceId, memberId),
   workspace_id: workspaceId,
   user_id: memberId,

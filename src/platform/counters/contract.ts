@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Admission, Claim, Counters, RateLimits, Reservation, SharedCounters } from './counters.ts';
-
-const none: RateLimits = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 0 };
+import { noRateLimits, type RateLimits } from '../../domain/rate-limits.ts';
+import type { Admission, Claim, Counters, Reservation, SharedCounters } from './counters.ts';
 
 /** One scope; its name is new unless it is given. */
 const createAdmission = (
@@ -10,7 +9,7 @@ const createAdmission = (
   { scope = randomUUID(), ...more }: Partial<Admission> & { scope?: string } = {},
 ): Admission => ({
   id: randomUUID(),
-  scopes: [{ id: scope, limits: { ...none, ...limits } }],
+  scopes: [{ id: scope, limits: { ...noRateLimits, ...limits } }],
   isStream: false,
   leaseMs: 60_000,
   ...more,
@@ -68,8 +67,8 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
         const admission = (narrowLimit: number): Admission => ({
           ...createAdmission({}),
           scopes: [
-            { id: wide, limits: { ...none, requests_per_minute: 3 } },
-            { id: narrow, limits: { ...none, requests_per_minute: narrowLimit } },
+            { id: wide, limits: { ...noRateLimits, requests_per_minute: 3 } },
+            { id: narrow, limits: { ...noRateLimits, requests_per_minute: narrowLimit } },
           ],
         });
         expect(await counters.admit(admission(1))).toBeUndefined();

@@ -1,4 +1,5 @@
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { RateLimits } from '../../domain/rate-limits.ts';
 import type { SpendingWindow } from './accounts.ts';
 
 /**
@@ -60,12 +61,6 @@ export interface SharedCounters extends Omit<Counters, 'reserve' | 'release'> {
  */
 export type Unready = 'unknown' | 'forgotten';
 
-/** Limits of one kind of thing; 0 is none. Keys as in the configuration. */
-export interface RateLimits {
-  requests_per_minute: number;
-  tokens_per_minute: number;
-  concurrent_streams: number;
-}
 export interface RateScope {
   id: string;
   limits: RateLimits;

@@ -1,5 +1,6 @@
+import type { RateLimits } from '../../domain/rate-limits.ts';
 import { RollingCounts } from '../../domain/rolling-counts.ts';
-import type { Admission, RateLimits, RateRefusal } from './counters.ts';
+import type { Admission, RateRefusal } from './counters.ts';
 
 export const WINDOW_MS = 60_000;
 const SLICES = 60;

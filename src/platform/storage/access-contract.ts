@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { noRateLimits } from '../../domain/rate-limits.ts';
 import type { KeyRecord, Storage } from './storage.ts';
 
 /** A key that no other test has; `fields` replace. */
@@ -17,6 +18,7 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord => (
   limitNanoUsd: null,
   limitReset: null,
   includeByokInLimit: false,
+  rateLimits: noRateLimits,
   creatorUserId: 'ada',
   externalUser: null,
   ...fields,
@@ -35,6 +37,7 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
       limitNanoUsd: 2n ** 60n + 1n,
       limitReset: 'weekly',
       includeByokInLimit: true,
+      rateLimits: { requests_per_minute: 1, tokens_per_minute: 10 ** 12, concurrent_streams: 3 },
       externalUser: 'müller@example.org',
     });
     const sparse = createKeyRecord({ kind: 'management', workspaceId: '', memberId: null, creatorUserId: null });
@@ -74,6 +77,7 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
       limitNanoUsd: 5n,
       limitReset: 'daily',
       includeByokInLimit: true,
+      rateLimits: { ...noRateLimits, tokens_per_minute: 7 },
       creatorUserId: null,
       externalUser: 'someone',
     });
@@ -113,7 +117,36 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
     await access.putMember({ id, createdAtMs: 5 });
     await access.putMember({ id, createdAtMs: 6 });
 
-    expect((await access.listMembers()).filter((member) => member.id === id)).toEqual([{ id, createdAtMs: 5 }]);
+    expect((await access.listMembers()).filter((member) => member.id === id)).toEqual([
+      { id, createdAtMs: 5, rateLimits: noRateLimits },
+    ]);
+  });
+
+  it('sets the rate limits that are named, of a member and a workspace, and keeps the others', async () => {
+    const { storage, other } = pair();
+    const id = randomUUID();
+    await storage.access.putWorkspace({ id, name: id, createdAtMs: 1 });
+    await storage.access.putMember({ id, createdAtMs: 1 });
+    const read = async () => ({
+      member: (await other.access.listMembers()).find((member) => member.id === id)?.rateLimits,
+      workspace: (await other.access.listAppliedSettings()).find(({ workspaceId }) => workspaceId === id)?.rateLimits,
+    });
+    expect(await read()).toEqual({ member: noRateLimits, workspace: undefined });
+    for (const kind of ['member', 'workspace'] as const) {
+      await storage.access.setRateLimits({ kind, id }, { requests_per_minute: 5, concurrent_streams: 2 });
+      await storage.access.setRateLimits({ kind, id }, { requests_per_minute: 6 });
+    }
+    const limits = { requests_per_minute: 6, tokens_per_minute: 0, concurrent_streams: 2 };
+    expect(await read()).toEqual({ member: limits, workspace: limits });
+
+    await storage.access.putMember({ id, createdAtMs: 2 });
+    await storage.access.putWorkspace({ id, name: `${id}!`, createdAtMs: 2 });
+    expect(await read()).toEqual({ member: limits, workspace: limits });
+    const revision = await storage.access.readRevision();
+    for (const kind of ['member', 'workspace'] as const) {
+      await storage.access.setRateLimits({ kind, id: randomUUID() }, { requests_per_minute: 1 });
+    }
+    expect(await storage.access.readRevision()).toBe(revision);
   });
 
   it('makes a member belong to exactly the workspaces given, each once', async () => {
@@ -177,6 +210,11 @@ export function testAccessStore(pair: () => { storage: Storage; other: Storage }
       ['new workspace', (by) => by.access.putWorkspace({ id: workspace, name: 'main', createdAtMs: 1 })],
       ['renamed workspace', (by) => by.access.putWorkspace({ id: workspace, name: 'side', createdAtMs: 1 })],
       ['new member', (by) => by.access.putMember({ id: member, createdAtMs: 1 })],
+      ['member limits', (by) => by.access.setRateLimits({ kind: 'member', id: member }, { tokens_per_minute: 5 })],
+      [
+        'workspace limits',
+        (by) => by.access.setRateLimits({ kind: 'workspace', id: workspace }, { tokens_per_minute: 5 }),
+      ],
       ['joined', (by) => by.access.setMemberships(member, [workspace])],
       ['left', (by) => by.access.setMemberships(member, [])],
     ];

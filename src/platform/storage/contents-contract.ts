@@ -48,7 +48,8 @@ export function testContentStore(pair: () => { storage: Storage; other: Storage 
 
     const all = await pair().other.access.listAppliedSettings();
     const find = (id: string) => all.filter(({ workspaceId }) => workspaceId === id);
-    const unset = { ioLogging: null, defaultTextModel: null, defaultImageModel: null, defaultProviderSort: null };
+    const sorts = { defaultTextModel: null, defaultImageModel: null, defaultProviderSort: null };
+    const unset = { ioLogging: null, ...sorts, rateLimits: null };
     expect(find(none)).toEqual([]);
     expect(find(every)).toEqual([
       {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { noRules } from '../../domain/guardrail.ts';
 import { createId } from '../../domain/ids.ts';
+import { noRateLimits } from '../../domain/rate-limits.ts';
 import { createKeyRecord } from './access-contract.ts';
 import {
   type AuditEvent,
@@ -164,6 +165,7 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
         ioLoggingSamplingRate: 0.0001,
         ioLoggingApiKeyIds: [1, 2],
         includeByokInBudgets: true,
+        rateLimits: { requests_per_minute: 1, tokens_per_minute: 2, concurrent_streams: 3 },
       },
     });
     await save(workspace);
@@ -270,9 +272,10 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
     ];
     await management.change(change, async (transaction) => {
       for (const [index, memberId] of [ada, ben].entries()) {
-        expect(await transaction.hasMember(memberId)).toBe(false);
-        await transaction.putMember({ id: memberId, createdAtMs: 1 });
-        expect(await transaction.hasMember(memberId)).toBe(true);
+        expect(await transaction.findMember(memberId)).toBeUndefined();
+        const member = { id: memberId, createdAtMs: 1, rateLimits: noRateLimits };
+        await transaction.saveMember(member);
+        expect(await transaction.findMember(memberId)).toEqual(member);
         const membership = { workspaceId: workspace.id, memberId, role: 'member' as const, createdAtMs: 20 - index };
         await transaction.joinWorkspace(membership);
         await transaction.joinWorkspace({ ...membership, createdAtMs: 99 });
@@ -299,6 +302,26 @@ export function testManagementStore(pair: () => { storage: Storage; other: Stora
       await transaction.record(happening());
     });
     expect(await management.listWorkspaceMembers(workspace.id, page)).toEqual({ rows: [rows[0], rows[2]], total: 2 });
+  });
+
+  it('replaces a member by its id, all but the time of its creation, and lists members oldest first', async () => {
+    const { storage, other } = pair();
+    const ids = [randomUUID(), randomUUID()] as const;
+    const [late, later] = [3_000_000_000_001, 3_000_000_000_002];
+    await storage.access.putMember({ id: ids[1], createdAtMs: later });
+    await storage.access.putMember({ id: ids[0], createdAtMs: late });
+    const rateLimits = { requests_per_minute: 5, tokens_per_minute: 10 ** 12, concurrent_streams: 0 };
+    await storage.management.change(change, async (transaction) => {
+      await transaction.saveMember({ id: ids[1], createdAtMs: 1, rateLimits });
+      await transaction.record(happening());
+    });
+
+    const changed = { id: ids[1], createdAtMs: later, rateLimits };
+    expect(await other.management.findMember(ids[1])).toEqual(changed);
+    expect(await other.management.findMember('nobody\0')).toBeUndefined();
+    const { rows, total } = await other.management.listMembers(all);
+    expect(rows.slice(-2)).toEqual([{ id: ids[0], createdAtMs: late, rateLimits: noRateLimits }, changed]);
+    expect(await other.management.listMembers({ offset: total - 1, limit: 1 })).toEqual({ rows: [changed], total });
   });
 
   const makeGuardrail = (workspaceId: string, fields: Partial<GuardrailRecord> = {}): GuardrailRecord => ({

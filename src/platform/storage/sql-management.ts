@@ -16,12 +16,13 @@ import {
 } from './tables/guardrails.ts';
 import { countKeys, deleteKeyRow, findKeyRow, findKeyOwners, listInferenceKeys, insertKeyRow } from './tables/keys.ts';
 import {
+  findMember,
   findWorkspaceMembers,
-  hasMember,
   joinWorkspace,
   leaveWorkspace,
+  listMemberPage,
   listWorkspaceMembers,
-  insertMemberRow,
+  saveMember,
 } from './tables/members.ts';
 import { changeAccess, readAccessRevision } from './tables/revisions.ts';
 import {
@@ -45,6 +46,8 @@ export function createManagementStore(db: Database): ManagementStore {
     listWorkspaces: (page) => listWorkspaceDetails(db, page),
     listBudgets: (workspaceId) => listBudgetRows(db, workspaceId),
     listWorkspaceMembers: (workspaceId, page) => listWorkspaceMembers(db, workspaceId, page),
+    findMember: (id) => findMember(db, id),
+    listMembers: (page) => listMemberPage(db, page),
     findGuardrail: (id) => findGuardrail(db, id),
     listGuardrails: (query) => listGuardrailRows(db, query),
     listAssignments: (query) => listAssignments(db, query),
@@ -91,8 +94,8 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
     listBudgets: (workspaceId) => listBudgetRows(trx, workspaceId),
     putBudget: (budget) => putBudgetRow(trx, budget),
     deleteBudget: (workspaceId, interval) => deleteBudgetRow(trx, workspaceId, interval),
-    hasMember: (id) => hasMember(trx, id),
-    putMember: async (member) => void (await insertMemberRow(trx, member)),
+    findMember: (id) => findMember(trx, id),
+    saveMember: (member) => saveMember(trx, member),
     findWorkspaceMembers: (workspaceId, memberIds) => findWorkspaceMembers(trx, workspaceId, memberIds),
     joinWorkspace: (membership) => joinWorkspace(trx, membership),
     leaveWorkspace: (workspaceId, memberId) => leaveWorkspace(trx, workspaceId, memberId),

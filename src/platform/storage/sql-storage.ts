@@ -9,10 +9,10 @@ import { addFeedback, listFeedback } from './tables/feedback.ts';
 import { listAppliedGuardrails } from './tables/guardrails.ts';
 import { listBootstrapKeys, listKeyRows, markBootstrapKey, putKey, setKeyDisabled } from './tables/keys.ts';
 import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
-import { listMembers, listMemberships, putMember, setMemberships } from './tables/members.ts';
+import { listMembers, listMemberships, putMember, setMemberRates, setMemberships } from './tables/members.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { foldSpendingRows, readSpending } from './tables/spending.ts';
-import { listAppliedSettings, listWorkspaceRows, putWorkspace } from './tables/workspaces.ts';
+import { listAppliedSettings, listWorkspaceRows, putWorkspace, setWorkspaceRates } from './tables/workspaces.ts';
 
 /**
  * The port over either dialect: all SQL is in `tables/`.
@@ -39,6 +39,7 @@ export async function createSqlStorage(
       setKeyDisabled: (hash, disabled) => setKeyDisabled(db, hash, disabled),
       putWorkspace: (workspace) => putWorkspace(db, workspace),
       putMember: (member) => putMember(db, member),
+      setRateLimits: ({ kind, id }, limits) => (kind === 'member' ? setMemberRates : setWorkspaceRates)(db, id, limits),
       setMemberships: (memberId, workspaceIds) => setMemberships(db, memberId, workspaceIds),
       listMemberships: () => listMemberships(db),
       listAppliedSettings: () => listAppliedSettings(db),

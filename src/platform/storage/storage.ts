@@ -2,6 +2,7 @@ import type { KeyKind } from '../../domain/caller.ts';
 import type { ContentRecord } from '../../domain/content-record.ts';
 import type { GuardrailRules } from '../../domain/guardrail.ts';
 import type { RecordedEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
+import { noRateLimits, type RateLimits } from '../../domain/rate-limits.ts';
 
 /**
  * What must be kept. One embedded adapter (`sqlite/`) and one for several hosts (`postgres/`), the same migrations and
@@ -59,6 +60,7 @@ export interface KeyRecord {
   /** When the window begins anew, in UTC, weeks on Monday; null: never. */
   limitReset: LimitReset | null;
   includeByokInLimit: boolean;
+  rateLimits: RateLimits;
   /** The member it was made for, or who made it. */
   creatorUserId: string | null;
   /** Whom an application of the operator's made it for: a name of theirs. */
@@ -71,6 +73,7 @@ export const defaultKeySettings = {
   limitNanoUsd: null,
   limitReset: null,
   includeByokInLimit: false,
+  rateLimits: noRateLimits,
   externalUser: null,
 } as const satisfies Partial<KeyRecord>;
 export type LimitReset = 'daily' | 'weekly' | 'monthly';
@@ -82,6 +85,8 @@ export interface WorkspaceRecord {
 export interface MemberRecord {
   id: string;
   createdAtMs: number;
+  /** For all keys of the member together, in all workspaces. */
+  rateLimits: RateLimits;
 }
 
 export interface AccessStore {
@@ -100,8 +105,10 @@ export interface AccessStore {
   setKeyDisabled(hash: string, disabled: boolean): Promise<KeyRecord | undefined>;
   /** Creates or renames, by id. A new one gets a slug of its name that no other has. */
   putWorkspace(workspace: WorkspaceRecord): Promise<void>;
-  /** Creates if absent, by id. */
-  putMember(member: MemberRecord): Promise<void>;
+  /** Creates if absent, by id, without limits. */
+  putMember(member: Pick<MemberRecord, 'id' | 'createdAtMs'>): Promise<void>;
+  /** Replaces the limits of a workspace or a member that are named; the others stay. Unknown ids change nothing. */
+  setRateLimits(holder: RateLimitHolder, limits: Partial<RateLimits>): Promise<void>;
   /** Makes the member belong to exactly these workspaces. */
   setMemberships(memberId: string, workspaceIds: readonly string[]): Promise<void>;
   listMemberships(): Promise<{ memberId: string; workspaceId: string }[]>;
@@ -110,11 +117,18 @@ export interface AccessStore {
   /** All guardrails, and who has which. In no order. */
   listAppliedGuardrails(): Promise<AppliedGuardrails>;
 }
+/** Keys hold their limits in `KeyRecord`. */
+export interface RateLimitHolder {
+  kind: 'workspace' | 'member';
+  id: string;
+}
 export interface AppliedSettings
   extends Pick<WorkspaceSettings, 'defaultTextModel' | 'defaultImageModel' | 'defaultProviderSort'> {
   workspaceId: string;
   /** Null: it wants no contents kept. */
   ioLogging: IoLogging | null;
+  /** Null: it has none. */
+  rateLimits: RateLimits | null;
 }
 /** How a workspace wants its contents kept. */
 export interface IoLogging {
@@ -295,6 +309,9 @@ export interface ManagementStore {
   listBudgets(workspaceId?: string): Promise<BudgetRecord[]>;
   /** Oldest first. */
   listWorkspaceMembers(workspaceId: string, page: Page): Promise<Listed<WorkspaceMemberRecord>>;
+  findMember(id: string): Promise<MemberRecord | undefined>;
+  /** Oldest first. */
+  listMembers(page: Page): Promise<Listed<MemberRecord>>;
   findGuardrail(id: string): Promise<GuardrailRecord | undefined>;
   /** Oldest first. */
   listGuardrails(query: GuardrailQuery): Promise<Listed<GuardrailRecord>>;
@@ -358,8 +375,9 @@ export interface ManagementTransaction {
   /** Creates or replaces, by workspace and interval. */
   putBudget(budget: BudgetRecord): Promise<void>;
   deleteBudget(workspaceId: string, interval: BudgetInterval): Promise<void>;
-  hasMember(id: string): Promise<boolean>;
-  putMember(member: MemberRecord): Promise<void>;
+  findMember(id: string): Promise<MemberRecord | undefined>;
+  /** Creates or replaces, by id. */
+  saveMember(member: MemberRecord): Promise<void>;
   findWorkspaceMembers(workspaceId: string, memberIds: readonly string[]): Promise<WorkspaceMemberRecord[]>;
   joinWorkspace(membership: WorkspaceMemberRecord): Promise<void>;
   leaveWorkspace(workspaceId: string, memberId: string): Promise<void>;
@@ -405,6 +423,8 @@ export interface WorkspaceSettings {
   /** Null: all keys. */
   ioLoggingApiKeyIds: number[] | null;
   includeByokInBudgets: boolean;
+  /** For all keys of the workspace together. */
+  rateLimits: RateLimits;
 }
 export const defaultWorkspaceSettings: Readonly<WorkspaceSettings> = {
   description: null,
@@ -417,6 +437,7 @@ export const defaultWorkspaceSettings: Readonly<WorkspaceSettings> = {
   ioLoggingSamplingRate: 1,
   ioLoggingApiKeyIds: null,
   includeByokInBudgets: false,
+  rateLimits: noRateLimits,
 };
 
 export type BudgetInterval = LimitReset | 'lifetime';

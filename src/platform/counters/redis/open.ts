@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { Redis } from 'iovalkey';
+import { rateLimitNames } from '../../../domain/rate-limits.ts';
 import { spendingWindows } from '../accounts.ts';
 import type {
   Admission,
   BudgetRefusal,
   Claim,
-  RateLimits,
   RateRefusal,
   Reservation,
   Settlement,
@@ -15,9 +15,6 @@ import type {
 import { KnownEpochs } from '../known-epochs.ts';
 import { admitScript, CURRENT, FIRST_USE, leaveScript, releaseScript, reserveScript, settleScript } from './scripts.ts';
 
-const limitNames = ['requests_per_minute', 'tokens_per_minute', 'concurrent_streams'] as const satisfies Array<
-  keyof RateLimits
->;
 /** The braces keep all keys in one slot of a cluster, as a script wants them. */
 const prefix = '{headgate}:';
 const LONGEST_PAUSE_MS = 1000;
@@ -61,11 +58,11 @@ export function openRedisCounters(url: string, connectMs: number): SharedCounter
   return {
     async admit(admission): Promise<RateRefusal | undefined> {
       const { id, scopes, isStream, leaseMs } = admission;
-      const limits = scopes.flatMap((scope) => limitNames.map((name) => scope.limits[name]));
+      const limits = scopes.flatMap((scope) => rateLimitNames.map((name) => scope.limits[name]));
       const keys = keysOfScopes(admission);
       const values = [id, isStream ? 1 : 0, leaseMs, ...limits];
       const [scope, limit, freeInMs] = await scripts.headgateAdmit(keys.length, ...keys, ...values);
-      return scope === undefined ? undefined : { scope, limit: limitNames[limit!]!, freeInMs: freeInMs! };
+      return scope === undefined ? undefined : { scope, limit: rateLimitNames[limit!]!, freeInMs: freeInMs! };
     },
     async leave(admission, tokens, isTakenBack = false) {
       const keys = keysOfScopes(admission);

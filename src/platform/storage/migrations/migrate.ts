@@ -14,6 +14,7 @@ import { credits } from './0010-credits.ts';
 import { pictures } from './0011-pictures.ts';
 import { bootstrapKeys } from './0012-bootstrap-keys.ts';
 import { counterEpochs } from './0013-counter-epochs.ts';
+import { rateLimits } from './0014-rate-limits.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
@@ -30,6 +31,7 @@ const migrations: Record<string, Migration> = {
   '0011-pictures': pictures,
   '0012-bootstrap-keys': bootstrapKeys,
   '0013-counter-epochs': counterEpochs,
+  '0014-rate-limits': rateLimits,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import { rateLimitNames } from '../../../domain/rate-limits.ts';
 import type { KeyQuery, KeyRecord, LimitReset } from '../storage.ts';
 import {
   type Integer,
@@ -11,9 +12,10 @@ import {
   writeTextColumn,
 } from './columns.ts';
 import type { Database } from './database.ts';
+import { type RateColumns, readRates, writeRates } from './rate-columns.ts';
 import { changeAccess } from './revisions.ts';
 
-export interface KeyTable {
+export interface KeyTable extends RateColumns {
   hash: string;
   name: string;
   label: string;
@@ -35,6 +37,7 @@ export interface KeyTable {
 const replaceable = [
   ...(['name', 'label', 'kind', 'workspace_id', 'member_id', 'disabled', 'expires_at_ms', 'limit_nano_usd'] as const),
   ...(['limit_reset', 'include_byok_in_limit', 'updated_at_ms', 'creator_user_id', 'external_user'] as const),
+  ...rateLimitNames,
 ] as const;
 
 /** Oldest first. */
@@ -68,6 +71,7 @@ export async function insertKeyRow(trx: Database, key: KeyRecord): Promise<boole
       updated_at_ms: key.updatedAtMs,
       creator_user_id: writeNullableText(key.creatorUserId),
       external_user: writeNullableText(key.externalUser),
+      ...writeRates(key.rateLimits),
       from_bootstrap: 0,
     })
     .onConflict((oc) =>
@@ -182,6 +186,7 @@ function readKey(row: Selectable<KeyTable>): KeyRecord {
     limitNanoUsd: row.limit_nano_usd,
     limitReset: row.limit_reset,
     includeByokInLimit: readFlag(row.include_byok_in_limit),
+    rateLimits: readRates(row),
     creatorUserId: row.creator_user_id,
     externalUser: row.external_user,
   };

@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Selectable, sql } from 'kysely';
+import { noRateLimits, type RateLimits } from '../../../domain/rate-limits.ts';
 import type { Listed, MemberRecord, Page, WorkspaceMemberRecord } from '../storage.ts';
-import { type Integer, readNumber } from './columns.ts';
+import { type Integer, readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
+import { type RateColumns, readRates, writeRates } from './rate-columns.ts';
 import { changeAccess } from './revisions.ts';
 
-export interface MemberTable {
+export interface MemberTable extends RateColumns {
   id: string;
   created_at_ms: Integer;
 }
@@ -18,27 +21,63 @@ export interface MembershipTable {
 
 /** Oldest first. */
 export async function listMembers(db: Database): Promise<MemberRecord[]> {
-  const rows = await db.selectFrom('members').selectAll().orderBy('created_at_ms').orderBy('id').execute();
-  return rows.map((row) => ({ id: row.id, createdAtMs: readNumber(row.created_at_ms) }));
+  const rows = await selectOldest(db).execute();
+  return rows.map(readMember);
 }
+
+const selectOldest = (db: Database) => db.selectFrom('members').selectAll().orderBy('created_at_ms').orderBy('id');
+
+/** Oldest first. */
+export async function listMemberPage(db: Database, { offset, limit }: Page): Promise<Listed<MemberRecord>> {
+  const { total } = await db.selectFrom('members').select(sql<bigint>`count(*)`.as('total')).executeTakeFirstOrThrow();
+  const rows = await selectOldest(db).limit(limit).offset(offset).execute();
+  return { rows: rows.map(readMember), total: readNumber(total) };
+}
+
+const readMember = (row: Selectable<MemberTable>): MemberRecord => ({
+  id: row.id,
+  createdAtMs: readNumber(row.created_at_ms),
+  rateLimits: readRates(row),
+});
 
 /** Inserts; a member who is there stays as they are. */
-export async function putMember(db: Database, member: MemberRecord): Promise<void> {
-  await changeAccess(db, (trx) => insertMemberRow(trx, member));
+export async function putMember(
+  db: Database,
+  { id, createdAtMs }: Pick<MemberRecord, 'id' | 'createdAtMs'>,
+): Promise<void> {
+  await changeAccess(db, async (trx) => {
+    const result = await insertMember(trx, { id, createdAtMs, rateLimits: noRateLimits })
+      .onConflict((oc) => oc.column('id').doNothing())
+      .executeTakeFirst();
+    return result.numInsertedOrUpdatedRows !== 0n;
+  });
 }
 
-/** `putMember` as a part of a change. @returns whether it changed anything */
-export async function insertMemberRow(trx: Database, member: MemberRecord): Promise<boolean> {
-  const result = await trx
-    .insertInto('members')
-    .values({ id: member.id, created_at_ms: member.createdAtMs })
-    .onConflict((oc) => oc.column('id').doNothing())
-    .executeTakeFirst();
-  return result.numInsertedOrUpdatedRows !== 0n;
+/** Inserts, or replaces all but `created_at_ms`. */
+export async function saveMember(trx: Database, member: MemberRecord): Promise<void> {
+  await insertMember(trx, member)
+    .onConflict((oc) => oc.column('id').doUpdateSet(writeRates(member.rateLimits)))
+    .execute();
 }
 
-export async function hasMember(db: Database, id: string): Promise<boolean> {
-  return (await db.selectFrom('members').select('id').where('id', '=', id).executeTakeFirst()) !== undefined;
+const insertMember = (trx: Database, { id, createdAtMs, rateLimits }: MemberRecord) =>
+  trx.insertInto('members').values({ id, created_at_ms: createdAtMs, ...writeRates(rateLimits) });
+
+/** Replaces the limits that are named. The same again is no change. */
+export async function setMemberRates(db: Database, id: string, limits: Partial<RateLimits>): Promise<void> {
+  await changeAccess(db, async (trx) => {
+    const known = await findMember(trx, id);
+    if (!known) return false;
+    const wanted = { ...known.rateLimits, ...limits };
+    if (isDeepStrictEqual(wanted, known.rateLimits)) return false;
+    await saveMember(trx, { ...known, rateLimits: wanted });
+    return true;
+  });
+}
+
+export async function findMember(db: Database, id: string): Promise<MemberRecord | undefined> {
+  const row = await db.selectFrom('members').selectAll().where('id', '=', writeTextColumn(id)).executeTakeFirst();
+  return row && readMember(row);
 }
 
 /** Oldest first. */

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Selectable, sql } from 'kysely';
+import { isRateLimited, type RateLimits } from '../../../domain/rate-limits.ts';
 import {
   type AppliedSettings,
   defaultWorkspaceSettings,
@@ -42,7 +44,8 @@ export async function listAppliedSettings(db: Database): Promise<AppliedSettings
     const { ioLoggingSamplingRate: samplingRate, ioLoggingApiKeyIds: apiKeyIds } = settings;
     const { defaultTextModel, defaultImageModel, defaultProviderSort } = settings;
     const ioLogging = settings.ioLogging ? { samplingRate, apiKeyIds } : null;
-    const applied = { ioLogging, defaultTextModel, defaultImageModel, defaultProviderSort };
+    const rateLimits = isRateLimited(settings.rateLimits) ? settings.rateLimits : null;
+    const applied = { ioLogging, defaultTextModel, defaultImageModel, defaultProviderSort, rateLimits };
     return Object.values(applied).every((setting) => setting === null) ? [] : [{ workspaceId, ...applied }];
   });
 }
@@ -68,6 +71,20 @@ export async function putWorkspace(db: Database, workspace: WorkspaceRecord): Pr
         })
         .execute();
     }
+    return true;
+  });
+}
+
+/** Replaces the limits that are named. The same again is no change. */
+export async function setWorkspaceRates(db: Database, id: string, limits: Partial<RateLimits>): Promise<void> {
+  await changeAccess(db, async (trx) => {
+    const row = await trx.selectFrom('workspaces').select('settings').where('id', '=', id).executeTakeFirst();
+    if (!row) return false;
+    const settings = readSettings(row.settings);
+    const wanted = { ...settings.rateLimits, ...limits };
+    if (isDeepStrictEqual(wanted, settings.rateLimits)) return false;
+    const text = writeTextColumn(JSON.stringify({ ...settings, rateLimits: wanted }));
+    await trx.updateTable('workspaces').set({ settings: text }).where('id', '=', id).execute();
     return true;
   });
 }

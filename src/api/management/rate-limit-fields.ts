@@ -1,0 +1,25 @@
+import { Type } from 'typebox';
+import { MAX_RATE_LIMIT, noRateLimits, type RateLimits, rateLimitNames } from '../../domain/rate-limits.ts';
+import { maybe } from '../../schema/shapes.ts';
+
+const limit = maybe(Type.Integer({ minimum: 1, maximum: MAX_RATE_LIMIT }));
+
+/** Of the bodies that set the rate limits of keys, members and workspaces; null is no limit. */
+export const rateLimitFields = { requests_per_minute: limit, tokens_per_minute: limit, concurrent_streams: limit };
+
+/** The limits that a body or the command line names. */
+export type RateLimitBody = { [Name in keyof RateLimits]?: number | null | undefined };
+
+/** The limits with what a checked body says of them; what it leaves out stays. */
+export function readRateLimits(body: RateLimitBody, before: RateLimits = noRateLimits): RateLimits {
+  const limits = { ...before };
+  for (const name of rateLimitNames) if (body[name] !== undefined) limits[name] = body[name] ?? 0;
+  return limits;
+}
+
+/** As the management API and the audit log show them. */
+export const writeRateLimits = (limits: RateLimits): Record<keyof RateLimits, number | null> => ({
+  requests_per_minute: limits.requests_per_minute || null,
+  tokens_per_minute: limits.tokens_per_minute || null,
+  concurrent_streams: limits.concurrent_streams || null,
+});

@@ -1,0 +1,20 @@
+import type { ManagementTransaction, MemberRecord } from '../../platform/storage/storage.ts';
+import { listChanges } from '../management/change.ts';
+import { readRateLimits, writeRateLimits } from '../management/rate-limit-fields.ts';
+import type { UpdateMemberBody } from './schema.ts';
+
+/** Saves the limits that differ, with an audit entry. If none differs, the member stays as it is. */
+export async function updateMember(
+  transaction: ManagementTransaction,
+  before: MemberRecord,
+  body: UpdateMemberBody,
+): Promise<MemberRecord> {
+  const after = { ...before, rateLimits: readRateLimits(body, before.rateLimits) };
+  const changes = listChanges(writeRateLimits(before.rateLimits), writeRateLimits(after.rateLimits));
+  if (Object.keys(changes).length === 0) return before;
+  await transaction.saveMember(after);
+  await transaction.record({
+    ...{ action: 'member.update', objectKind: 'member', objectId: before.id, workspaceId: null, changes },
+  });
+  return after;
+}

@@ -1,0 +1,74 @@
+import { updateMember } from '../api/members/change-member.ts';
+import { writeMember } from '../api/members/write-member.ts';
+import type { Config } from '../config/schema.ts';
+import type { MemberRecord } from '../platform/storage/storage.ts';
+import { withStore } from './open-store.ts';
+import { operate } from './operate.ts';
+import { type RateOptions, readRateOptions } from './rate-options.ts';
+import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+
+const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
+
+/** Prints all members, the oldest first: as a table, or as a JSON list. */
+export async function printMembers(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  { json }: { json?: boolean },
+): Promise<void> {
+  const { rows } = await withStore({ config, stderr }, ({ management }) => management.listMembers(ALL));
+  if (json) {
+    stdout.write(`${JSON.stringify(rows.map(writeMember), undefined, 2)}\n`);
+    return;
+  }
+  if (rows.length === 0) {
+    stdout.write('There are no members. "headgate workspaces members <workspace> --add <id>" makes one.\n');
+    return;
+  }
+  const cells = rows.map(({ id, createdAtMs, rateLimits }) => [
+    id,
+    ...[rateLimits.requests_per_minute, rateLimits.tokens_per_minute, rateLimits.concurrent_streams].map(writeLimit),
+    new Date(createdAtMs).toISOString().slice(0, 10),
+  ]);
+  stdout.write(alignColumns([['MEMBER', 'REQUESTS/MIN', 'TOKENS/MIN', 'STREAMS', 'CREATED'], ...cells]));
+}
+
+const writeLimit = (limit: number): string => (limit === 0 ? '-' : String(limit));
+
+/** Prints a member as the management API gives it. */
+export async function showMember({ stdout, stderr }: Terminal, config: Config, id: string): Promise<void> {
+  const member = await withStore({ config, stderr }, ({ management }) => getMember(management, id));
+  stdout.write(`${JSON.stringify(writeMember(member), undefined, 2)}\n`);
+}
+
+/** Changes the rate limits of a member, then prints it. */
+export async function changeMember(
+  { stdout, stderr }: Terminal,
+  config: Config,
+  id: string,
+  options: RateOptions,
+): Promise<void> {
+  const limits = readRateOptions(options);
+  if (Object.keys(limits).length === 0) {
+    throw new CommandError('Say what to change; see "headgate members update --help".');
+  }
+  const changed = await operate({ config, stderr }, (_, change) =>
+    change(async (transaction) => updateMember(transaction, await getMember(transaction, id), limits)),
+  );
+  stdout.write(`${JSON.stringify(writeMember(changed), undefined, 2)}\n`);
+  const entry = config.bootstrap.members.find((member) => member.id === id);
+  if (entry && Object.keys(limits).some((name) => name in entry)) {
+    stderr.write(
+      'It is in bootstrap.members: change it there, too, or the next start or reload restores its limits.\n',
+    );
+  }
+}
+
+async function getMember(
+  from: { findMember(id: string): Promise<MemberRecord | undefined> },
+  id: string,
+): Promise<MemberRecord> {
+  const member = await from.findMember(id);
+  if (member) return member;
+  const remedy = `"headgate workspaces members <workspace> --add ${id}" makes it`;
+  throw new CommandError(`There is no member "${id}"; ${remedy}.`);
+}

@@ -1,0 +1,34 @@
+/** The most that a key, a member, a workspace or a model may do; 0 is no limit. Named as in the configuration. */
+export interface RateLimits {
+  /** Within 60 seconds. */
+  requests_per_minute: number;
+  /** Input and output, within 60 seconds. */
+  tokens_per_minute: number;
+  concurrent_streams: number;
+}
+
+/** The limits that are set for a caller itself, besides those of the configuration. */
+export interface CallerRateLimits {
+  key?: RateLimits | undefined;
+  member?: RateLimits | undefined;
+  workspace?: RateLimits | undefined;
+}
+
+export const rateLimitNames = [
+  'requests_per_minute',
+  'tokens_per_minute',
+  'concurrent_streams',
+] as const satisfies readonly (keyof RateLimits)[];
+
+export const noRateLimits: Readonly<RateLimits> = {
+  requests_per_minute: 0,
+  tokens_per_minute: 0,
+  concurrent_streams: 0,
+};
+
+/** The largest limit that can be set. */
+export const MAX_RATE_LIMIT = 1_000_000_000_000;
+
+/** Whether any of the limits is set. */
+export const isRateLimited = (limits: RateLimits): boolean =>
+  limits.requests_per_minute > 0 || limits.tokens_per_minute > 0 || limits.concurrent_streams > 0;

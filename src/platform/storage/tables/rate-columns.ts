@@ -1,0 +1,22 @@
+import type { RateLimits } from '../../../domain/rate-limits.ts';
+import type { NullableInteger } from './columns.ts';
+
+/** Columns of `keys` and `members`; null is no limit. */
+export interface RateColumns {
+  requests_per_minute: NullableInteger;
+  tokens_per_minute: NullableInteger;
+  concurrent_streams: NullableInteger;
+}
+type RateValues = Record<keyof RateColumns, bigint | null>;
+
+export const readRates = (row: RateValues): RateLimits => ({
+  requests_per_minute: Number(row.requests_per_minute ?? 0),
+  tokens_per_minute: Number(row.tokens_per_minute ?? 0),
+  concurrent_streams: Number(row.concurrent_streams ?? 0),
+});
+
+export const writeRates = (limits: RateLimits) => ({
+  requests_per_minute: limits.requests_per_minute || null,
+  tokens_per_minute: limits.tokens_per_minute || null,
+  concurrent_streams: limits.concurrent_streams || null,
+});
