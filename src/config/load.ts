@@ -12,7 +12,7 @@ import { formatPath, getIn, type Path, setIn } from './path.ts';
 import { type FileTree, readTree } from './read-file.ts';
 import type { Config } from './schema.ts';
 import { findNode } from './schema-node.ts';
-import { simulator } from './simulator.ts';
+import { simulatorProvider } from './simulator.ts';
 
 export interface ConfigSources {
   /** `--config`. Absent: HEADGATE_CONFIG, or `headgate.yaml` in the working directory when it is there. Null: no file. */
@@ -132,7 +132,7 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
   const discovered = catalog.auto_discover ? discoverProviders(providers, env) : [];
   providers.push(...discovered.map(({ provider }) => structuredClone(provider)));
   const isBare = providers.length === 0 && catalog.simulator;
-  if (isBare) providers.push(structuredClone(simulator));
+  if (isBare) providers.push(structuredClone(simulatorProvider));
   return {
     ...about,
     config: deepFreeze(config),

@@ -3,7 +3,7 @@ import type { Config, ProviderConfig } from './schema.ts';
 const models = ['simulator/echo', 'simulator/writer', 'simulator/reasoner', 'simulator/image'];
 
 /** Answers if no provider is configured, so that the first request works offline. */
-export const simulator: ProviderConfig = {
+export const simulatorProvider: ProviderConfig = {
   id: 'simulator',
   name: 'Simulator',
   wire: 'simulator',
@@ -21,5 +21,5 @@ export function findUnlistedSimulator({ catalog, providers }: Config): ProviderC
     return undefined;
   const taken = new Set(providers.flatMap((provider) => provider.models.map(({ model }) => model.toLowerCase())));
   const free = models.filter((model) => !taken.has(model));
-  return { ...simulator, models: free.map((model) => ({ model, pricing: { prompt: 0, completion: 0 } })) };
+  return { ...simulatorProvider, models: free.map((model) => ({ model, pricing: { prompt: 0, completion: 0 } })) };
 }
