@@ -29,9 +29,11 @@ import { openLog } from './platform/telemetry/open-log.ts';
 import { openTelemetry } from './platform/telemetry/telemetry.ts';
 import { withTimeout } from './platform/with-timeout.ts';
 import { Health } from './routing/health.ts';
+import { InFlight } from './routing/in-flight.ts';
 import { shareMemory } from './routing/share-memory.ts';
 import { StickyMemory } from './routing/sticky.ts';
 import { readRouterSettings, seededRandom } from './routing/routing-context.ts';
+import { createStrategyTable } from './routing/strategy-table.ts';
 import { type PrimaryService, type AssignedSlot, serviceNames } from './workers/services.ts';
 
 export interface GatewayOptions {
@@ -144,6 +146,7 @@ async function assemble(
   );
 
   const health = new Health(Date.now, live.routing.outage_ms);
+  const inFlight = new InFlight();
   const sticky = new StickyMemory(() => config().routing.sticky_ms);
   const open = createOpenRequests();
   const telemetry = await openTelemetry({
@@ -195,7 +198,9 @@ async function assemble(
   const createTestContext = () => ({
     catalog: models.catalog,
     health,
+    inFlight,
     sticky,
+    strategyOf: createStrategyTable(live.routing),
     routers: readRouterSettings(live.routers, accounting.traffic),
     random: live.routing.seed === undefined ? Math.random : seededRandom(live.routing.seed),
   });

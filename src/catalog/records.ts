@@ -1,6 +1,6 @@
 import { type Static, type TProperties, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN } from '../domain/endpoint.ts';
+import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN, MAX_WEIGHT } from '../domain/endpoint.ts';
 import { imageBillables, imageUnits } from '../domain/images.ts';
 
 /*
@@ -113,6 +113,8 @@ const endpointRecord = closed({
   usd_per_search: Type.Optional(usdPerPiece()),
   /** Of an answer for which it searched, however often. */
   usd_per_searched_request: Type.Optional(usdPerPiece()),
+  /** As `weight` of a model in the configuration. */
+  weight: Type.Optional(Type.Number({ minimum: 0, maximum: MAX_WEIGHT })),
   /** Other prices beyond a length of the prompt. */
   above: Type.Optional(Type.Array(closed({ prompt_tokens: tokens(), ...tokenPrices }), { maxItems: 10 })),
   retains_data: Type.Optional(Type.Boolean()),

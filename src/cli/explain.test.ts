@@ -19,12 +19,15 @@ const provider = (id: string, prompt: number, more = '') => `
       - { model: acme/one, pricing: { prompt: ${prompt / 1e6}, completion: ${prompt / 1e6} }, capabilities: { input: [text] } }`;
 
 /** Runs `headgate explain` on a body. */
-async function explain(body: unknown, ...flags: string[]) {
+const explain = (body: unknown, ...flags: string[]) => explainWith({}, body, ...flags);
+
+/** The same, with other settings of routing and of the provider `dear`. */
+async function explainWith(parts: { routing?: string; dear?: string }, body: unknown, ...flags: string[]) {
   const text = `
 catalog: { builtin: false, auto_discover: false }
-routing: { seed: 7 }
+routing: ${parts.routing ?? '{ seed: 7 }'}
 routers: { latest: [{ alias: "~acme/newest-latest", pattern: "acme/*" }] }
-providers:${provider('cheap', 1)}${provider('dear', 3, 'data_policy: { retains: false, trains: false }')}${provider('own', 9, 'workspace: team')}
+providers:${provider('cheap', 1)}${provider('dear', 3, parts.dear ?? 'data_policy: { retains: false, trains: false }')}${provider('own', 9, 'workspace: team')}
 `;
   writeFileSync(join(folder, 'headgate.yaml'), text);
   writeFileSync(join(folder, 'body.json'), typeof body === 'string' ? body : JSON.stringify(body));
@@ -48,6 +51,18 @@ describe('headgate explain', () => {
     expect(stdout).toMatch(/cheap +1 \/ 1 +first in (?:8[89]|9[012])%/);
     expect(stdout).toMatch(/dear +3 \/ 3 +first in (?:8|9|1[012])%/);
     expect(stdout).not.toContain('own');
+  });
+
+  it('shows the strategy, the weights and the shares that they make', async () => {
+    const body = { model: 'acme/one', input: 'hi' };
+    const routing = '{ seed: 7, strategy: weighted }';
+    const { stdout } = await explainWith({ routing, dear: 'weight: 3' }, body);
+    expect(stdout).toContain('endpoints ordered by the strategy weighted\n');
+    expect(stdout).toMatch(/cheap +1 \/ 1 +1 +first in 2[2-8]%/);
+    expect(stdout).toMatch(/dear +3 \/ 3 +3 +first in 7[2-8]%/);
+    const told = await explainWith({ routing, dear: 'weight: 0' }, { ...body, provider: { sort: 'price' } }, '--json');
+    const plan = JSON.parse(told.stdout) as { endpoints: { provider: string; weight: number }[] };
+    expect(plan).toMatchObject({ routing_strategy: null, endpoints: [{ weight: 1 }, { weight: 0, first_percent: 0 }] });
   });
 
   it('shows a workspace its own key, first', async () => {

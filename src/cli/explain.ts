@@ -178,14 +178,19 @@ function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<str
     stdout.write(`${name}: ${fields.join('; ')}\n`);
   }
   if (plan.usualSort !== undefined) stdout.write(`sorted by ${plan.usualSort}, the default of its workspace\n`);
+  if (plan.routingStrategy !== undefined && plan.routingStrategy !== 'price') {
+    stdout.write(`endpoints ordered by the strategy ${plan.routingStrategy}\n`);
+  }
+  const hasWeights = plan.endpoints.some(({ weight }) => weight !== 1);
   const rows = plan.endpoints.map((endpoint, index) => [
     `  ${index + 1}`,
     endpoint.model,
     endpoint.tag,
     writePrice(endpoint),
+    ...(hasWeights ? [String(endpoint.weight)] : []),
     `first in ${writeShare(shares.get(endpoint.id) ?? 0)}`,
   ]);
-  const head = ['  #', 'model', 'endpoint', 'USD per million in / out', 'drawn'];
+  const head = ['  #', 'model', 'endpoint', 'USD per million in / out', ...(hasWeights ? ['weight'] : []), 'drawn'];
   stdout.write(`\n${alignColumns([head, ...rows])}`);
   if ([...shares.values()].some((share) => share < 100)) {
     stdout.write('\nThe order is one draw; every request draws anew.\n');
@@ -215,6 +220,7 @@ function writeJson(plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>, de
     strategy: plan.strategy,
     default_text_model: defaultModel ?? null,
     default_provider_sort: plan.usualSort ?? null,
+    routing_strategy: plan.routingStrategy ?? null,
     pipeline: plan.stages,
     endpoints: plan.endpoints.map((endpoint) => ({
       model: endpoint.model,
@@ -225,6 +231,7 @@ function writeJson(plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>, de
         prompt: writePerToken(endpoint.pricing.promptNanoUsdPerMillion),
         completion: writePerToken(endpoint.pricing.completionNanoUsdPerMillion),
       },
+      weight: endpoint.weight,
       first_percent: Math.round((shares.get(endpoint.id) ?? 0) * 10) / 10,
     })),
     excluded: plan.excluded.map(({ endpoint, code, reason }) => ({

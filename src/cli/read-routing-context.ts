@@ -24,7 +24,14 @@ export function readRoutingContext(
     resolveWorkspaceId({ config }, named, stored),
   );
   const catalog = createCatalog(endpoints, models, records);
-  return { ...createRoutingContext(catalog, { routers: config.routers, seed: config.routing.seed }), catalog };
+  return {
+    ...createRoutingContext(catalog, {
+      routers: config.routers,
+      strategies: config.routing,
+      seed: config.routing.seed,
+    }),
+    catalog,
+  };
 }
 
 type NamedWorkspace = Pick<WorkspaceRecord, 'id' | 'name'>;

@@ -273,6 +273,20 @@ describe('another account of a provider (same_as)', () => {
     expect(ids({ id: 'team', same_as: 'groq', models: ['groq/*'] })).toEqual(['groq/*@team', 'else/three@team']);
   });
 
+  it('takes the weight of its model, of the catalog, of its provider, or 1, in this order', () => {
+    const weigh = (weight: number | undefined, entry: object, model: object) => {
+      const records = mergeCatalogFiles([
+        { endpoints: [{ model: 'openai/one', provider: 'openai', ...(weight !== undefined && { weight }) }] },
+      ]);
+      const providers = [{ id: 'openai', ...base, ...entry, models: [{ model: 'openai/one', ...model }] }];
+      return buildEndpoints({ ...bare, providers }, records).endpoints[0]!.weight;
+    };
+    expect(weigh(5, { weight: 7 }, { weight: 0 })).toBe(0);
+    expect(weigh(0, { weight: 7 }, {})).toBe(0);
+    expect(weigh(undefined, { weight: 7 }, {})).toBe(7);
+    expect(weigh(undefined, {}, {})).toBe(1);
+  });
+
   it('may be a workspace’s own key', () => {
     const entry = { id: 'team', same_as: 'openai', workspace: 'w', is_fallback: true };
     expect(only('openai/one', entry)).toMatchObject({ workspace: 'w', isFallbackKey: true, tag: 'openai' });

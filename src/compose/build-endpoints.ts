@@ -203,6 +203,7 @@ class EndpointBuilder {
       workspace: entry.workspace,
       isFallbackKey: entry.is_fallback ?? false,
       carries: (special) => this.provider.wire.carries?.(special, this.provider.dialect) === true,
+      weight: config.weight ?? row?.weight ?? entry.weight ?? 1,
       needsData: (config.urls ?? entry.urls) === 'fetch',
     };
   }

@@ -1,9 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { type Static, Type } from 'typebox';
 import { contentKinds } from '../domain/content-record.ts';
-import { inputModalities, outputModalities, parameterNames, quantizations } from '../domain/endpoint.ts';
+import { inputModalities, MAX_WEIGHT, outputModalities, parameterNames, quantizations } from '../domain/endpoint.ts';
 import { imageBillables, imageUnits } from '../domain/images.ts';
 import { MAX_RATE_LIMIT } from '../domain/rate-limits.ts';
+import { routingStrategies } from '../domain/routing-strategy.ts';
 
 /*
  * The configuration, in the words of the file. The schema is its documentation: `describe.ts` makes
@@ -203,6 +204,14 @@ const model = Type.Object({
   tag: Type.Optional(
     text('Told apart by `provider.order`, `only` and `ignore` as `<provider>/<tag>`: a region, a variant.'),
   ),
+  weight: Type.Optional(
+    Type.Number({
+      description:
+        'Share of the requests of its model, beside the weights of its other endpoints: 1 and 99 are 1 and 99 percent. 0: only a fallback. Absent: as the provider says.',
+      minimum: 0,
+      maximum: MAX_WEIGHT,
+    }),
+  ),
   distillable: Type.Optional(
     Type.Boolean({ description: 'Its author allows that other models learn from what it says.' }),
   ),
@@ -285,6 +294,13 @@ const provider = Type.Object({
   ),
   is_fallback: Type.Optional(
     Type.Boolean({ description: 'With `workspace`: after the providers of all, not before.' }),
+  ),
+  weight: Type.Optional(
+    Type.Number({
+      description: 'Weight of its models that have none of their own. Absent: 1.',
+      minimum: 0,
+      maximum: MAX_WEIGHT,
+    }),
   ),
   urls: Type.Optional(
     Type.Enum([...urlSettings], {
@@ -711,6 +727,18 @@ export const configSchema = Type.Object({
   budgets,
   outbound,
   routing: Type.Object({
+    strategy: Type.Enum([...routingStrategies], {
+      description:
+        'How the endpoints of a model are ordered if neither the request nor its workspace says it. `price`: drawn by price; `weighted`: drawn by `weight`; `latency`: drawn by the time to the first output; `least-busy`: fewest attempts in flight first.',
+      default: 'price',
+    }),
+    models: Type.Array(
+      Type.Object({
+        model: text('Slug; may hold `*`. The first that matches counts.'),
+        strategy: Type.Enum([...routingStrategies], { description: 'In place of `routing.strategy`.' }),
+      }),
+      { description: 'Strategies of single models.', default: [] },
+    ),
     max_attempts: Type.Integer({
       description: 'The most endpoints that are tried for one request.',
       minimum: 1,

@@ -22,6 +22,9 @@ export interface Pricing extends TokenPrices {
 export const MAX_USD_PER_TOKEN = 1;
 export const MAX_USD_PER_PIECE = 10_000;
 
+/** The largest weight of an endpoint. */
+export const MAX_WEIGHT = 1_000_000;
+
 export interface TokenPrices {
   promptNanoUsdPerMillion: number;
   completionNanoUsdPerMillion: number;
@@ -112,6 +115,8 @@ export interface EndpointFacts {
   readonly workspace: string | undefined;
   /** Of an own key: used after the shared endpoints, not before. */
   readonly isFallbackKey: boolean;
+  /** Its share beside the other endpoints of its model, 1 unless the operator sets it; 0: a fallback only. */
+  readonly weight: number;
   /** Whether its wire carries that. Absent: nobody knows. */
   readonly carries?: (special: Special) => boolean;
   /** It serves requests that name its model, but is in no list and no router chooses it. */

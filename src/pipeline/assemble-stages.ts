@@ -9,6 +9,7 @@ import { totalOf, writeUsage } from '../metering/cost.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Health } from '../routing/health.ts';
+import type { InFlight } from '../routing/in-flight.ts';
 import { type Plan, planRoute, type RoutingContext } from '../routing/plan-route.ts';
 import { deriveSessionKey } from '../routing/sticky.ts';
 import { explainModelDefault } from './explain-model-default.ts';
@@ -29,7 +30,7 @@ import { walkPlan } from './walk-plan.ts';
 
 /** What the composition root hands to the pipeline. Functions are asked anew for each run, so a reload is seen at once. */
 export interface PipelineParts {
-  routingContext: () => RoutingContext<Endpoint> & { health: Health };
+  routingContext: () => RoutingContext<Endpoint> & { health: Health; inFlight: InFlight };
   maxAttempts: () => number;
   /** Undefined: the words of a conversation say what it is about. */
   classifier: () => Classifier | undefined;
@@ -111,12 +112,12 @@ export function assembleStages(parts: PipelineParts): Stages {
       return asked ? asked.then((task) => plan(run, task)) : plan(run, undefined);
     },
     runSteps(run, plan, out) {
-      const { health } = parts.routingContext();
+      const { health, inFlight } = parts.routingContext();
       return walkPlan(
         run,
         plan,
         work,
-        { limitBytes: parts.upstreamBodyLimit(), maxAttempts: parts.maxAttempts(), health },
+        { limitBytes: parts.upstreamBodyLimit(), maxAttempts: parts.maxAttempts(), health, inFlight },
         out,
       );
     },

@@ -7,6 +7,7 @@ import type { Sink } from '../domain/sink.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Health } from '../routing/health.ts';
+import type { InFlight } from '../routing/in-flight.ts';
 import { type Plan, planImageRoute, type RoutingContext } from '../routing/plan-route.ts';
 import { attemptImage, type ImageAttemptParts } from './attempt-image.ts';
 import { explainModelDefault } from './explain-model-default.ts';
@@ -36,7 +37,7 @@ export interface ImageStages {
 
 /** What the composition root hands over. Functions are asked anew for each run, so a reload is seen at once. */
 export interface ImageParts {
-  routingContext: () => RoutingContext<Endpoint> & { health: Health };
+  routingContext: () => RoutingContext<Endpoint> & { health: Health; inFlight: InFlight };
   maxAttempts: () => number;
   /** Told before each attempt goes out. @throws {GatewayError} when it must not */
   begin?: Ledger['begin'];
@@ -108,8 +109,8 @@ export function assembleImageStages(parts: ImageParts): ImageStages {
       run.references = isLogged(run) ? images.map((image) => ({ ...image, digest: new ImageDigest(image) })) : images;
     },
     requestEndpoints(run, plan, out) {
-      const { health } = parts.routingContext();
-      const bounds = { limitBytes: parts.limits().answer, maxAttempts: parts.maxAttempts(), health };
+      const { health, inFlight } = parts.routingContext();
+      const bounds = { limitBytes: parts.limits().answer, maxAttempts: parts.maxAttempts(), health, inFlight };
       return walkPlan(run, plan, work, bounds, out);
     },
     buildEvents: (run, client) => new ImageEventStage(run, { close: closeRun, describeRun: parts.describeRun }, client),

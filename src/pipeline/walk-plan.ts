@@ -5,6 +5,7 @@ import type { Sink } from '../domain/sink.ts';
 import { totalOf } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type AttemptOutcome, type Health, isEndpointFault } from '../routing/health.ts';
+import type { InFlight } from '../routing/in-flight.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import { copyError } from './copy-error.ts';
 import type { AttemptRecord, RunBase } from './run.ts';
@@ -52,7 +53,7 @@ export async function walkPlan<R extends RunBase, C>(
   out: Sink<C>,
 ): Promise<void> {
   const gate = new Gate(run, work, out);
-  const { health, maxAttempts, limitBytes } = bounds;
+  const { health, inFlight, maxAttempts, limitBytes } = bounds;
   const lost = new Set<string>(); // models that blamed the request are not asked again elsewhere
   let entered: string | undefined; // the model whose limit has let the run in
   let limited: GatewayError | undefined; // why the first of those that did not
@@ -86,7 +87,12 @@ export async function walkPlan<R extends RunBase, C>(
     run.attempts.push(record);
     gate.endpoint = endpoint;
     try {
-      await work.attempt(run, endpoint, limitBytes, gate);
+      inFlight.begin(endpoint.id);
+      try {
+        await work.attempt(run, endpoint, limitBytes, gate);
+      } finally {
+        inFlight.end(endpoint.id);
+      }
       health.record(endpoint.id, work.describeOutcome(run, undefined));
       return;
     } catch (error) {
@@ -157,6 +163,7 @@ export interface WalkBounds {
   limitBytes: number;
   maxAttempts: number;
   health: Pick<Health, 'record'>;
+  inFlight: Pick<InFlight, 'begin' | 'end'>;
 }
 
 /** Holds chunks back until they may be shown; from then on the endpoint that made them is the one that answers. */

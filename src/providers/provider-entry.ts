@@ -71,6 +71,7 @@ export const bareEndpoint = (provider: Provider, model: string, upstreamModel: s
   distillable: undefined,
   workspace: undefined,
   isFallbackKey: false,
+  weight: 1,
 });
 
 export interface ProviderEntry {

@@ -1,5 +1,6 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
+import type { RoutingStrategy } from '../domain/routing-strategy.ts';
 import type { RouteCriteria } from './filters.ts';
 import type { HealthView } from './health.ts';
 import { type Cutoffs, matchesEndpoint, type Preferences } from './preferences.ts';
@@ -8,6 +9,10 @@ import { type Cutoffs, matchesEndpoint, type Preferences } from './preferences.t
 export interface OrderContext {
   /** @returns undefined when nothing has happened there lately */
   health: (endpoint: EndpointFacts) => HealthView | undefined;
+  /** Attempts that an endpoint has in flight, by its id. */
+  inFlight: (id: string) => number;
+  /** Orders what the request leaves open. */
+  strategy: RoutingStrategy;
   /** 0 up to 1, each time another one. */
   random: () => number;
   /** The id of the endpoint that the session went to. */
@@ -15,8 +20,8 @@ export interface OrderContext {
 }
 
 /**
- * Orders endpoints that have passed the filters, the first to try in front: the caller's list, or a sort, or the tier,
- * or quality and price; then what is slow, ailing or remembered moves.
+ * Orders endpoints that have passed the filters, the first to try in front: by the caller's list, a sort, the tier, or
+ * the strategy and quality; then slow, degraded, unweighted and remembered endpoints move.
  *
  * @param endpoints of one model; of all models where these are mixed
  * @see docs/reference/routing.md#order-of-endpoints, docs/reference/routing.md#quality
@@ -32,16 +37,22 @@ export function orderEndpoints<E extends EndpointFacts>(
   if (preferences.order) return putOwnKeysFirst(orderByList(endpoints, preferences.order, ask, context), endpoints);
   let ordered: E[];
   if (preferences.sort && preferences.sort !== 'exacto') ordered = sortBy(endpoints, preferences.sort, ask, health);
-  else if (endpoints.some(({ tier }) => tier !== undefined && tier === preferences.tier)) {
-    ordered = orderByTier(endpoints, preferences.tier!, ask, context);
-  } else {
-    ordered = drawByPrice(endpoints, ask, context.random);
+  else if (hasTier(endpoints, preferences)) ordered = orderByTier(endpoints, preferences.tier!, ask, context);
+  else {
+    ordered = orderByStrategy(endpoints, ask, context);
     if (preferences.sort === 'exacto' || needs.hasTools) ordered = orderByQuality(ordered, health);
   }
   ordered = preferFast(ordered, preferences, health);
-  ordered = stablePartition(ordered, (endpoint) => bandOf(health(endpoint)));
+  ordered = stablePartition(ordered, (endpoint) => rankOf(endpoint, health(endpoint)));
   return putOwnKeysFirst(putStickyFirst(ordered, context), endpoints);
 }
+
+/** Whether the strategy orders these endpoints of one model. */
+export const isOrderOpen = (endpoints: readonly EndpointFacts[], preferences: Preferences): boolean =>
+  !preferences.order && (!preferences.sort || preferences.sort === 'exacto') && !hasTier(endpoints, preferences);
+
+const hasTier = (endpoints: readonly EndpointFacts[], { tier: wanted }: Preferences): boolean =>
+  endpoints.some(({ tier }) => tier !== undefined && tier === wanted);
 
 /** Endpoints of the first entry, then of the second, …, then the others as usual. */
 function orderByList<E extends EndpointFacts>(
@@ -50,16 +61,16 @@ function orderByList<E extends EndpointFacts>(
   ask: RouteCriteria,
   context: OrderContext,
 ): E[] {
-  const rankOf = (endpoint: E): number => {
-    const rank = order.findIndex((entry) => matchesEndpoint(entry, endpoint));
-    return rank === -1 ? order.length : rank;
+  const placeOf = (endpoint: E): number => {
+    const place = order.findIndex((entry) => matchesEndpoint(entry, endpoint));
+    return place === -1 ? order.length : place;
   };
-  const listed = endpoints.filter((endpoint) => rankOf(endpoint) < order.length);
-  const others = endpoints.filter((endpoint) => rankOf(endpoint) === order.length);
+  const listed = endpoints.filter((endpoint) => placeOf(endpoint) < order.length);
+  const others = endpoints.filter((endpoint) => placeOf(endpoint) === order.length);
   const rest = ask.preferences.allowFallbacks
-    ? stablePartition(drawByPrice(others, ask, context.random), (endpoint) => bandOf(context.health(endpoint)))
+    ? stablePartition(orderByStrategy(others, ask, context), (endpoint) => rankOf(endpoint, context.health(endpoint)))
     : [];
-  return [...stablePartition(listed, rankOf), ...rest];
+  return [...stablePartition(listed, placeOf), ...rest];
 }
 
 /** `priority`: those first, each group by throughput. `flex`: only those, where there are any. @see docs/reference/routing.md#service-tiers */
@@ -88,33 +99,70 @@ function sortBy<E extends EndpointFacts>(
     if (key === 'latency') return view?.latencyMs('p50') ?? Number.POSITIVE_INFINITY;
     return -(view?.throughput('p50') ?? Number.NEGATIVE_INFINITY);
   };
-  return endpoints
-    .map((endpoint) => ({ endpoint, cost: costOf(endpoint) }))
-    .sort((a, b) => (a.cost === b.cost ? 0 : a.cost - b.cost))
-    .map(({ endpoint }) => endpoint);
+  return sortByCost(endpoints, costOf);
 }
 
 /** The least price that a draw sees, in USD per token: free endpoints share equally. */
 const MIN_PRICE_USD = 1e-9;
 
-/**
- * Draws without putting back, with the weight 1/price²: an endpoint at a third of the price is nine times as likely to
- * come first. One whose price nobody knows has the mean weight of the others.
- */
-function drawByPrice<E extends EndpointFacts>(endpoints: readonly E[], ask: RouteCriteria, random: () => number): E[] {
+/** The least latency that a draw sees. */
+const MIN_LATENCY_MS = 1;
+
+/** Draws by price or latency, each with its weight, or by weight alone; or the fewest attempts in flight first. */
+function orderByStrategy<E extends EndpointFacts>(
+  endpoints: readonly E[],
+  { needs }: RouteCriteria,
+  { strategy, health, inFlight, random }: OrderContext,
+): E[] {
   if (endpoints.length < 2) return [...endpoints];
-  const weights = endpoints.map((endpoint) => {
-    const price = ask.needs.priceOf(endpoint);
-    return price === undefined ? undefined : 1 / Math.max(price / 1e15, MIN_PRICE_USD) ** 2;
-  });
-  const known = weights.filter((weight) => weight !== undefined);
-  const usual = known.length === 0 ? 1 : known.reduce((sum, weight) => sum + weight, 0) / known.length;
-  // The smallest of exponential times with these rates: each place is a draw among those that are left.
-  return endpoints
-    .map((endpoint, index) => ({ endpoint, at: -Math.log(1 - random()) / (weights[index] ?? usual) }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ endpoint }) => endpoint);
+  switch (strategy) {
+    case 'price':
+      return draw(endpoints, random, (endpoint) => {
+        const price = needs.priceOf(endpoint);
+        return price === undefined ? undefined : 1 / Math.max(price / 1e15, MIN_PRICE_USD) ** 2;
+      });
+    case 'latency':
+      return draw(endpoints, random, (endpoint) => {
+        const latencyMs = health(endpoint)?.latencyMs('p50');
+        return latencyMs === undefined ? undefined : 1 / Math.max(latencyMs, MIN_LATENCY_MS) ** 2;
+      });
+    case 'weighted':
+      return draw(endpoints, random, () => 1);
+    case 'least-busy':
+      return sortByCost(
+        draw(endpoints, random, () => 1),
+        ({ id, weight }) => inFlight(id) / (weight || 1),
+      );
+  }
 }
+
+/**
+ * Draws without putting back: an endpoint with three times the likelihood and the weight of another one is three times as
+ * likely to come before it. One with an unknown likelihood has the mean of the others.
+ *
+ * @param likelihoodOf without its weight; undefined if unknown
+ */
+function draw<E extends EndpointFacts>(
+  endpoints: readonly E[],
+  random: () => number,
+  likelihoodOf: (endpoint: E) => number | undefined,
+): E[] {
+  const likelihoods = endpoints.map(likelihoodOf);
+  const known = likelihoods.filter((likelihood) => likelihood !== undefined);
+  const usual = known.length === 0 ? 1 : known.reduce((sum, likelihood) => sum + likelihood, 0) / known.length;
+  // The smallest of exponential times with these rates: each place is a draw among those that are left.
+  const times = endpoints.map(
+    ({ weight }, index) => -Math.log(1 - random()) / ((likelihoods[index] ?? usual) * (weight || 1)),
+  );
+  return sortByCost(endpoints, (_, index) => times[index]!);
+}
+
+/** The least cost first; equal ones as they stand. */
+const sortByCost = <E>(endpoints: readonly E[], costOf: (endpoint: E, index: number) => number): E[] =>
+  endpoints
+    .map((endpoint, index) => ({ endpoint, cost: costOf(endpoint, index) }))
+    .sort((a, b) => (a.cost === b.cost ? 0 : a.cost - b.cost))
+    .map(({ endpoint }) => endpoint);
 
 /** The fewest providers of a model between which quality is compared. */
 const MIN_PROVIDERS = 4;
@@ -184,10 +232,17 @@ function bandOf(view: HealthView | undefined): number {
   return uptime >= 80 ? 1 : 2;
 }
 
-/** The endpoint that the session went to, as long as it is well. */
+/** The band of its health; an endpoint without weight is behind all others that are not down. */
+function rankOf({ weight }: EndpointFacts, view: HealthView | undefined): number {
+  const band = bandOf(view);
+  if (band === 2) return weight === 0 ? 4 : 3;
+  return weight === 0 ? 2 : band;
+}
+
+/** The endpoint that the session went to, as long as it is well and has a weight. */
 function putStickyFirst<E extends EndpointFacts>(endpoints: E[], { sticky, health }: OrderContext): E[] {
   const index = endpoints.findIndex((endpoint) => endpoint.id === sticky(endpoint.model));
-  if (index <= 0 || bandOf(health(endpoints[index]!)) === 2) return endpoints;
+  if (index <= 0 || rankOf(endpoints[index]!, health(endpoints[index]!)) >= 2) return endpoints;
   const [remembered] = endpoints.splice(index, 1);
   return [remembered!, ...endpoints];
 }

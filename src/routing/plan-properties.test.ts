@@ -6,6 +6,7 @@ import type { Model } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { type GuardrailRules, noRules } from '../domain/guardrail.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import { routingStrategies } from '../domain/routing-strategy.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
 import { compileGuardrail } from './guardrail.ts';
 import { Patterns } from './patterns.ts';
@@ -44,6 +45,7 @@ const endpointFacts = fc.record({
   distillable: known(fc.boolean()),
   workspace: known(fc.constantFrom(...workspaces)),
   isFallbackKey: fc.boolean(),
+  weight: fc.constantFrom(0, 1, 1, 7),
   health: fc.array(fc.constantFrom('ok', 'fault', 'client'), { maxLength: 6 }),
 });
 
@@ -115,7 +117,9 @@ function createTestContext(drawn: readonly Drawn[], seed: number) {
     return { ...bareEndpoint(where, facts.model, facts.model), ...facts, tag, id: `${facts.model}@${tag}#${index}` };
   });
   const models = new Map<string, Model>(endpoints.map(({ model }) => [model, describeModel({ id: model })]));
-  const routingContext = createRoutingContext(createCatalog(endpoints, models), { routers, seed });
+  const strategy = routingStrategies[seed % routingStrategies.length]!;
+  const strategies = { strategy, models: [] };
+  const routingContext = createRoutingContext(createCatalog(endpoints, models), { routers, strategies, seed });
   for (const [index, { health }] of drawn.entries()) {
     for (const what of health) {
       const error =

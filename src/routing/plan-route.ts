@@ -6,19 +6,22 @@ import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
 import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
+import type { RoutingStrategy } from '../domain/routing-strategy.ts';
 import { createCatalogView } from './catalog-view.ts';
 import { type RouteCriteria, type Exclusion, findExclusion, preferCapable } from './filters.ts';
 import { findEndpoints, MAX_SLUG_LENGTH } from './find-endpoints.ts';
 import { excludeByGuardrails } from './guardrail.ts';
 import type { Health } from './health.ts';
 import { ImageNeeds } from './image-needs.ts';
+import type { InFlight } from './in-flight.ts';
 import { Needs } from './needs.ts';
-import { type OrderContext, orderEndpoints } from './order.ts';
+import { isOrderOpen, type OrderContext, orderEndpoints } from './order.ts';
 import { matchesEndpoint, type Preferences, readPreferences } from './preferences.ts';
 import { modelNotFound, noEndpoints, allExcluded } from './refusals.ts';
 import { type Router, type RouterPlan, routers } from './routers/index.ts';
 import type { RouterSettings } from './routers/router.ts';
 import { Session, type SessionKey, type StickyMemory } from './sticky.ts';
+import type { StrategyTable } from './strategy-table.ts';
 
 /** Where a run may go. */
 export interface Plan<E extends EndpointFacts> {
@@ -39,6 +42,8 @@ export interface Plan<E extends EndpointFacts> {
   choices: readonly Choice[];
   /** What the asker's workspace sorts by, where that decided the order of any model. */
   usualSort: SortKey | undefined;
+  /** What orders the endpoints of the first model; undefined: the request, its workspace or its tier does. */
+  routingStrategy: RoutingStrategy | undefined;
   /** Undefined: there is nothing to remember. */
   session: { key: SessionKey | undefined } | undefined;
 }
@@ -70,7 +75,9 @@ export interface RoutingCatalog<E extends EndpointFacts> {
 export interface RoutingContext<E extends EndpointFacts> {
   catalog: RoutingCatalog<E>;
   health: Pick<Health, 'view'>;
+  inFlight: Pick<InFlight, 'count'>;
   sticky: StickyMemory;
+  strategyOf: StrategyTable;
   routers: RouterSettings;
   /** 0 up to 1. */
   random: () => number;
@@ -149,6 +156,7 @@ class Planner<E extends EndpointFacts> {
   private readonly choices: Choice[] = [];
   private byEndpoint: Map<E, Choice> | undefined;
   private usualSort: SortKey | undefined;
+  private routingStrategy: RoutingStrategy | undefined;
 
   constructor(
     needs: Needs,
@@ -192,6 +200,7 @@ class Planner<E extends EndpointFacts> {
       choices: this.choices,
       choiceOf: byEndpoint ? (endpoint) => byEndpoint.get(endpoint) : noChoice,
       usualSort: this.usualSort,
+      routingStrategy: this.routingStrategy,
       session: endpoints.length > 1 ? { key: this.session.key } : undefined,
     };
   }
@@ -209,6 +218,9 @@ class Planner<E extends EndpointFacts> {
     const [first] = kept;
     if (!first) return [];
     const { preferences } = first.ask;
+    if (isOrderOpen(first.endpoints, preferences)) {
+      this.routingStrategy = this.routingContext.strategyOf(first.endpoints[0]!.model);
+    }
     const ordered = preferences.mixModels
       ? orderEndpoints(
           kept.flatMap((each) => each.endpoints),
@@ -334,10 +346,13 @@ class Planner<E extends EndpointFacts> {
     return [...preferCapable(own, needs, drop), ...preferCapable(shared, needs, drop)];
   }
 
-  private contextFor({ choice }: Group<E>): OrderContext {
+  private contextFor({ choice, endpoints }: Group<E>): OrderContext {
+    const { health, inFlight, random, strategyOf } = this.routingContext;
     return {
-      health: this.routingContext.health.view,
-      random: this.routingContext.random,
+      health: health.view,
+      inFlight: inFlight.count,
+      random,
+      strategy: strategyOf(endpoints[0]!.model), // a group that is ordered has an endpoint
       sticky: (model) => this.session.find(choice ? choice.router : model)?.endpoint,
     };
   }

@@ -1,8 +1,10 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { Health } from './health.ts';
+import { InFlight } from './in-flight.ts';
 import type { RoutingContext } from './plan-route.ts';
 import type { LatestAlias, RouterSettings, Traffic } from './routers/router.ts';
 import { StickyMemory } from './sticky.ts';
+import { createStrategyTable, type StrategyConfig } from './strategy-table.ts';
 
 /** Families whose newest model has a name of its own; the operator's table is laid over it. */
 const builtinAliases: readonly LatestAlias[] = [
@@ -126,14 +128,22 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
+export interface RoutingContextSettings {
+  routers?: RoutersConfig | undefined;
+  strategies?: StrategyConfig | undefined;
+  seed?: number | undefined;
+}
+
 /** A world in which nothing has happened yet. */
 export function createRoutingContext<E extends EndpointFacts>(
   catalog: RoutingContext<E>['catalog'],
-  { routers = emptyRouters, seed }: { routers?: RoutersConfig | undefined; seed?: number | undefined } = {},
-): RoutingContext<E> & { health: Health } {
+  { routers = emptyRouters, seed, strategies = { strategy: 'price', models: [] } }: RoutingContextSettings = {},
+): RoutingContext<E> & { health: Health; inFlight: InFlight } {
   return {
     catalog,
     health: new Health(),
+    inFlight: new InFlight(),
+    strategyOf: createStrategyTable(strategies),
     sticky: new StickyMemory(() => 0),
     routers: readRouterSettings(routers, noTraffic),
     random: seed === undefined ? Math.random : seededRandom(seed),

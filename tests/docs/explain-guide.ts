@@ -6,8 +6,8 @@ import { runCli } from '../../src/cli/program.ts';
 /** The guide whose examples are run. */
 export const guideUrl = new URL('../../docs/guides/routing.md', import.meta.url);
 
-/** A body, and below it what `headgate explain` prints of it. */
-const example = /```json\n([^`]+)```\n\n```text\n[^`]*```/g;
+/** A body, and below it what `headgate explain` prints of it. A file above it takes the place of the guide's own. */
+const example = /(```yaml\n# another headgate\.yaml\n([^`]+)```\n\n)?```json\n([^`]+)```\n\n```text\n[^`]*```/g;
 
 /** The guide with what `headgate explain` prints today, under the configuration that the guide itself shows. */
 export async function writeGuide(): Promise<string> {
@@ -15,11 +15,11 @@ export async function writeGuide(): Promise<string> {
   const config = /```yaml\n# headgate\.yaml\n([^`]+)```/.exec(guide)?.[1] ?? '';
   const folder = mkdtempSync(join(tmpdir(), 'headgate-guide-'));
   try {
-    writeFileSync(join(folder, 'headgate.yaml'), `routing: { seed: 1 }\n${config}`);
     const outputs = new Map<string, string>();
-    for (const [whole, body = ''] of guide.matchAll(example)) {
+    for (const [whole, block = '', other, body = ''] of guide.matchAll(example)) {
+      writeFileSync(join(folder, 'headgate.yaml'), other ?? config);
       writeFileSync(join(folder, 'body.json'), body);
-      outputs.set(whole, `\`\`\`json\n${body}\`\`\`\n\n\`\`\`text\n${await explain(folder)}\`\`\``);
+      outputs.set(whole, `${block}\`\`\`json\n${body}\`\`\`\n\n\`\`\`text\n${await explain(folder)}\`\`\``);
     }
     return guide.replace(example, (whole) => outputs.get(whole)!);
   } finally {
@@ -31,7 +31,8 @@ async function explain(cwd: string): Promise<string> {
   const told: string[] = [];
   const write = (text: string) => told.push(text);
   const names = ['OPENAI', 'ANTHROPIC', 'GROQ', 'NOVITA', 'DEEPINFRA'];
-  const env = Object.fromEntries(names.map((name) => [`${name}_API_KEY`, 'a-key']));
+  const keys = Object.fromEntries(names.map((name) => [`${name}_API_KEY`, 'a-key']));
+  const env = { ...keys, HEADGATE_ROUTING_SEED: '1' };
   await runCli(['explain', '--body', 'body.json'], { stdout: { write }, stderr: { write }, env, cwd });
   return told.join('');
 }
