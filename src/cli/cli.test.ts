@@ -86,9 +86,10 @@ describe('headgate', () => {
 
   it.each([
     [['strat'], 'There is no command "strat". Did you mean "headgate start"?'],
+    [['bogus'], 'There is no command "bogus". "headgate help" lists the commands.'],
     [['keys', 'lst'], 'Did you mean list?'],
     [['start', '--prot', '1'], 'Did you mean --port?'],
-  ])('refuses %j and names the nearest', async (args, message) => {
+  ])('refuses %j and names the nearest, if there is one', async (args, message) => {
     const { code, stdout, stderr } = await call(args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(message);

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load.ts';
-import { findNearest } from '../config/nearest.ts';
 import type { Path } from '../config/path.ts';
+import { findNearestName } from '../schema/nearest-name.ts';
 import type { UpdateKeyOptions } from './change-keys.ts';
 import type { ExplainOptions } from './explain.ts';
 import type { AssigneeOptions, RuleOptions } from './guardrails.ts';
@@ -483,8 +483,9 @@ const withSources = (command: Command): Command =>
     .allowExcessArguments(false);
 
 function refuse(name: string, program: Command): string {
-  const nearest = findNearest(name, [...program.commands.map((command) => command.name()), 'help']);
-  return `There is no command "${name}". Did you mean "headgate ${nearest}"?`;
+  const nearest = findNearestName(name, [...program.commands.map((command) => command.name()), 'help']);
+  const hint = nearest === undefined ? '"headgate help" lists the commands.' : `Did you mean "headgate ${nearest}"?`;
+  return `There is no command "${name}". ${hint}`;
 }
 
 const mainExamples = `

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { findNearestName } from '../schema/nearest-name.ts';
 import type { Problem } from './interpolate.ts';
-import { findLikelyName, findNearest } from './nearest.ts';
 import { isMapping, type Path } from './path.ts';
 import { isSecret, nameType, rootNode, type SchemaNode } from './schema-node.ts';
 import { readByteSize } from './size.ts';
@@ -42,12 +42,13 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
     value: Record<string, unknown>,
     path: Path,
   ): Record<string, unknown> {
-    const meant = new Set<string | undefined>(); // what stands under a wrong name is not missing, too
+    const meant = new Set<string | undefined>(); // a key under a wrong name is not missing, too
     for (const key of Object.keys(value)) {
       if (Object.hasOwn(properties, key)) continue;
-      const nearest = findNearest(key, Object.keys(properties));
+      const nearest = findNearestName(key, Object.keys(properties));
       meant.add(nearest);
-      problems.push({ path: [...path, key], message: `there is no such key; the nearest known key is "${nearest}"` });
+      const hint = nearest === undefined ? '' : `; the nearest known key is "${nearest}"`;
+      problems.push({ path: [...path, key], message: `there is no such key${hint}` });
     }
     const result: Record<string, unknown> = {};
     for (const [key, property] of Object.entries(properties)) {
@@ -138,9 +139,9 @@ function explain(keyword: string, node: SchemaNode): string {
   }
 }
 
-/** The word of a closed list that was meant, when it is plain. */
+/** The word of a closed list that was probably meant. */
 function suggest(node: SchemaNode, value: unknown): string {
-  const meant = typeof value === 'string' && node.enum ? findLikelyName(value, node.enum.map(String)) : undefined;
+  const meant = typeof value === 'string' && node.enum ? findNearestName(value, node.enum.map(String)) : undefined;
   return meant === undefined ? '' : `; did you mean "${meant}"?`;
 }
 

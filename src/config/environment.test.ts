@@ -110,6 +110,13 @@ describe('a variable that is no override', () => {
     expect(load({ [name]: '1' }).warnings).toEqual([`${name} sets nothing; the nearest name that does is ${nearest}.`]);
   });
 
+  it('is a warning with the page of all names if none is near', () => {
+    expect(load({ HEADGATE_SERVER_COLOR: '1' }).warnings).toEqual([
+      'HEADGATE_SERVER_COLOR sets nothing. See https://headgate.dev/docs/reference/configuration.',
+    ]);
+    expect(load({ HEADGATE_HOME: '1' }).warnings).toEqual([]);
+  });
+
   it('is a warning when it sets what is not offered', () => {
     expect(load({ HEADGATE_GUARDRAILS: '{}' }).warnings[0]).toContain('this build does not offer');
   });

@@ -1,9 +1,10 @@
 import { parse } from 'yaml';
+import { docsUrl } from '../domain/docs-url.ts';
+import { findNearestName } from '../schema/nearest-name.ts';
 import type { Problem } from './interpolate.ts';
-import { editDistance, findNearest } from './nearest.ts';
-import { unsupportedSettings } from './unsupported-settings.ts';
 import { getIn, isMapping, type Path } from './path.ts';
 import { findNode, rootNode, type SchemaNode } from './schema-node.ts';
+import { unsupportedSettings } from './unsupported-settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -106,7 +107,7 @@ function readText(text: string, node: SchemaNode | undefined): unknown {
   return isPlain && !isList && !isOpen ? text : parse(text);
 }
 
-/** A variable that sets nothing is a mistake only when it looks like one of ours. */
+/** Warns about a variable that sets nothing, if its name looks like one that does. */
 function warnUnknown(name: string): string[] {
   const rest = name.slice(prefix.length);
   const section = rest.split('_')[0]!;
@@ -118,12 +119,10 @@ function warnUnknown(name: string): string[] {
   const leaves = [...listLeaves(rootNode)];
   const sameKey = leaves.filter((path) => String(path.at(-1)).toUpperCase() === rest);
   const names = leaves.map(formatName);
-  const nearest = sameKey.length === 1 ? formatName(sameKey[0]!) : findNearest(name, names)!;
-  const isOurs =
-    sameKey.length === 1 ||
-    Object.keys(rootNode.properties ?? {}).some((key) => rest.startsWith(`${key.toUpperCase()}_`)) ||
-    editDistance(name, nearest) <= 2;
-  return isOurs ? [`${name} sets nothing; the nearest name that does is ${nearest}.`] : [];
+  const nearest = sameKey.length === 1 ? formatName(sameKey[0]!) : findNearestName(name, names);
+  if (nearest !== undefined) return [`${name} sets nothing; the nearest name that does is ${nearest}.`];
+  const isOurs = Object.keys(rootNode.properties ?? {}).some((key) => rest.startsWith(`${key.toUpperCase()}_`));
+  return isOurs ? [`${name} sets nothing. See ${docsUrl('reference/configuration')}.`] : [];
 }
 
 /** Paths of every single value; the first item stands for a list. */

@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkRelations, findUnusedSettings, findSuspiciousPrices, type RelationProblem } from './check-relations.ts';
+import { findNearestName } from '../schema/nearest-name.ts';
+import { checkRelations, findSuspiciousPrices, findUnusedSettings, type RelationProblem } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
 import { interpolate, type Problem } from './interpolate.ts';
 import { completeProviders, discoverProviders } from './known-providers.ts';
-import { findNearest } from './nearest.ts';
-import { rejectUnsupportedSettings } from './unsupported-settings.ts';
 import { formatPath, getIn, type Path, setIn } from './path.ts';
 import { type FileTree, readTree } from './read-file.ts';
 import type { Config } from './schema.ts';
 import { findNode } from './schema-node.ts';
 import { simulatorProvider } from './simulator.ts';
+import { rejectUnsupportedSettings } from './unsupported-settings.ts';
 
 export interface ConfigSources {
   /** `--config`. Absent: HEADGATE_CONFIG, or `headgate.yaml` in the working directory when it is there. Null: no file. */
@@ -203,7 +203,7 @@ function isMeant(wrong: Path, path: Path): boolean {
   const [key, step] = [wrong[depth], path[depth]];
   if (typeof key !== 'string' || step === undefined || !startsWith(path, wrong.slice(0, depth))) return false;
   const known = Object.keys(findNode(wrong.slice(0, depth))?.properties ?? {});
-  return !known.includes(key) && findNearest(key, known) === step;
+  return !known.includes(key) && findNearestName(key, known) === step;
 }
 
 const startsWith = (path: Path, start: Path) => start.every((step, index) => path[index] === step);
