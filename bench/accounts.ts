@@ -56,8 +56,10 @@ const limits = new RateLimiter({
   requestMs: () => 600_000,
 });
 const ledger = await openLedger({
-  ...{ folder: join(folder, 'journal'), quarantineFolder: folder, store: storage.ledger },
-  ...{ onTrouble: never, onQuarantined: never },
+  folder: join(folder, 'journal'),
+  quarantineFolder: folder,
+  store: storage.ledger,
+  log: never,
 });
 const limit = (kind: SpendingLimit['kind'], scope: SpendingLimit['scope']): SpendingLimit[] =>
   (['daily', 'monthly'] as const).map((window) => ({

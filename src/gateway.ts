@@ -25,6 +25,7 @@ import { releaseIdleMemory } from './platform/idle-memory.ts';
 import type { Storage } from './platform/storage/storage.ts';
 import type { MetricFamily } from './platform/telemetry/exposition.ts';
 import { isPretty, loadLogFormat } from './platform/telemetry/log-format.ts';
+import type { WriteLog } from './platform/telemetry/log-messages.ts';
 import { openLog } from './platform/telemetry/open-log.ts';
 import { openTelemetry } from './platform/telemetry/telemetry.ts';
 import { withTimeout } from './platform/with-timeout.ts';
@@ -68,8 +69,8 @@ export interface Gateway {
   collectMetrics(): MetricFamily[];
   /** Those of its numbers that only grow. */
   collectCounters(): MetricFamily[];
-  /** Writes into its log. */
-  log(level: 'info' | 'warn', message: string): void;
+  /** Writes a line into its log. */
+  log: WriteLog;
   /** Takes no new work, lets open requests finish up to `server.shutdown_grace_ms`, flushes, closes. */
   close(): Promise<void>;
   readonly storage: Storage;
@@ -102,14 +103,16 @@ async function assemble(
 ): Promise<Gateway> {
   let live = initial;
   const config = (): Config => live;
-  const { log, addSecrets, mask } = openLog({
+  const lines = openLog({
     level: live.log.level,
     secrets: listSecrets(live),
     fields: slot && { worker: slot.slot },
     format: await loadLogFormat(live.log.format),
   });
-  const warn = (message: string): void => log.warn(message);
-  const logOrphanedKeys = (message: string | undefined): void => void (message && log.warn(message));
+  const { write: log, mask } = lines;
+  const warn = (detail: string): void => log('catalog file skipped', { detail });
+  const logOrphanedKeys = (detail: string | undefined): void =>
+    void (detail && log('bootstrap keys orphaned', { detail }));
   const journal = join(dataDir, 'journal', slot?.journal ?? '');
   resources.defer(slot ? lockFolder(journal)! : lockDataFolder(dataDir)); // nobody else knows this folder of a worker's
   const storage = await openStorage({
@@ -119,9 +122,7 @@ async function assemble(
     poolSize: slot && POOL_OF_A_WORKER,
   });
   resources.defer(() =>
-    withTimeout(SHUTDOWN_GRACE_MS, storage.close()).catch((error) =>
-      log.error({ err: error }, 'The store was left without a good-bye.'),
-    ),
+    withTimeout(SHUTDOWN_GRACE_MS, storage.close()).catch((error) => log('store close failed', { err: error })),
   );
   if (!slot) {
     await storage.migrate();
@@ -150,7 +151,7 @@ async function assemble(
   const sticky = new StickyMemory(() => config().routing.sticky_ms);
   const open = createOpenRequests();
   const telemetry = await openTelemetry({
-    log,
+    log: lines,
     logsRequests: () => config().log.requests ?? isPretty(initial.log.format),
     sources: {
       isStable: (id) => health.view({ id })?.isStable ?? true,
@@ -164,9 +165,7 @@ async function assemble(
     tracing: readTracing(live.telemetry),
   });
   resources.defer(() =>
-    withTimeout(FLUSH_MS, telemetry.close()).catch((error) =>
-      log.warn({ err: error }, 'The last traces were not sent.'),
-    ),
+    withTimeout(FLUSH_MS, telemetry.close()).catch((error) => log('trace flush failed', { err: error })),
   );
 
   const accounts = await openAccounts(
@@ -178,8 +177,8 @@ async function assemble(
   const bus = await openBus({
     url: live.storage.url,
     primary: slot?.primary,
-    onTrouble: (error) => log.warn({ err: error }, 'News between hosts are lost until the database is back.'),
-    onRecovery: () => log.info('News between hosts flow again.'),
+    onTrouble: (error) => log('bus disconnected', { err: error }),
+    onRecovery: () => log('bus reconnected'),
   });
   if (bus) {
     resources.defer(() => withTimeout(SHUTDOWN_GRACE_MS, bus.close()).catch(() => {})); // a store that is silent hears no good-bye
@@ -195,7 +194,7 @@ async function assemble(
       workspaces: await storage.access.listWorkspaces(),
     });
   let models = await build(live);
-  const createTestContext = () => ({
+  const createContext = () => ({
     catalog: models.catalog,
     health,
     inFlight,
@@ -204,7 +203,7 @@ async function assemble(
     routers: readRouterSettings(live.routers, accounting.traffic),
     random: live.routing.seed === undefined ? Math.random : seededRandom(live.routing.seed),
   });
-  let routingContext = createTestContext();
+  let routingContext = createContext();
 
   const pipelines = assemblePipelines({
     config,
@@ -237,9 +236,9 @@ async function assemble(
       const underWay = open.settled(longestRequestMs(live));
       models = after;
       live = next;
-      routingContext = createTestContext();
-      log.level = next.log.level;
-      addSecrets(listSecrets(next));
+      routingContext = createContext();
+      lines.setLevel(next.log.level);
+      lines.addSecrets(listSecrets(next));
       // Not before: the next endpoint of a request under way may be one of these.
       void findWires(after.providers, log);
       void underWay.then(() => Promise.all(before.map((provider) => provider.close(false))));
@@ -275,7 +274,7 @@ async function assemble(
     flush: accounting.flush,
     collectMetrics: telemetry.collect,
     collectCounters: telemetry.collectCounters,
-    log: (level, message) => log[level](message),
+    log,
     async close() {
       draining = true; // the port stays open for a while: whoever comes is told to go elsewhere
       await open.settled(live.server.shutdown_grace_ms);

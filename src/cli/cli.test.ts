@@ -173,7 +173,7 @@ describe('headgate start', () => {
     const answer = await ask(url, key, { model: 'simulator/echo', input: '[[slow 5000]] a b c d', stream: true });
     expect(answer.status).toBe(200);
     running.child.kill('SIGTERM');
-    await expect.poll(() => running.stderr).toContain('A second signal stops at once');
+    await expect.poll(() => running.stderr).toContain('"msg":"shutdown started"');
     running.child.kill('SIGTERM');
     expect(await running.exit).toBe(130);
     await answer.body?.cancel().catch(() => undefined);
@@ -192,10 +192,10 @@ bootstrap:
     await expect.poll(() => running.stderr).toContain('headgate.yaml:1: serverr: there is no such key');
     expect((await ask(url, 'first-key', { model: 'simulator/echo', input: 'hi' })).status).toBe(200);
     write('headgate.yaml', withKey('second-key'));
-    await expect.poll(() => running.stderr).toContain('Reloaded: bootstrap.keys.');
+    await expect.poll(() => running.stderr).toContain('"changed":["bootstrap.keys"],"msg":"config reloaded"');
     expect((await ask(url, 'second-key', { model: 'simulator/echo', input: 'hi' })).status).toBe(200);
     running.child.kill('SIGHUP');
-    await expect.poll(() => running.stderr).toContain('Reloaded: nothing changed.');
+    await expect.poll(() => running.stderr).toContain('"changed":[],"msg":"config reloaded"');
 
     await finish(['keys', 'disable', hashKey('second-key')]);
     const status = async () => (await ask(url, 'second-key', { model: 'simulator/echo', input: 'hi' })).status;

@@ -9,7 +9,7 @@ import {
   withLocalServers,
 } from '../config/local-servers.ts';
 import type { Config } from '../config/schema.ts';
-import { watchConfig } from '../config/watch.ts';
+import { type ConfigReport, watchConfig } from '../config/watch.ts';
 import type { Gateway } from '../gateway.ts';
 import { isPretty } from '../platform/telemetry/log-format.ts';
 import type { Primary } from '../workers/primary.ts';
@@ -50,18 +50,19 @@ export async function start(
   let serving: Serving | undefined;
   // Before the log is open, and where it is text for people, messages are plain text. Otherwise they are lines of the log.
   const isPlain = isPretty(loaded.config.log.format, stderr);
-  const tell = (level: 'info' | 'warn', message: string): void => {
-    if (serving === undefined || isPlain) stderr.write(`headgate: ${message}\n`);
-    else serving.log(level, message);
+  const report = (event: ConfigReport | ShutdownReport): void => {
+    const { message, ...fields } = event;
+    if (serving !== undefined && !isPlain) serving.log(message, fields);
+    else for (const sentence of describeReport(event)) stderr.write(`headgate: ${sentence}\n`);
   };
-  const signals = listenForSignals(loaded.config, (message) => tell('info', message));
+  const signals = listenForSignals(loaded.config, report);
   const opening = open(loaded, terminal);
   // From now on: a SIGHUP that comes before the gateway is up must not end it.
   const stopWatching = watchConfig({
     running: loaded,
     load,
     apply: async (config) => (await opening).reload(config),
-    report: tell,
+    report,
   });
   try {
     serving = await opening;
@@ -171,15 +172,38 @@ function explain(error: unknown, { server: { host, port } }: Config): CommandErr
   return new CommandError(readMessage(error), { cause: error });
 }
 
-function listenForSignals({ server }: Config, tell: (message: string) => void): { first: Promise<void>; stop(): void } {
+interface ShutdownReport {
+  message: 'shutdown started';
+  signal: string;
+  grace_ms: number;
+}
+
+function describeReport(event: ConfigReport | ShutdownReport): readonly string[] {
+  switch (event.message) {
+    case 'config reloaded':
+      return [`Reloaded: ${event.changed.join(', ') || 'nothing changed'}.`];
+    case 'config restart required':
+      return [`Changed, but needs a restart: ${event.changed.join(', ')}.`];
+    case 'config warning':
+      return [event.detail];
+    case 'config rejected':
+      return ['The configuration was not reloaded. The previous one stays in use:', ...event.problems];
+    case 'shutdown started':
+      return [`Stopping. Open requests have ${event.grace_ms / 1000} s to finish. A second signal stops at once.`];
+  }
+}
+
+function listenForSignals(
+  { server }: Config,
+  report: (event: ShutdownReport) => void,
+): { first: Promise<void>; stop(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   let first: { signal: string; at: number } | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     const now = performance.now();
     if (first === undefined) {
       first = { signal, at: now };
-      const grace = `${server.shutdown_grace_ms / 1000} s`;
-      tell(`Stopping; open requests may take ${grace}. A second signal stops at once.`);
+      report({ message: 'shutdown started', signal, grace_ms: server.shutdown_grace_ms });
       resolve();
     } else if (signal !== 'SIGINT' || first.signal !== 'SIGINT' || now - first.at > sameInterruptMs) process.exit(130);
   };

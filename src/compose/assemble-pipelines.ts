@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { checkMeaning } from '../api/responses/check-meaning.ts';
 import { rejectUnsupportedFeatures } from '../api/responses/unsupported-features.ts';
 import type { Config } from '../config/schema.ts';
@@ -14,6 +13,7 @@ import type { Stages } from '../pipeline/stages.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
 import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { plugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
@@ -27,7 +27,7 @@ export interface PipelinesParts extends Pick<PipelineParts, 'routingContext' | '
   accounting: Accounting;
   accounts: Pick<Accounts, 'spending'>;
   telemetry: Pick<Telemetry, 'observe'>;
-  log: Logger;
+  log: WriteLog;
 }
 
 /** The stages of a response, and those of pictures, over the same world and the same books. */
@@ -44,7 +44,7 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
       outboundConfig = now;
       return outboundSettings;
     },
-    report: (failure) => log.warn(failure, 'An address was not fetched.'),
+    report: (failure) => log('outbound fetch failed', failure),
   });
   const everyRun = {
     routingContext,

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { createContentHandler } from '../api/generation/content.ts';
 import { createFeedbackHandlers } from '../api/generation/feedback.ts';
 import { createGenerationHandler } from '../api/generation/handler.ts';
@@ -26,6 +25,7 @@ import type { Bus } from '../platform/bus/bus.ts';
 import type { Remote } from '../platform/cluster/peer.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { describeFailure } from '../platform/telemetry/describe-failure.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { isLoopback } from '../platform/telemetry/is-loopback.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
@@ -49,7 +49,7 @@ export interface EdgeParts {
   telemetry: Telemetry;
   open: OpenRequests;
   isDraining: () => boolean;
-  log: Logger;
+  log: WriteLog;
   version: string;
   /** Undefined for a process that is alone. */
   bus: Bus | undefined;
@@ -79,8 +79,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   const canRecord = () => ledger.accepting;
   const onFailure = (error: GatewayError, request: FailedRequest): void => {
     const level = error.kind === 'internal' ? 'error' : 'warn';
-    const { fields, message } = describeFailure(error);
-    parts.log[level]({ ...request, ...fields }, message);
+    parts.log('request failed', { ...request, ...describeFailure(error) }, level);
   };
   const authenticate = (authorization: string | undefined) => access.authenticate(authorization);
   const catalog = () => models().catalog;

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import { type ContentLog, openContentLog } from '../contents/content-log.ts';
 import { openRetention } from '../contents/retention.ts';
@@ -6,11 +5,12 @@ import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { rollUpSpending } from '../metering/roll-up-spending.ts';
 import type { OrphanedRecords } from '../metering/journal.ts';
 import { type Ledger, openLedger } from '../metering/ledger.ts';
-import { openOrphanedJournals, logInterrupted, logQuarantined } from '../metering/orphaned-journals.ts';
+import { logInterrupted, openOrphanedJournals } from '../metering/orphaned-journals.ts';
 import { createTraffic } from '../metering/traffic.ts';
-import { repeatHourly } from '../platform/hourly.ts';
+import { HOUR_MS, repeatHourly } from '../platform/hourly.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { nameError } from '../platform/telemetry/describe-failure.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Log } from '../platform/telemetry/open-log.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
 import { FLUSH_MS } from './time-limits.ts';
@@ -24,7 +24,7 @@ export interface AccountingParts {
   journal: string;
   /** Where lines of it are put that no store will ever take: the same for all workers. */
   quarantineFolder: string;
-  log: Logger;
+  log: WriteLog;
   /** Hides the secrets of the configuration in a text. */
   mask: Log['mask'];
   /** Stores what workers of an earlier run left: done by a process that is alone. */
@@ -44,22 +44,20 @@ export interface Accounting {
   flush(): Promise<void>;
 }
 
-/** @param held takes what must be given back at the end */
+/** @param resources gets what must be closed at the end */
 export async function openAccounting(parts: AccountingParts, resources: AsyncDisposableStack): Promise<Accounting> {
   const { config, storage, journal, quarantineFolder, log, mask } = parts;
   const onOrphaned = (left: OrphanedRecords): void => {
     logInterrupted(log, left);
     parts.onOrphaned(left.entries);
   };
-  const onQuarantined = (message: string, cause?: unknown): void => logQuarantined(log, message, cause);
   if (parts.takesOrphanedJournals) {
     const left = openOrphanedJournals({
       folder: journal,
       store: storage.ledger,
       isInUse: () => false,
       quarantineFolder,
-      onQuarantined,
-      onTrouble: (error) => log.error({ err: error }, 'Entries that workers left stay in their journals.'),
+      log,
       onOrphaned,
     });
     resources.defer(left.close);
@@ -68,44 +66,37 @@ export async function openAccounting(parts: AccountingParts, resources: AsyncDis
   const ledger = await openLedger({
     folder: journal,
     store: storage.ledger,
-    onTrouble: (message, error) => log.error({ err: error }, message),
-    onRecovery: (message) => log.info(message),
     quarantineFolder,
-    onQuarantined,
+    log,
     onOrphaned,
   });
   resources.defer(() =>
-    withTimeout(FLUSH_MS, ledger.close()).catch((error) =>
-      log.error({ err: error }, 'Ledger entries stay in the journal.'),
-    ),
+    withTimeout(FLUSH_MS, ledger.close()).catch((error) => log('ledger flush failed', { err: error })),
   );
   const { traffic, close: closeTraffic } = createTraffic({
     read: (since) => storage.ledger.readTraffic(since),
-    onTrouble: (error) => log.warn({ err: error }, 'The store does not tell what models were used for.'),
+    onTrouble: (error) => log('traffic refresh failed', { err: error }),
   });
   resources.defer(closeTraffic);
   const contents = openContentLog({
     store: storage.contents,
     settings: () => config().io_logging,
     mask,
-    // By name alone: a database may repeat the row that it refuses.
-    onTrouble: (message, error) => log.warn(error instanceof Error ? { cause: nameError(error) } : {}, message),
+    log,
   });
   resources.defer(() =>
-    withTimeout(FLUSH_MS, contents.close()).catch((error) =>
-      log.warn({ cause: nameError(error) }, 'The last contents were not kept.'),
-    ),
+    withTimeout(FLUSH_MS, contents.close()).catch((error) => log('content flush failed', { cause: nameError(error) })),
   );
   if (parts.cleans) {
     const retention = openRetention({
       deleteBefore: storage.contents.deleteBefore,
       keepMs: () => config().io_logging.retention_days * DAY_MS,
-      onTrouble: (error) => log.warn({ err: error }, 'Old contents were not deleted.'),
+      onTrouble: (error) => log('content deletion failed', { err: error }),
     });
     resources.defer(retention.close);
     const folding = repeatHourly(
       () => rollUpSpending(storage.ledger, Date.now()),
-      (error) => log.warn({ err: error }, 'Days of spending were not put together; it is tried again in an hour.'),
+      (error) => log('spending rollup failed', { err: error, retry_in_ms: HOUR_MS }),
     );
     resources.defer(folding.close);
   }

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { type Access, openAccess } from '../access/access.ts';
 import { type OrphanedRequest, RateLimiter } from '../access/rate-limits.ts';
 import type { RefusedKey } from '../access/refused-keys.ts';
@@ -7,6 +6,7 @@ import { listSpendingLimits } from '../metering/list-limits.ts';
 import { Spending } from '../metering/spending.ts';
 import type { Peer } from '../platform/cluster/peer.ts';
 import type { Storage } from '../platform/storage/storage.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
 import type { Accounting } from './open-accounting.ts';
@@ -18,7 +18,7 @@ export interface AccountsParts {
   storage: Storage;
   accounting: Pick<Accounting, 'ledger'>;
   telemetry: Pick<Telemetry, 'countCounterFailure' | 'countLimitHit'>;
-  log: Logger;
+  log: WriteLog;
   /** In a worker. */
   primary: Peer | undefined;
 }
@@ -35,7 +35,7 @@ export interface Accounts {
   refresh(): Promise<void>;
 }
 
-/** @param held takes what must be given back at the end */
+/** @param resources gets what must be closed at the end */
 export async function openAccounts(parts: AccountsParts, resources: AsyncDisposableStack): Promise<Accounts> {
   const { config, storage, accounting, telemetry, log, primary } = parts;
   let spending: Spending | undefined;
@@ -47,14 +47,11 @@ export async function openAccounts(parts: AccountsParts, resources: AsyncDisposa
       refreshFor: async (reservation) => spending?.refreshFor(reservation),
       update: (claims) => spending?.update(claims) ?? [...claims],
     },
-    onTrouble: (message, error) => log.warn({ err: error }, message),
-    onRecovery: () => log.info('The shared counters answer again.'),
+    log,
     onFailure: telemetry.countCounterFailure,
   });
   resources.defer(() =>
-    withTimeout(SHUTDOWN_GRACE_MS, counters.close()).catch((error) =>
-      log.warn({ err: error }, 'The shared counters were left without a good-bye.'),
-    ),
+    withTimeout(SHUTDOWN_GRACE_MS, counters.close()).catch((error) => log('counters close failed', { err: error })),
   );
   const requestMs = () => longestRequestMs(config());
   spending = new Spending({
@@ -67,7 +64,7 @@ export async function openAccounts(parts: AccountsParts, resources: AsyncDisposa
       return listSpendingLimits({ access, management, budgets: config().budgets });
     },
     requestMs,
-    onTrouble: (error) => log.warn({ err: error }, 'The store does not tell limits and spending.'),
+    onTrouble: (error) => log('limit refresh failed', { err: error }),
     onHit: (kind, window) => telemetry.countLimitHit(window, kind),
   });
   await spending.open();
@@ -80,8 +77,8 @@ export async function openAccounts(parts: AccountsParts, resources: AsyncDisposa
     onHit: (scope, limit) => telemetry.countLimitHit(limit, scope),
   });
   const access = await openAccess(storage.access, {
-    onTrouble: (error) => log.error({ err: error }, 'The store does not tell the keys.'),
-    onRecovery: () => log.info('The store answers again.'),
+    onTrouble: (error) => log('key refresh failed', { err: error }),
+    onRecovery: () => log('key refresh recovered'),
     onRefused: (refused) => reportRefused(log, refused),
     onChange: () => spending.refreshLimits(),
   });
@@ -98,17 +95,16 @@ export async function openAccounts(parts: AccountsParts, resources: AsyncDisposa
       try {
         await Promise.all([spending.release(ended), limits.release(ended)]);
       } catch (error) {
-        log.warn({ err: error }, 'What requests held whose process has ended is free when its time is over.');
+        log('reservation release failed', { err: error, requests: ended.length });
       }
     },
     refresh: access.refresh,
   };
 }
 
-/** Of a key that is somebody's its owner wants to know; of any other whoever watches who tries the door. */
-function reportRefused(log: Logger, { hash, name, why, times }: RefusedKey): void {
-  const fields = { key_name: name, key_hash: hash.slice(0, 12), times };
-  if (why === 'unknown')
-    log.info(fields, 'A key was refused that nobody has here; told once a minute for all such keys.');
-  else log.warn(fields, `A key was refused that is ${why}; told once a minute for each key.`);
+/** Logs a known key at `warn`, so that its owner learns of it. Logs an unknown key at `info`. */
+function reportRefused(log: WriteLog, { hash, name, why, times: count }: RefusedKey): void {
+  const key_hash = hash.slice(0, 12);
+  if (why === 'unknown') log('unknown key rejected', { key_hash, count });
+  else log('key rejected', { key_name: name, key_hash, reason: why, count });
 }

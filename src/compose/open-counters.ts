@@ -5,7 +5,7 @@ import { GuardedCounters, type GuardParts } from '../platform/counters/guarded-c
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { isSharedStore } from './open-storage.ts';
 
-export interface CountersOptions extends Pick<GuardParts, 'sums' | 'onTrouble' | 'onRecovery' | 'onFailure'> {
+export interface CountersOptions extends Pick<GuardParts, 'sums' | 'log' | 'onFailure'> {
   /** Asked anew for what a reload may change. */
   config: () => Pick<Config, 'counters' | 'storage'>;
   /** In a worker: in whose memory all workers of this host count. */
@@ -23,7 +23,7 @@ export const areSharedCounters = ({ counters: { url }, storage }: Pick<Config, '
  * The Redis or Valkey of `counters.url`, the PostgreSQL that is the store, or the memory of this host; clients are loaded
  * only where they are needed. Does not reject when the first two cannot be reached: see `guarded-counters.ts`.
  */
-export async function openCounters({ config, primary, ...told }: CountersOptions): Promise<Counters> {
+export async function openCounters({ config, primary, sums, log, onFailure }: CountersOptions): Promise<Counters> {
   const { counters, storage } = config();
   if (!areSharedCounters({ counters, storage })) {
     if (!primary) return new MemoryCounters();
@@ -37,7 +37,9 @@ export async function openCounters({ config, primary, ...told }: CountersOptions
       const { timeout_ms, on_failure, grace_ms } = config().counters;
       return { timeoutMs: timeout_ms, onFailure: on_failure, graceMs: grace_ms };
     },
-    ...told,
+    sums,
+    log,
+    onFailure,
   });
   await guarded.open(connectMs);
   return guarded;

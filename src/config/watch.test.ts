@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, type LoadedConfig, loadConfig } from './load.ts';
 import type { Config } from './schema.ts';
-import { type WatchEnvironment, watchConfig } from './watch.ts';
+import { type ConfigReport, type WatchEnvironment, watchConfig } from './watch.ts';
 
 const withEnv = (env: Record<string, string>): LoadedConfig => ({
   ...loadConfig({ env, cwd: import.meta.dirname }),
@@ -10,7 +10,7 @@ const withEnv = (env: Record<string, string>): LoadedConfig => ({
 
 /** A watcher in a world that only moves when the test says so. */
 function watcher(load: () => LoadedConfig, apply?: (config: Config) => Promise<void>) {
-  const reports: string[] = [];
+  const reports: ConfigReport[] = [];
   const applied: Config[] = [];
   let hangUp = () => {};
   let change = (_: string | undefined) => {};
@@ -36,7 +36,7 @@ function watcher(load: () => LoadedConfig, apply?: (config: Config) => Promise<v
     running: withEnv({}),
     load,
     apply: apply ?? (async (config) => void applied.push(config)),
-    report: (level, message) => reports.push(`${level}: ${message}`),
+    report: (report) => void reports.push(report),
     environment,
   });
   const save = (text: string, name: string | undefined = 'headgate.yaml') => {
@@ -61,7 +61,10 @@ describe('watching the configuration', () => {
     other.hangUp();
     await expect
       .poll(() => other.reports)
-      .toEqual(['info: Reloaded: log.level.', 'warn: Changed, but needs a restart: server.port, storage.url.']);
+      .toEqual([
+        { message: 'config reloaded', changed: ['log.level'] },
+        { message: 'config restart required', changed: ['server.port', 'storage.url'] },
+      ]);
     expect(other.applied).toHaveLength(1);
     expect(other.applied[0]).toMatchObject({ log: { level: 'debug' }, server: { port: 8787 } });
   });
@@ -78,7 +81,7 @@ describe('watching the configuration', () => {
     expect(watched.timers).toHaveLength(1);
     expect(loads).toBe(0);
     watched.timers.shift()!();
-    await expect.poll(() => watched.reports).toEqual(['info: Reloaded: timeouts.idle_ms.']);
+    await expect.poll(() => watched.reports).toEqual([{ message: 'config reloaded', changed: ['timeouts.idle_ms'] }]);
   });
 
   it('keeps the old configuration when the new one is bad, and says why', async () => {
@@ -89,15 +92,11 @@ describe('watching the configuration', () => {
     watched.hangUp();
     await expect
       .poll(() => watched.reports)
-      .toEqual([
-        'warn: The configuration was not reloaded; the one before stays in use:',
-        'warn: headgate.yaml:1: a',
-        'warn: headgate.yaml:2: b',
-      ]);
+      .toEqual([{ message: 'config rejected', problems: ['headgate.yaml:1: a', 'headgate.yaml:2: b'] }]);
     expect(watched.applied).toEqual([]);
     next = () => withEnv({});
     watched.hangUp();
-    await expect.poll(() => watched.reports.at(-1)).toBe('info: Reloaded: nothing changed.');
+    await expect.poll(() => watched.reports.at(-1)).toEqual({ message: 'config reloaded', changed: [] });
     expect(watched.applied).toHaveLength(1); // for the sake of bootstrap
   });
 
@@ -108,21 +107,28 @@ describe('watching the configuration', () => {
     await expect
       .poll(() => watched.reports)
       .toEqual([
-        'warn: The configuration was not reloaded; the one before stays in use:',
-        'warn: /etc/headgate.yaml is empty. To go on with the defaults alone, write {} into it.',
+        {
+          message: 'config rejected',
+          problems: ['/etc/headgate.yaml is empty. To go on with the defaults alone, write {} into it.'],
+        },
       ]);
     watched.hangUp();
-    await expect.poll(() => watched.reports).toHaveLength(4);
+    await expect.poll(() => watched.reports).toHaveLength(2);
     expect(watched.applied).toEqual([]);
     watched.save('{}');
     watched.timers.shift()!();
-    await expect.poll(() => watched.reports.at(-1)).toBe('info: Reloaded: log.level.');
+    await expect.poll(() => watched.reports.at(-1)).toEqual({ message: 'config reloaded', changed: ['log.level'] });
   });
 
   it('keeps the old configuration when the file is gone', async () => {
     const watched = watcher(() => ({ ...withEnv({ HEADGATE_LOG_LEVEL: 'debug' }), file: undefined }));
     watched.hangUp();
-    await expect.poll(() => watched.reports.at(-1)).toBe('warn: /etc/headgate.yaml: there is no such file');
+    await expect
+      .poll(() => watched.reports.at(-1))
+      .toEqual({
+        message: 'config rejected',
+        problems: ['/etc/headgate.yaml: there is no such file'],
+      });
     expect(watched.applied).toEqual([]);
   });
 
@@ -135,9 +141,14 @@ describe('watching the configuration', () => {
       },
     );
     watched.hangUp();
-    await expect.poll(() => watched.reports.at(-1)).toBe('warn: It could not be applied: Error: no');
+    await expect
+      .poll(() => watched.reports.at(-1))
+      .toEqual({
+        message: 'config rejected',
+        problems: ['It could not be applied: Error: no'],
+      });
     fails = false;
     watched.hangUp();
-    await expect.poll(() => watched.reports.at(-1)).toBe('info: Reloaded: log.level.');
+    await expect.poll(() => watched.reports.at(-1)).toEqual({ message: 'config reloaded', changed: ['log.level'] });
   });
 });

@@ -4,7 +4,7 @@ import { findChanges } from './changes.ts';
 import { ConfigError, type LoadedConfig } from './load.ts';
 import type { Config } from './schema.ts';
 
-/** What the watcher needs of the world; tests hand in their own. */
+/** The files, timers and signals that the watcher uses. Tests replace it. */
 export interface WatchEnvironment {
   /** Calls back with the name of each file that changed in the folder. @returns stops it */
   watchFolder(folder: string, onChange: (name: string | undefined) => void): () => void;
@@ -16,14 +16,19 @@ export interface WatchEnvironment {
   onHangUp(reload: () => void): () => void;
 }
 
+/** What a reload did. */
+export type ConfigReport =
+  | { message: 'config reloaded' | 'config restart required'; changed: readonly string[] }
+  | { message: 'config warning'; detail: string }
+  | { message: 'config rejected'; problems: readonly string[] };
+
 export interface WatchOptions {
   running: LoadedConfig;
   /** Reads everything again, as at the start. */
   load(): LoadedConfig;
   /** Makes the gateway use it. What needs a restart has its old value in it. */
   apply(config: Config): Promise<void>;
-  /** Told what happened, one line at a time. */
-  report(level: 'info' | 'warn', message: string): void;
+  report(report: ConfigReport): void;
   environment?: WatchEnvironment;
 }
 
@@ -40,7 +45,7 @@ export function watchConfig({
   load,
   apply,
   report,
-  environment = realWorld,
+  environment = realEnvironment,
 }: WatchOptions): () => Promise<void> {
   const { file } = running;
   let config = running.config;
@@ -62,18 +67,17 @@ export function watchConfig({
         }
         const loaded = load();
         if (file !== undefined && loaded.file !== file) throw new ConfigError([`${file}: there is no such file`]);
-        for (const warning of loaded.warnings) report('warn', warning);
+        for (const detail of loaded.warnings) report({ message: 'config warning', detail });
         const changes = findChanges(config, loaded.config);
         await apply(changes.config); // also when nothing is new: what bootstrap says may be otherwise in the store by now
         config = changes.config;
         used = next;
-        if (changes.live.length > 0) report('info', `Reloaded: ${changes.live.join(', ')}.`);
-        if (changes.restart.length > 0) report('warn', `Changed, but needs a restart: ${changes.restart.join(', ')}.`);
-        if (changes.live.length + changes.restart.length === 0) report('info', 'Reloaded: nothing changed.');
+        const { live, restart } = changes;
+        if (live.length > 0 || restart.length === 0) report({ message: 'config reloaded', changed: live });
+        if (restart.length > 0) report({ message: 'config restart required', changed: restart });
       } catch (error) {
-        report('warn', 'The configuration was not reloaded; the one before stays in use:');
         const problems = error instanceof ConfigError ? error.problems : [`It could not be applied: ${String(error)}`];
-        for (const problem of problems) report('warn', problem);
+        report({ message: 'config rejected', problems });
       }
     });
   }
@@ -105,7 +109,7 @@ export function watchConfig({
   };
 }
 
-const realWorld: WatchEnvironment = {
+const realEnvironment: WatchEnvironment = {
   watchFolder(folder, onChange) {
     const watcher = watch(folder, { persistent: false }, (_, name) => onChange(name ?? undefined));
     watcher.on('error', () => watcher.close()); // the folder is gone; SIGHUP still works

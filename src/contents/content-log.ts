@@ -7,6 +7,8 @@ import { inTurns } from '../domain/in-turns.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { callStore } from '../platform/storage/call-store.ts';
+import { nameError } from '../platform/telemetry/describe-failure.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { SecretMask } from './allowance.ts';
 import { estimateWeight } from './weight.ts';
 import { writeContent } from './write-content.ts';
@@ -36,8 +38,8 @@ export interface ContentLogOptions {
   /** `io_logging` of the configuration, asked anew each time. */
   settings: () => { max_bytes: number; max_pending_bytes: number; keep: readonly ContentKind[] };
   mask: SecretMask;
-  /** Called when contents are dropped or the store fails, once per streak. */
-  onTrouble: (message: string, error?: unknown) => void;
+  /** Gets a line when contents are dropped or the store fails, once per streak. */
+  log: WriteLog;
 }
 
 export interface ContentLog {
@@ -90,7 +92,7 @@ const RUN_BYTES = 1024;
  * and counted, and no request notices. What has not reached the store when the process dies is lost: unlike money it
  * has no journal.
  */
-export function openContentLog({ store, settings, mask, onTrouble }: ContentLogOptions): ContentLog {
+export function openContentLog({ store, settings, mask, log }: ContentLogOptions): ContentLog {
   const waiting: Waiting[] = [];
   let ready: Ready[] = [];
   let underway: readonly Ready[] = [];
@@ -101,9 +103,9 @@ export function openContentLog({ store, settings, mask, onTrouble }: ContentLogO
   let settling: NodeJS.Immediate | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  function drop(why: string, error?: unknown): void {
+  function drop(report: () => void): void {
     dropped++;
-    if (!isDropping) onTrouble(why, error);
+    if (!isDropping) report();
     isDropping = true;
   }
 
@@ -124,7 +126,7 @@ export function openContentLog({ store, settings, mask, onTrouble }: ContentLogO
       pendingBytes += size;
       schedule(GATHER_MS);
     } catch (error) {
-      drop('A content was not kept: it could not be read again.', error);
+      drop(() => log('content unreadable', { cause: causeOf(error) }));
     }
     release(weight);
   }
@@ -152,7 +154,7 @@ export function openContentLog({ store, settings, mask, onTrouble }: ContentLogO
       } catch (error) {
         ready = [...group, ...ready];
         underway = [];
-        if (!isFailing) onTrouble('The store does not take contents; they wait in memory, up to their bound.', error);
+        if (!isFailing) log('content write failed', { cause: causeOf(error) });
         isFailing = true;
         throw error;
       }
@@ -180,8 +182,9 @@ export function openContentLog({ store, settings, mask, onTrouble }: ContentLogO
       const output = run.builder?.output ?? [];
       const inputBytes = source ? source.bytes : 2 * (estimateWeight(input) + estimateWeight(instructions));
       const weight = RUN_BYTES + inputBytes + 2 * estimateWeight(output);
-      if (pendingBytes + weight > settings().max_pending_bytes) {
-        drop('Contents are dropped: more waits for the store than io_logging.max_pending_bytes.');
+      const { max_pending_bytes } = settings();
+      if (pendingBytes + weight > max_pending_bytes) {
+        drop(() => log('content queue full', { max_pending_bytes }));
         return;
       }
       pendingBytes += weight;
@@ -222,6 +225,9 @@ export function openContentLog({ store, settings, mask, onTrouble }: ContentLogO
     },
   };
 }
+
+/** The name of an error alone: a database may repeat the row that it rejects. */
+const causeOf = (error: unknown): string | undefined => (error instanceof Error ? nameError(error) : undefined);
 
 /** Does the workspace want this one? A session is kept whole or not at all. */
 function isWanted({ caller: { contentSampling: share }, origin, request, generationId }: EndedRun): boolean {

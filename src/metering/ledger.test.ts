@@ -42,16 +42,13 @@ function createStore() {
   } satisfies EntryStore & Record<string, unknown>;
   return store;
 }
-const troubles: string[] = [];
-const recoveries: string[] = [];
-const quarantined: string[] = [];
-beforeEach(() => [troubles, recoveries, quarantined].forEach((told) => void told.splice(0)));
+const lines: Record<string, unknown>[] = [];
+const messages = (): unknown[] => lines.map(({ message }) => message);
+beforeEach(() => void lines.splice(0));
 async function open(store: EntryStore): Promise<Ledger> {
   const ledger = await openLedger({
     ...{ folder, store, quarantineFolder: folder },
-    onTrouble: (message) => troubles.push(message),
-    onQuarantined: (message) => quarantined.push(message),
-    onRecovery: (message) => recoveries.push(message),
+    log: (message, fields) => void lines.push({ message, ...fields }),
   });
   ledgers.push(ledger);
   return ledger;
@@ -66,7 +63,7 @@ describe('the ledger', () => {
     await expect.poll(() => store.entries.size).toBe(250);
     expect([...store.entries.values()]).toEqual(booked);
     expect(store.appends).toBeLessThan(10);
-    expect(troubles).toEqual([]);
+    expect(lines).toEqual([]);
   });
 
   it('finds an entry that is on its way, also while the store takes it, for its workspace alone', async () => {
@@ -96,22 +93,22 @@ describe('the ledger', () => {
       await expect(ledger.flush()).rejects.toThrow('gone');
     }
     expect(ledger.accepting).toBe(true);
-    expect(troubles).toEqual(['The store does not take ledger entries; they wait in the journal.']);
+    expect(lines).toEqual([{ message: 'ledger write failed', err: new Error('gone'), queued: 1 }]);
     await expect(ledger.find('w', 'gen-unknown')).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 5 });
     expect(await ledger.find(booked[0]!.workspaceId, booked[0]!.id)).toEqual(booked[0]);
-    expect(recoveries).toEqual([]);
+    expect(lines).toHaveLength(1);
 
     store.isGone = false;
     await ledger.flush();
     ledger.record(createTestEntry());
     await ledger.flush();
-    expect(recoveries).toEqual(['The store takes ledger entries again.']);
+    expect(messages()).toEqual(['ledger write failed', 'ledger write recovered']);
     booked.push([...store.entries.values()].at(-1)!);
     expect([...store.entries.values()]).toEqual(booked);
     store.isGone = true;
     ledger.record(createTestEntry());
     await expect(ledger.flush()).rejects.toThrow('gone');
-    expect(troubles).toHaveLength(2); // a new streak
+    expect(messages().slice(2)).toEqual(['ledger write failed']); // a new streak
   });
 
   it('leaves to the next start what the store did not take, and that start stores it once', async () => {
@@ -159,14 +156,18 @@ describe('an entry that the store refuses for what is in it', () => {
     for (const entry of booked) ledger.record(entry);
     await ledger.flush();
     expect([...store.entries.values()]).toEqual(booked.toSpliced(500, 1));
-    expect(quarantined).toEqual([
-      `The store refuses the ledger entry ${store.refused} for what is in it; it stands in ${file()}.`,
-    ]);
+    const line = {
+      message: 'ledger entry quarantined',
+      cause: 'RangeError',
+      generation_id: store.refused,
+      file: file(),
+    };
+    expect(lines).toEqual([line]);
     await ledger.close();
     expect(readdirSync(folder)).toEqual(['set-aside.jsonl']);
 
     await (await open(store)).close();
-    expect(quarantined).toHaveLength(1); // no start looks at it
+    expect(lines).toHaveLength(1); // no start reads it
     store.refused = undefined;
     renameSync(file(), join(folder, 'ledger-set-aside.jsonl'));
     await open(store);
@@ -201,22 +202,21 @@ describe('an entry that the store refuses for what is in it', () => {
     store.refused = refused.id;
     await open(store);
     expect([...store.entries.keys()]).toEqual([other.id]);
-    expect(quarantined).toHaveLength(2);
-    expect(quarantined[1]).toBe(
-      `The journal of the ledger has a line that nobody can read; what was there stands in ${file()}.`,
-    );
+    expect(lines.slice(-2)).toMatchObject([
+      { message: 'ledger entry quarantined', generation_id: refused.id },
+      { message: 'journal lines quarantined', lines: 1, file: file() },
+    ]);
     const [line, ...rest] = readFileSync(file(), 'utf8').split('\n');
     expect(JSON.parse(line!)).toMatchObject({ id: refused.id });
     expect(rest).toEqual(['{"id":"gen-other"}', '']);
   });
 });
 
-it('tells of an entry that costs the most that an answer can', async () => {
+it('logs an entry whose cost was capped', async () => {
   const ledger = await open(createStore());
   ledger.record(createTestEntry({ id: 'gen-odd', costNanoUsd: MAX_COST_NANO_USD, priced: false }));
-  expect(troubles).toEqual([
-    expect.stringContaining('gen-odd, answered by acme/small at Acme, is booked with 9000000 USD'),
-  ]);
+  const place = { generation_id: 'gen-odd', model: 'acme/small', provider: 'Acme' };
+  expect(lines).toEqual([{ message: 'cost capped', ...place, cost_usd: '9000000' }]);
 });
 
 describe('a store that fails slowly', () => {
@@ -250,8 +250,7 @@ describe('a request that goes out', () => {
     for (let start = 0; start < 2; start++) {
       const next = await openLedger({
         ...{ folder, store, quarantineFolder: folder },
-        onTrouble: () => {},
-        onQuarantined: () => {},
+        log: () => {},
         onOrphaned: ({ interrupted: count }) => interrupted.push(count),
       });
       ledgers.push(next);
@@ -298,7 +297,7 @@ describe('a ledger whose journal cannot be written', () => {
     const entry = createTestEntry();
     ledger.record(entry);
     expect(ledger.accepting).toBe(false);
-    expect(troubles[0]).toContain('cannot be written; no new work is taken');
+    expect(messages()[0]).toBe('journal write failed');
     await ledger.flush();
     expect(ledger.accepting).toBe(true);
     expect([...store.entries.values()]).toEqual([entry]);
@@ -309,7 +308,7 @@ describe('a ledger whose journal cannot be written', () => {
     expect(() => ledger.begin(createTestEntry())).toThrow(
       expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 5 }),
     );
-    expect(troubles[0]).toContain('cannot be written; no new work is taken');
+    expect(messages()[0]).toBe('journal write failed');
   });
 
   it('counts what was booked while the store took the ones before', async () => {
@@ -334,6 +333,7 @@ describe('a ledger whose journal cannot be written', () => {
     const entry = createTestEntry();
     ledger.record(entry);
     await expect(ledger.close()).rejects.toThrow();
-    expect(troubles.at(-1)).toContain(`Lost from the ledger: {"id":"${entry.id}"`);
+    const entries = [expect.stringContaining(`{"id":"${entry.id}"`)];
+    expect(lines.at(-1)).toMatchObject({ message: 'ledger entries lost', entries });
   });
 });

@@ -3,6 +3,7 @@ import { GatewayError } from '../domain/errors.ts';
 import { inTurns } from '../domain/in-turns.ts';
 import type { RecordedEntry, LedgerEntry, InFlightEntry } from '../domain/ledger-entry.ts';
 import { callStore } from '../platform/storage/call-store.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { MAX_COST_NANO_USD, writeDollars } from './cost.ts';
 import { type InFlightRequest, type OrphanedRecords, openJournal, serializeEntry } from './journal.ts';
 import { storeEntries, storeOrphaned } from './store-entries.ts';
@@ -52,12 +53,11 @@ export interface LedgerOptions {
   store: EntryStore;
   /** Where lines are put that no store will ever take. */
   quarantineFolder: string;
-  /** Called when a write fails, once per streak, and for each entry whose cost cannot be true. */
-  onTrouble: (message: string, error?: unknown) => void;
-  /** Called when it succeeds again. */
-  onRecovery?: (message: string) => void;
-  /** Told of each entry that the store will never take, and of lines of the journal that nobody can read. */
-  onQuarantined: (message: string, cause?: unknown) => void;
+  /**
+   * Gets a line when a streak of failed writes begins or ends, and a line about each cost that cannot be true, each entry
+   * that the store will never accept, and unreadable lines of the journal.
+   */
+  log: WriteLog;
   /** Told at the start what an earlier process left, once it is stored. */
   onOrphaned?: (left: OrphanedRecords) => void;
 }
@@ -70,20 +70,11 @@ const RETRY_MS = 1000;
 /** Entries in memory at which a store that does not answer stops new work. About 100 MB. */
 const MAX_WAITING = 200_000;
 
-/** What may fail, and how the log is told. */
+/** What can fail, and the messages for the beginning and the end of a streak of failures. */
 const troubles = {
-  writing: {
-    begins: 'The journal of the ledger cannot be written; no new work is taken until it can.',
-    ends: 'The journal of the ledger can be written again.',
-  },
-  storing: {
-    begins: 'The store does not take ledger entries; they wait in the journal.',
-    ends: 'The store takes ledger entries again.',
-  },
-  shortening: {
-    begins: 'The journal of the ledger cannot be shortened.',
-    ends: 'The journal of the ledger can be shortened again.',
-  },
+  writing: { begins: 'journal write failed', ends: 'journal write recovered' },
+  storing: { begins: 'ledger write failed', ends: 'ledger write recovered' },
+  shortening: { begins: 'journal truncation failed', ends: 'journal truncation recovered' },
 } as const;
 type Trouble = keyof typeof troubles;
 
@@ -96,17 +87,13 @@ export function ledgerUnavailable(cause?: unknown): GatewayError {
   );
 }
 
-const reportOddCost = ({ id, model, provider, costNanoUsd }: LedgerEntry): string =>
-  `${id}, answered by ${model} at ${provider}, is booked with ${writeDollars(costNanoUsd)} USD, the most that an answer can cost: ` +
-  'the provider has counted what cannot be true, or its price is wrong.';
-
 /**
  * Opens the ledger and stores what an earlier process left in its journal.
  *
  * @throws the store's or the file system's error, when the journal of an earlier process cannot be stored
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { folder, store, onTrouble, onRecovery, onOrphaned } = options;
+  const { folder, store, log, onOrphaned } = options;
   const opened = openJournal(folder);
   const { journal } = opened;
   try {
@@ -124,11 +111,12 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   let isClosed = false;
 
   const fail = (what: Trouble, error: unknown): void => {
-    if (!failing.has(what)) onTrouble(troubles[what].begins, error);
+    if (!failing.has(what))
+      log(troubles[what].begins, { err: error, ...(what === 'storing' && { queued: waiting.length }) });
     failing.add(what);
   };
   const recover = (what: Trouble): void => {
-    if (failing.size > 0 && failing.delete(what)) onRecovery?.(troubles[what].ends);
+    if (failing.size > 0 && failing.delete(what)) log(troubles[what].ends);
   };
 
   async function drain(): Promise<void> {
@@ -215,7 +203,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       }
     },
     record(entry, begun) {
-      if (entry.costNanoUsd >= MAX_COST_NANO_USD) onTrouble(reportOddCost(entry));
+      if (entry.costNanoUsd >= MAX_COST_NANO_USD) {
+        const { id, model, provider, costNanoUsd } = entry;
+        log('cost capped', { generation_id: id, model, provider, cost_usd: writeDollars(costNanoUsd) });
+      }
       try {
         journal.append(entry, begun);
       } catch (error) {
@@ -247,12 +238,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         await flush();
         if (unjournalled.length > 0) await flush(); // what was booked meanwhile
       } catch (error) {
-        // The log is the last place where they can be told.
-        if (unjournalled.length > 0)
-          onTrouble(
-            `Lost from the ledger: ${unjournalled.map(({ entry }) => serializeEntry(entry)).join('\n')}`,
-            error,
-          );
+        // The log is the last place where these entries can be written.
+        if (unjournalled.length > 0) {
+          log('ledger entries lost', { err: error, entries: unjournalled.map(({ entry }) => serializeEntry(entry)) });
+        }
         throw error;
       } finally {
         isClosed = true;

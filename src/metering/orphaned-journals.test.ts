@@ -27,9 +27,8 @@ function leave(slot: number, entry: LedgerEntry): string {
 
 function open(isInUse: (name: string) => boolean = () => false) {
   const stored: LedgerEntry[] = [];
-  const troubles: unknown[] = [];
+  const lines: Record<string, unknown>[] = [];
   const interrupted: number[] = [];
-  const quarantined: string[] = [];
   let failure: Error | undefined;
   let failingId: string | undefined;
   opened = openOrphanedJournals({
@@ -41,16 +40,14 @@ function open(isInUse: (name: string) => boolean = () => false) {
       },
     },
     isInUse,
-    onTrouble: (error) => troubles.push(error),
-    onQuarantined: (message) => quarantined.push(message),
+    log: (message, fields) => void lines.push({ message, ...fields }),
     onOrphaned: ({ interrupted: count }) => interrupted.push(count),
   });
   return {
     left: opened,
     stored,
-    troubles,
+    lines,
     interrupted,
-    quarantined,
     /** @param id of the entry that the store does not take; absent: none at all */
     fail: (error: Error | undefined, id?: string) => {
       failure = error;
@@ -94,11 +91,11 @@ it('leaves alone the journal of a worker that lives, and of one that is about to
 it('tells once that the store does not take them, and tries again', async () => {
   const entry = createTestEntry();
   const name = leave(0, entry);
-  const { left, stored, troubles, fail } = open();
+  const { left, stored, lines, fail } = open();
   fail(new Error('no store'));
   await expect(left.store()).rejects.toThrow('no store');
   left.schedule();
-  await expect.poll(() => troubles).toHaveLength(1);
+  await expect.poll(() => lines).toMatchObject([{ message: 'orphaned journals not stored' }]);
   expect(existsSync(join(folder, name))).toBe(true);
 
   fail(undefined);
@@ -118,12 +115,12 @@ it('stores what others left, though one journal cannot be stored', async () => {
 it('sets aside what the store never takes, outside the folder that goes', async () => {
   const entries = [createTestEntry(), createTestEntry()];
   entries.forEach((entry, slot) => void leave(slot, entry));
-  const { left, stored, quarantined, fail } = open();
+  const { left, stored, lines, fail } = open();
   fail(new RangeError('too much'), entries[0]!.id);
   await left.store();
   expect(stored).toEqual([entries[1]]);
   expect(readdirSync(folder)).toEqual(['set-aside.jsonl']);
-  expect(quarantined).toEqual([expect.stringContaining(entries[0]!.id)]);
+  expect(lines).toMatchObject([{ message: 'ledger entry quarantined', generation_id: entries[0]!.id }]);
 });
 
 it('has nothing to do where there is no journal', async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockFolder } from '../platform/data-folder/data-folder.ts';
-import { nameError } from '../platform/telemetry/describe-failure.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { type OrphanedRecords, openJournal } from './journal.ts';
 import { type StoringParts, storeOrphaned } from './store-entries.ts';
 
@@ -10,8 +10,6 @@ export interface OrphanedJournalsParts extends StoringParts {
   folder: string;
   /** Is this the name of a folder that a worker has, or is about to have? */
   isInUse: (name: string) => boolean;
-  /** Called when a try fails, once per streak. */
-  onTrouble: (error: unknown) => void;
   /** Told what a worker left, once it is stored. */
   onOrphaned?: (left: OrphanedRecords) => void;
 }
@@ -36,7 +34,7 @@ const isWorkerJournal = (name: string): boolean => name.startsWith('worker-');
  * folder is taken, and its turn comes when it has ended.
  */
 export function openOrphanedJournals(parts: OrphanedJournalsParts): OrphanedJournals {
-  const { folder, isInUse, onTrouble, onOrphaned } = parts;
+  const { folder, isInUse, log, onOrphaned } = parts;
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve(true);
   let closed = false;
@@ -82,7 +80,7 @@ export function openOrphanedJournals(parts: OrphanedJournalsParts): OrphanedJour
         if (!(await runNext())) schedule(RETRY_MS);
         troubled = false;
       } catch (error) {
-        if (!troubled) onTrouble(error);
+        if (!troubled) log('orphaned journals not stored', { err: error });
         troubled = true;
         schedule(RETRY_MS);
       }
@@ -130,20 +128,7 @@ function listWorkerJournals(folder: string): string[] {
   }
 }
 
-/** Tells the log of requests that were under way when their process ended. */
-export function logInterrupted(
-  log: { warn(fields: object, message: string): void },
-  { interrupted: requests }: OrphanedRecords,
-): void {
-  if (requests === 0) return;
-  log.warn({ requests }, 'A gateway was stopped while requests were under way; the ledger has estimates of them.');
-}
-
-/** Tells the log what the store will never take. Of a cause its name alone: a database may repeat the row that it refuses. */
-export function logQuarantined(
-  log: { error(fields: object, message: string): void },
-  message: string,
-  cause?: unknown,
-): void {
-  log.error(cause instanceof Error ? { cause: nameError(cause) } : {}, message);
+/** Logs how many requests were in flight when their process ended. The ledger has estimates of them. */
+export function logInterrupted(log: WriteLog, { interrupted: requests }: OrphanedRecords): void {
+  if (requests > 0) log('interrupted requests recorded', { requests });
 }

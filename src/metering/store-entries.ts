@@ -2,36 +2,40 @@ import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } fr
 import { join } from 'node:path';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { isRefusedData } from '../platform/storage/refused-data.ts';
+import { nameError } from '../platform/telemetry/describe-failure.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { type OrphanedRecords, type OpenedJournal, serializeEntry } from './journal.ts';
 import type { EntryStore } from './ledger.ts';
 
 export interface StoringParts {
   store: Pick<EntryStore, 'append'>;
-  /** Where lines are put that no store will ever take: a file of this folder, which may be that of the journal. */
+  /** Folder of the quarantine file, which has the lines that no store will ever accept. May be the journal's folder. */
   quarantineFolder: string;
-  /** Told of them. */
-  onQuarantined: (message: string, cause?: unknown) => void;
+  /** Gets a line about each of them. */
+  log: WriteLog;
 }
 
-/** No start reads it. */
+/** The quarantine file; no start reads it. */
 export const QUARANTINE_FILE = 'set-aside.jsonl';
 
 /**
- * Stores entries. One that the store refuses for what is in it is set aside, so that it holds up no other.
+ * Stores entries. An entry whose content the store rejects goes to the quarantine file, so that it delays no other.
  *
  * @throws the store's error when it takes none, or the file system's; what was stored by then may be stored again
  */
 export async function storeEntries(parts: StoringParts, entries: readonly LedgerEntry[]): Promise<void> {
   if (entries.length === 0) return;
-  const { store, quarantineFolder, onQuarantined } = parts;
+  const { store, quarantineFolder, log } = parts;
   try {
     await store.append(entries);
   } catch (error) {
     if (!isRefusedData(error)) throw error;
     const [first] = entries;
     if (entries.length === 1) {
-      const path = quarantined(quarantineFolder, [serializeEntry(first!)]);
-      onQuarantined(`The store refuses the ledger entry ${first!.id} for what is in it; it stands in ${path}.`, error);
+      const file = quarantine(quarantineFolder, [serializeEntry(first!)]);
+      // The name of the error alone: a database may repeat the row that it rejects.
+      const cause = error instanceof Error ? nameError(error) : undefined;
+      log('ledger entry quarantined', { cause, generation_id: first!.id, file });
       return;
     }
     const middle = entries.length >> 1;
@@ -43,7 +47,7 @@ export async function storeEntries(parts: StoringParts, entries: readonly Ledger
 /**
  * Stores what an earlier process left in a journal, and removes it there.
  *
- * @param onOrphaned told of it then, if it is anything
+ * @param onOrphaned called afterwards, if the journal had entries
  * @throws the store's or the file system's error
  */
 export async function storeOrphaned(
@@ -54,18 +58,15 @@ export async function storeOrphaned(
   const { entries, unreadable } = orphaned;
   await storeEntries(parts, entries);
   if (unreadable.length > 0) {
-    const path = quarantined(parts.quarantineFolder, unreadable);
-    const lines = unreadable.length === 1 ? 'a line' : `${unreadable.length} lines`;
-    parts.onQuarantined(
-      `The journal of the ledger has ${lines} that nobody can read; what was there stands in ${path}.`,
-    );
+    const file = quarantine(parts.quarantineFolder, unreadable);
+    parts.log('journal lines quarantined', { lines: unreadable.length, file });
   }
   deleteOrphaned();
   if (entries.length > 0) onOrphaned?.(orphaned);
 }
 
 /** @returns the path of the file. @throws the file system's error; half a line of these may then stand there */
-function quarantined(folder: string, lines: readonly string[]): string {
+function quarantine(folder: string, lines: readonly string[]): string {
   const path = join(folder, QUARANTINE_FILE);
   const fd = openSync(path, 'a+', 0o600);
   try {

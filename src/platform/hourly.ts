@@ -1,12 +1,13 @@
-/** Not at once: a start has other things to do. */
+export const HOUR_MS = 3_600_000;
+
+/** The first run waits, because a start has other things to do. */
 const FIRST_MS = 60_000;
-const EVERY_MS = 3_600_000;
 
 /**
- * Does what can wait, a minute after the start and then every hour.
+ * Runs background work one minute after the start, then every hour.
  *
- * @param work given a signal that says when to end in the middle
- * @param onTrouble told when it fails; it is tried again an hour later
+ * @param work gets a signal that interrupts it
+ * @param onTrouble called when the work fails; it runs again an hour later
  */
 export function repeatHourly(
   work: (signal: AbortSignal) => Promise<unknown>,
@@ -19,7 +20,7 @@ export function repeatHourly(
     timer = setTimeout(() => {
       work(signal)
         .catch((error) => signal.aborted || onTrouble(error))
-        .finally(() => signal.aborted || schedule(EVERY_MS));
+        .finally(() => signal.aborted || schedule(HOUR_MS));
     }, ms).unref();
   };
   schedule(FIRST_MS);

@@ -17,7 +17,6 @@ import {
   openOrphanedJournals,
   storeJournal,
   logInterrupted,
-  logQuarantined,
 } from '../metering/orphaned-journals.ts';
 import { relayBus } from '../platform/bus/ipc/ipc-bus.ts';
 import { WorkerPool, type PoolMember } from '../platform/cluster/worker-pool.ts';
@@ -86,20 +85,20 @@ async function assemble(
   resources: AsyncDisposableStack,
 ): Promise<Primary> {
   let config = initial;
-  const { log, addSecrets } = openLog({
+  const lines = openLog({
     level: config.log.level,
     secrets: listSecrets(config),
     format: await loadLogFormat(config.log.format),
   });
+  const { write: log } = lines;
   resources.defer(lockDataFolder(dataDir));
   readMasterKey(dataDir, config.secrets.master_key); // made by one, before the others look for it
   const { url } = config.storage;
   const storage = await openStorage({ url, dataDir, poolSize: POOL_SIZE });
-  resources.defer(() =>
-    storage.close().catch((error) => log.error({ err: error }, 'The store was left without a good-bye.')),
-  );
+  resources.defer(() => storage.close().catch((error) => log('store close failed', { err: error })));
   await storage.migrate();
-  const logOrphanedKeys = (message: string | undefined): void => void (message && log.warn(message));
+  const logOrphanedKeys = (detail: string | undefined): void =>
+    void (detail && log('bootstrap keys orphaned', { detail }));
   logOrphanedKeys(await applyBootstrap(storage.access, config.bootstrap));
 
   const serving = new Set<ServingWorker>();
@@ -128,14 +127,13 @@ async function assemble(
   const storing = {
     store: storage.ledger,
     quarantineFolder: folder,
-    onQuarantined: (message: string, cause?: unknown) => logQuarantined(log, message, cause),
+    log,
   };
   await storeJournal(folder, storing, takeOrphaned);
   const left = openOrphanedJournals({
     ...storing,
     folder,
     isInUse: (name) => journals.has(name),
-    onTrouble: (error) => log.error({ err: error }, 'Entries of a worker that ended stay in its journal.'),
     onOrphaned: takeOrphaned,
   });
   resources.defer(left.close);
@@ -143,8 +141,8 @@ async function assemble(
 
   const bus = await openBus({
     url,
-    onTrouble: (error) => log.warn({ err: error }, 'News between hosts are lost until the database is back.'),
-    onRecovery: () => log.info('News between hosts flow again.'),
+    onTrouble: (error) => log('bus disconnected', { err: error }),
+    onRecovery: () => log('bus reconnected'),
   });
   if (bus) resources.defer(() => bus.close());
   const hub = createHub();
@@ -185,7 +183,7 @@ async function assemble(
   const pool = new WorkerPool<ServingWorker>({
     size: workers,
     start: startWorker,
-    onTrouble: (worker, message, error) => log.error({ worker, ...(error ? { err: error } : undefined) }, message),
+    log,
   });
   async function startWorker(slot: number): Promise<ServingWorker> {
     const journal = nameWorkerJournal(slot, createId(''));
@@ -255,10 +253,7 @@ async function assemble(
       const closed = gateway.close();
       closed.catch(() => {}); // awaited once it is known to be alive
       await expectAlive(worker).catch((error) => {
-        log.error(
-          { worker: slot },
-          `Worker ${slot} (process ${pid}) hangs and is killed; what it was doing is cut off.`,
-        );
+        log('worker killed', { worker: slot, pid, reason: 'unresponsive' });
         throw error;
       });
       await closed;
@@ -285,13 +280,13 @@ async function assemble(
       await Promise.all(asked.map(expectAlive));
       await Promise.all(asked.map(({ gateway }) => gateway.prepareReload(next).catch(unlessGone)));
       config = next;
-      log.level = next.log.level;
-      addSecrets(listSecrets(next));
+      lines.setLevel(next.log.level);
+      lines.addSecrets(listSecrets(next));
       for (const worker of asked) worker.config = next;
       await Promise.all(asked.map(({ gateway }) => gateway.commitReload().catch(unlessGone)));
       await Promise.all([...serving].map((worker) => bringUpToDate(worker).catch(unlessGone)));
     },
-    log: (level, message) => log[level](message),
+    log,
     async close() {
       await pool.close(endWorker);
       await dispatcher.close();

@@ -38,7 +38,7 @@ describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
     await expect.poll(() => status(gateway, 'new/model')).toBe(200);
     expect(await status(gateway, 'old/model')).toBe(400);
     expect(await stream.readAll()).toContain('response.completed');
-    await told(gateway).toContain('"msg":"Reloaded: providers."');
+    await told(gateway).toContain('"changed":["providers"],"msg":"config reloaded"');
   });
 
   it('keeps the old configuration when the new one is bad, and says why', async () => {
@@ -47,7 +47,7 @@ describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
     await told(gateway).toContain('servr: there is no such key; the nearest known key is \\"server\\"');
     const lines = gateway.running.stderr.trimEnd().split('\n');
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level: 40, msg: expect.any(String) });
-    expect(gateway.running.stderr).toContain('the one before stays in use');
+    expect(gateway.running.stderr).toContain('"msg":"config rejected"');
     expect(await status(gateway, 'old/model')).toBe(200);
     expect(await status(gateway, 'new/model')).toBe(400);
     save(gateway, { providers: simulator('new/model') });
@@ -64,7 +64,7 @@ describe('a reload', () => {
       storage: { url: 'file:elsewhere.db' },
       timeouts: { request_ms: 50 },
     });
-    await told(gateway).toContain('Changed, but needs a restart: server.host, storage.url.');
+    await told(gateway).toContain('"changed":["server.host","storage.url"],"msg":"config restart required"');
     expect(await status(gateway, 'new/model')).toBe(200);
     expect((await gateway.post({ model: 'new/model', input: '[[wait 5000]]' })).status).toBe(408);
   });
@@ -72,7 +72,7 @@ describe('a reload', () => {
   it('says that a changed port needs a restart, and goes on at the old one', async () => {
     const gateway = await startGateway({ config: { server: { port: 0 } }, args: [], portOfFile: true });
     writeConfig(gateway.folder, { server: { port: 1 } });
-    await told(gateway).toContain('Changed, but needs a restart: server.port.');
+    await told(gateway).toContain('"changed":["server.port"],"msg":"config restart required"');
     expect(await status(gateway, 'simulator/echo')).toBe(200);
   });
 

@@ -146,8 +146,13 @@ describe('SIGTERM', () => {
     const answered = await gateway.post({ input: 'hi' });
     await answered.text();
     gateway.running.child.kill('SIGTERM');
-    await expect.poll(() => gateway.running.stderr).toContain('A second signal');
-    expect(JSON.parse(gateway.running.stderr)).toMatchObject({ level: 30, msg: expect.stringMatching(/^Stopping; /) });
+    await expect.poll(() => gateway.running.stderr).toContain('shutdown started');
+    expect(JSON.parse(gateway.running.stderr)).toMatchObject({
+      level: 30,
+      msg: 'shutdown started',
+      signal: expect.stringMatching(/^SIG/),
+      grace_ms: expect.any(Number),
+    });
     expect(await gateway.end()).toBe(130);
     await stream.readAll().catch(() => {});
 

@@ -274,12 +274,12 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     writeConfig(gateway.folder, { limits: { requests_per_minute: 1 } });
     const told = () => gateway.running.stderr;
     await expect.poll(told, { timeout: 30_000 }).toContain(`(process ${hanging}) hangs: it has not answered`);
-    expect(told()).toContain('stays in use');
+    expect(told()).toContain('"msg":"config rejected"');
     answers.push(await ask(client));
     expect(statusesOf(answers)).toEqual([200]);
 
     expect(await gateway.end()).toBe(0);
-    expect(told()).toContain(`(process ${hanging}) hangs and is killed`);
+    expect(told()).toContain(`"pid":${hanging},"reason":"unresponsive","msg":"worker killed"`);
     expect([free!, hanging].map(isAlive)).toEqual([false, false]);
     expect(readLedger(gateway.folder)).toEqual(idsOf(answers));
   });
@@ -310,7 +310,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     const stream = await openStream(gateway.post({ input: '[[slow 1000]] [[words 1000]]', stream: true }));
     await stream.readUntil('response.output_text.delta');
     gateway.running.child.kill('SIGTERM');
-    await expect.poll(() => gateway.running.stderr).toContain('A second signal');
+    await expect.poll(() => gateway.running.stderr).toContain('shutdown started');
     expect(await gateway.end()).toBe(130);
     await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]); // some systems are slow to forget them
     await stream.readAll().catch(() => {});
@@ -360,7 +360,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     writeConfig(gateway.folder, simulator('old/model', 'new/model'));
     await expect.poll(async () => statusesOf(await askFor('new/model')()), { timeout: 5000 }).toEqual([200]);
     writeConfig(gateway.folder, { ...simulator('newest/model'), catalog: { overrides: 'not-there.yaml' } });
-    await expect.poll(() => gateway.running.stderr, { timeout: 5000 }).toContain('stays in use');
+    await expect.poll(() => gateway.running.stderr, { timeout: 5000 }).toContain('config rejected');
     expect(statusesOf(await askFor('newest/model')())).toEqual([400]);
     expect(statusesOf(await askFor('new/model')())).toEqual([200]);
 

@@ -13,7 +13,7 @@ function hire(
   time: Pick<WorkerPoolParts<TestMember>, 'now' | 'pause'> = {},
 ) {
   const started: TestMember[] = [];
-  const troubles: string[] = [];
+  const lines: Record<string, unknown>[] = [];
   let starts = 0;
   const pool = new WorkerPool<TestMember>({
     size,
@@ -26,24 +26,24 @@ function hire(
       started.push(member);
       return member;
     },
-    onTrouble: (_, message, error) => troubles.push(error ? `${message} ${(error as Error).message}` : message),
+    log: (message, fields) => void lines.push({ message, ...fields }),
   });
   const ended: number[] = [];
   const end = async (member: TestMember) => {
     ended.push(member.slot);
     member.die('code 0');
   };
-  return { pool, started, troubles, ended, end };
+  return { pool, started, lines, ended, end };
 }
 
-describe('a crew', () => {
+describe('a worker pool', () => {
   it('starts all, and ends all', async () => {
-    const { pool, started, ended, end, troubles } = hire(3);
+    const { pool, started, ended, end, lines } = hire(3);
     await pool.open(end);
     expect(started.map(({ slot }) => slot)).toEqual([0, 1, 2]);
     await pool.close(end);
     expect(ended).toEqual([0, 1, 2]);
-    expect(troubles).toEqual([]);
+    expect(lines).toEqual([]);
   });
 
   it('does not begin when one cannot start: the others end, and its failure is told', async () => {
@@ -54,11 +54,11 @@ describe('a crew', () => {
   });
 
   it('puts another one into the place of one that died, and tells it', async () => {
-    const { pool, started, troubles, end } = hire(2);
+    const { pool, started, lines, end } = hire(2);
     await pool.open(end);
     started[1]!.die('SIGKILL');
     await expect.poll(() => started.map(({ slot }) => slot)).toEqual([0, 1, 1]);
-    expect(troubles).toEqual(['Worker 1 (process 102) ended with SIGKILL; another one takes its place.']);
+    expect(lines).toEqual([{ message: 'worker ended', worker: 1, pid: 102, ending: 'SIGKILL' }]);
     expect(pool.replaced).toBe(1);
     await pool.close(end);
   });
@@ -93,11 +93,12 @@ describe('a crew', () => {
 
   it('counts a start that failed as a short life', async () => {
     const fails = (_: number, start: number) => (start === 0 ? undefined : new Error('full'));
-    const { pool, started, troubles, end } = hire(1, fails, { pause: async () => {} });
+    const { pool, started, lines, end } = hire(1, fails, { pause: async () => {} });
     await pool.open(end);
     started[0]!.die('SIGKILL');
     await expect(pool.failed).rejects.toThrow('Worker 0 ended 10 times in a row.');
-    expect(troubles.filter((text) => text === 'Worker 0 could not start. full')).toHaveLength(9);
+    const line = { message: 'worker start failed', worker: 0, err: new Error('full') };
+    expect(lines.slice(1)).toEqual(Array.from({ length: 9 }, () => line));
     await pool.close(end);
   });
 
@@ -115,7 +116,7 @@ describe('a crew', () => {
         if (pid === 1) resolve('SIGKILL');
         return member;
       },
-      onTrouble: () => {},
+      log: () => {},
     });
     const end = async (member: TestMember) => {
       ended.push(member.pid);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { WriteLog } from '../telemetry/log-messages.ts';
 
 /** A worker that serves. */
 export interface PoolMember {
@@ -11,8 +12,8 @@ export interface WorkerPoolParts<M extends PoolMember> {
   size: number;
   /** Resolves when the worker serves. @throws why it cannot; nothing of it is then left */
   start: (slot: number) => Promise<M>;
-  /** Told of each that ended and of each that could not start. */
-  onTrouble: (slot: number, message: string, error?: unknown) => void;
+  /** Gets a line for each worker that ended or could not start. */
+  log: WriteLog;
   /** Milliseconds, from any point on. */
   now?: () => number;
   /** Resolves after a while. Rejects when the signal is aborted. */
@@ -78,7 +79,7 @@ export class WorkerPool<M extends PoolMember> {
 
   private async keep(slot: number, first: M): Promise<void> {
     const { signal } = this.closing;
-    const { onTrouble, now } = this.parts;
+    const { log, now } = this.parts;
     let shortLives = 0;
     for (let member: M | undefined = first; member; ) {
       this.serving.set(slot, member);
@@ -88,7 +89,7 @@ export class WorkerPool<M extends PoolMember> {
       this.serving.delete(slot);
       if (signal.aborted) return;
       shortLives = now() - since < MIN_LIFE_MS ? shortLives + 1 : 0;
-      onTrouble(slot, `Worker ${slot} (process ${member.pid}) ended with ${ending}; another one takes its place.`);
+      log('worker ended', { worker: slot, pid: member.pid, ending });
       member = await this.replace(slot, shortLives);
     }
   }
@@ -108,7 +109,7 @@ export class WorkerPool<M extends PoolMember> {
         this.starts++;
         return await this.parts.start(slot);
       } catch (error) {
-        this.parts.onTrouble(slot, `Worker ${slot} could not start.`, error);
+        this.parts.log('worker start failed', { worker: slot, err: error });
       }
     }
   }

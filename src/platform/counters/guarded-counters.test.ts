@@ -56,8 +56,7 @@ function open(settings: Partial<GuardSettings> = {}) {
     if (ledger.isGone) throw new Error('The store is gone.');
     readNanoUsd = ledger.spentNanoUsd;
   };
-  const told: string[] = [];
-  let recoveries = 0;
+  const lines: Record<string, unknown>[] = [];
   let failures = 0;
   let now = 0;
   const guarded = new GuardedCounters({
@@ -68,8 +67,7 @@ function open(settings: Partial<GuardSettings> = {}) {
       update: (claims) => claims.map((claim) => ({ ...claim, recordedNanoUsd: claim.startsMs.map(() => readNanoUsd) })),
     },
     settings: () => ({ timeoutMs: 20, onFailure: 'open', graceMs: 1000, ...settings }),
-    onTrouble: (message) => void told.push(message),
-    onRecovery: () => void recoveries++,
+    log: (message, fields) => void lines.push({ message, ...fields }),
     onFailure: () => void failures++,
     now: () => now,
   });
@@ -77,9 +75,8 @@ function open(settings: Partial<GuardSettings> = {}) {
     store,
     ledger,
     guarded,
-    told,
+    lines,
     failures: () => failures,
-    recoveries: () => recoveries,
     pass(ms: number) {
       now += ms;
     },
@@ -117,18 +114,18 @@ const refused = expect.objectContaining({ kind: 'unavailable', retryAfterSeconds
 
 describe('shared counters that do not answer', () => {
   it('tells once that the store is gone, and once that it is back', async () => {
-    const { store, guarded, told, recoveries } = open();
+    const { store, guarded, lines } = open();
     store.state = 'gone';
     for (let at = 0; at < 3; at++) await guarded.admit(createAdmission());
-    expect([told.length, recoveries()]).toEqual([1, 0]);
+    expect(lines).toMatchObject([{ message: 'counters unavailable' }]);
     store.state = 'there';
-    await expect.poll(recoveries, { timeout: 5000 }).toBe(1);
+    const messages = () => lines.map(({ message }) => message);
+    await expect.poll(messages, { timeout: 5000 }).toEqual(['counters unavailable', 'counters recovered']);
     expect(guarded.isWhole).toBe(true);
-    expect(told).toHaveLength(1);
   });
 
   it('are asked once, then this process counts for itself, which is told once', async () => {
-    const { store, guarded, told, failures } = open();
+    const { store, guarded, lines, failures } = open();
     store.state = 'gone';
     expect(await guarded.admit(createAdmission())).toBeUndefined();
     const { calls } = store;
@@ -137,9 +134,7 @@ describe('shared counters that do not answer', () => {
     expect(store.calls).toBe(calls);
     expect(await guarded.reserve(createReservation())).toBeUndefined();
     expect(failures()).toBe(1);
-    expect(told).toEqual([
-      'The shared counters do not answer: this process counts for itself, budgets for 1 s until they do.',
-    ]);
+    expect(lines).toMatchObject([{ message: 'counters unavailable', on_failure: 'open', grace_ms: 1000 }]);
   });
 
   it('and say nothing at all count as gone after the time-out', async () => {
@@ -305,7 +300,7 @@ describe('shared counters that do not answer', () => {
 
 describe('shared counters that lost what they counted', () => {
   it('read the ledger and learn what this process has reserved before they reserve again', async () => {
-    const { guarded, store, ledger, settle, told } = open();
+    const { guarded, store, ledger, settle, lines } = open();
     const [ended, goesOn] = [createReservation(), createReservation(1000n)];
     await guarded.reserve(ended);
     await settle(ended, 30n);
@@ -318,7 +313,7 @@ describe('shared counters that lost what they counted', () => {
     expect(ledger.reads).toBe(1);
     await settle(goesOn, 5n);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 35n, reservedNanoUsd: 10n });
-    expect(told).toEqual([]);
+    expect(lines).toEqual([]);
   });
 
   it('do the same after their connection was lost, though they still have the account', async () => {
@@ -337,7 +332,7 @@ describe('shared counters that lost what they counted', () => {
   });
 
   it.each(['open', 'closed'] as const)('count as gone while the ledger cannot be read: %s', async (onFailure) => {
-    const { guarded, store, ledger, settle, recoveries } = open({ onFailure });
+    const { guarded, store, ledger, settle, lines } = open({ onFailure });
     const first = createReservation();
     await guarded.reserve(first);
     await settle(first, 30n);
@@ -349,7 +344,8 @@ describe('shared counters that lost what they counted', () => {
     else expect(await asked).toMatchObject({ spentNanoUsd: 30n }); // by its memory
     expect(guarded.isWhole).toBe(false);
     ledger.isGone = false;
-    await expect.poll(recoveries, { timeout: 5000 }).toBe(1);
+    const last = () => lines.at(-1)?.['message'];
+    await expect.poll(last, { timeout: 5000 }).toBe('counters recovered');
     expect(await guarded.reserve(createReservation(100n, 80n))).toMatchObject({ spentNanoUsd: 30n });
     expect(await guarded.reserve(createReservation(100n, 70n))).toBeUndefined();
   });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { WriteLog } from '../telemetry/log-messages.ts';
 import { withTimeout } from '../with-timeout.ts';
 import type {
   Admission,
@@ -37,10 +38,8 @@ export interface GuardParts {
   store: SharedCounters;
   sums: LedgerSums;
   settings: () => GuardSettings;
-  /** Told when they fail, once per streak. */
-  onTrouble: (message: string, error: unknown) => void;
-  /** Told when they answer again. */
-  onRecovery?: () => void;
+  /** Gets a line when a streak of failures begins, and one when it ends. */
+  log: WriteLog;
   /** Told of every call that fails. */
   onFailure?: () => void;
   now?: () => number;
@@ -367,11 +366,7 @@ export class GuardedCounters implements Counters {
     if (this.brokenSince !== undefined) return;
     this.brokenSince = this.now();
     const { onFailure, graceMs } = this.parts.settings();
-    const what =
-      onFailure === 'closed'
-        ? 'requests with limits are refused'
-        : `this process counts for itself, budgets for ${graceMs / 1000} s`;
-    this.parts.onTrouble(`The shared counters do not answer: ${what} until they do.`, error);
+    this.parts.log('counters unavailable', { err: error, on_failure: onFailure, grace_ms: graceMs });
     this.schedule(0); // only a connection may be gone
   }
 
@@ -424,7 +419,7 @@ export class GuardedCounters implements Counters {
       this.isBehind = false;
       await this.announce([...this.underWay]);
       this.rereadLater();
-      this.parts.onRecovery?.();
+      this.parts.log('counters recovered');
     }
     this.brokenSince = undefined;
     if (this.late.length + this.ended.size > 0) this.schedule(0); // ended in the meantime

@@ -1,33 +1,29 @@
 import { describeFailure } from './describe-failure.ts';
+import type { WriteLog } from './log-messages.ts';
 import type { ObservedAttempt, ObservedRun } from './observed.ts';
 
-/** What is needed of pino. */
-export interface AttemptLogger {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
 /**
- * A line for each failed attempt that nobody else tells of: the caller has another endpoint's answer and saw nothing of
- * it. The failure that ended a run is told where it is answered, unless the gateway itself asked.
+ * Writes a line for each failed attempt that no other line reports: the caller has the response of another endpoint and
+ * saw nothing of the failure. The failure that ended a run is logged with the response, unless the gateway itself made
+ * the request.
  */
-export function logFailedAttempts(log: AttemptLogger, run: ObservedRun): void {
+export function logFailedAttempts(log: WriteLog, run: ObservedRun): void {
   const { attempts, error, origin } = run;
   const end = error && origin ? attempts.length - 1 : attempts.length;
   for (let at = 0; at < end; at++) if (attempts[at]!.error) writeAttempt(log, run, attempts[at]!);
 }
 
-function writeAttempt(log: AttemptLogger, run: ObservedRun, { endpoint, error, status }: ObservedAttempt): void {
-  const { fields, message } = describeFailure(error!);
-  log[status >= 500 ? 'warn' : 'info'](
+function writeAttempt(log: WriteLog, run: ObservedRun, { endpoint, error, status }: ObservedAttempt): void {
+  log(
+    'attempt failed',
     {
       request_id: run.origin?.requestId,
       generation_id: run.generationId,
       model: endpoint.model,
       provider: endpoint.provider.name,
       rescued: run.error === undefined,
-      ...fields,
+      ...describeFailure(error!),
     },
-    message,
+    status >= 500 ? 'warn' : 'info',
   );
 }

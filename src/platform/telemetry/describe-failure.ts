@@ -1,30 +1,32 @@
 import type { GatewayError } from '../../domain/errors.ts';
+import type { LogFields } from './log-messages.ts';
 
-/** What our sentence of a provider's error ends with; its own words follow, and may quote the prompt. */
+/** The fields that lines about failures share. */
+type FailureFields = LogFields<'request failed'> & LogFields<'attempt failed'>;
+
+/** The end of our sentence about a provider's error. The provider's own words follow and may quote the prompt. */
 const ownWords = /^([^:]*\(status \d+\)): .*$/s;
 
-/** `insufficient_quota`, 1234; whatever is longer or has spaces is no code. */
+/** `insufficient_quota`, 1234; a longer text, or one with spaces, is no code. */
 const codeShape = /^[\w.:-]{1,64}$/;
 
 /**
- * What the log is told of a failure. Of a provider's only what kind it was, not what it said: its answer may hold the
- * prompt, or the key that it refuses. Of a fault of ours everything.
+ * Describes a failure for the log. A provider's error is described by its kind, without the provider's words: they may
+ * contain the prompt, or the key that the provider rejected. A fault of the gateway is described completely.
  */
-export function describeFailure(error: GatewayError): { fields: object; message: string } {
-  const { kind, status, errorType, providerCode, cause } = error;
-  if (kind === 'internal') return { fields: { kind, err: cause ?? error }, message: error.message };
+export function describeFailure(error: GatewayError): FailureFields {
+  const { kind, status, errorType, providerCode, cause, message } = error;
+  if (kind === 'internal') return { kind, err: cause ?? error, error: message };
   return {
-    fields: {
-      kind,
-      status,
-      error_type: errorType,
-      ...(codeShape.test(String(providerCode ?? '')) && { provider_code: providerCode }),
-      ...(cause instanceof Error && { cause: nameError(cause) }),
-    },
-    message: error.message.replace(ownWords, '$1'),
+    kind,
+    status,
+    error_type: errorType,
+    ...(codeShape.test(String(providerCode ?? '')) && { provider_code: providerCode }),
+    ...(cause instanceof Error && { cause: nameError(cause) }),
+    error: message.replace(ownWords, '$1'),
   };
 }
 
-/** `TypeError`, or what Node's errors of the network and the file system carry: `ECONNREFUSED`. */
+/** `TypeError`, or the code of an error of Node's network and file system: `ECONNREFUSED`. */
 export const nameError = (error: Error & { code?: unknown }): string =>
   typeof error.code === 'string' ? error.code : error.name;

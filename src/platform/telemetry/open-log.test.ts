@@ -1,20 +1,37 @@
 import { expect, it } from 'vitest';
 import { openLog } from './open-log.ts';
 
-it('a secret does not leave, wherever it stands, and the line stays JSON', () => {
+it('hides secrets in every field of a line, and the line stays JSON', () => {
   const lines: string[] = [];
-  const { log, addSecrets } = openLog({
+  const log = openLog({
     level: 'info',
     secrets: ['secret-one', 'with "quotes" and \\'],
     write: (line) => lines.push(line),
   });
-  log.info({ err: new Error('bad key secret-one'), deep: { 'secret-one': 'with "quotes" and \\' } }, 'a secret-one');
-  addSecrets(['secret-two']);
-  log.info('secret-two, after secret-one');
+  const cause = { 'secret-one': 'with "quotes" and \\' };
+  log.write('store close failed', { err: new Error('bad key secret-one', { cause }) });
+  log.write('catalog file skipped', { detail: cause });
+  log.addSecrets(['secret-two']);
+  log.write('catalog file skipped', { detail: 'secret-two, after secret-one' });
   const text = lines.join('');
   for (const hidden of ['secret-one', 'quotes', 'secret-two']) expect(text).not.toContain(hidden);
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { msg: 'a [secret]', err: { message: 'bad key [secret]' } },
-    { msg: '[secret], after [secret]' },
+    { level: 50, msg: 'store close failed', err: { message: 'bad key [secret]' } },
+    { level: 40, msg: 'catalog file skipped', detail: { '[secret]': '[secret]' } },
+    { detail: '[secret], after [secret]' },
+  ]);
+});
+
+it('writes the level of the message, or the one that is given, from its own level on', () => {
+  const lines: string[] = [];
+  const log = openLog({ level: 'info', secrets: [], fields: { worker: 1 }, write: (line) => lines.push(line) });
+  log.write('request', {}, 'debug');
+  log.write('request');
+  expect(log.isEnabled('debug')).toBe(false);
+  log.setLevel('debug');
+  log.write('request', {}, 'debug');
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 30, worker: 1, msg: 'request' },
+    { level: 20, worker: 1, msg: 'request' },
   ]);
 });

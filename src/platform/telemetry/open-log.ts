@@ -1,10 +1,14 @@
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
+import { type LogLevel, logMessages, type WriteLog } from './log-messages.ts';
 
 export interface Log {
-  log: Logger;
-  /** Hides these, too. Those that a reload has replaced stay hidden: requests under way still use them. */
+  write: WriteLog;
+  /** Whether lines of this level are written now. */
+  isEnabled(level: LogLevel): boolean;
+  setLevel(level: string): void;
+  /** Hides more secrets. The ones that a reload replaced stay hidden, because requests in flight still use them. */
   addSecrets(secrets: readonly string[]): void;
-  /** The same for texts that go elsewhere. */
+  /** Hides the secrets in a text that goes elsewhere. */
   mask: { hide(text: string): string; readonly longest: number };
 }
 
@@ -20,21 +24,26 @@ export interface LogOptions {
 }
 
 /**
- * Opens the log. A library may put a secret into an error, so secrets are masked in every line before it leaves.
+ * Opens the log. Our code never logs a secret, but the error of a library may contain one. Therefore secrets are masked in
+ * every line before it is written.
  */
 export function openLog({ level, secrets, fields = {}, format, write }: LogOptions): Log {
   const stderr = write ? undefined : pino.destination(2);
   const print = write ?? ((line) => void stderr!.write(line));
   const out = format ? (line: string) => print(format(line)) : print;
   let hidden: string[] = [];
-  const log = pino({ level }, { write: (line: string) => out(mask(line, hidden)) }).child(fields);
+  const logger = pino({ level }, { write: (line: string) => out(mask(line, hidden)) }).child(fields);
   const addSecrets = (more: readonly string[]): void => {
-    // The longest first: one may hold another.
+    // The longest first, because one secret may contain another.
     hidden = [...new Set([...hidden, ...more.flatMap(writtenForms)])].sort((a, b) => b.length - a.length);
   };
   addSecrets(secrets);
   return {
-    log,
+    write: (message, values, level) => logger[level ?? logMessages[message].levels[0]](values ?? {}, message as string),
+    isEnabled: (at) => logger.isLevelEnabled(at),
+    setLevel(next) {
+      logger.level = next;
+    },
     addSecrets,
     mask: {
       hide: (text) => mask(text, hidden),
@@ -45,7 +54,7 @@ export function openLog({ level, secrets, fields = {}, format, write }: LogOptio
   };
 }
 
-/** As they stand, and as they stand within JSON. */
+/** A secret as it is, and as it is inside JSON. */
 const writtenForms = (secret: string): string[] => [JSON.stringify(secret).slice(1, -1), secret];
 
 const mask = (line: string, hidden: readonly string[]): string =>

@@ -1,16 +1,11 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../../domain/ledger-entry.ts';
+import type { LogFields } from './log-messages.ts';
 import type { ObservedRun } from './observed.ts';
+import type { Log } from './open-log.ts';
 import { upstreamMsOf } from './run-times.ts';
 
-/** What is needed of pino. */
-export interface RequestLogger {
-  isLevelEnabled(level: string): boolean;
-  info(fields: object, message: string): void;
-  debug(fields: object, message: string): void;
-}
-
-/** An answer that was not made by a run: a list of models, a refusal. */
+/** A response that no run made: a list of models, a rejection. */
 export interface ResponseFields {
   requestId: string;
   generationId: string;
@@ -21,25 +16,26 @@ export interface ResponseFields {
   receivedAt: number;
 }
 
-/** One line for each request that is over. Never a prompt, a key, or what a client calls its user. */
+/** Writes one line for each finished request. A line never has a prompt, a key, or the client's id of its user. */
 export interface RequestLog {
   writeRun(run: ObservedRun, entry: LedgerEntry): void;
   writeResponse(answer: () => ResponseFields): void;
 }
 
-/** @param isWanted `log.requests`: at `info`, which is on unless switched off, and not at `debug` */
-export function createRequestLog(log: RequestLogger, isWanted: () => boolean): RequestLog {
+/** @param isWanted `log.requests`: lines are at `info`, otherwise at `debug` */
+export function createRequestLog(log: Pick<Log, 'write' | 'isEnabled'>, isWanted: () => boolean): RequestLog {
   const levelOf = () => (isWanted() ? 'info' : 'debug');
   return {
     writeRun(run, entry) {
       const level = levelOf();
-      if (log.isLevelEnabled(level)) log[level](describeRequestLine(run, entry), 'request');
+      if (log.isEnabled(level)) log.write('request', describeRequestLine(run, entry), level);
     },
     writeResponse(answer) {
       const level = levelOf();
-      if (!log.isLevelEnabled(level)) return;
+      if (!log.isEnabled(level)) return;
       const { requestId, generationId, receivedAt, isComplete, ...fields } = answer();
-      log[level](
+      log.write(
+        'request',
         {
           request_id: requestId,
           generation_id: generationId,
@@ -47,13 +43,13 @@ export function createRequestLog(log: RequestLogger, isWanted: () => boolean): R
           ...(isComplete ? undefined : { cancelled: true }),
           duration_ms: round(performance.now() - receivedAt),
         },
-        'request',
+        level,
       );
     },
   };
 }
 
-function describeRequestLine(run: ObservedRun, entry: LedgerEntry): object {
+function describeRequestLine(run: ObservedRun, entry: LedgerEntry): LogFields<'request'> {
   const now = performance.now();
   const { origin } = run;
   const upstreamMs = upstreamMsOf(run, now);
@@ -89,7 +85,7 @@ function describeRequestLine(run: ObservedRun, entry: LedgerEntry): object {
 }
 
 /** The attempts before the one that ended the run. */
-function listFailed({ attempts, error }: ObservedRun): object | undefined {
+function listFailed({ attempts, error }: ObservedRun): LogFields<'request'> | undefined {
   const failed = error ? attempts.slice(0, -1) : attempts.filter((attempt) => attempt.error);
   if (failed.length === 0) return undefined;
   return {

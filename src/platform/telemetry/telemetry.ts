@@ -6,11 +6,12 @@ import { keepCounters } from './join-families.ts';
 import { LoopProbe } from './loop-probe.ts';
 import { type MetricSources, Metrics } from './metrics.ts';
 import type { Observe } from './observed.ts';
-import { createRequestLog, type RequestLogger } from './request-log.ts';
+import type { Log } from './open-log.ts';
+import { createRequestLog } from './request-log.ts';
 import type { TracingSettings } from './tracing/open-tracing.ts';
 
 export interface TelemetryParts {
-  log: RequestLogger & { warn(fields: object, message: string): void };
+  log: Pick<Log, 'write' | 'isEnabled'>;
   /** `log.requests`. */
   logsRequests: () => boolean;
   sources: Omit<MetricSources, 'loopDelayMs'>;
@@ -57,7 +58,7 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
     observe(run, entry) {
       metrics.observe(run, entry);
       requests.writeRun(run, entry);
-      logFailedAttempts(log, run);
+      logFailedAttempts(log.write, run);
       tracer?.observe(run, entry);
     },
     receivedAt() {
@@ -89,5 +90,5 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
 
 async function openTracer(settings: TracingSettings, log: TelemetryParts['log']) {
   const { openTracing } = await import('./tracing/open-tracing.ts');
-  return openTracing(settings, (message, error) => log.warn({ err: error }, message));
+  return openTracing(settings, log.write);
 }

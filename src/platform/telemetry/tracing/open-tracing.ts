@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { Context, Tracer } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
+import type { WriteLog } from '../log-messages.ts';
 import type { Observe, ObservedRun } from '../observed.ts';
 import { describeSpans, type SpanDescription } from './describe-spans.ts';
 import { isTraced, readTraceParent, type TraceParent } from './trace-parent.ts';
@@ -37,7 +38,7 @@ const MAX_SPANS = 4096;
 const EXPORT_MS = 5000;
 const GATHER_MS = 1000;
 /** Failures are told once in this time. */
-const TELL_EVERY_MS = 60_000;
+const REPORT_INTERVAL_MS = 60_000;
 
 /**
  * Loads OpenTelemetry, and makes spans of runs that are over. They are made after the answer has been handed on, wait in
@@ -48,11 +49,11 @@ const TELL_EVERY_MS = 60_000;
  */
 export async function openTracing(
   settings: TracingSettings,
-  onTrouble: (message: string, error: unknown) => void,
+  log: WriteLog,
   locate: (name: string) => string = locateInstalled,
 ): Promise<Tracing> {
   const { api, sdk, resources, otlp } = await loadPackages(locate);
-  const tell = reportRarely(onTrouble);
+  const report = limitRate(log);
   const url = /\/v1\/traces\/?$/.test(settings.endpoint)
     ? settings.endpoint
     : `${settings.endpoint.replace(/\/$/, '')}/v1/traces`;
@@ -76,7 +77,7 @@ export async function openTracing(
     },
     spanProcessors: [
       new sdk.BatchSpanProcessor({
-        exporter: watched(exporter, tell),
+        exporter: watched(exporter, report),
         maxQueueSize: MAX_SPANS,
         scheduledDelayMillis: GATHER_MS,
         exportTimeoutMillis: EXPORT_MS + 1000,
@@ -122,7 +123,7 @@ export async function openTracing(
         try {
           write(run, entry, parent, now);
         } catch (error) {
-          tell('A span was not made.', error);
+          report('span creation failed', { err: error });
         }
       });
     },
@@ -133,12 +134,12 @@ export async function openTracing(
   };
 }
 
-/** Failures end here: the SDK would tell them to a handler that all programs of this process share. */
-function watched(exporter: SpanExporter, tell: (message: string, error: unknown) => void): SpanExporter {
+/** Reports failures here, because the SDK would report them to a handler that the whole process shares. */
+function watched(exporter: SpanExporter, report: WriteLog): SpanExporter {
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
-        if (result.code !== 0) tell(`${spans.length} spans were not taken by telemetry.otlp_endpoint.`, result.error);
+        if (result.code !== 0) report('trace export failed', { err: result.error, spans: spans.length });
         done({ code: 0 });
       });
     },
@@ -147,13 +148,14 @@ function watched(exporter: SpanExporter, tell: (message: string, error: unknown)
   };
 }
 
-function reportRarely(onTrouble: (message: string, error: unknown) => void) {
-  let toldAt = Number.NEGATIVE_INFINITY;
-  return (message: string, error: unknown): void => {
+/** Writes at most one line per `REPORT_INTERVAL_MS` and drops the rest. */
+function limitRate(log: WriteLog): WriteLog {
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  return (message, fields, level) => {
     const now = performance.now();
-    if (now - toldAt < TELL_EVERY_MS) return;
-    toldAt = now;
-    onTrouble(message, error);
+    if (now - reportedAt < REPORT_INTERVAL_MS) return;
+    reportedAt = now;
+    log(message, fields, level);
   };
 }
 

@@ -1,0 +1,118 @@
+/** Levels that the log writes. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+interface MessageShape {
+  /** The first is the default. */
+  levels: readonly [LogLevel, ...LogLevel[]];
+  fields: readonly string[];
+}
+
+const request = ['request_id', 'generation_id', 'method', 'route', 'model', 'provider'] as const;
+const failure = ['kind', 'status', 'error_type', 'provider_code', 'cause', 'err', 'error'] as const;
+
+/**
+ * Every message of the log. The text of a message never changes, so that operators can search for it; what differs
+ * between two lines is in the fields.
+ *
+ * @see docs/reference/logs.md
+ */
+export const logMessages = {
+  request: {
+    levels: ['info', 'debug'],
+    fields: [
+      'request_id',
+      'generation_id',
+      'method',
+      'route',
+      'status',
+      'cancelled',
+      'duration_ms',
+      'made_by_gateway',
+      'workspace_id',
+      'requested_model',
+      'model',
+      'provider',
+      'streamed',
+      'outcome',
+      'error_type',
+      'attempts',
+      'failed_attempts',
+      'queue_ms',
+      'overhead_ms',
+      'first_output_ms',
+      'upstream_ms',
+      'input_tokens',
+      'cached_tokens',
+      'output_tokens',
+      'reasoning_tokens',
+      'cost_usd',
+      'estimated',
+      'end_user',
+    ],
+  },
+  'request failed': { levels: ['warn', 'error'], fields: [...request, ...failure] },
+  'attempt failed': {
+    levels: ['info', 'warn'],
+    fields: ['request_id', 'generation_id', 'model', 'provider', 'rescued', ...failure],
+  },
+  'key rejected': { levels: ['warn'], fields: ['key_name', 'key_hash', 'reason', 'count'] },
+  'unknown key rejected': { levels: ['info'], fields: ['key_hash', 'count'] },
+  'key refresh failed': { levels: ['error'], fields: ['err'] },
+  'key refresh recovered': { levels: ['info'], fields: [] },
+  'limit refresh failed': { levels: ['warn'], fields: ['err'] },
+  'counters unavailable': { levels: ['warn'], fields: ['err', 'on_failure', 'grace_ms'] },
+  'counters recovered': { levels: ['info'], fields: [] },
+  'counters close failed': { levels: ['warn'], fields: ['err'] },
+  'reservation release failed': { levels: ['warn'], fields: ['err', 'requests'] },
+  'journal write failed': { levels: ['error'], fields: ['err'] },
+  'journal write recovered': { levels: ['info'], fields: [] },
+  'journal truncation failed': { levels: ['error'], fields: ['err'] },
+  'journal truncation recovered': { levels: ['info'], fields: [] },
+  'journal lines quarantined': { levels: ['error'], fields: ['lines', 'file'] },
+  'orphaned journals not stored': { levels: ['error'], fields: ['err'] },
+  'interrupted requests recorded': { levels: ['warn'], fields: ['requests'] },
+  'ledger write failed': { levels: ['error'], fields: ['err', 'queued'] },
+  'ledger write recovered': { levels: ['info'], fields: [] },
+  'ledger flush failed': { levels: ['error'], fields: ['err'] },
+  'ledger entry quarantined': { levels: ['error'], fields: ['cause', 'generation_id', 'file'] },
+  'ledger entries lost': { levels: ['error'], fields: ['err', 'entries'] },
+  'cost capped': { levels: ['error'], fields: ['generation_id', 'model', 'provider', 'cost_usd'] },
+  'spending rollup failed': { levels: ['warn'], fields: ['err', 'retry_in_ms'] },
+  'traffic refresh failed': { levels: ['warn'], fields: ['err'] },
+  'content unreadable': { levels: ['warn'], fields: ['cause'] },
+  'content queue full': { levels: ['warn'], fields: ['max_pending_bytes'] },
+  'content write failed': { levels: ['warn'], fields: ['cause'] },
+  'content flush failed': { levels: ['warn'], fields: ['cause'] },
+  'content deletion failed': { levels: ['warn'], fields: ['err'] },
+  'outbound fetch failed': { levels: ['warn'], fields: ['reason', 'origin', 'detail'] },
+  'span creation failed': { levels: ['warn'], fields: ['err'] },
+  'trace export failed': { levels: ['warn'], fields: ['err', 'spans'] },
+  'trace flush failed': { levels: ['warn'], fields: ['err'] },
+  'bus disconnected': { levels: ['warn'], fields: ['err'] },
+  'bus reconnected': { levels: ['info'], fields: [] },
+  'store close failed': { levels: ['error'], fields: ['err'] },
+  'worker ended': { levels: ['error'], fields: ['worker', 'pid', 'ending'] },
+  'worker start failed': { levels: ['error'], fields: ['worker', 'err'] },
+  'worker killed': { levels: ['error'], fields: ['worker', 'pid', 'reason'] },
+  'bootstrap keys orphaned': { levels: ['warn'], fields: ['detail'] },
+  'catalog file skipped': { levels: ['warn'], fields: ['detail'] },
+  'provider wire found': { levels: ['info'], fields: ['provider', 'wire'] },
+  'provider wire unknown': { levels: ['warn'], fields: ['provider', 'base_url'] },
+  'config reloaded': { levels: ['info'], fields: ['changed'] },
+  'config restart required': { levels: ['warn'], fields: ['changed'] },
+  'config warning': { levels: ['warn'], fields: ['detail'] },
+  'config rejected': { levels: ['warn'], fields: ['problems'] },
+  'shutdown started': { levels: ['info'], fields: ['signal', 'grace_ms'] },
+} as const satisfies Record<string, MessageShape>;
+
+export type LogMessage = keyof typeof logMessages;
+export type LogFields<Message extends LogMessage> = Partial<
+  Record<(typeof logMessages)[Message]['fields'][number], unknown>
+>;
+
+/** Writes one line into the log. Without a level, the line has the first level of its message. */
+export type WriteLog = <Message extends LogMessage>(
+  message: Message,
+  fields?: LogFields<Message>,
+  level?: (typeof logMessages)[Message]['levels'][number],
+) => void;
