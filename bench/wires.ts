@@ -124,7 +124,7 @@ const body = readFileSync(bodyFile(folder, 'slug', '2k', false), 'utf8');
 rmSync(folder, { recursive: true });
 
 const context: BuilderContext = {
-  base: () => createResponseObject({ input: [] }, 'resp_1', 0, 'm'),
+  base: () => createResponseObject({}, 'resp_1', 0, 'm'),
   settle: () => ({ usage: null, routerMetadata: undefined }),
   now: () => 0,
 };

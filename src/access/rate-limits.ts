@@ -4,7 +4,7 @@ import { GatewayError } from '../domain/errors.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { type CallerRateLimits, isRateLimited, type RateLimits } from '../domain/rate-limits.ts';
-import type { ResponseRequest } from '../domain/request.ts';
+import type { RequestSettings } from '../domain/request.ts';
 import type { Admission, Counters, RateRefusal, RateScope } from '../platform/counters/counters.ts';
 
 /** `limits` of the configuration: for each key, each member, each workspace, and for a model, whichever key requests it. */
@@ -105,7 +105,7 @@ export class RateLimiter {
    * @returns undefined when nothing is limited; a promise only where it is counted elsewhere
    * @throws {GatewayError} `rate_limited`, with the limit, what is left of it and when it is free again
    */
-  admit(caller: Caller, request: ResponseRequest, id: string): MaybePromise<Ticket | undefined> {
+  admit(caller: Caller, request: RequestSettings, id: string): MaybePromise<Ticket | undefined> {
     const scopes = this.listScopes(caller, findOnlyModel(request));
     if (scopes.length === 0 && this.parts.settings().models.length === 0) return undefined;
     const leaseMs = this.parts.requestMs() + LEASE_MARGIN_MS;
@@ -211,7 +211,7 @@ export class RateLimiter {
 const nameEntry = (id: string, scope: Scope): string => `${id} ${scope.id}`;
 
 /** Of a request that names several, each counts when its turn comes. */
-const findOnlyModel = ({ model, models = [] }: ResponseRequest): string | undefined =>
+const findOnlyModel = ({ model, models = [] }: RequestSettings): string | undefined =>
   models.length > (model === undefined ? 1 : 0) ? undefined : (model ?? models[0]);
 
 function explain(scope: Scope, { limit: field, freeInMs }: RateRefusal, nowMs: number): GatewayError {

@@ -1,15 +1,10 @@
-import { checkMeaning } from '../api/responses/check-meaning.ts';
-import { rejectUnsupportedFeatures } from '../api/responses/unsupported-features.ts';
 import type { Config } from '../config/schema.ts';
 import { describeGeneration } from '../contents/image-content.ts';
 import { findSetting } from '../domain/request.ts';
-import type { StageRecord } from '../domain/router-metadata.ts';
-import { assembleStages, type PipelineParts } from '../pipeline/assemble-stages.ts';
+import { ByteBudget } from '../pipeline/byte-budget.ts';
 import { estimateCost, estimateImagesCost } from '../pipeline/estimate-cost.ts';
-import { assembleImageStages, type ImageStages } from '../pipeline/image-stages.ts';
-import { createRouterMetadata } from '../pipeline/router-metadata.ts';
-import type { ImageRun, Run } from '../pipeline/run.ts';
-import type { Stages } from '../pipeline/stages.ts';
+import type { ImagePipeline, ResponsePipeline } from '../pipeline/pipeline.ts';
+import { type ImageRun, type Run, readRequest } from '../pipeline/run.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
 import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
@@ -18,10 +13,10 @@ import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { plugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { ConfiguredModels } from './build-models.ts';
-import type { Accounts } from './open-accounts.ts';
 import type { Accounting } from './open-accounting.ts';
+import type { Accounts } from './open-accounts.ts';
 
-export interface PipelinesParts extends Pick<PipelineParts, 'routingContext' | 'hashEndUser'> {
+export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' | 'hashEndUser'> {
   config: () => Config;
   models: () => ConfiguredModels;
   accounting: Accounting;
@@ -30,8 +25,11 @@ export interface PipelinesParts extends Pick<PipelineParts, 'routingContext' | '
   log: WriteLog;
 }
 
-/** The stages of a response, and those of pictures, over the same world and the same books. */
-export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imageStages: ImageStages } {
+/** What serves responses, and what serves image generations, over the same world and the same ledger. */
+export function assemblePipelines(parts: PipelinesParts): {
+  pipeline: ResponsePipeline;
+  imagePipeline: ImagePipeline;
+} {
   const { config, models, routingContext, hashEndUser, accounting, accounts, telemetry, log } = parts;
   const { ledger, contents } = accounting;
   const { spending } = accounts;
@@ -52,30 +50,30 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
     maxAttempts: () => config().routing.max_attempts,
     begin: ledger.begin,
     book: ledger.record,
+    region: () => config().server.region,
     findUnknownProviders: ({ request, caller }: Run | ImageRun) =>
       findUnknownNames(request.provider, models().catalog.endpoints, caller.workspaceId),
   };
-  const stages = assembleStages({
+  const pipeline: ResponsePipeline = {
     ...everyRun,
     classifier() {
       const { classifier } = config().routers.auto;
       return classifier && { model: classifier.model, timeoutMs: classifier.timeout_ms };
     },
-    inspectors: [checkMeaning, rejectUnsupportedFeatures],
+    inspectors: [],
     preparers: plugins.map((plugin) => (run) => {
       const setting = findSetting(run.request, plugin.id);
-      const record = (stage: StageRecord) => void run.stages.push(stage);
-      return setting && plugin.prepare({ request: run.request, record }, setting);
+      return setting && plugin.prepare(run, setting);
     }),
-    reserve({ caller, request, generationId }, plan) {
+    reserve(run, plan) {
+      const { caller, generationId } = run;
       if (!spending.limits(caller)) return undefined;
-      return spending.reserve(caller, generationId, estimateCost(request, plan));
+      return spending.reserve(caller, generationId, estimateCost(readRequest(run), plan));
     },
     observe(run, entry) {
       telemetry.observe(run, entry);
       if (run.caller.contentSampling !== undefined) contents.record(run);
     },
-    region: () => config().server.region,
     upstreamBodyLimit: () => config().server.upstream_body_limit,
     media() {
       const { fetch, request_bytes, request_urls } = config().outbound;
@@ -85,8 +83,12 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
         maxUrls: request_urls,
       };
     },
-  });
-  const imageStages = assembleImageStages({
+  };
+  const { references, ...images } = createImageFetchers(outbound, () => ({
+    fetch: config().outbound.fetch,
+    check: config().images.check,
+  }));
+  const imagePipeline: ImagePipeline = {
     ...everyRun,
     reserve({ caller, request, generationId }, plan) {
       if (!spending.limits(caller)) return undefined;
@@ -96,14 +98,15 @@ export function assemblePipelines(parts: PipelinesParts): { stages: Stages; imag
       telemetry.observe(run, entry);
       if (run.caller.contentSampling !== undefined) contents.record(describeGeneration(run));
     },
-    describeRun: (run) => createRouterMetadata(run, config().server.region),
-    ...createImageFetchers(outbound, () => ({ fetch: config().outbound.fetch, check: config().images.check })),
+    references,
+    pictures: images,
     limits() {
-      const { answer_limit, memory, reference_limit, body_limit } = config().images;
-      return { answer: answer_limit, memory, reference: reference_limit, fetched: body_limit };
+      const { answer_limit, reference_limit, body_limit } = config().images;
+      return { answer: answer_limit, reference: reference_limit, fetched: body_limit };
     },
-  });
-  return { stages, imageStages };
+    budget: new ByteBudget(() => config().images.memory),
+  };
+  return { pipeline, imagePipeline };
 }
 
 const readOutbound = (outbound: Config['outbound']): OutboundSettings => ({

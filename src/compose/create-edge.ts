@@ -8,7 +8,7 @@ import { createImageModelsHandlers } from '../api/images/models.ts';
 import { createManagementHandlers } from '../api/management/handlers.ts';
 import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
-import { listRows, canUse } from '../api/models/rows.ts';
+import { canUse, listRows } from '../api/models/rows.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
 import type { ModelRoutingContext } from '../api/workspaces/find-unknown-models.ts';
 import type { Config } from '../config/schema.ts';
@@ -18,9 +18,8 @@ import type { FailedRequest } from '../http/failed-request.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
 import { listRoutes } from '../http/routes.ts';
 import { createServer } from '../http/server.ts';
-import type { ImageStages } from '../pipeline/image-stages.ts';
+import type { ImagePipeline, ResponsePipeline } from '../pipeline/pipeline.ts';
 import { createRouterMetadata } from '../pipeline/router-metadata.ts';
-import type { Stages } from '../pipeline/stages.ts';
 import type { Bus } from '../platform/bus/bus.ts';
 import type { Remote } from '../platform/cluster/peer.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -32,8 +31,8 @@ import { withTimeout } from '../platform/with-timeout.ts';
 import type { Health } from '../routing/health.ts';
 import type { PrimaryService } from '../workers/services.ts';
 import type { ConfiguredModels } from './build-models.ts';
-import type { Accounts } from './open-accounts.ts';
 import type { Accounting } from './open-accounting.ts';
+import type { Accounts } from './open-accounts.ts';
 import { PING_MS } from './time-limits.ts';
 
 export interface EdgeParts {
@@ -41,8 +40,8 @@ export interface EdgeParts {
   models: () => ConfiguredModels;
   routingContext: () => ModelRoutingContext;
   health: Health;
-  stages: Stages;
-  imageStages: ImageStages;
+  pipeline: ResponsePipeline;
+  imagePipeline: ImagePipeline;
   accounts: Accounts;
   accounting: Accounting;
   storage: Storage;
@@ -59,7 +58,8 @@ export interface EdgeParts {
 
 /** The server: what each route is handed. Addresses and limits of bodies are those of the first configuration. */
 export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
-  const { config, models, stages, imageStages, accounting, storage, telemetry, open, isDraining, bus, primary } = parts;
+  const { config, models, pipeline, imagePipeline, accounting, storage, telemetry, open, isDraining, bus, primary } =
+    parts;
   const { access, spending, admit } = parts.accounts;
   const { ledger, contents } = accounting;
   const { server, timeouts, images } = config();
@@ -95,10 +95,10 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
 
   return createServer({
     routes: listRoutes({
-      createResponse: createResponsesHandler({ ...everyRun, stages, requestMs: () => config().timeouts.request_ms }),
+      createResponse: createResponsesHandler({ ...everyRun, pipeline, requestMs: () => config().timeouts.request_ms }),
       createImage: createImagesHandler({
         ...everyRun,
-        stages: imageStages,
+        pipeline: imagePipeline,
         requestMs: () => config().images.request_ms,
         streamMs: () => config().images.stream_ms,
       }),

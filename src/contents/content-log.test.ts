@@ -11,9 +11,10 @@ const caller = {
   memberId: 'ada',
   contentSampling: 1,
 };
+const inputOf = (readGiven: () => object[], bytes?: number): EndedRun['input'] => ({ readGiven, bytes, park() {} });
 const createRun = (text = 'hi', fields: Partial<EndedRun> = {}): EndedRun => ({
-  request: { input: [{ type: 'message', role: 'user', content: text }] },
-  source: undefined,
+  request: {},
+  input: inputOf(() => [{ type: 'message', role: 'user', content: text }]),
   caller,
   origin: {},
   generationId: createTimedId('gen-'),
@@ -73,7 +74,7 @@ it('takes its share of sessions, each whole or not at all', async () => {
   const some = { ...caller, contentSampling: 0.3 };
   const sessions = Array.from({ length: 300 }, (_, index) => `session-${index}`);
   const runs = sessions.flatMap((session_id) =>
-    [1, 2].map(() => createRun('hi', { caller: some, request: { input: [], session_id } })),
+    [1, 2].map(() => createRun('hi', { caller: some, request: { session_id }, input: inputOf(() => []) })),
   );
   for (const run of runs) log.record(run);
   await log.flush();
@@ -131,7 +132,7 @@ it('finds a content on its way; without the store it says that it cannot look fu
 it('reads the input from the bytes of the request, which alone count until then', async () => {
   const { log, stored } = open();
   const run = createRun('parked', {
-    source: { bytes: 50_000, read: () => [{ type: 'message', role: 'user', content: 'from the bytes' }] },
+    input: inputOf(() => [{ type: 'message', role: 'user', content: 'from the bytes' }], 50_000),
     builder: undefined,
   });
   log.record(run);
@@ -151,7 +152,7 @@ it('counts a content that cannot be read again, and goes on', async () => {
   const read = () => {
     throw new Error('broken');
   };
-  log.record(createRun('x', { source: { bytes: 5, read } }));
+  log.record(createRun('x', { input: inputOf(read, 5) }));
   log.record(createRun('y'));
   await log.flush();
   expect([log.dropped, stored.size, log.pendingBytes]).toEqual([1, 1, 0]);

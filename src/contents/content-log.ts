@@ -5,7 +5,7 @@ import type { GatewayError } from '../domain/errors.ts';
 import { fractionOf } from '../domain/fraction.ts';
 import { inTurns } from '../domain/in-turns.ts';
 import type { OutputItem } from '../domain/items.ts';
-import type { ResponseRequest } from '../domain/request.ts';
+import type { RequestSettings } from '../domain/request.ts';
 import { callStore } from '../platform/storage/call-store.ts';
 import { nameError } from '../platform/telemetry/describe-failure.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
@@ -15,9 +15,14 @@ import { writeContent } from './write-content.ts';
 
 /** What is needed of a run that has ended. `Run` of the pipeline has all of it. */
 export interface EndedRun {
-  readonly request: ResponseRequest;
-  /** The input as it came, where `request.input` may be put aside. */
-  readonly source: { read(): readonly object[]; readonly bytes: number } | undefined;
+  readonly request: RequestSettings;
+  readonly input: {
+    /** The input as it came, without what the run added. */
+    readGiven(): readonly object[];
+    /** What it takes in memory while it is parked; undefined if it cannot be. */
+    readonly bytes: number | undefined;
+    park(): void;
+  };
   readonly caller: Caller;
   /** Undefined when the gateway itself asked, in the course of a caller's request. */
   readonly origin?: object | undefined;
@@ -177,10 +182,10 @@ export function openContentLog({ store, settings, mask, log }: ContentLogOptions
   return {
     record(run) {
       if (!isWanted(run)) return;
-      const { source, request } = run;
-      const { input, instructions, tools } = request;
+      const { input, request } = run;
+      const { instructions, tools } = request;
       const output = run.builder?.output ?? [];
-      const inputBytes = source ? source.bytes : 2 * (estimateWeight(input) + estimateWeight(instructions));
+      const inputBytes = input.bytes ?? 2 * (estimateWeight(input.readGiven()) + estimateWeight(instructions));
       const weight = RUN_BYTES + inputBytes + 2 * estimateWeight(output);
       const { max_pending_bytes } = settings();
       if (pendingBytes + weight > max_pending_bytes) {
@@ -188,10 +193,11 @@ export function openContentLog({ store, settings, mask, log }: ContentLogOptions
         return;
       }
       pendingBytes += weight;
+      input.park();
       const { generationId: id, startedAtMs: createdAtMs } = run;
       waiting.push({
         record: { id, workspaceId: run.caller.workspaceId, createdAtMs },
-        readItems: source ? () => source.read() : () => input,
+        readItems: () => input.readGiven(),
         instructions,
         tools,
         output,

@@ -8,7 +8,9 @@ export interface EndedImageRun extends Pick<EndedRun, 'caller' | 'origin' | 'gen
   readonly request: ImageRequest;
   /** Those that were loaded, in the order of the request. */
   readonly references: readonly { digest?: ImageDigest }[];
-  readonly made: readonly { digest?: ImageDigest }[];
+  readonly steps: readonly {
+    readonly committed: { readonly made: readonly { digest?: ImageDigest }[] } | undefined;
+  }[];
   readonly isComplete: boolean;
   readonly error: GatewayError | undefined;
 }
@@ -18,7 +20,8 @@ export interface EndedImageRun extends Pick<EndedRun, 'caller' | 'origin' | 'gen
  * that the client got as items. Of pictures only what their digests tell goes in.
  */
 export function describeGeneration(run: EndedImageRun): EndedRun {
-  const { request, references, made, isComplete } = run;
+  const { request, references, steps, isComplete } = run;
+  const made = steps.at(-1)?.committed?.made ?? [];
   const { prompt, session_id, input_references: urls = [] } = request;
   const shown = urls.map((url, index) => {
     const digest = references[index]?.digest;
@@ -28,11 +31,8 @@ export function describeGeneration(run: EndedImageRun): EndedRun {
   const content = [{ type: 'input_text' as const, text: prompt }, ...shown];
   return {
     ...run,
-    request: {
-      input: [{ type: 'message', role: 'user', content }],
-      ...(session_id !== undefined && { session_id }),
-    },
-    source: undefined,
+    request: session_id === undefined ? {} : { session_id },
+    input: { readGiven: () => [{ type: 'message', role: 'user', content }], bytes: undefined, park() {} },
     builder: { output: isComplete ? made.map(({ digest }) => ({ type: 'image_generation_call', digest })) : [] },
   };
 }

@@ -27,6 +27,7 @@ export type Chunk =
   | PartChunk
   | RelayChunk
   | ItemDoneChunk
+  | StepEndChunk
   | FinishChunk;
 
 /** The provider has begun; nothing is visible yet. */
@@ -35,7 +36,7 @@ export interface StartChunk {
   /** The model that the provider says it runs. */
   model?: string;
 }
-/** The body that goes upstream, when the caller asked for `debug.echo_upstream_body`. Made by `attempt.ts`, never by a reader. */
+/** The body that goes upstream, when the caller asked for `debug.echo_upstream_body`. Made by `attempt-text.ts`, never by a reader. */
 export interface DebugChunk {
   type: 'debug';
   upstreamBody: unknown;
@@ -124,6 +125,10 @@ export interface ItemDoneChunk {
   key: ItemKey;
   item: OutputItem;
 }
+/** A step has ended that was not the last. Made by `step-filter.ts` of the finish of that step, never by a reader. */
+export interface StepEndChunk {
+  type: 'step_end';
+}
 /** The provider's own, regular end. A stream that stops without it was cut. */
 export interface FinishChunk {
   type: 'finish';
@@ -144,7 +149,7 @@ export const isIncomplete = ({ reason }: FinishChunk): boolean => reason === 'le
 
 /** Chunks that become events. */
 export function isVisible(chunk: Chunk): boolean {
-  return chunk.type !== 'start' && chunk.type !== 'debug';
+  return chunk.type !== 'start' && chunk.type !== 'debug' && chunk.type !== 'step_end';
 }
 
 /**

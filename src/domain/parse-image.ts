@@ -1,4 +1,4 @@
-import type { ImageMediaType, EncodedImage } from './images.ts';
+import type { EncodedImage, ImageMediaType } from './images.ts';
 
 /** Of a picture that is passed on: one that says that it has more would fill its viewer's memory, and be charged for. */
 export const MAX_PIXELS = 64_000_000;

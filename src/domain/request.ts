@@ -6,8 +6,12 @@ import type { CacheControl, InputItem, ReasoningEffort, Tool, ToolChoice } from 
  *
  * @see docs/reference/responses.md#request-body
  */
-export interface ResponseRequest {
+export interface ResponseRequest extends RequestSettings {
   input: InputItem[];
+}
+
+/** A request without its input, which a run keeps as a `Conversation`. */
+export interface RequestSettings {
   model?: string;
   models?: string[];
   instructions?: string | null;
@@ -52,7 +56,7 @@ export interface PluginSetting {
 }
 
 /** The setting of a plugin that the request asks for; `enabled: false` counts as not asked for. */
-export function findSetting(request: ResponseRequest, id: string): PluginSetting | undefined {
+export function findSetting(request: RequestSettings, id: string): PluginSetting | undefined {
   return request.plugins?.find((setting) => setting.id === id && setting.enabled !== false);
 }
 

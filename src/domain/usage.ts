@@ -73,6 +73,27 @@ export function usage(counts: Partial<Usage> & Pick<Usage, 'inputTokens' | 'outp
   return all;
 }
 
+/** Adds up what two model calls used. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const add = (x: number | undefined, y: number | undefined): number | undefined =>
+    x === undefined && y === undefined ? undefined : (x ?? 0) + (y ?? 0);
+  const names = specialCounts.map((name) => [name, add(a.special?.[name], b.special?.[name])]);
+  const cacheWriteTokens = add(a.cacheWriteTokens, b.cacheWriteTokens);
+  const specialSums = special(Object.fromEntries(names));
+  const upstreamCostNanoUsd = add(a.upstreamCostNanoUsd, b.upstreamCostNanoUsd);
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    totalTokens: a.totalTokens + b.totalTokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
+    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+    ...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
+    ...(specialSums && { special: specialSums }),
+    ...(upstreamCostNanoUsd !== undefined && { upstreamCostNanoUsd }),
+    ...((a.estimated || b.estimated) && { estimated: true }),
+  };
+}
+
 /** More tokens than any one answer can have. */
 const MAX_TOKENS = 1_000_000_000;
 

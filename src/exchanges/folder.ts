@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type RecordedRequest, listRecordingFiles } from './file-names.ts';
+import { listRecordingFiles, type RecordedRequest } from './file-names.ts';
 
 /**
  * Makes sure that files can be written, before a provider is asked and paid.

@@ -6,9 +6,11 @@ import { createId } from '../domain/ids.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import type { Sink } from '../domain/sink.ts';
-import { assembleStages } from '../pipeline/assemble-stages.ts';
 import { createResponse } from '../pipeline/create-response.ts';
+import { createRun } from '../pipeline/create-run.ts';
 import { isTerminal } from '../pipeline/fold-events.ts';
+import type { ResponsePipeline } from '../pipeline/pipeline.ts';
+import { lastAttemptOf } from '../pipeline/step.ts';
 import { KeyRing } from '../providers/key-ring.ts';
 import type { Wire } from '../providers/provider.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
@@ -44,7 +46,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
   const { request } = options;
   const endpoint = createEndpoint(new RecordedUpstream(recording, options.sizes), options);
   const routingContext = createRoutingContext(createCatalog([endpoint]));
-  const stages = assembleStages({
+  const pipeline: ResponsePipeline = {
     routingContext: () => routingContext,
     maxAttempts: () => 1,
     classifier: () => undefined,
@@ -54,10 +56,9 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
     hashEndUser: () => '',
     region: () => '',
     upstreamBodyLimit: () => Number.POSITIVE_INFINITY,
-  });
-  const run = stages.startRun({
+  };
+  const run = createRun(pipeline, {
     request: { ...request, model: endpoint.model, models: undefined, stream: true },
-    source: undefined,
     caller: { keyHash: '', keyName: '', kind: 'organization', workspaceId: '', memberId: null },
     generationId: createId('gen-'),
     cancellation: new Cancellation(),
@@ -68,7 +69,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
   const events: ResponseEvent[] = [];
   let error: GatewayError | undefined;
   try {
-    await createResponse(stages, run, {
+    await createResponse(pipeline, run, {
       write(batch) {
         events.push(...batch);
         return undefined;
@@ -78,12 +79,13 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
     error = asGatewayError(thrown);
   }
   const last = events.at(-1);
+  const attempt = lastAttemptOf(run);
   return {
     events,
     error,
     response: last && isTerminal(last) ? last.response : undefined,
-    dropped: run.droppedFields,
-    droppedUpstream: run.droppedUpstreamFields,
+    dropped: attempt?.droppedFields ?? [],
+    droppedUpstream: attempt?.droppedUpstreamFields ?? [],
   };
 }
 

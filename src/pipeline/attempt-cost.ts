@@ -1,11 +1,14 @@
 import type { ImageCounts } from '../domain/images.ts';
-import { type Cost, isCredible, type Usage } from '../domain/usage.ts';
+import type { OutputItem } from '../domain/items.ts';
+import { type Cost, usage as createUsage, isCredible, type Usage } from '../domain/usage.ts';
 import { addCost, costOf, estimateUsage } from '../metering/cost.ts';
 import { costOfResponse, imageLinesOf } from '../metering/image-cost.ts';
 import { pricesOfTier } from '../metering/price.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Attempt, TextAttempt } from './attempt.ts';
+import { countResponseImages } from './response-images.ts';
+import type { Run, RunBase } from './run.ts';
 import { truncateName } from './truncate-name.ts';
-import type { Run } from './run.ts';
 
 /** What an attempt used and cost. */
 export interface AttemptCost {
@@ -21,60 +24,71 @@ export interface AttemptCost {
 export const zeroCost: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
 
 /**
- * What the last attempt used: as the provider reported it, or had counted when its answer broke off, or else an estimate
- * that says so.
+ * Measures what an attempt used and cost: as the provider reported it, or had counted when its output was interrupted, or
+ * else an estimate that says so.
  *
- * @param producedLength characters of output that it made
- * @param hasImages it made some that have a price
- * @returns undefined when it made no output that anybody knows of: then a failure costs nothing
+ * @param items finished items of its output; image calls among them may have a price
+ * @returns undefined if it produced nothing that is known of: then a failure costs nothing
  * @see responses.md section 5, "Zero-output answers"
  */
-export function measureAttempt(run: Run, producedLength: number, hasImages = false): Usage | undefined {
-  const reported = run.finish?.usage;
+export function measureAttempt(run: Run, attempt: TextAttempt, items: readonly OutputItem[]): AttemptCost | undefined {
+  const { endpoint, sent } = attempt;
+  const images = endpoint.image && countResponseImages(endpoint, items, sent.images);
+  const usage = measureUsage(run, attempt, images !== undefined && hasPriced(endpoint, images));
+  // A regular end without output still has a tier, and images that were read.
+  if (usage || attempt.finish) return priceAttempt(run, attempt, usage ?? usedNothing(), images);
+  return undefined;
+}
+
+/** What an attempt used that produced nothing that is known of. */
+export const usedNothing = (estimated = false): Usage => createUsage({ inputTokens: 0, outputTokens: 0, estimated });
+
+function measureUsage({ request }: Run, attempt: TextAttempt, hasPricedImages: boolean): Usage | undefined {
+  const { finish, producedLength, sent } = attempt;
+  const reported = finish?.usage;
   if (reported && isCredible(reported)) return reported;
-  const counted = run.finish === undefined && run.counted && isCredible(run.counted) ? run.counted : undefined;
+  const counted = finish === undefined && attempt.counted && isCredible(attempt.counted) ? attempt.counted : undefined;
   if (counted && counted.outputTokens > 0) return counted;
-  if (producedLength === 0 && !hasImages) return undefined;
-  const guess = estimateUsage(run.sent.characters + lengthOfTools(run), producedLength);
+  if (producedLength === 0 && !hasPricedImages) return undefined;
+  const guess = estimateUsage(sent.characters + lengthOfTools(request), producedLength);
   if (!counted) return guess;
   const { outputTokens } = guess;
   return { ...counted, outputTokens, totalTokens: counted.inputTokens + outputTokens, estimated: true };
 }
 
-function lengthOfTools({ request: { tools } }: Run): number {
-  return tools === undefined ? 0 : JSON.stringify(tools).length;
-}
+const lengthOfTools = ({ tools }: Run['request']): number => (tools === undefined ? 0 : JSON.stringify(tools).length);
 
-/** Did it make pictures that have a price of their own? */
-export const hasPricedImages = (endpoint: Endpoint, { made }: ImageCounts): boolean =>
+/** Whether it made images that have a price of their own. */
+const hasPriced = (endpoint: Endpoint, { made }: ImageCounts): boolean =>
   made > 0 && imageLinesOf(endpoint) !== undefined;
 
 /**
- * What usage of the last attempt costs; nothing where a router pays.
+ * Prices what an attempt used; 0 where a router pays.
  *
- * @param pictures that it made, where the endpoint can make some
+ * @param images that it made, if the endpoint can make some
  */
-export function priceAt(run: Run, endpoint: Endpoint, usage: Usage, pictures?: ImageCounts): AttemptCost {
-  const told = run.finish?.serviceTier;
-  const tier = told ? truncateName(told) : (endpoint.tier ?? null);
-  const counted = pictures && { pictures };
-  if (run.plan?.choiceOf(endpoint)?.isFree) return { usage, cost: zeroCost, tier, ...counted };
-  const pricing = pricesOfTier(endpoint, told);
-  const { images } = run.sent;
-  // Where each picture has its price: no provider says how many it read.
-  const all = pricing?.imageNanoUsd && images > 0 ? withImages(usage, images) : usage;
-  const cost = pictures ? costOfResponse({ image: endpoint.image, pricing }, all, pictures) : costOf(pricing, all);
+export function priceAttempt(run: Run, attempt: TextAttempt, usage: Usage, images?: ImageCounts): AttemptCost {
+  const { endpoint, finish, sent } = attempt;
+  const reported = finish?.serviceTier;
+  const tier = reported ? truncateName(reported) : (endpoint.tier ?? null);
+  const counted = images && { pictures: images };
+  if (isFree(run, endpoint)) return { usage, cost: zeroCost, tier, ...counted };
+  const pricing = pricesOfTier(endpoint, reported);
+  // Where each image has its price: no provider says how many it read.
+  const all = pricing?.imageNanoUsd && sent.images > 0 ? withImages(usage, sent.images) : usage;
+  const cost = images ? costOfResponse({ image: endpoint.image, pricing }, all, images) : costOf(pricing, all);
   return { usage: all, cost, tier, ...counted };
 }
+
+/** Whether a router pays for the endpoint. */
+export const isFree = ({ steps }: RunBase, endpoint: Endpoint): boolean =>
+  steps.at(-1)?.plan.choiceOf(endpoint)?.isFree === true;
 
 const withImages = (usage: Usage, inputImages: number): Usage => ({
   ...usage,
   special: { ...usage.special, inputImages },
 });
 
-/** What the attempts have cost that broke off before one answered. */
-export function costOfFailedAttempts(run: Run): Cost {
-  let sum = zeroCost;
-  for (const { spent } of run.attempts) if (spent) sum = addCost(sum, spent.cost);
-  return sum;
-}
+/** Sums up what attempts have cost. */
+export const sumCosts = (attempts: readonly Attempt[]): Cost =>
+  attempts.reduce((sum, { spent }) => (spent ? addCost(sum, spent.cost) : sum), zeroCost);

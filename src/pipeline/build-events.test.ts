@@ -9,7 +9,7 @@ import { createResponseObject } from './response-object.ts';
 
 const builder = (): EventBuilder =>
   new EventBuilder({
-    base: () => createResponseObject({ input: [] }, 'resp_1', 0, 'acme/one'),
+    base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
     settle: () => ({ usage: null, routerMetadata: undefined }),
     now: () => 7,
   });
@@ -87,17 +87,6 @@ describe('the builder of events', () => {
     expect(responseOf(events).output).toMatchObject([{ summary: [{ text: 'ab' }, { text: 'c' }] }]);
     const indexes = events.filter(({ type }) => type.endsWith('part.added')).map((event) => event['summary_index']);
     expect(indexes).toEqual([0, 1]);
-  });
-
-  it('counts what was produced: text, reasoning and arguments', () => {
-    const events = builder();
-    events.build([
-      { type: 'reasoning', delta: '1234' },
-      text('567'),
-      { type: 'tool_call', callId: 'c', name: 'f' },
-      { type: 'tool_call_arguments', callId: 'c', delta: '{}' },
-    ]);
-    expect(events.producedLength).toBe(9);
   });
 
   it('marks as incomplete the item that a limit cut, and only that', () => {

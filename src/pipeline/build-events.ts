@@ -12,7 +12,7 @@ import { GatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { ResponseObject } from '../domain/response.ts';
-import { truncateItem, ItemWriter, remainderOf } from './item-writer.ts';
+import { ItemWriter, remainderOf, truncateItem } from './item-writer.ts';
 import { createEmptyItem, hostedProgress, type OpenItem, type OpenPart } from './output-items.ts';
 import { type Ending, failResponse, finishResponse } from './response-object.ts';
 
@@ -61,11 +61,6 @@ export class EventBuilder {
   /** What the response object shows at the end; of a run that broke what came, marked incomplete. */
   get output(): readonly OutputItem[] {
     return this.writer.items.map((item) => (item.open ? truncateItem(item) : item.wire));
-  }
-
-  /** UTF-16 units of text, reasoning and arguments so far: what an estimate of a cut stream counts. */
-  get producedLength(): number {
-    return this.writer.producedLength;
   }
 
   /** @returns the events of these chunks, in order; call it with every batch, in order */
@@ -152,18 +147,7 @@ export class EventBuilder {
 
   private startCall(chunk: ToolCallChunk): void {
     this.closeCurrent();
-    const isCustom = chunk.kind === 'custom';
-    const wire: OutputItem = {
-      id: undefined,
-      type: isCustom ? 'custom_tool_call' : 'function_call',
-      status: 'in_progress',
-      call_id: chunk.callId,
-      name: chunk.name,
-      [isCustom ? 'input' : 'arguments']: '',
-      ...(chunk.namespace === undefined ? undefined : { namespace: chunk.namespace }),
-      ...chunk.fields,
-    };
-    this.byCallId.set(chunk.callId, this.writer.addItem(wire));
+    this.byCallId.set(chunk.callId, this.writer.addItem(writeCall(chunk)));
   }
 
   private callItem(callId: string, key: ItemKey | undefined): OpenItem {
@@ -246,12 +230,17 @@ export class EventBuilder {
       this.writer.addAnnotation(item, annotation);
   }
 
-  private finish(chunk: FinishChunk): void {
+  /** @param last how the last of them ends */
+  private closeAll(last: 'completed' | 'incomplete'): void {
     const lastOpen = this.writer.items.findLast((item) => item.open);
     for (const item of this.writer.items) {
-      if (item.open)
-        this.writer.closeItem(item, item === lastOpen && chunk.reason === 'length' ? 'incomplete' : 'completed');
+      if (item.open) this.writer.closeItem(item, item === lastOpen ? last : 'completed');
     }
+    this.current = undefined;
+  }
+
+  private finish(chunk: FinishChunk): void {
+    this.closeAll(chunk.reason === 'length' ? 'incomplete' : 'completed');
     const output = this.writer.items.map((item) => item.wire);
     const response = finishResponse(this.start(), chunk, { output, ...this.context.settle(chunk) }, this.context.now());
     this.writer.pushLast(`response.${response.status}`, { response });
@@ -301,6 +290,9 @@ export class EventBuilder {
       case 'debug':
         this.writer.push('response.debug', { debug: { echo_upstream_body: chunk.upstreamBody } });
         break;
+      case 'step_end':
+        this.closeAll('completed');
+        break;
       case 'finish':
         this.finish(chunk);
         break;
@@ -308,6 +300,21 @@ export class EventBuilder {
         break;
     }
   }
+}
+
+/** The item of a call as it is when it begins. */
+export function writeCall({ kind, callId, name, namespace, fields }: ToolCallChunk): OutputItem {
+  const isCustom = kind === 'custom';
+  return {
+    id: undefined,
+    type: isCustom ? 'custom_tool_call' : 'function_call',
+    status: 'in_progress',
+    call_id: callId,
+    name,
+    [isCustom ? 'input' : 'arguments']: '',
+    ...(namespace === undefined ? undefined : { namespace }),
+    ...fields,
+  };
 }
 
 function freshItem(type: 'message' | 'reasoning'): OutputItem {

@@ -1,25 +1,28 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import { ImageDigest } from '../domain/image-digest.ts';
 import type { ImageEvent, WireImageUsage } from '../domain/image-events.ts';
 import type { EncodedImage } from '../domain/images.ts';
-import { ImageDigest } from '../domain/image-digest.ts';
-import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { Sink } from '../domain/sink.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
 import { usdOf } from '../metering/cost.ts';
 import type { CheckedImageChunk } from './image-check.ts';
+import { createRouterMetadata } from './router-metadata.ts';
 import { type ImageRun, isLogged } from './run.ts';
+import { committedOf } from './step.ts';
+import type { AttemptSink } from './walk-plan.ts';
 
 /** How a generation ends. */
 export interface ImageEventParts {
-  /** Called once, when all of it is there: books the run. */
-  close: (run: ImageRun) => void;
-  describeRun: (run: ImageRun) => RouterMetadata | undefined;
+  region: string;
+  /** Called once, when all of it is there: records the run. */
+  close: () => void;
 }
 
 /**
  * Chunks to events. The last picture waits for the end of the answer, since it carries the usage; the run is booked
  * before the client can have it.
  */
-export class ImageEventStage implements Sink<CheckedImageChunk> {
+export class ImageEventStage implements Sink<CheckedImageChunk>, AttemptSink<CheckedImageChunk> {
   private readonly run: ImageRun;
   private readonly parts: ImageEventParts;
   private readonly client: Sink<ImageEvent>;
@@ -31,7 +34,21 @@ export class ImageEventStage implements Sink<CheckedImageChunk> {
     this.client = client;
   }
 
+  get first(): Sink<CheckedImageChunk> {
+    return this;
+  }
+
+  get isFinished(): boolean {
+    return this.run.isComplete;
+  }
+
+  /** Nothing is held back here. */
+  abandon(): void {}
+
   write(chunks: CheckedImageChunk[]): Promise<void> | undefined {
+    const step = this.run.steps.at(-1)!; // it is being made
+    step.committed ??= step.attempts.at(-1);
+    this.run.firstOutputAt ??= performance.now();
     const events = chunks.flatMap((chunk) => this.build(chunk));
     return events.length > 0 ? this.client.write(events) : undefined;
   }
@@ -58,18 +75,23 @@ export class ImageEventStage implements Sink<CheckedImageChunk> {
 
   private note(image: EncodedImage): void {
     const { width, height } = image;
-    this.run.made.push({ width, height, ...(isLogged(this.run) && { digest: new ImageDigest(image) }) });
+    committedOf(this.run)?.made.push({
+      width,
+      height,
+      ...(isLogged(this.run) && { digest: new ImageDigest(image) }),
+    });
   }
 
   private finish(): ImageEvent[] {
     const { run, last } = this;
-    const { close, describeRun } = this.parts;
+    const { close, region } = this.parts;
     if (!last) return []; // the check of pictures has refused such an answer
     this.last = undefined;
     run.isComplete = true;
-    close(run);
-    const usage = writeImageUsage(run.finish?.usage, run.cost, run.selected?.workspace !== undefined);
-    const routerMetadata = describeRun(run);
+    close();
+    const attempt = committedOf(run);
+    const usage = writeImageUsage(attempt?.finish?.usage, run.cost, attempt?.endpoint.workspace !== undefined);
+    const routerMetadata = createRouterMetadata(run, region);
     return [
       {
         ...completed(last),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { GatewayError, type GatewayErrorOptions, createAvailability } from '../domain/errors.ts';
+import { createAvailability, GatewayError, type GatewayErrorOptions } from '../domain/errors.ts';
 import { copyError } from './copy-error.ts';
 
 const options: Required<GatewayErrorOptions> = {

@@ -10,12 +10,13 @@ import { parseImage } from '../domain/parse-image.ts';
 import { bareEndpoint, createProvider, type Endpoint } from '../providers/provider-entry.ts';
 import { simulator } from '../providers/simulator/index.ts';
 import { createRoutingContext } from '../routing/routing-context.ts';
+import { ByteBudget } from './byte-budget.ts';
 import { createImage } from './create-image.ts';
-import { assembleImageStages, type ImageStages } from './image-stages.ts';
+import { createImageRun } from './create-run.ts';
+import type { ImagePipeline } from './pipeline.ts';
 
 /*
- * A generation needs no HTTP: whoever has the stages, a caller and a cancellation can have pictures, as `respond.ts` has
- * answers.
+ * A generation needs no HTTP: a pipeline, a caller and a cancellation are enough.
  */
 
 const caller: Caller = { keyHash: 'h', keyName: 'k', kind: 'member', workspaceId: 'w', memberId: 'ada' };
@@ -34,30 +35,30 @@ const unneeded = (): never => {
 };
 
 let booked: LedgerEntry[];
-let stages: ImageStages;
+let pipeline: ImagePipeline;
 beforeEach(() => {
   booked = [];
   const routingContext = createRoutingContext(createCatalog([endpoint]));
-  stages = assembleImageStages({
+  pipeline = {
     routingContext: () => routingContext,
     maxAttempts: () => 1,
     book: (entry) => booked.push(entry),
     hashEndUser: () => '',
-    describeRun: () => undefined,
+    region: () => 'local',
     references: { fetchReference: unneeded, checkReference: unneeded },
-    checkImage: (bytes) => parseImage(bytes) ?? expect.unreachable(),
-    fetchImage: unneeded,
-    limits: () => ({ answer: 1e7, memory: 1e7, reference: 1e7, fetched: 1 }),
-  });
+    pictures: { checkImage: (bytes) => parseImage(bytes) ?? expect.unreachable(), fetchImage: unneeded },
+    limits: () => ({ answer: 1e7, reference: 1e7, fetched: 1 }),
+    budget: new ByteBudget(() => 1e7),
+  };
 });
 
 async function draw(request: Partial<ImageRequest>, cancellation = new Cancellation()): Promise<ImageEvent[]> {
   const origin = { caller, cancellation, generationId: 'gen-1', metadata: false, ignoredFields: [], clamped: [] };
   const asked = { model: 'simulator/image', prompt: 'A red fox', size: { width: 64, height: 64 }, ...request };
-  const run = stages.startRun(asked, origin);
+  const run = createImageRun(pipeline, asked, origin);
   const events: ImageEvent[] = [];
   try {
-    await createImage(stages, run, { write: (batch) => void events.push(...batch) });
+    await createImage(pipeline, run, { write: (batch) => void events.push(...batch) });
   } finally {
     run.memory.free();
   }

@@ -1,34 +1,39 @@
 import { asGatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { Sink } from '../domain/sink.ts';
+import { closeResponse } from './close-response.ts';
+import { openEvents } from './event-stage.ts';
+import { failRun } from './fail-run.ts';
+import { inspectInput } from './inspect-input.ts';
+import type { ResponsePipeline } from './pipeline.ts';
+import { prepareRun } from './prepare-run.ts';
 import type { Run } from './run.ts';
-import type { Stages } from './stages.ts';
-import { createFailureEvents } from './create-failure-events.ts';
+import { runSteps } from './run-steps.ts';
 
 /**
- * One response, from an accepted request to its last event. Read this file first. The way of the answer is built from
- * its end: the provider's chunks are revised, become events, and these go to the client.
+ * Serves one response, from an accepted request to its last event. Read this file first.
  *
- * @param run what `stages.startRun` made of the request
+ * @param run what `createRun` made of the request
  * @param client takes batches of events, the last of them terminal
- * @throws {GatewayError} everything that went wrong before the first visible output; after it the failure is an event
+ * @throws {GatewayError} what went wrong before the first event; after it the failure is an event
  */
-export async function createResponse(stages: Stages, run: Run, client: Sink<ResponseEvent>): Promise<void> {
+export async function createResponse(pipeline: ResponsePipeline, run: Run, client: Sink<ResponseEvent>): Promise<void> {
+  const close = (): void => closeResponse(pipeline, run);
+  const events = openEvents(run, client, { region: pipeline.region(), close });
   try {
-    stages.inspectInput(run);
-    const prepared = stages.prepare(run);
-    const planned = stages.planRoute(run);
-    const plan = planned instanceof Promise ? await planned : planned;
-    const answer = stages.revise(prepared, stages.buildEvents(run, client));
-    await stages.runSteps(run, plan, answer);
+    const inspected = inspectInput(run, pipeline.inspectors);
+    if (inspected) await inspected;
+    const prepared = prepareRun(run, pipeline.preparers);
+    const revisers = prepared instanceof Promise ? await prepared : prepared;
+    await runSteps(pipeline, run, revisers, events);
   } catch (error) {
     run.error = asGatewayError(error);
-    if (!run.builder?.started || run.builder.ended) throw run.error;
-    const events = createFailureEvents(run, run.error);
-    stages.closeRun(run);
-    const told = client.write(events);
-    if (!run.cancellation.reason) await told; // of one that is cancelled nobody waits for the client
+    if (run.firstOutputAt === undefined || run.builder?.ended) throw run.error;
+    const last = failRun(run, run.error);
+    close();
+    const passed = client.write(last);
+    if (!run.cancellation.reason) await passed; // a cancelled run does not wait for its client
   } finally {
-    stages.closeRun(run);
+    close();
   }
 }

@@ -7,7 +7,7 @@ import type { RunBase } from './run.ts';
  *
  * @param error of a run whose model cannot serve it
  */
-export function explainModelDefault(error: unknown, { modelDefault }: RunBase): unknown {
+export function explainModelDefault(error: unknown, { modelDefault }: Pick<RunBase, 'modelDefault'>): unknown {
   if (modelDefault === undefined || !(error instanceof GatewayError)) return error;
   const whose = `The request names no model; this one is the \`${modelDefault}\` of its workspace.`;
   return copyError(error, `${error.message} ${whose}`);

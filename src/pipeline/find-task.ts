@@ -1,10 +1,10 @@
 import type { InputItem } from '../domain/items.ts';
-import { findSetting, type ResponseRequest } from '../domain/request.ts';
+import { findSetting, type RequestSettings, type ResponseRequest } from '../domain/request.ts';
 import { findPinnedModel } from '../routing/routers/auto.ts';
 import { isTask, tasks } from '../routing/routers/classify.ts';
+import type { ResponsePipeline } from './pipeline.ts';
 import { respond } from './respond.ts';
-import type { Run } from './run.ts';
-import type { Stages } from './stages.ts';
+import { type Run, readRequest } from './run.ts';
 
 /** The model that says what a conversation is about. */
 export interface Classifier {
@@ -23,21 +23,20 @@ const MAX_TURNS = 12;
  *   then the words decide
  * @see routers.md sections 1.2 and 1.3
  */
-export function findTask(
-  stages: Stages,
-  run: Run,
-  classifier: Classifier | undefined,
-): Promise<string | undefined> | undefined {
-  const { request, caller, cancellation: parent } = run;
-  if (!classifier || !wantsAuto(request) || isPinned(request)) return undefined;
+export function findTask(pipeline: ResponsePipeline, run: Run): Promise<string | undefined> | undefined {
+  const classifier = pipeline.classifier();
+  const { caller, cancellation: parent } = run;
+  if (!classifier || !wantsAuto(run.request)) return undefined;
+  const request = readRequest(run);
+  if (isPinned(request)) return undefined;
   const { model, timeoutMs } = classifier;
-  return respond(stages, { request: writeQuestion(request, model), caller, timeoutMs, parent }).then(
+  return respond(pipeline, { request: writeQuestion(request, model), caller, timeoutMs, parent }).then(
     readTask,
     () => undefined,
   );
 }
 
-function wantsAuto({ model, models = [] }: ResponseRequest): boolean {
+function wantsAuto({ model, models = [] }: RequestSettings): boolean {
   return [model ?? '', ...models].some((slug) => /^router\/auto(?:-beta)?(?::|$)/i.test(slug));
 }
 

@@ -3,6 +3,7 @@ import { GatewayError } from '../domain/errors.ts';
 import {
   type AspectRatio,
   type Capability,
+  type EncodedImage,
   type EndpointImageRequest,
   type ImageFacts,
   type ImageFormat,
@@ -10,7 +11,6 @@ import {
   type ImageRequest,
   nearestRatio,
   nearestSize,
-  type EncodedImage,
   type PixelSize,
   pixelsOf,
   type Quality,

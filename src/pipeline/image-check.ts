@@ -2,16 +2,17 @@ import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type {
   CompletedImageChunk,
+  EncodedImage,
   ImageChunk,
   ImageFinishChunk,
   ImageLinkChunk,
   PartialImageChunk,
-  EncodedImage,
 } from '../domain/images.ts';
 import { findMediaType } from '../domain/parse-image.ts';
 import type { Sink } from '../domain/sink.ts';
 import { isCredible } from '../domain/usage.ts';
 import type { Provider } from '../providers/provider-entry.ts';
+import type { ImageAttempt } from './attempt.ts';
 import type { ByteShare } from './byte-budget.ts';
 import { readPieces } from './read-response.ts';
 import type { ImageRun } from './run.ts';
@@ -64,6 +65,7 @@ const isTrue = ({ usage }: ImageFinishChunk): boolean => usage === undefined || 
 /** Looks at every picture before anybody sees it, and fetches those that lie elsewhere. */
 export class ImageCheck implements Sink<ImageChunk> {
   private readonly run: ImageRun;
+  private readonly attempt: ImageAttempt;
   private readonly provider: Provider;
   private readonly parts: CheckParts;
   private readonly out: Sink<CheckedImageChunk>;
@@ -71,9 +73,10 @@ export class ImageCheck implements Sink<ImageChunk> {
   private surplus = 0;
   private isStopped = false;
 
-  constructor(run: ImageRun, provider: Provider, parts: CheckParts, out: Sink<CheckedImageChunk>) {
+  constructor(run: ImageRun, attempt: ImageAttempt, parts: CheckParts, out: Sink<CheckedImageChunk>) {
     this.run = run;
-    this.provider = provider;
+    this.attempt = attempt;
+    this.provider = attempt.endpoint.provider;
     this.parts = parts;
     this.out = out;
   }
@@ -135,12 +138,12 @@ export class ImageCheck implements Sink<ImageChunk> {
         if (!findMediaType(chunk.bytes)) throw this.failed('sent a partial picture that is none');
         return chunk;
       case 'start':
-        this.run.upstreamModel = chunk.model;
+        this.attempt.upstreamModel = chunk.model;
         return chunk;
       case 'finish':
         if (this.pictures === 0) throw this.failed('finished without a picture');
-        this.run.finish = isTrue(chunk) ? chunk : { type: 'finish' };
-        this.run.droppedUpstreamFields = [
+        this.attempt.finish = isTrue(chunk) ? chunk : { type: 'finish' };
+        this.attempt.droppedUpstreamFields = [
           ...(chunk.dropped ?? []),
           ...(isTrue(chunk) ? [] : ['usage (cannot be true)']),
           ...(this.surplus > 0 ? [`${this.surplus} more pictures than were asked for`] : []),

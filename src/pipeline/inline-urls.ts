@@ -28,6 +28,9 @@ export interface RunMedia {
   found: Map<string, Media | GatewayError>;
 }
 
+/** Frees what was fetched: no endpoint needs it again. What is left of the budget stays. */
+export const releaseMedia = ({ media }: Pick<Run, 'media'>): void => media?.found.clear();
+
 /** Fetches of one request that are under way at once. */
 const PARALLEL = 4;
 

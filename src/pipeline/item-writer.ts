@@ -12,8 +12,6 @@ const noLogprobs: unknown[] = [];
  */
 export class ItemWriter {
   readonly items: OpenItem[] = [];
-  /** UTF-16 units of text, reasoning and arguments so far. */
-  producedLength = 0;
   private readonly emitsDeltas: boolean;
   private events: ResponseEvent[] = [];
   private sequence = 0;
@@ -119,7 +117,6 @@ export class ItemWriter {
   addText(item: OpenItem, delta: string, logprobs: unknown[] | undefined): void {
     const part = item.part?.type === 'output_text' ? item.part : this.openPart(item, 'output_text');
     part.text += delta;
-    this.producedLength += delta.length;
     if (logprobs) addLogprobs(part, logprobs);
     this.pushDelta({
       type: 'response.output_text.delta',
@@ -135,7 +132,6 @@ export class ItemWriter {
   addPlain(item: OpenItem, type: 'refusal' | 'reasoning_text', delta: string): void {
     const part = this.openPart(item, type);
     part.text += delta;
-    this.producedLength += delta.length;
     this.pushDelta({
       type: type === 'refusal' ? 'response.refusal.delta' : 'response.reasoning_text.delta',
       sequence_number: this.sequence++,
@@ -149,7 +145,6 @@ export class ItemWriter {
   addSummary(item: OpenItem, delta: string): void {
     const part = item.part?.type === 'summary_text' ? item.part : this.openPart(item, 'summary_text');
     part.text += delta;
-    this.producedLength += delta.length;
     this.pushDelta({
       type: 'response.reasoning_summary_text.delta',
       sequence_number: this.sequence++,
@@ -173,7 +168,6 @@ export class ItemWriter {
   /** Arguments of a function call, or input of a custom tool call. */
   addCallText(item: OpenItem, delta: string): void {
     item.callText += delta;
-    this.producedLength += delta.length;
     const isCustom = item.wire.type === 'custom_tool_call';
     this.pushDelta({
       type: isCustom ? 'response.custom_tool_call_input.delta' : 'response.function_call_arguments.delta',

@@ -1,6 +1,8 @@
 import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
+import { ImageDigest } from '../domain/image-digest.ts';
 import type { EncodedImage } from '../domain/images.ts';
+import { type ImageRun, isLogged } from './run.ts';
 
 /** How much of one reference is read, and of all of them. */
 export interface FetchLimits {
@@ -11,9 +13,9 @@ export interface FetchLimits {
 /** How references are had and looked at. `path` is the field that names one, for messages. */
 export interface ReferenceParts {
   /** Bytes of one. */
-  limitBytes: number;
+  reference: number;
   /** Bytes of all that are fetched; those in the body have its limit. */
-  fetchedBytes: number;
+  fetched: number;
   /**
    * @param limits `budget` is counted down
    * @throws {GatewayError} `image_download_failed`, `image_not_found`, `image_too_large`
@@ -29,25 +31,31 @@ export interface ReferenceParts {
 }
 
 /**
- * Loads the references of a request, in order, and makes out what they are by their content.
+ * Loads the references of a run, in order, and makes out what they are by their content.
  *
  * @throws {GatewayError} that names the reference, with the `error_type` of images.md section 8
  */
-export async function loadReferences(
-  urls: readonly string[],
-  { limitBytes, fetchedBytes, fetchReference, checkReference }: ReferenceParts,
-  cancellation: Cancellation,
-): Promise<EncodedImage[]> {
-  const images: EncodedImage[] = [];
-  const limits: FetchLimits = { maxBytes: limitBytes, budget: { left: fetchedBytes } };
-  for (const [index, url] of urls.entries()) {
-    const path = `input_references[${index}].image_url.url`;
-    const isInline = /^data:/i.test(url);
-    const bytes = isInline ? decode(url, path) : await fetchReference(url, path, limits, cancellation);
-    images.push(await checkReference(bytes, path, limitBytes, cancellation));
-    if (cancellation.reason) throw cancellation.reason;
-  }
-  return images;
+export async function loadReferences(run: ImageRun, parts: ReferenceParts): Promise<void> {
+  const { input_references: urls = [] } = run.request;
+  const loaded: EncodedImage[] = [];
+  const limits: FetchLimits = { maxBytes: parts.reference, budget: { left: parts.fetched } };
+  for (const [index, url] of urls.entries()) loaded.push(await loadReference(run, url, index, parts, limits));
+  run.references = isLogged(run) ? loaded.map((image) => ({ ...image, digest: new ImageDigest(image) })) : loaded;
+}
+
+async function loadReference(
+  { cancellation }: ImageRun,
+  url: string,
+  index: number,
+  { reference, fetchReference, checkReference }: ReferenceParts,
+  limits: FetchLimits,
+): Promise<EncodedImage> {
+  const path = `input_references[${index}].image_url.url`;
+  const isInline = /^data:/i.test(url);
+  const bytes = isInline ? decode(url, path) : await fetchReference(url, path, limits, cancellation);
+  const image = await checkReference(bytes, path, reference, cancellation);
+  if (cancellation.reason) throw cancellation.reason;
+  return image;
 }
 
 /** @see RFC 2397; what the media type says does not matter */

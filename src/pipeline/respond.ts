@@ -5,8 +5,9 @@ import { createTimedId } from '../domain/ids.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import { createResponse } from './create-response.ts';
+import { createRun } from './create-run.ts';
 import { EventFold } from './fold-events.ts';
-import type { Stages } from './stages.ts';
+import type { ResponsePipeline } from './pipeline.ts';
 
 /** A request that the gateway makes itself, in the course of a caller's. */
 export interface InnerRequest {
@@ -24,7 +25,7 @@ export interface InnerRequest {
  * @throws {GatewayError} what the request fails with; `request_timeout` after `timeoutMs`
  */
 export async function respond(
-  stages: Stages,
+  pipeline: ResponsePipeline,
   { request, caller, timeoutMs, parent }: InnerRequest,
 ): Promise<ResponseObject> {
   const cancellation = new Cancellation();
@@ -33,9 +34,8 @@ export async function respond(
   const timer = setTimeout(() => {
     cancellation.cancel(new GatewayError('request_timeout', `No answer came within ${timeoutMs} ms.`));
   }, timeoutMs);
-  const run = stages.startRun({
+  const run = createRun(pipeline, {
     request,
-    source: undefined,
     caller,
     generationId: createTimedId('gen-'),
     cancellation,
@@ -45,7 +45,7 @@ export async function respond(
   });
   const fold = new EventFold();
   try {
-    await createResponse(stages, run, fold);
+    await createResponse(pipeline, run, fold);
     return fold.response;
   } finally {
     clearTimeout(timer);

@@ -1,8 +1,8 @@
 import type { Chunk } from '../domain/chunks.ts';
-import { countImages, type Measured, type ImageCounts, type PixelSize, tierOf } from '../domain/images.ts';
+import { countImages, type ImageCounts, type Measured, type PixelSize, tierOf } from '../domain/images.ts';
 import type { OutputItem } from '../domain/items.ts';
 import { parseImage } from '../domain/parse-image.ts';
-import { needsSizes, type ImagePricedEndpoint, imageLinesOf } from '../metering/image-cost.ts';
+import { type ImagePricedEndpoint, imageLinesOf, needsSizes } from '../metering/image-cost.ts';
 
 /**
  * The finished pictures of an answer whose endpoint can make some. Their sizes are looked at only where they make a

@@ -2,7 +2,7 @@ import { type FinishChunk, isIncomplete } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import { responseErrorCode } from '../domain/errors.ts';
 import type { OutputItem } from '../domain/items.ts';
-import type { ResponseRequest } from '../domain/request.ts';
+import type { RequestSettings } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { WireUsage } from '../domain/usage.ts';
@@ -16,7 +16,7 @@ import type { WireUsage } from '../domain/usage.ts';
  * @see responses.md section 4
  */
 export function createResponseObject(
-  request: ResponseRequest,
+  request: RequestSettings,
   id: string,
   createdAt: number,
   model: string,

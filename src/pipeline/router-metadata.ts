@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { RunBase } from './run.ts';
+import { attemptsOf, committedOf, lastAttemptOf } from './step.ts';
 
 /**
  * Why the run went the way it went.
@@ -9,9 +10,10 @@ import type { RunBase } from './run.ts';
  * @see router-metadata.md
  */
 export function createRouterMetadata(run: RunBase, region: string): RouterMetadata | undefined {
-  const { plan, attempts } = run;
+  const plan = run.steps.at(-1)?.plan;
   if (!run.metadata || !plan || run.error?.rateLimit) return undefined; // of our own limits no route is told
-  const selected = run.error ? undefined : run.selected; // who broke off did not serve
+  const attempts = attemptsOf(run);
+  const selected = run.error ? undefined : committedOf(run)?.endpoint; // an interrupted attempt did not serve it
   const excluded = plan.excluded.map(({ endpoint }) => endpoint);
   const available = [...plan.endpoints, ...excluded].map((endpoint) => ({
     provider: endpoint.provider.name,
@@ -38,9 +40,8 @@ export function createRouterMetadata(run: RunBase, region: string): RouterMetada
   const params = describeParams(run);
   if (Object.keys(params).length > 0) metadata.params = params;
   if (run.stages.length > 0) metadata.pipeline = run.stages;
-  if (run.dispatchedAt !== undefined) {
-    metadata.generation_time = Math.round((run.upstreamEndedAt ?? performance.now()) - run.dispatchedAt);
-  }
+  const sent = attempts.findLast(({ dispatchedAt }) => dispatchedAt !== undefined);
+  if (sent) metadata.generation_time = Math.round((sent.endedAt ?? performance.now()) - sent.dispatchedAt!); // it was sent
   return metadata;
 }
 
@@ -51,7 +52,8 @@ const MAX_CHARACTERS = 300;
 const MAX_REASONS = 100;
 
 /** The settings of the workspace that stood in for what the request leaves open, by their names. */
-function describeDefaults({ modelDefault, plan }: RunBase): Record<string, string> | undefined {
+function describeDefaults({ modelDefault, steps }: RunBase): Record<string, string> | undefined {
+  const plan = steps.at(-1)?.plan;
   const sort = plan?.usualSort;
   if (modelDefault === undefined && sort === undefined) return undefined;
   return {
@@ -62,7 +64,8 @@ function describeDefaults({ modelDefault, plan }: RunBase): Record<string, strin
 
 function describeParams(run: RunBase): Record<string, unknown> {
   const params: Record<string, unknown> = {};
-  const excluded = [...(run.plan?.excluded ?? []), ...(run.passedOver ?? [])];
+  const step = run.steps.at(-1);
+  const excluded = step ? [...step.plan.excluded, ...step.skipped] : [];
   if (excluded.length > 0) {
     params['excluded'] = excluded.slice(0, MAX_REASONS).map(({ endpoint, reason }) => ({
       provider: endpoint.provider.name,
@@ -74,10 +77,12 @@ function describeParams(run: RunBase): Record<string, unknown> {
   if (defaults) params['workspace_defaults'] = defaults;
   if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;
   if (run.unknownProviders) params['unknown_providers'] = run.unknownProviders.slice(0, MAX_REASONS);
-  const clamped = run.fitted ? [...run.clamped, ...run.fitted] : run.clamped;
+  const attempt = lastAttemptOf(run);
+  const clamped = attempt ? [...run.clamped, ...attempt.adjustments] : run.clamped;
   if (clamped.length > 0) params['clamped'] = clamped;
-  if (run.droppedFields.length > 0) params['dropped_fields'] = run.droppedFields;
-  if (run.droppedUpstreamFields.length > 0) params['dropped_upstream_fields'] = run.droppedUpstreamFields;
-  if (run.upstreamModel !== undefined) params['upstream_model'] = run.upstreamModel;
+  if (!attempt) return params;
+  if (attempt.droppedFields.length > 0) params['dropped_fields'] = attempt.droppedFields;
+  if (attempt.droppedUpstreamFields.length > 0) params['dropped_upstream_fields'] = attempt.droppedUpstreamFields;
+  if (attempt.upstreamModel !== undefined) params['upstream_model'] = attempt.upstreamModel;
   return params;
 }

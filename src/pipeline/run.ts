@@ -1,30 +1,26 @@
 import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
-import type { FinishChunk } from '../domain/chunks.ts';
 import type { GatewayError } from '../domain/errors.ts';
-import type { ImageFinishChunk, ImageRequest, EncodedImage, ImageCounts } from '../domain/images.ts';
+import type { EncodedImage, ImageRequest } from '../domain/images.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Origin } from '../domain/origin.ts';
-import type { ImageDigest } from '../domain/image-digest.ts';
-import type { ResponseRequest } from '../domain/request.ts';
+import type { RequestSettings, ResponseRequest } from '../domain/request.ts';
 import type { ModelDefault } from '../domain/request-defaults.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
-import type { InFlightRequest } from '../metering/journal.ts';
 import type { CostReservation } from '../metering/spending.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
-import type { Excluded, Plan } from '../routing/plan-route.ts';
+import type { Digested, ImageAttempt, TextAttempt } from './attempt.ts';
 import type { EventBuilder } from './build-events.ts';
 import type { ByteShare } from './byte-budget.ts';
+import type { Conversation, InputSource } from './conversation.ts';
 import type { RunMedia } from './inline-urls.ts';
-import type { InputSource } from './park-input.ts';
-import type { AttemptCost } from './attempt-cost.ts';
+import { isDispatched, type Step } from './step.ts';
 
 /** What the edge hands over with any request to a model. */
 export interface RunOrigin {
   caller: Caller;
   /** Undefined when the gateway itself asks, in the course of a caller's request. */
-  origin?: Origin;
+  origin?: Origin | undefined;
   /** `gen-…`, the id in `X-Generation-Id` and in the ledger. */
   generationId: string;
   /** Comes when the client leaves or the deadline passes. */
@@ -43,27 +39,16 @@ export interface RunOrigin {
 
 /** What the edge hands over with a request for a response. */
 export interface RunInput extends RunOrigin {
+  /** Belongs to the run from here on, which takes the input out of it. */
   request: ResponseRequest;
-  /** Undefined when a plugin replaced the input. */
-  source: InputSource | undefined;
-}
-
-/** One try on an endpoint, as `router_metadata.attempts` shows it. */
-export interface AttemptRecord {
-  endpoint: Endpoint;
-  /** HTTP number; 200 when it answered, or is about to. */
-  status: number;
-  error?: GatewayError;
-  /** performance.now() of dispatch and end, when it failed after it was sent; of the one that answers the run tells. */
-  dispatchedAt?: number;
-  endedAt?: number;
-  /** What it used and cost, when it failed after it had made output. */
-  spent?: AttemptCost;
+  /** Absent: the input cannot be parsed again. */
+  source?: InputSource | undefined;
 }
 
 /**
- * What is known of one request while it is served, whatever it asks for. Stages write what they learned into it.
- * Routing, attempts, money and telemetry know no more than this.
+ * One request while it is served, whatever it asks for: its origin, its caller, what it asks for and the steps that serve
+ * it. Routing, attempts, money and telemetry know no more than this. Every field is set once; what an attempt learns
+ * belongs to the attempt.
  */
 export interface RunBase extends RunOrigin {
   /** The fields that all requests have. */
@@ -80,82 +65,58 @@ export interface RunBase extends RunOrigin {
   /** Keyed hash of the end user's id. */
   readonly endUser: string | undefined;
   readonly stages: StageRecord[];
-  readonly attempts: AttemptRecord[];
-  plan: Plan<Endpoint> | undefined;
-  /** Endpoints of the plan that were not asked, since the limit of their model was reached. */
-  passedOver?: Excluded<Endpoint>[];
-  /** Provider names of the request that mean nobody here; looked for only where the metadata tells of them. */
+  readonly steps: Step[];
+  /** Provider names of the request that match nothing here; computed only if the metadata will show them. */
   unknownProviders?: readonly string[] | undefined;
-  /** Which of the provider's keys the last attempt was made with; undefined before it was sent, or without keys. */
-  key: number | undefined;
-  /** Holds back what the run may cost, until it is booked. */
+  /** What the run may cost, until it is closed. */
   reservation: CostReservation | undefined;
-  /** The endpoint that answers, once its output has been let through. */
-  selected: Endpoint | undefined;
-  /** The model that the provider says it ran, where that is another one than was asked for. */
-  upstreamModel: string | undefined;
-  /** Request fields and upstream fields that went no further. */
-  droppedFields: string[];
-  /** What the last attempt changed so that its endpoint can do it, in sentences; responses never have any. */
-  fitted?: readonly string[];
-  droppedUpstreamFields: string[];
-  /** performance.now() of dispatch, first visible output and end of the last attempt. */
-  dispatchedAt: number | undefined;
+  /** performance.now() of the first output that the client got. */
   firstOutputAt: number | undefined;
-  upstreamEndedAt: number | undefined;
-  /** Of the answer alone. */
+  /** The sum over the model calls whose output was passed on. */
   usage: Usage | undefined;
-  /** Of everything, attempts that failed included. */
+  /** The sum over all attempts, failed ones included. */
   cost: Cost | undefined;
-  /** Those of the answer, where its endpoint can make some. */
-  pictures?: ImageCounts | undefined;
   error: GatewayError | undefined;
-  /** The attempt that went out last, as the ledger knows it. */
-  begun: InFlightRequest | undefined;
-  /** It is in the ledger. */
+  /** Whether it is in the ledger. */
   closed: boolean;
 }
 
+/** A model call of a response. */
+export type ResponseStep = Step<TextAttempt>;
+
 /** The run of a response. */
-export interface Run extends RunBase, RunInput {
-  readonly request: ResponseRequest;
+export interface Run extends RunBase {
+  readonly request: RequestSettings;
+  readonly input: Conversation;
   readonly responseId: string;
-  /** Do tools come later than in `tools`? */
-  hasLateTools: boolean;
+  readonly steps: ResponseStep[];
   builder: EventBuilder | undefined;
-  finish: FinishChunk | undefined;
-  /** What the addresses in its parts led to; undefined where no endpoint needed it. */
+  /** What the addresses in its input led to; undefined if no endpoint needed it. */
   media: RunMedia | undefined;
-  /** What the last attempt sent: characters of text, tools left out, and pictures. */
-  sent: { characters: number; images: number };
-  /** What the provider had counted when its answer broke off. */
-  counted: Usage | undefined;
 }
 
-/** A picture of which the log of contents is to tell. */
-interface Digested {
-  /** Only where the caller's workspace wants contents kept. */
-  digest?: ImageDigest;
-}
-
-/** Does anybody want to know what this run was asked and what it answered? */
+/** Whether the caller's workspace may want to keep what this run was asked and what it returned. */
 export const isLogged = ({ caller, origin }: RunBase): boolean =>
   caller.contentSampling !== undefined && origin !== undefined;
 
 /** The run of an image generation. */
 export interface ImageRun extends RunBase {
   readonly request: ImageRequest;
+  readonly steps: Step<ImageAttempt>[];
   /** In the order of `input_references`, once they are loaded. */
   references: readonly (EncodedImage & Digested)[];
-  finish: ImageFinishChunk | undefined;
-  /** What its answer takes of the memory for answers; whoever has passed the last picture on frees it. */
+  /** What its response takes of the memory for responses; freed when the last image has been passed on. */
   readonly memory: ByteShare;
-  /** The sizes of the pictures that were made; undefined where a picture has none. */
-  made: (Pick<EncodedImage, 'width' | 'height'> & Digested)[];
-  /** All of the answer was there. */
+  /** Whether the whole response was there. */
   isComplete: boolean;
 }
 
-/** Was it refused by a budget or by limits of its models, before anything went out? */
-export const isOverLimit = ({ dispatchedAt, error }: Pick<RunBase, 'dispatchedAt' | 'error'>): boolean =>
-  dispatchedAt === undefined && (error?.metadata['limit_source'] !== undefined || error?.rateLimit !== undefined);
+/** Whether a budget or the limits of its models rejected it before anything was sent. */
+export const isOverLimit = (run: Pick<RunBase, 'steps' | 'error'>): boolean =>
+  !isDispatched(run) && (run.error?.metadata['limit_source'] !== undefined || run.error?.rateLimit !== undefined);
+
+/** What a run asks for, as a whole request. */
+export const readRequest = ({ request, input }: Pick<Run, 'request' | 'input'>): ResponseRequest => ({
+  ...request,
+  input: input.read(),
+});

@@ -1,199 +1,164 @@
-import { performance } from 'node:perf_hooks'; // the global is a getter
-import { type Availability, asGatewayError, type GatewayError, createAvailability } from '../domain/errors.ts';
+import { type Availability, asGatewayError, createAvailability, GatewayError } from '../domain/errors.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Sink } from '../domain/sink.ts';
 import { totalOf } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import { type AttemptOutcome, type Health, isEndpointFault } from '../routing/health.ts';
-import type { InFlight } from '../routing/in-flight.ts';
-import type { Plan } from '../routing/plan-route.ts';
-import { copyError } from './copy-error.ts';
-import type { AttemptRecord, RunBase } from './run.ts';
+import { type AttemptOutcome, isEndpointFault } from '../routing/health.ts';
+import type { Attempt } from './attempt.ts';
 import type { AttemptCost } from './attempt-cost.ts';
+import { copyError } from './copy-error.ts';
+import { Gate } from './gate.ts';
+import type { PipelineBase } from './pipeline.ts';
+import type { RunBase } from './run.ts';
+import { attemptsOf, type Step } from './step.ts';
 
-/**
- * What differs between the runs that walk a plan: what an answer consists of, and how an endpoint is asked for one.
- * `response-strategy.ts` has one, `image-stages.ts` the other.
- */
-export interface AttemptStrategy<R extends RunBase, C> {
-  /** One try. @throws {GatewayError} whatever went wrong; `retryable` when another endpoint may do better */
-  attempt(run: R, endpoint: Endpoint, limitBytes: number, out: Sink<C>): Promise<void>;
-  /** With this chunk the client sees something, so that no other endpoint may take over. */
-  isShown(run: R, chunk: C): boolean;
-  /** Told also of an attempt that failed. */
+/** What differs between the kinds of runs that walk a plan: what output consists of, and how to request it. */
+export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
+  createAttempt(endpoint: Endpoint, isLast: boolean): A;
+  /** @throws {GatewayError} what went wrong; `retryable` if another endpoint may do better */
+  attempt(pipeline: P, run: R, attempt: A, out: Sink<C>): Promise<void>;
+  /** Whether the client may see something of this chunk: all before it is held back. */
+  isOutput(run: R, chunk: C): boolean;
+  /** Whether a chunk is passed on even if its attempt fails. */
   isKept(chunk: C): boolean;
-  /** What the attempt that has just ended tells of its endpoint. */
-  describeOutcome(run: R, error: GatewayError | undefined): AttemptOutcome;
+  /** What an attempt that has ended says of its endpoint. */
+  describeOutcome(run: R, attempt: A): AttemptOutcome;
   /**
-   * What an attempt that failed before it was shown has used all the same. Absent: failures cost nothing.
+   * What an attempt used that failed before the client saw any of it. Absent: such failures cost nothing.
    *
-   * @param held what it has said
+   * @param held what it produced and was held back
    */
-  measureFailed?(run: R, endpoint: Endpoint, held: readonly C[]): AttemptCost | undefined;
-  /** Forgets what the attempt that failed has said. */
-  resetAttempt(run: R): void;
+  measureFailed?(run: R, attempt: A, held: readonly C[]): AttemptCost | undefined;
+}
+
+/** Where the output of one attempt goes. */
+export interface AttemptSink<C> {
+  readonly first: Sink<C>;
+  /** Whether all of the attempt's output has been passed on. */
+  readonly isFinished: boolean;
+  /** The attempt has failed: what is held back is dropped. */
+  abandon(): void;
 }
 
 /**
- * Walks the plan until an endpoint answers. What an endpoint says is held back until it is visible output (for a
- * buffered answer: until its end), so that an endpoint that dies before leaves no trace but its attempt record.
+ * Walks the plan of a step until an attempt succeeds. Output is held back until some of it is visible (for a buffered
+ * response: until its end), so that an attempt that fails before leaves no trace but its record.
  *
- * Failures that are the endpoint's go to its health, and a key that was refused rests while another one is tried. A model
- * whose limit is reached (`limits.models`) is passed over.
+ * An endpoint is tried again with its other keys if it refuses one. A model whose limit (`limits.models`) is reached is
+ * skipped. Failures that are the endpoint's go to its health.
  *
- * @throws {GatewayError} of the last endpoint tried, with the earlier ones in `metadata.previous_errors`; `rate_limited`
- *   when all were passed over
+ * @param open opens what takes the output of an attempt
+ * @returns the one of the attempt that succeeded
+ * @throws {GatewayError} of the last attempt, with the earlier ones in `metadata.previous_errors`; `rate_limited` if all
+ *   models were skipped
  * @see routing.md section 7, interface "Events"
  */
-export async function walkPlan<R extends RunBase, C>(
-  run: R,
-  plan: Plan<Endpoint>,
-  work: AttemptStrategy<R, C>,
-  bounds: WalkBounds,
-  out: Sink<C>,
-): Promise<void> {
-  const gate = new Gate(run, work, out);
-  const { health, inFlight, maxAttempts, limitBytes } = bounds;
-  const lost = new Set<string>(); // models that blamed the request are not asked again elsewhere
-  let entered: string | undefined; // the model whose limit has let the run in
+export async function walkPlan<
+  A extends Attempt,
+  R extends RunBase & { readonly steps: Step<A>[] },
+  C,
+  P extends PipelineBase<R>,
+  S extends AttemptSink<C>,
+>(pipeline: P, run: R, step: Step<A>, kind: RunKind<R, A, C, P>, open: (attempt: A) => S): Promise<S> {
+  const { health, inFlight } = pipeline.routingContext();
+  const maxAttempts = pipeline.maxAttempts();
+  const { endpoints } = step.plan;
+  const kept: C[] = []; // of attempts that failed
+  const lost = new Set<string>(); // models that blamed the request are not tried elsewhere
+  let entered: string | undefined; // the model whose limit has admitted the run
   let limited: GatewayError | undefined; // why the first of those that did not
   let failure: GatewayError | undefined;
-  let keysTried = 0; // of the endpoint at hand
-  let asked = 0;
+  let tried = 0;
 
-  for (let index = 0; index < plan.endpoints.length && asked < maxAttempts; ) {
-    const endpoint: Endpoint = plan.endpoints[index]!;
-    if (lost.has(endpoint.model)) {
-      index++;
-      continue;
-    }
+  for (let index = 0; index < endpoints.length && tried < maxAttempts; index++) {
+    const endpoint: Endpoint = endpoints[index]!;
+    if (lost.has(endpoint.model)) continue;
     if (run.modelLimits && endpoint.model !== entered) {
-      const answer = run.modelLimits.enter(endpoint.model);
-      const refusal = answer instanceof Promise ? await answer : answer;
-      if (refusal) {
+      const entering = run.modelLimits.enter(endpoint.model);
+      const rejection = entering instanceof Promise ? await entering : entering;
+      if (rejection) {
         lost.add(endpoint.model);
-        passOver(run, plan, endpoint.model, refusal);
-        limited ??= refusal;
-        index++;
+        skipModel(step, endpoint.model, rejection);
+        limited ??= rejection;
         continue;
       }
       entered = endpoint.model;
     }
-    if (run.attempts.length > 0) {
-      const raised = reserveFailedCost(run);
+    tried++;
+    const isLastEndpoint = index === endpoints.length - 1 || tried === maxAttempts;
+    for (let keysLeft = endpoint.provider.keys.size; ; ) {
+      const raised = raiseReservation(run);
       if (raised instanceof Promise) await raised;
-    }
-    const record: AttemptRecord = { endpoint, status: 200 };
-    run.attempts.push(record);
-    gate.endpoint = endpoint;
-    try {
+      const attempt = kind.createAttempt(endpoint, isLastEndpoint && keysLeft <= 1);
+      step.attempts.push(attempt);
+      const sink = open(attempt);
+      const gate = new Gate(run, attempt, kind, sink.first, kept);
       inFlight.begin(endpoint.id);
       try {
-        await work.attempt(run, endpoint, limitBytes, gate);
+        await kind.attempt(pipeline, run, attempt, gate);
+        if (!sink.isFinished) await finishOutput(sink, gate);
+        health.record(endpoint.id, kind.describeOutcome(run, attempt));
+        return sink;
+      } catch (error) {
+        failure = asGatewayError(error);
       } finally {
         inFlight.end(endpoint.id);
       }
-      health.record(endpoint.id, work.describeOutcome(run, undefined));
-      return;
-    } catch (error) {
-      failure = asGatewayError(error);
-      record.status = failure.status;
-      record.error = failure;
-      if (run.upstreamEndedAt !== undefined) {
-        record.dispatchedAt = run.dispatchedAt;
-        record.endedAt = run.upstreamEndedAt;
-      }
-      const { keys } = endpoint.provider;
-      const isLeft = failure.blamesKey && run.key !== undefined && keys.rest(run.key, failure);
-      const hasOtherKey = isLeft && ++keysTried < keys.size;
-      if (!hasOtherKey) health.record(endpoint.id, work.describeOutcome(run, failure));
-      if (run.selected) throw failure; // the client has seen some of it
-      const spent = work.measureFailed?.(run, endpoint, gate.held);
-      if (spent) record.spent = spent;
-      gate.forgetFailed();
-      work.resetAttempt(run);
+      attempt.status = failure.status;
+      attempt.error = failure;
+      sink.abandon();
+      const hasOtherKey = restKey(attempt, failure) && --keysLeft > 0;
+      if (!hasOtherKey) health.record(endpoint.id, kind.describeOutcome(run, attempt));
+      if (step.committed) throw failure; // the client has seen some of it
+      attempt.spent = kind.measureFailed?.(run, attempt, gate.held);
       const next = run.cancellation.reason ? 'nowhere' : whereNext(failure);
-      if (next === 'nowhere') break;
+      if (next === 'nowhere') throw withHistory(step, failure);
       if (next === 'model') lost.add(endpoint.model);
-      if (hasOtherKey) continue;
-      keysTried = 0;
-      asked++;
-      index++;
+      if (!hasOtherKey) break;
     }
   }
-  throw failure ? withHistory(run, failure) : limited!; // there is an endpoint at least
+  throw failure ? withHistory(step, failure) : limited!; // there is an endpoint at least
 }
 
+/** Waits until what was held back has been passed on. @throws {GatewayError} if the end of it never is */
+async function finishOutput<C>(sink: AttemptSink<C>, gate: { passing: Promise<void> | undefined }): Promise<void> {
+  await gate.passing;
+  if (!sink.isFinished) throw new GatewayError('internal', 'A reviser did not pass on the end of the output.');
+}
+
+/** Sets the key of a failed attempt aside if it is to blame. @returns whether another key may be free */
+const restKey = ({ endpoint, key }: Attempt, failure: GatewayError): boolean =>
+  failure.blamesKey && key !== undefined && endpoint.provider.keys.rest(key, failure);
+
 /**
- * What attempts have cost that broke off is held besides what the next one may cost.
+ * Adds the cost of failed attempts to the reservation.
  *
- * @returns a promise only where money is held elsewhere
- * @throws {GatewayError} when it may not be spent, telling of those attempts
+ * @returns a promise only if the money is reserved elsewhere
+ * @throws {GatewayError} if it must not be spent, with those attempts in its metadata
  */
-function reserveFailedCost(run: RunBase): MaybePromise<void> {
-  const broken = run.attempts.flatMap(({ endpoint, spent }) =>
+function raiseReservation(run: RunBase): MaybePromise<void> {
+  if (!run.reservation) return undefined;
+  const failed = attemptsOf(run).flatMap(({ endpoint, spent }) =>
     spent ? { costNanoUsd: totalOf(spent.cost), isByok: endpoint.workspace !== undefined } : [],
   );
-  if (broken.length === 0 || !run.reservation) return undefined;
+  if (failed.length === 0) return undefined;
   const refuse = (error: unknown): never => {
     const refusal = asGatewayError(error);
-    const metadata = { ...refusal.metadata, previous_errors: describeErrors(run.attempts) };
+    const metadata = { ...refusal.metadata, previous_errors: describeErrors(attemptsOf(run)) };
     throw copyError(refusal, refusal.message, { metadata });
   };
   try {
-    const raised = run.reservation.raise(broken);
+    const raised = run.reservation.raise(failed);
     return raised instanceof Promise ? raised.catch(refuse) : undefined;
   } catch (error) {
     return refuse(error);
   }
 }
 
-/** Notes why the endpoints of a model are not asked. */
-function passOver(run: RunBase, plan: Plan<Endpoint>, model: string, { message }: GatewayError): void {
-  const those = plan.endpoints.filter((endpoint) => endpoint.model === model);
-  run.passedOver = [
-    ...(run.passedOver ?? []),
-    ...those.map((endpoint) => ({ endpoint, code: 'limits', reason: message })),
-  ];
-}
-
-/** What holds for every run, whatever its plan. */
-export interface WalkBounds {
-  /** The largest whole answer, or single stream event, that is read, in bytes. */
-  limitBytes: number;
-  maxAttempts: number;
-  health: Pick<Health, 'record'>;
-  inFlight: Pick<InFlight, 'begin' | 'end'>;
-}
-
-/** Holds chunks back until they may be shown; from then on the endpoint that made them is the one that answers. */
-class Gate<R extends RunBase, C> implements Sink<C> {
-  endpoint: Endpoint | undefined;
-  private readonly run: R;
-  private readonly work: AttemptStrategy<R, C>;
-  private readonly out: Sink<C>;
-  held: C[] = [];
-
-  constructor(run: R, work: AttemptStrategy<R, C>, out: Sink<C>) {
-    this.run = run;
-    this.work = work;
-    this.out = out;
-  }
-
-  write(chunks: C[]): Promise<void> | undefined {
-    if (this.run.selected) return this.out.write(chunks);
-    for (const chunk of chunks) this.held.push(chunk);
-    if (!chunks.some((chunk) => this.work.isShown(this.run, chunk))) return undefined;
-    this.run.selected = this.endpoint;
-    this.run.firstOutputAt = performance.now();
-    const { held } = this;
-    this.held = [];
-    return this.out.write(held);
-  }
-
-  /** Of what a failed endpoint said only what tells of the attempt itself stays. */
-  forgetFailed(): void {
-    this.held = this.held.filter(this.work.isKept);
+/** Notes why the endpoints of a model are not tried. */
+function skipModel({ plan, skipped }: Step, model: string, { message }: GatewayError): void {
+  for (const endpoint of plan.endpoints) {
+    if (endpoint.model === model) skipped.push({ endpoint, code: 'limits', reason: message });
   }
 }
 
@@ -216,11 +181,11 @@ function whereNext(failure: GatewayError): 'endpoint' | 'model' | 'nowhere' {
  * The last failure, telling of the others, and whether it is worth to come again. That a provider does not have the model
  * is told only when no endpoint failed otherwise: those may serve it later.
  */
-function withHistory(run: RunBase, failure: GatewayError): GatewayError {
-  const tried = run.attempts.filter((record) => record.error !== undefined);
+function withHistory(step: Step, failure: GatewayError): GatewayError {
+  const tried = step.attempts.filter((attempt) => attempt.error !== undefined);
   const other = tried.findLast(({ error }) => error?.kind !== 'model_unavailable');
   const last = (failure.kind === 'model_unavailable' && other?.error) || failure;
-  const availability = describeAvailability(run, tried, last);
+  const availability = describeAvailability(step, tried, last);
   if (tried.length < 2) return availability ? copyError(last, last.message, { availability }) : last;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
   return copyError(last, last.message, {
@@ -233,7 +198,7 @@ function withHistory(run: RunBase, failure: GatewayError): GatewayError {
   });
 }
 
-const describeErrors = (tried: readonly AttemptRecord[]) =>
+const describeErrors = (tried: readonly Attempt[]) =>
   tried.map(({ endpoint, status, error }) => ({
     provider: endpoint.provider.name,
     code: error?.providerCode ?? error?.errorType,
@@ -244,11 +209,7 @@ const describeErrors = (tried: readonly AttemptRecord[]) =>
  * When every attempt failed for want of capacity, or of a provider that works or has the model. The code goes with the
  * status that the caller is told, whatever the other attempts came to. @see routing.md section 8.3
  */
-function describeAvailability(
-  { plan }: RunBase,
-  tried: readonly AttemptRecord[],
-  told: GatewayError,
-): Availability | undefined {
+function describeAvailability({ plan }: Step, tried: readonly Attempt[], told: GatewayError): Availability | undefined {
   const isGone = told.kind === 'model_unavailable';
   const isLimited = told.kind === 'rate_limited';
   const isDown = tried.every(
@@ -259,7 +220,7 @@ function describeAvailability(
   if (tried.length === 0 || !isDown || isLasting) return undefined;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
   const code = isGone ? 'model_unavailable_upstream' : isLimited ? 'capacity_exhausted' : 'temporarily_unavailable';
-  return createAvailability(code, plan?.slugs ?? [], {
+  return createAvailability(code, plan.slugs, {
     retryable: !isGone,
     affected_providers: [...new Set(tried.map(({ endpoint }) => endpoint.provider.name))],
     ...(waits.length === 0 ? undefined : { retry_after: Math.min(...waits) }),

@@ -175,7 +175,7 @@ function frameEnds(body: Buffer): number[] {
 
 function buildEvents(chunks: Chunk[]): ResponseEvent[] {
   return new EventBuilder({
-    base: () => createResponseObject({ input: [] }, 'resp_1', 0, 'acme/one'),
+    base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
     settle: (finish) => ({ usage: wireUsage(finish), routerMetadata: undefined }),
     now: () => 1,
   }).build(chunks);

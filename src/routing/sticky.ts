@@ -104,7 +104,10 @@ export function findSessionKey({ session_id, prompt_cache_key }: ResponseRequest
 }
 
 /** A key of what a conversation begins with: the first system or developer message, and the first other one. */
-export function deriveSessionKey({ input, instructions }: ResponseRequest): SessionKey | undefined {
+export function deriveSessionKey({
+  input,
+  instructions,
+}: Pick<ResponseRequest, 'input' | 'instructions'>): SessionKey | undefined {
   const messages = input.filter((item) => item.type === 'message') as { role?: string; content?: unknown }[];
   const isSystem = ({ role }: { role?: string }) => role === 'system' || role === 'developer';
   const system = instructions ?? messages.find(isSystem)?.content;

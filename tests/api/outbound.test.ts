@@ -61,6 +61,7 @@ beforeEach(() => {
 const providers = () => [
   provider('openai-chat', 'fetch', upstream, { urls: 'fetch' }),
   provider('openai-chat', 'pass', upstream),
+  provider('openai-chat', 'keys', upstream, { urls: 'fetch', api_key: ['key-number-1', 'key-number-2'] }),
   provider('openai-chat', 'any', upstream, { urls: 'fetch', models: [{ model: 'any/*' }] }),
   provider('openai-responses', 'fetch', upstream, {
     models: [{ model: 'openai-responses/fetch', upstream_model: 'm', urls: 'fetch' }],
@@ -184,6 +185,20 @@ describe('an endpoint that takes no addresses', () => {
     await ask([image(`${filesUrl}/same`), image(`${filesUrl}/same`)]);
 
     expect(served).toEqual(['/same']);
+  });
+
+  it('fetches once if the first of its keys is refused', async () => {
+    const large = Buffer.concat([png, Buffer.alloc(60 * 1024 - png.length)]); // two of them are beyond request_bytes
+    serve = (_request, response) => response.end(large);
+    upstream.respond(json({ error: { message: 'Slow.' } }, { status: 429 }));
+    const before = asked();
+
+    const { status } = await ask([image(`${filesUrl}/large`)], 'openai-chat/keys');
+
+    expect(status).toBe(200);
+    expect(served).toEqual(['/large']);
+    expect(asked()).toBe(before + 2);
+    expect(JSON.stringify(sent())).toContain(dataOf(large));
   });
 
   it('has it told in the metadata', async () => {

@@ -3,23 +3,26 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ticket } from '../../access/rate-limits.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { asGatewayError, type GatewayError } from '../../domain/errors.ts';
-import type { ResponseRequest } from '../../domain/request.ts';
+import type { RequestSettings } from '../../domain/request.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
 import { describeRequest, type FailedRequest } from '../../http/failed-request.ts';
 import { ImageResponse } from '../../http/image-response.ts';
 import type { OpenRequests } from '../../http/open-requests.ts';
 import { ClientWatch } from '../../http/watch-client.ts';
 import { ledgerUnavailable } from '../../metering/ledger.ts';
-import { asImageError, createImage } from '../../pipeline/create-image.ts';
-import type { ImageStages } from '../../pipeline/image-stages.ts';
+import { asImageError } from '../../pipeline/as-image-error.ts';
+import { createImage } from '../../pipeline/create-image.ts';
+import { createImageRun } from '../../pipeline/create-run.ts';
+import type { ImagePipeline } from '../../pipeline/pipeline.ts';
 import { type ImageRun, isOverLimit } from '../../pipeline/run.ts';
+import { lastAttemptOf } from '../../pipeline/step.ts';
 import { noteEndpoint } from '../responses/note-endpoint.ts';
 import { findSessionHeader } from '../responses/session-header.ts';
 import { wantsMetadata } from '../responses/wants-metadata.ts';
 import { readImageRequest } from './request.ts';
 
 export interface ImagesParts {
-  stages: ImageStages;
+  pipeline: ImagePipeline;
   describeRun: (run: ImageRun) => RouterMetadata | undefined;
   /** Where runs are entered, so that a shutdown can end them. */
   open: OpenRequests;
@@ -28,7 +31,7 @@ export interface ImagesParts {
   streamMs: () => number;
   keepAliveMs: () => number;
   /** Lets a request in, or refuses it with 429. */
-  admit: (caller: Caller, request: ResponseRequest, id: string) => Ticket | undefined | Promise<Ticket | undefined>;
+  admit: (caller: Caller, request: RequestSettings, id: string) => Ticket | undefined | Promise<Ticket | undefined>;
   /** False when the ledger cannot keep what is booked. */
   canRecord: () => boolean;
   /** Told of a stream that broke; what fails before is told at the edge. */
@@ -49,7 +52,7 @@ export function createImagesHandler(parts: ImagesParts) {
     request.body = undefined; // references are large, and `asked` has them
     request.rawBody = undefined;
     const stream = asked.stream === true;
-    const ticket = await letIn(parts, request, { input: [], model: asked.model, stream });
+    const ticket = await letIn(parts, request, { model: asked.model, stream });
     const client = stream
       ? new ClientWatch(reply.raw, parts.streamMs(), 'images.stream_ms')
       : new ClientWatch(reply.raw, parts.requestMs(), 'images.request_ms');
@@ -58,7 +61,7 @@ export function createImagesHandler(parts: ImagesParts) {
       stream ? 'stream' : 'response',
     );
     request.hasRun = true;
-    const run = parts.stages.startRun(asked, {
+    const run = createImageRun(parts.pipeline, asked, {
       caller,
       origin: {
         requestId: request.id,
@@ -77,10 +80,10 @@ export function createImagesHandler(parts: ImagesParts) {
     const answer = new ImageResponse(reply.raw, {
       headers: reply.getHeaders() as Record<string, string>,
       keepAliveMs: stream ? parts.keepAliveMs() : 0,
-      mayStream: () => stream && run.attempts.at(-1)?.endpoint.image?.streams === true,
+      mayStream: () => stream && lastAttemptOf(run)?.endpoint.image?.streams === true,
     });
     try {
-      await createImage(parts.stages, run, answer);
+      await createImage(parts.pipeline, run, answer);
       await answer.end();
     } catch (error) {
       const failure = asGatewayError(error);
@@ -107,7 +110,7 @@ export function createImagesHandler(parts: ImagesParts) {
 async function letIn(
   { canRecord, admit }: Pick<ImagesParts, 'canRecord' | 'admit'>,
   { caller, generationId }: FastifyRequest,
-  asked: ResponseRequest,
+  asked: RequestSettings,
 ): Promise<Ticket | undefined> {
   try {
     if (!canRecord()) throw ledgerUnavailable();

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ticket } from '../../access/rate-limits.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { asGatewayError, type GatewayError } from '../../domain/errors.ts';
-import type { ResponseRequest } from '../../domain/request.ts';
+import type { RequestSettings } from '../../domain/request.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
 import { describeRequest, type FailedRequest } from '../../http/failed-request.ts';
 import type { OpenRequests } from '../../http/open-requests.ts';
@@ -11,24 +11,26 @@ import { EventStream, sseHeaders } from '../../http/sse.ts';
 import { ClientWatch } from '../../http/watch-client.ts';
 import { ledgerUnavailable } from '../../metering/ledger.ts';
 import { createResponse } from '../../pipeline/create-response.ts';
+import { createRun } from '../../pipeline/create-run.ts';
+import { failRun } from '../../pipeline/fail-run.ts';
 import { EventFold } from '../../pipeline/fold-events.ts';
+import type { ResponsePipeline } from '../../pipeline/pipeline.ts';
 import { isOverLimit, type Run } from '../../pipeline/run.ts';
-import type { Stages } from '../../pipeline/stages.ts';
-import { createFailureEvents } from '../../pipeline/create-failure-events.ts';
+import { acceptRequest } from './accept-request.ts';
 import { noteEndpoint } from './note-endpoint.ts';
-import { BodySource, readRequest } from './request.ts';
+import { BodySource } from './request.ts';
 import { findSessionHeader } from './session-header.ts';
 import { wantsMetadata } from './wants-metadata.ts';
 
 export interface ResponsesParts {
-  stages: Stages;
+  pipeline: ResponsePipeline;
   describeRun: (run: Run) => RouterMetadata | undefined;
   /** Where runs are entered, so that a shutdown can end them. */
   open: OpenRequests;
   requestMs: () => number;
   keepAliveMs: () => number;
   /** Lets a request in, or refuses it with 429; a promise only where it is counted elsewhere. */
-  admit: (caller: Caller, request: ResponseRequest, id: string) => Ticket | undefined | Promise<Ticket | undefined>;
+  admit: (caller: Caller, request: RequestSettings, id: string) => Ticket | undefined | Promise<Ticket | undefined>;
   /** False when the ledger cannot keep what is booked. */
   canRecord: () => boolean;
   /** Told of a stream that broke; what fails before is told at the edge. */
@@ -37,7 +39,7 @@ export interface ResponsesParts {
 
 /** `POST /responses`: check, run, and either stream the events or send what they fold to. */
 export function createResponsesHandler(parts: ResponsesParts) {
-  const { stages } = parts;
+  const { pipeline } = parts;
 
   /** @throws what goes wrong before the answer has begun; nothing after that */
   async function streamResponse(reply: FastifyReply, run: Run): Promise<void> {
@@ -46,10 +48,10 @@ export function createResponsesHandler(parts: ResponsesParts) {
       keepAliveMs: parts.keepAliveMs(),
     });
     try {
-      await createResponse(stages, run, stream);
+      await createResponse(pipeline, run, stream);
     } catch (error) {
       if (!stream.begun) throw error;
-      const events = createFailureEvents(run, error);
+      const events = failRun(run, error);
       if (events.length > 0) stream.write(events);
     } finally {
       stream.stop();
@@ -61,7 +63,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
     const handledAt = performance.now();
     const { headers } = request;
     const caller = request.caller!;
-    const read = readRequest(request.body, {
+    const read = acceptRequest(request.body, {
       sessionId: findSessionHeader(headers),
       defaultModel: caller.defaults?.textModel,
     });
@@ -74,7 +76,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
       read.request.stream ? 'stream' : 'response',
     );
     request.hasRun = true;
-    const run = stages.startRun({
+    const run = createRun(pipeline, {
       request: read.request,
       source: request.rawBody && new BodySource(request.rawBody, read),
       caller,
@@ -102,7 +104,7 @@ export function createResponsesHandler(parts: ResponsesParts) {
         return reply.hijack();
       }
       const fold = new EventFold();
-      await createResponse(stages, run, fold);
+      await createResponse(pipeline, run, fold);
       reply.header('content-type', 'application/json; charset=utf-8');
       return JSON.stringify(fold.response);
     } catch (error) {

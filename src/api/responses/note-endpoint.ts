@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { RunBase } from '../../pipeline/run.ts';
+import { lastAttemptOf } from '../../pipeline/step.ts';
 
-/** For the log: which endpoint was asked last. */
-export function noteEndpoint(request: FastifyRequest, { attempts }: RunBase): void {
-  const last = attempts.at(-1)?.endpoint;
+/** Notes for the log which endpoint was tried last. */
+export function noteEndpoint(request: FastifyRequest, run: RunBase): void {
+  const last = lastAttemptOf(run)?.endpoint;
   if (last) request.askedLast = { model: last.model, provider: last.provider.name };
 }

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../domain/errors.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import type { InputSource } from '../../pipeline/park-input.ts';
+import type { InputSource } from '../../pipeline/conversation.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { IgnoredFields } from '../edge/ignored-fields.ts';
 import { lacksModel } from './check-conversation.ts';

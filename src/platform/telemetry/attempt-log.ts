@@ -1,6 +1,6 @@
 import { describeFailure } from './describe-failure.ts';
 import type { WriteLog } from './log-messages.ts';
-import type { ObservedAttempt, ObservedRun } from './observed.ts';
+import { listAttempts, type ObservedAttempt, type ObservedRun } from './observed.ts';
 
 /**
  * Writes a line for each failed attempt that no other line reports: the caller has the response of another endpoint and
@@ -8,7 +8,8 @@ import type { ObservedAttempt, ObservedRun } from './observed.ts';
  * the request.
  */
 export function logFailedAttempts(log: WriteLog, run: ObservedRun): void {
-  const { attempts, error, origin } = run;
+  const { error, origin } = run;
+  const attempts = listAttempts(run);
   const end = error && origin ? attempts.length - 1 : attempts.length;
   for (let at = 0; at < end; at++) if (attempts[at]!.error) writeAttempt(log, run, attempts[at]!);
 }

@@ -5,7 +5,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { LedgerEntry } from '../../domain/ledger-entry.ts';
 import { LoopProbe } from './loop-probe.ts';
 import { Metrics } from './metrics.ts';
-import type { ObservedEndpoint, ObservedRun } from './observed.ts';
+import type { ObservedAttempt, ObservedEndpoint, ObservedRun } from './observed.ts';
 
 const sources = {
   isStable: () => true,
@@ -24,7 +24,9 @@ const endpoint = (model: string, pattern?: string): ObservedEndpoint => ({
   upstreamModel: model,
   provider: { id: 'p', name: 'P' },
 });
-const run = (parts: Partial<ObservedRun>) => ({ attempts: [], ...parts }) as ObservedRun; // all that is counted
+/** The last attempt is the one whose output was passed on. */
+const run = (attempts: Partial<ObservedAttempt>[], parts: Partial<ObservedRun> = {}) =>
+  ({ steps: [{ attempts, committed: attempts.at(-1) }], ...parts }) as ObservedRun; // all that is counted
 const entry = (parts: Partial<LedgerEntry> = {}) =>
   ({
     inputTokens: 10,
@@ -52,8 +54,7 @@ describe('runs', () => {
   it('of more models than a bound are counted as those of `other`', () => {
     const metrics = new Metrics();
     for (let at = 0; at < 1500; at++) {
-      const selected = endpoint(`m${at}`);
-      metrics.observe(run({ selected, attempts: [{ endpoint: selected, status: 200 }] }), entry());
+      metrics.observe(run([{ endpoint: endpoint(`m${at}`), status: 200 }]), entry());
     }
     const cost = samples(metrics, 'headgate_cost_usd_total');
     expect(cost).toHaveLength(1001);
@@ -62,8 +63,7 @@ describe('runs', () => {
 
   it('that the gateway makes itself cost money, and are no requests', () => {
     const metrics = new Metrics();
-    const selected = endpoint('m');
-    metrics.observe(run({ selected, attempts: [{ endpoint: selected, status: 200 }] }), entry());
+    metrics.observe(run([{ endpoint: endpoint('m'), status: 200 }]), entry());
     expect(samples(metrics, 'headgate_responses_total')).toEqual([]);
     expect(samples(metrics, 'headgate_cost_usd_total')).toMatchObject([{ value: 2 }]);
     expect(samples(metrics, 'headgate_attempts_total')).toMatchObject([{ labels: { outcome: 'ok' }, value: 1 }]);
@@ -77,14 +77,9 @@ describe('runs', () => {
     const attempts = [
       { endpoint: selected, status: 400, error: new GatewayError('invalid_request', 'not sent') },
       { endpoint: selected, status: 502, error, dispatchedAt: now - 8_000, endedAt: now - 6_000 },
-      { endpoint: selected, status: 200 },
+      { endpoint: selected, status: 200, dispatchedAt: now - 5_000, endedAt: now - 1_000 },
     ];
-    const times = {
-      origin: origin(now - 10_000, now - 9_500),
-      dispatchedAt: now - 5_000,
-      upstreamEndedAt: now - 1_000,
-    };
-    metrics.observe(run({ selected, attempts, ...times }), entry());
+    metrics.observe(run(attempts, { origin: origin(now - 10_000, now - 9_500) }), entry());
     expect(samples(metrics, 'headgate_overhead_seconds')).toMatchObject([{ value: { sum: expect.closeTo(4, 1) } }]);
     expect(samples(metrics, 'headgate_queue_seconds')).toMatchObject([{ value: { sum: expect.closeTo(0.5, 3) } }]);
     expect(samples(metrics, 'headgate_attempts_total')).toMatchObject([

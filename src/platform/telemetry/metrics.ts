@@ -2,8 +2,7 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../../domain/ledger-entry.ts';
 import type { MetricFamily, Labels } from './exposition.ts';
 import { Histogram } from './histogram.ts';
-import type { ObservedEndpoint, ObservedRun } from './observed.ts';
-import { upstreamMsOf } from './run-times.ts';
+import { listAttempts, type ObservedEndpoint, type ObservedRun, sumUpstreamMs } from './observed.ts';
 
 /** Model and provider pairs beyond which all others are counted as one. */
 const MAX_MODELS = 1_000;
@@ -92,14 +91,15 @@ export class Metrics {
   }
 
   observe(run: ObservedRun, entry: LedgerEntry): void {
-    const { attempts, origin } = run;
+    const { origin } = run;
+    const attempts = listAttempts(run);
     for (let at = 0; at < attempts.length; at++) {
       const { endpoint, error } = attempts[at]!;
       const counted = this.numbersOf(endpoint).attempts;
       const outcome = error ? error.kind : 'ok';
       counted.set(outcome, (counted.get(outcome) ?? 0) + 1);
     }
-    const endpoint = run.selected ?? attempts.at(-1)?.endpoint;
+    const endpoint = (run.steps.at(-1)?.committed ?? attempts.at(-1))?.endpoint;
     const numbers = endpoint ? this.numbersOf(endpoint) : this.nobody;
     const { tokens } = numbers;
     tokens[0]! += entry.inputTokens;
@@ -121,7 +121,7 @@ export class Metrics {
       numbers.firstOutput.observe((run.firstOutputAt - origin.receivedAt) / 1000);
     }
     this.queue.observe((origin.handledAt - origin.receivedAt) / 1000);
-    this.overhead[streamed].observe((totalMs - upstreamMsOf(run, now)) / 1000);
+    this.overhead[streamed].observe((totalMs - sumUpstreamMs(run, now)) / 1000);
   }
 
   collect(sources: MetricSources): MetricFamily[] {

@@ -23,10 +23,21 @@ export interface ObservedEndpoint {
 export interface ObservedAttempt {
   readonly endpoint: ObservedEndpoint;
   readonly status: number;
-  readonly error?: GatewayError | undefined;
-  /** Undefined unless it failed after it was sent; of the one that answered the run tells. */
-  readonly dispatchedAt?: number | undefined;
-  readonly endedAt?: number | undefined;
+  readonly error: GatewayError | undefined;
+  readonly upstreamModel: string | undefined;
+  /** Undefined if it failed before it was sent. */
+  readonly dispatchedAt: number | undefined;
+  readonly firstOutputAt: number | undefined;
+  /** Undefined while its output is read. */
+  readonly endedAt: number | undefined;
+  readonly finish: { readonly type: 'finish'; readonly reason?: FinishChunk['reason'] } | undefined;
+}
+
+/** One model call. */
+export interface ObservedStep {
+  readonly attempts: readonly ObservedAttempt[];
+  /** The attempt whose output was passed on. */
+  readonly committed: ObservedAttempt | undefined;
 }
 
 export interface ObservedRun {
@@ -35,18 +46,27 @@ export interface ObservedRun {
   readonly generationId: string;
   /** Of a response. */
   readonly responseId?: string;
-  /** Undefined when the gateway itself asked, in the course of a caller's request. */
+  /** Undefined if the gateway itself made the request, to serve that of a caller. */
   readonly origin?: Origin | undefined;
   readonly endUser: string | undefined;
-  readonly attempts: readonly ObservedAttempt[];
-  readonly selected: ObservedEndpoint | undefined;
-  readonly upstreamModel: string | undefined;
-  readonly dispatchedAt: number | undefined;
+  readonly steps: readonly ObservedStep[];
   readonly firstOutputAt: number | undefined;
-  readonly upstreamEndedAt: number | undefined;
-  readonly finish: { readonly type: 'finish'; readonly reason?: FinishChunk['reason'] } | undefined;
   readonly error: GatewayError | undefined;
 }
 
-/** Told once of every run, when it is booked. Must not throw and must not wait. */
+export const listAttempts = ({ steps }: ObservedRun): readonly ObservedAttempt[] =>
+  steps.length === 1 ? steps[0]!.attempts : steps.flatMap(({ attempts }) => attempts);
+
+/** How long the run waited for providers, over all attempts. Milliseconds. */
+export function sumUpstreamMs({ steps }: ObservedRun, now: number): number {
+  let sum = 0;
+  for (const { attempts } of steps) {
+    for (const { dispatchedAt, endedAt = now } of attempts) {
+      if (dispatchedAt !== undefined) sum += Math.min(endedAt, now) - dispatchedAt;
+    }
+  }
+  return sum;
+}
+
+/** Called once for every run, when it is recorded. Must not throw and must not wait. */
 export type Observe = (run: ObservedRun, entry: LedgerEntry) => void;

@@ -1,9 +1,8 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../../domain/ledger-entry.ts';
 import type { LogFields } from './log-messages.ts';
-import type { ObservedRun } from './observed.ts';
+import { listAttempts, type ObservedAttempt, type ObservedRun, sumUpstreamMs } from './observed.ts';
 import type { Log } from './open-log.ts';
-import { upstreamMsOf } from './run-times.ts';
 
 /** A response that no run made: a list of models, a rejection. */
 export interface ResponseFields {
@@ -52,7 +51,8 @@ export function createRequestLog(log: Pick<Log, 'write' | 'isEnabled'>, isWanted
 function describeRequestLine(run: ObservedRun, entry: LedgerEntry): LogFields<'request'> {
   const now = performance.now();
   const { origin } = run;
-  const upstreamMs = upstreamMsOf(run, now);
+  const attempts = listAttempts(run);
+  const upstreamMs = sumUpstreamMs(run, now);
   return {
     request_id: origin?.requestId,
     generation_id: entry.id,
@@ -65,8 +65,8 @@ function describeRequestLine(run: ObservedRun, entry: LedgerEntry): LogFields<'r
     outcome: entry.outcome,
     status: entry.status,
     error_type: entry.errorType,
-    attempts: run.attempts.length,
-    ...listFailed(run),
+    attempts: attempts.length,
+    ...listFailed(attempts, run.error),
     ...(origin && {
       duration_ms: round(now - origin.receivedAt),
       queue_ms: round(origin.handledAt - origin.receivedAt),
@@ -85,7 +85,10 @@ function describeRequestLine(run: ObservedRun, entry: LedgerEntry): LogFields<'r
 }
 
 /** The attempts before the one that ended the run. */
-function listFailed({ attempts, error }: ObservedRun): LogFields<'request'> | undefined {
+function listFailed(
+  attempts: readonly ObservedAttempt[],
+  error: ObservedRun['error'],
+): LogFields<'request'> | undefined {
   const failed = error ? attempts.slice(0, -1) : attempts.filter((attempt) => attempt.error);
   if (failed.length === 0) return undefined;
   return {

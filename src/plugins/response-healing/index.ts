@@ -1,11 +1,14 @@
 import type { Chunk, TextChunk } from '../../domain/chunks.ts';
+import { HeldChunks } from '../../domain/held-chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
+import type { RevisingSink } from '../../domain/reviser.ts';
+import type { Sink } from '../../domain/sink.ts';
 import type { Plugin, PluginRun } from '../plugin.ts';
 import { JsonHealer } from './heal-json.ts';
 
 /**
- * Mends the JSON of a buffered answer that was asked for as JSON. A stream is left alone, and so is an answer that the
- * token limit cut: what is missing there is not syntax.
+ * Repairs the JSON of a buffered response that was requested as JSON. A stream is left alone, and so is a response that
+ * the token limit truncated: what is missing there is not syntax.
  *
  * @see plugins.md section 4
  */
@@ -14,14 +17,45 @@ export const responseHealing: Plugin = {
   prepare(run) {
     const mode = run.request.text?.format?.type;
     if (run.request.stream || (mode !== 'json_object' && mode !== 'json_schema')) return undefined;
-    return (chunks) => (isCut(chunks) ? chunks : healChunks(chunks, run, mode));
+    return { open: (_run, out) => new HealingSink(run, mode, out) };
   },
 };
+
+/** Holds a response back until its end, since its JSON can only be repaired as a whole. One that is too long stays as it is. */
+class HealingSink implements RevisingSink {
+  private readonly run: PluginRun;
+  private readonly mode: string;
+  private readonly out: Sink<Chunk>;
+  private readonly held = new HeldChunks(LONGEST_HEALED);
+  private isTooLong = false;
+
+  constructor(run: PluginRun, mode: string, out: Sink<Chunk>) {
+    this.run = run;
+    this.mode = mode;
+    this.out = out;
+  }
+
+  write(chunks: Chunk[]): Promise<void> | undefined {
+    if (this.isTooLong) return this.out.write(chunks);
+    this.isTooLong = !this.held.hold(chunks);
+    const isEnd = chunks.at(-1)?.type === 'finish';
+    if (!isEnd && !this.isTooLong) return undefined;
+    const all = this.held.release();
+    return this.out.write(this.isTooLong || isCut(all) ? all : healChunks(all, this.run, this.mode));
+  }
+
+  abandon(): void {
+    this.held.release();
+  }
+}
+
+/** Characters of a response that are repaired at most. */
+const LONGEST_HEALED = 16 * 1024 * 1024;
 
 const isCut = (chunks: readonly Chunk[]): boolean =>
   chunks.some((chunk) => chunk.type === 'finish' && chunk.reason !== 'stop');
 
-/** A buffered answer comes as one batch: its texts either as chunks or inside whole items. */
+/** The texts of a whole response are either chunks or inside whole items. */
 function healChunks(chunks: Chunk[], run: PluginRun, mode: string): Chunk[] {
   const heal = createHealer(run, mode);
   const texts = chunks.filter((chunk) => chunk.type === 'text');
@@ -55,7 +89,7 @@ function createHealer(run: PluginRun, mode: string): Heal {
   return (text) => {
     const healed = healer.heal(text);
     if (healed === text) return undefined;
-    run.record({
+    run.stages.push({
       type: 'response_healing',
       name: 'response-healing',
       summary: 'The JSON of the answer was repaired.',

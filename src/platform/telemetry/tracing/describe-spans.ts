@@ -1,6 +1,5 @@
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
-import type { ObservedAttempt, ObservedRun } from '../observed.ts';
-import { dispatchOf, endOf, upstreamMsOf } from '../run-times.ts';
+import { listAttempts, type ObservedAttempt, type ObservedRun, sumUpstreamMs } from '../observed.ts';
 import { otelProviderNames } from './provider-names.ts';
 
 export type Attributes = Record<string, string | number | boolean | string[]>;
@@ -27,9 +26,11 @@ const LONGEST_VALUE = 4096;
  */
 export function describeSpans(run: ObservedRun, entry: LedgerEntry, now: number) {
   const clock = { now, zeroMs: Date.now() - now };
+  const attempts = listAttempts(run);
+  const last = attempts.at(-1);
   return {
     request: describeRequest(run, entry, clock),
-    attempts: run.attempts.flatMap((attempt) => describeAttempt(run, entry, attempt, clock) ?? []),
+    attempts: attempts.flatMap((attempt) => describeAttempt(run, entry, attempt, attempt === last, clock) ?? []),
   };
 }
 
@@ -77,9 +78,9 @@ function describeRequest(run: ObservedRun, entry: LedgerEntry, { now, zeroMs }: 
       'headgate.workspace_id': entry.workspaceId,
       'headgate.outcome': entry.outcome,
       'headgate.streamed': entry.streamed,
-      'headgate.attempts': run.attempts.length,
+      'headgate.attempts': listAttempts(run).length,
       'headgate.queue_ms': origin ? origin.handledAt - origin.receivedAt : 0,
-      'headgate.overhead_ms': now - receivedAt - upstreamMsOf(run, now),
+      'headgate.overhead_ms': now - receivedAt - sumUpstreamMs(run, now),
       ...describeMetadata(trace),
     },
   };
@@ -89,18 +90,17 @@ function describeAttempt(
   run: ObservedRun,
   entry: LedgerEntry,
   attempt: ObservedAttempt,
+  isLast: boolean,
   { now, zeroMs }: Clock,
 ): SpanDescription | undefined {
-  const from = dispatchOf(run, attempt);
-  if (from === undefined) return undefined; // refused before it was sent
-  const { endpoint, error } = attempt;
+  const { endpoint, error, dispatchedAt, endedAt = now } = attempt;
+  if (dispatchedAt === undefined) return undefined; // it failed before it was sent
   const { request } = run;
-  const isLast = attempt === run.attempts.at(-1);
   const { operation } = kindOf(entry);
   return {
     name: textOf(request.trace?.['generation_name']) ?? `${operation} ${endpoint.upstreamModel}`,
-    startMs: zeroMs + from,
-    endMs: zeroMs + endOf(run, attempt, now),
+    startMs: zeroMs + dispatchedAt,
+    endMs: zeroMs + Math.min(endedAt, now),
     errorType: error?.errorType,
     attributes: {
       'gen_ai.operation.name': operation,
@@ -119,12 +119,14 @@ function describeAttempt(
         'session.id': request.session_id,
         'error.type': error?.errorType,
       }),
-      ...(isLast && describeUsage(run, entry, from)), // once: what adds up usage must not count it twice
+      ...(isLast && describeUsage(run, entry, attempt)), // once: what adds up usage must not count it twice
     },
   };
 }
 
-function describeUsage(run: ObservedRun, entry: LedgerEntry, dispatchedAt: number): Attributes {
+function describeUsage(run: ObservedRun, entry: LedgerEntry, attempt: ObservedAttempt): Attributes {
+  const { endpoint, finish, upstreamModel, dispatchedAt, firstOutputAt } = attempt;
+  const isCommitted = run.steps.at(-1)?.committed === attempt;
   return {
     'gen_ai.response.id': run.responseId ?? entry.id,
     'gen_ai.usage.input_tokens': entry.inputTokens,
@@ -132,13 +134,13 @@ function describeUsage(run: ObservedRun, entry: LedgerEntry, dispatchedAt: numbe
     'gen_ai.usage.cache_read.input_tokens': entry.cachedTokens,
     'gen_ai.usage.cache_creation.input_tokens': entry.cacheWriteTokens,
     'gen_ai.usage.reasoning.output_tokens': entry.reasoningTokens,
-    ...(run.finish?.reason && { 'gen_ai.response.finish_reasons': [run.finish.reason] }),
-    ...(run.selected && { 'gen_ai.response.model': run.upstreamModel ?? run.selected.upstreamModel }),
+    ...(finish?.reason && { 'gen_ai.response.finish_reasons': [finish.reason] }),
+    ...(isCommitted && { 'gen_ai.response.model': upstreamModel ?? endpoint.upstreamModel }),
     ...(entry.priced && { 'headgate.cost_usd': Number(entry.costNanoUsd) / 1e9 }),
     ...(entry.estimated && { 'headgate.estimated': true }),
     ...(entry.streamed &&
-      run.firstOutputAt !== undefined && {
-        'gen_ai.response.time_to_first_chunk': (run.firstOutputAt - dispatchedAt) / 1000,
+      firstOutputAt !== undefined && {
+        'gen_ai.response.time_to_first_chunk': (firstOutputAt - dispatchedAt!) / 1000, // it was sent
       }),
   };
 }

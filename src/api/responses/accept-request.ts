@@ -1,0 +1,25 @@
+import { GatewayError, type Issue } from '../../domain/errors.ts';
+import { explainModelDefault } from '../../pipeline/explain-model-default.ts';
+import { checkMeaning } from './check-meaning.ts';
+import { type ParsedRequest, type RequestHints, readRequest } from './request.ts';
+import { rejectUnsupportedFeatures } from './unsupported-features.ts';
+
+/**
+ * Reads a body, and rejects one that cannot be meant or asks for what this build does not offer.
+ *
+ * @throws {GatewayError} `invalid_request` and `unprocessable`, with the problems in `metadata.issues`
+ */
+export function acceptRequest(body: unknown, beside: RequestHints): ParsedRequest {
+  const read = readRequest(body, beside);
+  try {
+    checkMeaning(read.request);
+    rejectUnsupportedFeatures(read.request);
+  } catch (error) {
+    const modelDefault = read.hasDefaultModel ? 'default_text_model' : undefined;
+    throw isAboutModel(error) ? explainModelDefault(error, { modelDefault }) : error;
+  }
+  return read;
+}
+
+const isAboutModel = (error: unknown): boolean =>
+  error instanceof GatewayError && (error.metadata['issues'] as Issue[] | undefined)?.[0]?.path === 'model';

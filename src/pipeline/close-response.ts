@@ -1,0 +1,12 @@
+import { closeRun } from './close-run.ts';
+import type { ResponsePipeline } from './pipeline.ts';
+import { rememberSession } from './remember-session.ts';
+import type { Run } from './run.ts';
+import { writeResponseEntry } from './settle-run.ts';
+
+/** Records the run, and where its conversation went. Idempotent. */
+export function closeResponse(pipeline: ResponsePipeline, run: Run): void {
+  if (run.closed) return;
+  closeRun(pipeline, run, writeResponseEntry);
+  rememberSession(run, pipeline.routingContext().sticky);
+}

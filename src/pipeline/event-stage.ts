@@ -1,0 +1,82 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { Chunk } from '../domain/chunks.ts';
+import type { ResponseEvent } from '../domain/events.ts';
+import type { ResponseObject } from '../domain/response.ts';
+import type { Sink } from '../domain/sink.ts';
+import { totalOf, writeUsage } from '../metering/cost.ts';
+import { type BuilderContext, EventBuilder } from './build-events.ts';
+import { createResponseObject } from './response-object.ts';
+import { createRouterMetadata } from './router-metadata.ts';
+import type { Run } from './run.ts';
+import { settleRun } from './settle-run.ts';
+import { committedOf } from './step.ts';
+
+/**
+ * Opens the stage that turns the chunks of a run into the events of its client.
+ *
+ * @param close records the run; called before the client can have all of it
+ */
+export function openEvents(
+  run: Run,
+  client: Sink<ResponseEvent>,
+  { region, close }: { region: string; close: (run: Run) => void },
+): Sink<Chunk> {
+  const builder = new EventBuilder(new RunContext(run, region), run.request.stream === true);
+  run.builder = builder;
+  return new EventStage(run, builder, client, close);
+}
+
+/** Chunks to events. The run is committed with the first of them, and recorded before the client can have the last. */
+class EventStage implements Sink<Chunk> {
+  private readonly run: Run;
+  private readonly builder: EventBuilder;
+  private readonly client: Sink<ResponseEvent>;
+  private readonly close: (run: Run) => void;
+
+  constructor(run: Run, builder: EventBuilder, client: Sink<ResponseEvent>, close: (run: Run) => void) {
+    this.run = run;
+    this.builder = builder;
+    this.client = client;
+    this.close = close;
+  }
+
+  write(chunks: Chunk[]): Promise<void> | undefined {
+    const events = this.builder.build(chunks);
+    if (events.length === 0) return undefined;
+    this.run.firstOutputAt ??= performance.now();
+    if (this.builder.ended) this.close(this.run);
+    return this.client.write(events);
+  }
+}
+
+/** What the event builder of a run must know of it: how its response object begins and ends. */
+class RunContext implements BuilderContext {
+  private readonly run: Run;
+  private readonly region: string;
+
+  constructor(run: Run, region: string) {
+    this.run = run;
+    this.region = region;
+  }
+
+  now(): number {
+    return Math.floor(Date.now() / 1000);
+  }
+
+  base(): ResponseObject {
+    const run = this.run;
+    const step = run.steps.at(-1);
+    const model = step?.committed?.endpoint.model ?? step?.plan.requested ?? run.request.model ?? '';
+    return createResponseObject(run.request, run.responseId, Math.floor(run.startedAtMs / 1000), model);
+  }
+
+  settle() {
+    settleRun(this.run);
+    const { usage, cost } = this.run;
+    const isUsed = usage && cost && (usage.totalTokens > 0 || totalOf(cost) > 0n);
+    return {
+      usage: isUsed ? writeUsage(usage, cost, committedOf(this.run)?.endpoint.workspace !== undefined) : null,
+      routerMetadata: createRouterMetadata(this.run, this.region),
+    };
+  }
+}

@@ -1,0 +1,59 @@
+import type { Chunk } from '../domain/chunks.ts';
+import type { Sink } from '../domain/sink.ts';
+import type { Usage } from '../domain/usage.ts';
+import type { UpstreamRequest, Wire } from '../providers/provider.ts';
+import type { TextAttempt } from './attempt.ts';
+import { AttemptNotes } from './attempt-notes.ts';
+import { dispatch, receive, takeKey, upstreamOf } from './exchange.ts';
+import { readInside } from './read-response.ts';
+import type { Run } from './run.ts';
+
+/** A body that is on its way as bytes. */
+const sent = {};
+
+/**
+ * Sends the request of an attempt, and reads the response into chunks.
+ *
+ * @param limitBytes the largest whole response, or single stream event, that is read
+ */
+export function exchangeText(
+  run: Run,
+  attempt: TextAttempt,
+  wire: Wire,
+  written: UpstreamRequest,
+  limitBytes: number,
+  out: Sink<Chunk>,
+): Promise<void> {
+  const notes = new AttemptNotes(attempt, out);
+  return dispatch(attempt, () => exchange(run, attempt, wire, written, limitBytes, notes));
+}
+
+async function exchange(
+  run: Run,
+  attempt: TextAttempt,
+  wire: Wire,
+  written: UpstreamRequest,
+  limitBytes: number,
+  out: Sink<Chunk>,
+): Promise<void> {
+  const { provider } = attempt.endpoint;
+  const { name } = provider;
+  const { cancellation } = run;
+  const stream = run.request.stream === true;
+  const broken = (counted: Usage | undefined): void => {
+    attempt.counted = counted;
+  };
+  if (wire.answer) {
+    const frames = wire.answer(written, cancellation.signal);
+    return readInside(wire.createReader(written.readerContext), frames, { name, cancellation, broken }, out);
+  }
+  const upstream = upstreamOf(provider);
+  const headers = provider.headersFor(takeKey(attempt), stream);
+  const all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
+  const body = Buffer.from(JSON.stringify(written.body));
+  written.body = sent;
+  run.input.park();
+  const response = await upstream.send(written.path, all, body, cancellation);
+  const { readerContext } = written;
+  await receive(response, { wire, readerContext, name, limitBytes, isBuffered: !stream, broken }, wire.readError, out);
+}

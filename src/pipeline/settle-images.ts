@@ -1,0 +1,41 @@
+import { countImages } from '../domain/images.ts';
+import type { InFlightEntry, LedgerEntry } from '../domain/ledger-entry.ts';
+import { costOfGeneration } from '../metering/image-cost.ts';
+import { variantOf } from '../routing/image-needs.ts';
+import type { ImageAttempt } from './attempt.ts';
+import { type AttemptCost, isFree, usedNothing, zeroCost } from './attempt-cost.ts';
+import type { ImageRun } from './run.ts';
+import { committedOf } from './step.ts';
+import { writeInFlight, writeEntry } from './write-entry.ts';
+
+/** Settles what a generation used and cost: all of it, or nothing. @see images.md section 7 */
+function settle(run: ImageRun): void {
+  const attempt = committedOf(run);
+  if (attempt && run.isComplete) attempt.spent = measure(run, attempt);
+  run.usage = attempt?.spent?.usage ?? usedNothing();
+  run.cost = attempt?.spent?.cost ?? zeroCost;
+}
+
+function measure(run: ImageRun, { endpoint, finish, made }: ImageAttempt): AttemptCost {
+  const reported = finish?.usage;
+  const images = countImages(made, run.references, variantOf(run.request));
+  return {
+    usage: reported ?? usedNothing(),
+    cost: isFree(run, endpoint) ? zeroCost : costOfGeneration(endpoint, { pictures: images, usage: reported }),
+    tier: endpoint.tier ?? null,
+    pictures: images,
+  };
+}
+
+/** The ledger entry of a generation that has ended, however it ended. */
+export function createImageEntry(run: ImageRun): LedgerEntry {
+  settle(run);
+  const outcome = run.isComplete ? 'completed' : run.error?.kind === 'client_closed' ? 'cancelled' : 'failed';
+  return { ...writeEntry(run, committedOf(run)?.endpoint, outcome), apiType: 'image' };
+}
+
+/** What is recorded if the process dies now: a generation that was not delivered. @param attempt about to be sent */
+export const writeInFlightImages = (run: ImageRun, { endpoint }: ImageAttempt): InFlightEntry => ({
+  ...writeInFlight(run, endpoint, { usage: usedNothing(), cost: zeroCost, tier: null }),
+  apiType: 'image',
+});
