@@ -49,7 +49,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     hashEndUser,
     maxAttempts: () => config().routing.max_attempts,
     begin: ledger.begin,
-    book: ledger.record,
+    record: ledger.record,
     region: () => config().server.region,
     findUnknownProviders: ({ request, caller }: Run | ImageRun) =>
       findUnknownNames(request.provider, models().catalog.endpoints, caller.workspaceId),

@@ -52,7 +52,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
     classifier: () => undefined,
     inspectors: [],
     preparers: [],
-    book: () => {},
+    record: () => {},
     hashEndUser: () => '',
     region: () => '',
     upstreamBodyLimit: () => Number.POSITIVE_INFINITY,

@@ -20,14 +20,14 @@ export function beginAttempt<R extends RunBase>(
 
 /** Records a run that has ended, however it ended. Idempotent. */
 export function closeRun<R extends RunBase>(
-  pipeline: Pick<PipelineBase<R>, 'book' | 'observe'>,
+  pipeline: Pick<PipelineBase<R>, 'record' | 'observe'>,
   run: R,
   writeEntry: (run: R) => LedgerEntry,
 ): void {
   if (run.closed) return;
   run.closed = true;
   const entry = writeEntry(run);
-  pipeline.book(entry, lastBegunOf(run));
+  pipeline.record(entry, lastBegunOf(run));
   run.reservation?.settle(entry);
   pipeline.observe?.(run, entry);
 }

@@ -42,7 +42,7 @@ beforeEach(() => {
   pipeline = {
     routingContext: () => routingContext,
     maxAttempts: () => 1,
-    book: (entry) => booked.push(entry),
+    record: (entry) => booked.push(entry),
     hashEndUser: () => '',
     region: () => 'local',
     references: { fetchReference: unneeded, checkReference: unneeded },

@@ -24,7 +24,7 @@ export interface PipelineBase<R extends RunBase> {
   maxAttempts: () => number;
   /** Called before each attempt is sent. @throws {GatewayError} if it must not be sent */
   begin?: Ledger['begin'];
-  book: Ledger['record'];
+  record: Ledger['record'];
   /**
    * Reserves what a run may cost; a promise only if the money is reserved elsewhere.
    *
