@@ -67,7 +67,9 @@ export interface Served {
 export async function openPipelineLab(servers = 1, parts: Partial<ResponsePipeline> = {}): Promise<PipelineLab> {
   const upstreams = await Promise.all(Array.from({ length: servers }, startUpstream));
   const entries: LedgerEntry[] = [];
-  const worlds = new Map(wireNames.map((wire) => [wire, createRoutingContext(createCatalog(endpointsOf(wire, upstreams)))]));
+  const worlds = new Map(
+    wireNames.map((wire) => [wire, createRoutingContext(createCatalog(endpointsOf(wire, upstreams)))]),
+  );
   let world = worlds.get('openai-chat')!;
   const pipeline: ResponsePipeline = {
     routingContext: () => world,
@@ -125,7 +127,13 @@ export async function openPipelineLab(servers = 1, parts: Partial<ResponsePipeli
 const endpointsOf = (wire: WireName, upstreams: readonly ScriptedUpstream[]): Endpoint[] =>
   upstreams.map((upstream, at) => {
     const provider = createProvider({
-      ...{ id: `server-${at}`, name: `Server ${at}`, wire: wires.get(wire)!, baseUrl: upstream.url, apiKeys: ['secret'] },
+      ...{
+        id: `server-${at}`,
+        name: `Server ${at}`,
+        wire: wires.get(wire)!,
+        baseUrl: upstream.url,
+        apiKeys: ['secret'],
+      },
       ...{ headers: {}, dialect: {} },
       timeouts: { connectMs: 5000, firstByteMs: 5000, idleMs: 5000, totalMs: 10_000 },
     });

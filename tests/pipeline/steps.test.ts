@@ -26,7 +26,12 @@ const tools = ['lookup', 'ask_user'].map((name) => ({
   ...{ type: 'function' as const, name, parameters: { type: 'object', properties: { q: { type: 'string' } } } },
 }));
 const call = (name: string, input = { q: 'Oslo' }) => ({ name, input });
-const looking: Turn = { reasoning: 'I should look.', encrypted: 'c2VhbA==', text: 'Let me look.', calls: [call('lookup')] };
+const looking: Turn = {
+  reasoning: 'I should look.',
+  encrypted: 'c2VhbA==',
+  text: 'Let me look.',
+  calls: [call('lookup')],
+};
 const answering: Turn = { reasoning: 'Found it.', encrypted: 'c2VhbDI=', text: 'It is 21 degrees.' };
 
 /** Of one turn: input tokens at 1 USD a million, output tokens at 10 USD. */

@@ -1,0 +1,183 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Chunk } from '../../src/domain/chunks.ts';
+import { GatewayError } from '../../src/domain/errors.ts';
+import { HeldChunks } from '../../src/domain/held-chunks.ts';
+import type { Reviser, RevisingSink } from '../../src/domain/reviser.ts';
+import type { Sink } from '../../src/domain/sink.ts';
+import type { Run } from '../../src/pipeline/run.ts';
+import { checkEvents } from '../api/check-events.ts';
+import { modes, openPipelineLab, type PipelineLab } from './lab.ts';
+
+/** Holds text back until a mark is in it or the output ends, and writes it in capitals. */
+class Capitals implements RevisingSink {
+  static abandoned = 0;
+  private readonly held = new HeldChunks();
+  private readonly out: Sink<Chunk>;
+  private isOpen = false;
+
+  constructor(out: Sink<Chunk>) {
+    this.out = out;
+  }
+
+  write(chunks: Chunk[]): Promise<void> | undefined {
+    const isFull = !this.held.hold(chunks);
+    this.isOpen ||= isFull || chunks.some((chunk) => isMark(chunk) || chunk.type === 'finish');
+    return this.isOpen ? this.out.write(this.held.release().map(raise)) : undefined;
+  }
+
+  abandon(): void {
+    Capitals.abandoned++;
+    this.held.release();
+  }
+}
+
+const isMark = (chunk: Chunk): boolean => chunk.type === 'text' && chunk.delta.includes('!');
+const raise = (chunk: Chunk): Chunk => (chunk.type === 'text' ? { ...chunk, delta: chunk.delta.toUpperCase() } : chunk);
+
+const capitals: Reviser<Run> = { open: (_run, out) => new Capitals(out) };
+
+/** Passes everything on in a later turn of the event loop. */
+const slow: Reviser<Run> = {
+  open: (_run, out) => ({
+    write: (chunks) => new Promise<void>((done) => setImmediate(done)).then(() => out.write(chunks)),
+    abandon() {},
+  }),
+};
+
+let lab: PipelineLab;
+afterEach(() => lab.close());
+const open = async (servers: number, ...revisers: Reviser<Run>[]) => {
+  Capitals.abandoned = 0;
+  lab = await openPipelineLab(servers, { preparers: revisers.map((reviser) => () => reviser) });
+};
+const said = (text: string) => ({ output: [{ type: 'message', content: [{ text }] }] });
+
+describe('a reviser that holds text back', () => {
+  it.each(modes)('gives the client what it passes on, %s', async (mode) => {
+    await open(1, capitals);
+    lab.script('openai-chat', 0, { text: 'one two! three' });
+    const { response, events } = await lab.respond('openai-chat', mode);
+
+    if (mode === 'streamed') checkEvents(events);
+    expect(response).toMatchObject({ status: 'completed', ...said('ONE TWO! THREE') });
+    expect(Capitals.abandoned).toBe(0);
+  });
+
+  it('leaves room for fallback until it passes some of it on', async () => {
+    await open(2, capitals);
+    lab.script('openai-chat', 0, { text: 'alpha beta', after: 'failure' });
+    lab.script('openai-chat', 1, { text: 'three! four' });
+    const { response, events, run } = await lab.respond('openai-chat', 'streamed');
+
+    checkEvents(events);
+    expect(response).toMatchObject({ status: 'completed', ...said('THREE! FOUR') });
+    expect(JSON.stringify(events)).not.toMatch(/alpha|beta/i);
+    expect(Capitals.abandoned).toBe(1);
+    expect(run.steps[0]!.committed?.endpoint.provider.name).toBe('Server 1');
+  });
+
+  it('leaves a failure its HTTP status, and what the provider produced is charged', async () => {
+    await open(1, capitals);
+    lab.script('openai-chat', 0, { text: 'one two', after: 'failure' });
+    const { events, error, run } = await lab.respond('openai-chat', 'streamed');
+
+    expect(events).toEqual([]);
+    expect(error).toBeInstanceOf(GatewayError);
+    expect(run.firstOutputAt).toBeUndefined();
+    expect(run.steps[0]!.attempts[0]!.firstOutputAt).toBeDefined();
+    expect(lab.entries).toMatchObject([
+      { outcome: 'failed', estimated: true, outputTokens: Math.ceil('one two'.length / 4), firstOutputMs: null },
+    ]);
+  });
+
+  it('is charged for all that the provider produced, also for what it never passed on', async () => {
+    const dropAll: Reviser<Run> = {
+      open: (_run, out) => ({
+        write: (chunks) => out.write(chunks.map((chunk) => (chunk.type === 'text' ? { ...chunk, delta: '' } : chunk))),
+        abandon() {},
+      }),
+    };
+    await open(1, dropAll);
+    const text = 'one two three four five six seven eight';
+    lab.script('openai-chat', 0, { text, after: 'failure' });
+    const { response } = await lab.respond('openai-chat', 'streamed');
+
+    expect(response).toMatchObject({ status: 'failed', ...said('') });
+    expect(lab.entries).toMatchObject([{ estimated: true, outputTokens: Math.ceil(text.length / 4) }]);
+  });
+
+  it('tells the time to the first output by what the client gets', async () => {
+    await open(1, capitals);
+    lab.script('openai-chat', 0, { text: 'one two three! four', slowMs: 20 });
+    const { run } = await lab.respond('openai-chat', 'streamed');
+
+    expect(run.firstOutputAt).toBeGreaterThan(run.steps[0]!.attempts[0]!.firstOutputAt!);
+  });
+
+  it('passes on what it holds when that is too much', () => {
+    const held = new HeldChunks(10);
+    expect(held.hold([{ type: 'text', delta: '12345' }])).toBe(true);
+    expect(held.hold([{ type: 'text', delta: '12345' }])).toBe(false);
+    expect(held.release()).toHaveLength(2);
+    expect(held.hold([{ type: 'text', delta: '12345' }])).toBe(true);
+  });
+});
+
+describe.each(modes)('a reviser that takes its time, %s', (mode) => {
+  it('has its end waited for', async () => {
+    await open(1, slow, capitals);
+    lab.script('openai-responses', 0, { text: 'one two!' });
+    const { response, events } = await lab.respond('openai-responses', mode);
+
+    if (mode === 'streamed') checkEvents(events);
+    expect(response).toMatchObject({ status: 'completed' });
+    expect(lab.entries).toMatchObject([{ outcome: 'completed' }]);
+  });
+
+  it('and blocks the output fails the run', async () => {
+    const refusal = new GatewayError('permission_denied', 'The output is blocked.');
+    await open(2, {
+      open: () => ({
+        async write(chunks) {
+          if (chunks.some(({ type }) => type === 'finish')) throw refusal;
+        },
+        abandon() {},
+      }),
+    });
+    lab.script('openai-chat', 0, { text: 'one' });
+    const { error, events } = await lab.respond('openai-chat', mode);
+
+    expect(events).toEqual([]);
+    expect(error).toBe(refusal);
+    expect(lab.upstreams.map(({ requests }) => requests.length)).toEqual([1, 0]);
+    expect(lab.entries).toMatchObject([{ outcome: 'failed', status: 403 }]);
+  });
+
+  it('and keeps the end for itself fails the run', async () => {
+    await open(1, { open: () => ({ write: () => undefined, abandon() {} }) });
+    lab.script('openai-chat', 0, { text: 'one' });
+    const { error, events } = await lab.respond('openai-chat', mode);
+
+    expect(events).toEqual([]);
+    expect(error).toMatchObject({ kind: 'internal' });
+  });
+});
+
+it('revisers act in the order of their preparers, on the output of the ones before', async () => {
+  const adding = (mark: string): Reviser<Run> => ({
+    open: (_run, out) => ({
+      write: (chunks) =>
+        out.write(
+          chunks.flatMap((chunk): Chunk[] =>
+            chunk.type === 'finish' ? [{ type: 'text', delta: mark }, chunk] : [chunk],
+          ),
+        ),
+      abandon() {},
+    }),
+  });
+  await open(1, adding('a'), adding('b'), capitals);
+  lab.script('openai-chat', 0, { text: 'one ' });
+  const { response } = await lab.respond('openai-chat', 'buffered');
+
+  expect(response).toMatchObject(said('ONE AB'));
+});
