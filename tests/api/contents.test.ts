@@ -119,8 +119,8 @@ describe('what is kept', () => {
 
   it('a refused conversation, with the reason', async () => {
     const outcome = await lab.ask(cases[0]!, { model: 'openai-chat/unknown' });
-    expect(outcome.status).toBe(404);
-    expect(await contentOf(idOf(outcome))).toMatchObject({ output: [], error: { code: 404 } });
+    expect(outcome.status).toBe(400);
+    expect(await contentOf(idOf(outcome))).toMatchObject({ output: [], error: { code: 400 } });
   });
 
   it('no picture, but its type, size and hash; no sealed reasoning', async () => {
