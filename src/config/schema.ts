@@ -66,7 +66,10 @@ const server = Type.Object({
       unit: 'bytes',
     }),
   ),
-  upstream_body_limit: bytes('Largest whole answer read from a provider, in bytes or as `32MiB`.', 33_554_432),
+  upstream_body_limit: bytes(
+    'Largest response read from a provider, in bytes or as `32MiB`: the body of a whole one, or the texts, calls, images and annotations of a streamed one.',
+    33_554_432,
+  ),
   cors_origins: Type.Array(
     Type.String({ pattern: '^(\\*|https?://[^/?#@\\s]+)$', says: 'an origin like `https://app.example.com`, or `*`' }),
     {

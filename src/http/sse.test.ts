@@ -55,7 +55,10 @@ describe('the writer of events', () => {
     assert(
       property(array(array(event)), (batches) => {
         const writer = new EventWriter();
-        const written = batches.map((events) => writer.write(events as ResponseEvent[])).join('');
+        const written = batches
+          .flat()
+          .map((event) => writer.write(event as ResponseEvent))
+          .join('');
         expect(read(written)).toEqual(JSON.parse(JSON.stringify(batches.flat())));
         expect(written).not.toMatch(/[\r]|\n\n\n/);
       }),

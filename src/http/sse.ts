@@ -7,6 +7,12 @@ import { isTerminal } from '../pipeline/fold-events.ts';
 const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
 export const DONE = 'data: [DONE]\n\n';
 
+/**
+ * Characters of events that are written at once. The last events of a response repeat all of its text several times;
+ * together they could be longer than the longest string there is.
+ */
+const LARGE_TEXT = 1024 * 1024;
+
 /** Of every answer of server-sent events; the last one keeps proxies from gathering it. */
 export const sseHeaders = {
   'content-type': 'text/event-stream',
@@ -26,12 +32,8 @@ export class EventWriter {
   private prefix = '';
   private middle = '';
 
-  write(events: readonly ResponseEvent[]): string {
-    let text = '';
-    for (const event of events) {
-      text += isDelta(event) ? this.writeDelta(event) : `data: ${JSON.stringify(event)}\n\n`;
-    }
-    return text;
+  write(event: ResponseEvent): string {
+    return isDelta(event) ? this.writeDelta(event) : `data: ${JSON.stringify(event)}\n\n`;
   }
 
   private writeDelta(event: DeltaEvent): string {
@@ -124,9 +126,19 @@ export class SseResponse {
 
   /** @returns false when the client has much to read first */
   protected send(text: string, encoding: BufferEncoding = 'utf8'): boolean {
+    this.begin();
+    return this.raw.write(text, encoding);
+  }
+
+  /** Sends bytes, which the client's connection keeps outside the heap until they are read. */
+  protected sendLarge(text: string): boolean {
+    this.begin();
+    return this.raw.write(Buffer.from(text));
+  }
+
+  private begin(): void {
     if (!this.raw.headersSent) this.raw.writeHead(200, this.options.headers);
     this.lastWriteAt = performance.now();
-    return this.raw.write(text, encoding);
   }
 }
 
@@ -138,9 +150,18 @@ export class EventStream extends SseResponse implements Sink<ResponseEvent> {
   private readonly writer = new EventWriter();
 
   write(events: ResponseEvent[]): Promise<void> | undefined {
+    let text = '';
+    let isDrained = true;
+    for (const event of events) {
+      text += this.writer.write(event);
+      if (text.length < LARGE_TEXT) continue;
+      isDrained = this.sendLarge(text);
+      text = '';
+    }
     const last = events.at(-1);
-    const text = this.writer.write(events);
-    return this.send(last && isTerminal(last) ? text + DONE : text) ? undefined : waitForDrain(this.raw);
+    if (last && isTerminal(last)) text += DONE;
+    if (text !== '') isDrained = this.send(text);
+    return isDrained ? undefined : waitForDrain(this.raw);
   }
 }
 

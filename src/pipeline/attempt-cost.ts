@@ -1,5 +1,6 @@
 import type { ImageCounts } from '../domain/images.ts';
 import type { OutputItem } from '../domain/items.ts';
+import { truncateName } from '../domain/cut-name.ts';
 import { type Cost, usage as createUsage, isCredible, type Usage } from '../domain/usage.ts';
 import { addCost, costOf, estimateUsage } from '../metering/cost.ts';
 import { costOfResponse, imageLinesOf } from '../metering/image-cost.ts';
@@ -8,7 +9,6 @@ import type { Endpoint } from '../providers/provider-entry.ts';
 import type { Attempt, TextAttempt } from './attempt.ts';
 import { countResponseImages } from './response-images.ts';
 import type { Run, RunBase } from './run.ts';
-import { truncateName } from './truncate-name.ts';
 
 /** What an attempt used and cost. */
 export interface AttemptCost {

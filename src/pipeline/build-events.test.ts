@@ -12,6 +12,7 @@ const builder = (): EventBuilder =>
     base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
     settle: () => ({ usage: null, routerMetadata: undefined }),
     now: () => 7,
+    limitBytes: 1024 * 1024,
   });
 const stop: FinishChunk = { type: 'finish', reason: 'stop' };
 

@@ -24,6 +24,8 @@ export interface BuilderContext {
   settle(finish: FinishChunk | undefined): Omit<Ending, 'output'>;
   /** Unix seconds. */
   now(): number;
+  /** The most text that is kept, in bytes of JSON. */
+  readonly limitBytes: number;
 }
 
 /**
@@ -45,7 +47,7 @@ export class EventBuilder {
   /** @param emitsDeltas false for a buffered answer: the stream is folded, so that of its events only the last is made */
   constructor(context: BuilderContext, emitsDeltas = true) {
     this.context = context;
-    this.writer = new ItemWriter(emitsDeltas);
+    this.writer = new ItemWriter(emitsDeltas, context.limitBytes);
   }
 
   /** True once the client has been shown an event. */
@@ -194,7 +196,7 @@ export class EventBuilder {
     for (const [index, part] of parts.entries()) {
       if (index >= item.summaryParts) this.writer.openPart(item, 'summary_text');
       else if (item.part?.type !== 'summary_text' || item.part.index !== index) continue;
-      const rest = remainderOf(item.part?.text ?? '', part['text']);
+      const rest = remainderOf(item.part?.text.text ?? '', part['text']);
       if (rest !== '') this.writer.addSummary(item, rest);
     }
   }
@@ -217,7 +219,7 @@ export class EventBuilder {
   }
 
   private emitRestOfPart(item: OpenItem, type: OpenPart['type'], part: Record<string, unknown>): void {
-    const told = item.part?.text ?? '';
+    const told = item.part?.text.text ?? '';
     const rest = remainderOf(told, type === 'refusal' ? part['refusal'] : part['text']);
     if (type === 'refusal' || type === 'reasoning_text') {
       if (rest !== '') this.writer.addPlain(item, type, rest);

@@ -19,7 +19,8 @@ import { runSteps } from './run-steps.ts';
  */
 export async function createResponse(pipeline: ResponsePipeline, run: Run, client: Sink<ResponseEvent>): Promise<void> {
   const close = (): void => closeResponse(pipeline, run);
-  const events = openEvents(run, client, { region: pipeline.region(), close });
+  const limitBytes = pipeline.upstreamBodyLimit();
+  const events = openEvents(run, client, { region: pipeline.region(), limitBytes, close });
   try {
     const inspected = inspectInput(run, pipeline.inspectors);
     if (inspected) await inspected;

@@ -14,14 +14,15 @@ import { committedOf } from './step.ts';
 /**
  * Opens the stage that turns the chunks of a run into the events of its client.
  *
+ * @param limitBytes the most text that is kept, as JSON
  * @param close records the run; called before the client can have all of it
  */
 export function openEvents(
   run: Run,
   client: Sink<ResponseEvent>,
-  { region, close }: { region: string; close: (run: Run) => void },
+  { region, limitBytes, close }: { region: string; limitBytes: number; close: (run: Run) => void },
 ): Sink<Chunk> {
-  const builder = new EventBuilder(new RunContext(run, region), run.request.stream === true);
+  const builder = new EventBuilder(new RunContext(run, region, limitBytes), run.request.stream === true);
   run.builder = builder;
   return new EventStage(run, builder, client, close);
 }
@@ -51,12 +52,14 @@ class EventStage implements Sink<Chunk> {
 
 /** What the event builder of a run must know of it: how its response object begins and ends. */
 class RunContext implements BuilderContext {
+  readonly limitBytes: number;
   private readonly run: Run;
   private readonly region: string;
 
-  constructor(run: Run, region: string) {
+  constructor(run: Run, region: string, limitBytes: number) {
     this.run = run;
     this.region = region;
+    this.limitBytes = limitBytes;
   }
 
   now(): number {

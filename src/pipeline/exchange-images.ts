@@ -61,12 +61,8 @@ export class ImageExchange {
     const { cancellation } = owner;
     if (wire.answerImage && wire.createImageReader) {
       const frames = wire.answerImage(written, cancellation.signal);
-      return readInside(
-        wire.createImageReader(written.readerContext),
-        frames,
-        { name: provider.name, cancellation },
-        out,
-      );
+      const how = { name: provider.name, limitBytes: this.options.limitBytes, cancellation };
+      return readInside(wire.createImageReader(written.readerContext), frames, how, out);
     }
     upstreamOf(provider);
     const key = takeKey(this.attempt);

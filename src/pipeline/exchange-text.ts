@@ -5,6 +5,7 @@ import type { UpstreamRequest, Wire } from '../providers/provider.ts';
 import type { TextAttempt } from './attempt.ts';
 import { AttemptNotes } from './attempt-notes.ts';
 import { dispatch, receive, takeKey, upstreamOf } from './exchange.ts';
+import { KeptSize } from './kept-size.ts';
 import { readInside } from './read-response.ts';
 import type { Run } from './run.ts';
 
@@ -14,7 +15,7 @@ const sent = {};
 /**
  * Sends the request of an attempt, and reads the response into chunks.
  *
- * @param limitBytes the largest whole response, or single stream event, that is read
+ * @param limitBytes the largest whole response, single stream event, and sum of what is kept of a stream, that is read
  */
 export function exchangeText(
   run: Run,
@@ -45,7 +46,8 @@ async function exchange(
   };
   if (wire.answer) {
     const frames = wire.answer(written, cancellation.signal);
-    return readInside(wire.createReader(written.readerContext), frames, { name, cancellation, broken }, out);
+    const how = { name, limitBytes, cancellation, broken, kept: new KeptSize() };
+    return readInside(wire.createReader(written.readerContext), frames, how, out);
   }
   const upstream = upstreamOf(provider);
   const headers = provider.headersFor(takeKey(attempt), stream);
@@ -55,5 +57,6 @@ async function exchange(
   run.input.park();
   const response = await upstream.send(written.path, all, body, cancellation);
   const { readerContext } = written;
-  await receive(response, { wire, readerContext, name, limitBytes, isBuffered: !stream, broken }, wire.readError, out);
+  const how = { wire, readerContext, name, limitBytes, isBuffered: !stream, broken, kept: new KeptSize() };
+  await receive(response, how, wire.readError, out);
 }

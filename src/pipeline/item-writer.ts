@@ -1,8 +1,13 @@
+import { GatewayError } from '../domain/errors.ts';
 import type { DeltaEvent, ResponseEvent } from '../domain/events.ts';
+import { GrowingText, type TextCounter } from '../domain/growing-text.ts';
 import type { OutputItem } from '../domain/items.ts';
 import { type OpenItem, type OpenPart, openItem } from './output-items.ts';
 
 const noLogprobs: unknown[] = [];
+
+/** Each delta repeats the id of its item. */
+const MAX_ID_LENGTH = 1024;
 
 /**
  * The events of items and their parts, numbered: what is added, what grows, what is done. It keeps the order inside an
@@ -10,16 +15,34 @@ const noLogprobs: unknown[] = [];
  *
  * @see responses-stream.md sections 3 and 4
  */
-export class ItemWriter {
+export class ItemWriter implements TextCounter {
   readonly items: OpenItem[] = [];
   private readonly emitsDeltas: boolean;
   private events: ResponseEvent[] = [];
   private sequence = 0;
   private ids: Set<string> | undefined; // most answers are one item
+  private readonly limitBytes: number;
+  private textBytes = 0;
 
-  /** @param emitsDeltas false: nobody follows, so that only the last event is made */
-  constructor(emitsDeltas: boolean) {
+  /**
+   * @param emitsDeltas false: nobody follows, so that only the last event is made
+   * @param limitBytes the most text that is kept, as JSON
+   */
+  constructor(emitsDeltas: boolean, limitBytes: number) {
     this.emitsDeltas = emitsDeltas;
+    this.limitBytes = limitBytes;
+  }
+
+  /**
+   * Measures text by the block. As JSON a character takes up to six bytes, and the last events write all text as JSON.
+   *
+   * @throws {GatewayError} `upstream_failed` above the limit
+   */
+  countBlock(block: string): void {
+    this.textBytes += Buffer.byteLength(JSON.stringify(block));
+    if (this.textBytes <= this.limitBytes) return;
+    const message = `The provider sent more output than ${this.limitBytes} bytes (upstream_body_limit).`;
+    throw new GatewayError('upstream_failed', message, { retryable: true });
   }
 
   /** @returns the events since the last call */
@@ -41,19 +64,20 @@ export class ItemWriter {
     if (this.emitsDeltas) this.events.push(event);
   }
 
-  /** An id that an earlier item has is replaced: clients find items by it. */
+  /** Replaces an id that an earlier item has, since clients find items by it, and one that is too long to be repeated in each event. */
   addItem(wire: OutputItem): OpenItem {
-    const isTaken = wire.id !== undefined && this.items.length > 0 && this.takenIds().has(wire.id);
-    const item = openItem(isTaken ? { ...wire, id: undefined } : wire, this.items.length);
+    const isUsable = wire.id === undefined || (wire.id.length <= MAX_ID_LENGTH && !this.isTaken(wire.id));
+    const item = openItem(isUsable ? wire : { ...wire, id: undefined }, this.items.length, this);
     this.items.push(item);
     this.ids?.add(item.id);
     this.push('response.output_item.added', { output_index: item.index, item: item.wire });
     return item;
   }
 
-  private takenIds(): Set<string> {
-    this.ids ??= new Set(this.items.map(({ id }) => id));
-    return this.ids;
+  private isTaken(id: string): boolean {
+    if (this.items.length === 0) return false;
+    this.ids ??= new Set(this.items.map((item) => item.id));
+    return this.ids.has(id);
   }
 
   /** @param final the provider's own last word on the item, carried as it is; absent: what has been gathered */
@@ -74,7 +98,7 @@ export class ItemWriter {
     this.closePart(item);
     const isSummary = type === 'summary_text';
     const index = isSummary ? item.summaryParts++ : item.contentParts++;
-    const part: OpenPart = { type, index, text: '', annotations: [], logprobs: noLogprobs };
+    const part: OpenPart = { type, index, text: new GrowingText(this), annotations: [], logprobs: noLogprobs };
     item.part = part;
     this.push(isSummary ? 'response.reasoning_summary_part.added' : 'response.content_part.added', {
       ...placeOf(item, part),
@@ -89,7 +113,7 @@ export class ItemWriter {
     item.part = undefined;
     const finished = wirePart(part);
     const place = placeOf(item, part);
-    const { text } = part;
+    const { text } = part.text;
     if (part.type === 'output_text')
       this.push('response.output_text.done', { ...place, text, logprobs: part.logprobs });
     else if (part.type === 'refusal') this.push('response.refusal.done', { ...place, refusal: text });
@@ -116,7 +140,7 @@ export class ItemWriter {
 
   addText(item: OpenItem, delta: string, logprobs: unknown[] | undefined): void {
     const part = item.part?.type === 'output_text' ? item.part : this.openPart(item, 'output_text');
-    part.text += delta;
+    part.text.add(delta);
     if (logprobs) addLogprobs(part, logprobs);
     this.pushDelta({
       type: 'response.output_text.delta',
@@ -131,7 +155,7 @@ export class ItemWriter {
 
   addPlain(item: OpenItem, type: 'refusal' | 'reasoning_text', delta: string): void {
     const part = this.openPart(item, type);
-    part.text += delta;
+    part.text.add(delta);
     this.pushDelta({
       type: type === 'refusal' ? 'response.refusal.delta' : 'response.reasoning_text.delta',
       sequence_number: this.sequence++,
@@ -144,7 +168,7 @@ export class ItemWriter {
 
   addSummary(item: OpenItem, delta: string): void {
     const part = item.part?.type === 'summary_text' ? item.part : this.openPart(item, 'summary_text');
-    part.text += delta;
+    part.text.add(delta);
     this.pushDelta({
       type: 'response.reasoning_summary_text.delta',
       sequence_number: this.sequence++,
@@ -167,7 +191,7 @@ export class ItemWriter {
 
   /** Arguments of a function call, or input of a custom tool call. */
   addCallText(item: OpenItem, delta: string): void {
-    item.callText += delta;
+    item.callText.add(delta);
     const isCustom = item.wire.type === 'custom_tool_call';
     this.pushDelta({
       type: isCustom ? 'response.custom_tool_call_input.delta' : 'response.function_call_arguments.delta',
@@ -180,13 +204,13 @@ export class ItemWriter {
 
   private emitCallDone(item: OpenItem, final: OutputItem | undefined): void {
     const isCustom = item.wire.type === 'custom_tool_call';
-    const rest = remainderOf(item.callText, final?.[isCustom ? 'input' : 'arguments']);
+    const rest = remainderOf(item.callText.text, final?.[isCustom ? 'input' : 'arguments']);
     if (rest !== '') this.addCallText(item, rest);
     const place = { item_id: item.id, output_index: item.index };
-    if (isCustom) this.push('response.custom_tool_call_input.done', { ...place, input: item.callText });
+    if (isCustom) this.push('response.custom_tool_call_input.done', { ...place, input: item.callText.text });
     else {
       const { name } = final ?? item.wire;
-      this.push('response.function_call_arguments.done', { ...place, name, arguments: item.callText });
+      this.push('response.function_call_arguments.done', { ...place, name, arguments: item.callText.text });
     }
   }
 }
@@ -211,7 +235,7 @@ const isCall = (item: OpenItem): boolean => item.wire.type === 'function_call' |
 
 function callFields(item: OpenItem): object | undefined {
   if (!isCall(item)) return undefined;
-  return item.wire.type === 'custom_tool_call' ? { input: item.callText } : { arguments: item.callText };
+  return item.wire.type === 'custom_tool_call' ? { input: item.callText.text } : { arguments: item.callText.text };
 }
 
 function placeOf(item: OpenItem, part: OpenPart) {
@@ -220,7 +244,7 @@ function placeOf(item: OpenItem, part: OpenPart) {
     : { item_id: item.id, output_index: item.index, content_index: part.index };
 }
 
-function wirePart({ type, text, annotations, logprobs }: OpenPart): Record<string, unknown> {
+function wirePart({ type, text: { text }, annotations, logprobs }: OpenPart): Record<string, unknown> {
   if (type === 'refusal') return { type, refusal: text };
   if (type !== 'output_text') return { type, text };
   const part = { type, text, annotations: [...annotations] };

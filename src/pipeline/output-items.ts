@@ -1,3 +1,4 @@
+import { GrowingText, type TextCounter } from '../domain/growing-text.ts';
 import { createId } from '../domain/ids.ts';
 import type { OutputItem } from '../domain/items.ts';
 
@@ -6,7 +7,7 @@ export interface OpenPart {
   type: 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text';
   /** `content_index`, or `summary_index` for a summary part. */
   index: number;
-  text: string;
+  text: GrowingText;
   annotations: Record<string, unknown>[];
   logprobs: unknown[];
 }
@@ -23,7 +24,7 @@ export interface OpenItem {
   /** Summary part number of the provider that is in progress. */
   summaryNumber: number | undefined;
   /** Arguments of a function call, input of a custom tool call. */
-  callText: string;
+  callText: GrowingText;
   /** A reasoning item that has its signature or encrypted content takes no more text. */
   sealed: boolean;
   /** A relayed event told of the item's progress already. */
@@ -47,7 +48,8 @@ const idPrefixes = new Map([
   ['shell_call_output', 'sho_'],
 ]);
 
-export function openItem(wire: OutputItem, index: number): OpenItem {
+/** @param counter of the item's own text */
+export function openItem(wire: OutputItem, index: number, counter: TextCounter): OpenItem {
   const id = wire.id ?? createId(idPrefixes.get(wire.type) ?? 'item_');
   return {
     index,
@@ -58,7 +60,7 @@ export function openItem(wire: OutputItem, index: number): OpenItem {
     contentParts: 0,
     summaryParts: 0,
     summaryNumber: undefined,
-    callText: '',
+    callText: new GrowingText(counter),
     sealed: false,
     relayed: false,
     grown: undefined,

@@ -19,10 +19,17 @@ export interface ResponseReader<C> {
 interface AnswerLimit {
   /** The display name of the provider, for messages. */
   name: string;
-  /** The largest whole answer, or single stream event, in bytes. */
+  /** The largest whole answer, single stream event, and sum of what is kept of a stream, in bytes. */
   limitBytes: number;
   /** The setting that says so; absent: `upstream_body_limit`. */
   limitName?: string;
+}
+
+/** Measures what is kept of an answer while it is read. */
+export interface Meter<C> {
+  /** @param length of the frame or body that the chunks were read from, in UTF-16 units */
+  add(chunks: readonly C[], length: number): void;
+  isMoreThan(limit: number): boolean;
 }
 
 export interface ReadResponseOptions<C> extends AnswerLimit {
@@ -31,6 +38,8 @@ export interface ReadResponseOptions<C> extends AnswerLimit {
   readerContext: unknown;
   /** Nothing is shown before the end, so that all is held in memory: then the limit is on the stream as a whole. */
   isBuffered: boolean;
+  /** Absent: what is kept is bounded elsewhere. */
+  kept?: Meter<C>;
   /** Told what is held; a promise stops the reading. */
   hold?: (bytes: number) => Promise<void> | undefined;
   /** Told what the provider has counted so far, when the answer breaks off. */
@@ -52,7 +61,7 @@ export async function readResponse<C extends { type: string }>(
   how: ReadResponseOptions<C>,
   out: Sink<C>,
 ): Promise<void> {
-  const pass = new ChunkPass(out, how.name);
+  const pass = new ChunkPass(out, how);
   const readerContext = new BodyReading(answer, how, pass);
   try {
     await answer.each(readerContext);
@@ -106,10 +115,10 @@ export async function readErrorBody(answer: UpstreamResponse): Promise<unknown> 
 export async function readInside<C extends { type: string }>(
   reader: Reader<C>,
   frames: AsyncIterable<Frame[]>,
-  how: { name: string; cancellation: Cancellation; broken?: ReadResponseOptions<C>['broken'] },
+  how: AnswerLimit & Pick<ReadResponseOptions<C>, 'broken' | 'kept'> & { cancellation: Cancellation },
   out: Sink<C>,
 ): Promise<void> {
-  const pass = new ChunkPass(out, how.name);
+  const pass = new ChunkPass(out, how);
   try {
     for await (const batch of frames) {
       if (how.cancellation.reason) throw how.cancellation.reason;
@@ -127,12 +136,12 @@ export async function readInside<C extends { type: string }>(
 /** Passes chunks on up to the first `finish`; nothing counts after it. */
 class ChunkPass<C extends { type: string }> {
   isFinished = false;
-  readonly name: string;
   private readonly out: Sink<C>;
+  private readonly how: AnswerLimit & Pick<ReadResponseOptions<C>, 'kept'>;
 
-  constructor(out: Sink<C>, name: string) {
+  constructor(out: Sink<C>, how: AnswerLimit & Pick<ReadResponseOptions<C>, 'kept'>) {
     this.out = out;
-    this.name = name;
+    this.how = how;
   }
 
   give(chunks: C[]): Promise<void> | undefined {
@@ -147,31 +156,51 @@ class ChunkPass<C extends { type: string }> {
 
   /** The chunks of one network read. Of a batch that breaks in the middle, what came before is given first. */
   readFrames(reader: Reader<C>, frames: readonly Frame[]): Promise<void> | undefined {
+    const { kept, name } = this.how;
     const chunks: C[] = [];
     try {
       for (const frame of frames) {
-        for (const chunk of reader.read(frame)) chunks.push(chunk);
+        const read = reader.read(frame);
+        kept?.add(read, frame.data.length);
+        for (const chunk of read) chunks.push(chunk);
       }
     } catch (error) {
+      this.checkKept(reader);
       const given = this.give(chunks);
       if (this.isFinished) return given;
-      const failure = blameProvider(this.name, error);
+      const failure = blameProvider(name, error);
       if (!given) throw failure;
       return given.then(() => {
         throw failure; // once what came before has been taken: another attempt begins with it
       });
     }
+    this.checkKept(reader);
+    return this.give(chunks);
+  }
+
+  /** @param length of the body, in UTF-16 units; absent: the end of a stream gives what was held back */
+  readWhole(read: () => C[], length = 0): Promise<void> | undefined {
+    const chunks = blamingProvider(this.how.name, read);
+    this.how.kept?.add(chunks, length);
+    this.checkKept();
     return this.give(chunks);
   }
 
   readEnd(reader: Reader<C>): Promise<void> | undefined {
-    return this.isFinished ? undefined : this.give(blamingProvider(this.name, () => reader.end()));
+    return this.isFinished ? undefined : this.readWhole(() => reader.end());
+  }
+
+  /** @throws {GatewayError} when more must be kept than the limit allows */
+  private checkKept(reader?: Reader<C>): void {
+    const { kept, limitBytes } = this.how;
+    if (!kept) return;
+    if (kept.isMoreThan(limitBytes - (reader?.keptLength?.() ?? 0))) throw tooMuch(this.how);
   }
 
   /** @throws {GatewayError} when there was no `finish`: an answer that is not whole never passes for one that is */
   end(): void {
     if (this.isFinished) return;
-    throw new GatewayError('upstream_failed', `${this.name} ended its answer in the middle.`, { retryable: true });
+    throw new GatewayError('upstream_failed', `${this.how.name} ended its answer in the middle.`, { retryable: true });
   }
 }
 
@@ -237,9 +266,10 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
     }
     const pieces = lift ? [lift(this.pieces)] : this.pieces;
     this.pieces = [];
-    const body = parseWhole(textOf(pieces), name);
+    const text = textOf(pieces);
+    const body = parseWhole(text, name);
     this.body = body;
-    await this.pass.give(blamingProvider(name, () => wire.readWhole(body, readerContext)));
+    await this.pass.readWhole(() => wire.readWhole(body, readerContext), text.length);
   }
 
   /**
@@ -331,5 +361,10 @@ function blameProvider(name: string, error: unknown): GatewayError {
 
 const tooLarge = ({ name, limitBytes, limitName = 'upstream_body_limit' }: AnswerLimit) =>
   new GatewayError('upstream_failed', `${name} sent more than ${limitBytes} bytes (${limitName}).`, {
+    retryable: true,
+  });
+
+const tooMuch = ({ name, limitBytes, limitName = 'upstream_body_limit' }: AnswerLimit) =>
+  new GatewayError('upstream_failed', `${name} sent more output than ${limitBytes} bytes (${limitName}).`, {
     retryable: true,
   });

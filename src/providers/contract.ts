@@ -178,6 +178,7 @@ function buildEvents(chunks: Chunk[]): ResponseEvent[] {
     base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
     settle: (finish) => ({ usage: wireUsage(finish), routerMetadata: undefined }),
     now: () => 1,
+    limitBytes: 32 * 1024 * 1024,
   }).build(chunks);
 }
 

@@ -1,3 +1,5 @@
+import { GrowingText } from '../domain/growing-text.ts';
+
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 const openingPiece = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
 
@@ -15,6 +17,7 @@ export interface InputReader {
 export function createInputReader(): InputReader {
   let state: 'opening' | 'text' | 'closed' | 'other' = 'opening';
   let held = '';
+  const other = new GrowingText(); // JSON that is not what we asked for
 
   function readText(): string {
     const { end, closed } = findSafeEnd(held);
@@ -27,20 +30,26 @@ export function createInputReader(): InputReader {
   return {
     push(piece) {
       if (state === 'closed') return '';
+      if (state === 'other') {
+        other.add(piece);
+        return '';
+      }
       held += piece;
       if (state === 'text') return readText();
-      if (state === 'other') return '';
       const match = opening.exec(held);
       if (match !== null) {
         state = 'text';
         held = held.slice(match[0].length);
         return readText();
       }
-      if (held.length > LONGEST_OPENING || !openingPiece.test(held)) state = 'other';
+      if (held.length > LONGEST_OPENING || !openingPiece.test(held)) {
+        state = 'other';
+        other.add(held);
+      }
       return '';
     },
     end() {
-      const rest = state === 'other' ? readOther(held) : ''; // a mere opening was cut: nothing was said yet
+      const rest = state === 'other' ? readOther(other.text) : ''; // a mere opening was cut: nothing was said yet
       held = '';
       state = 'closed';
       return rest;

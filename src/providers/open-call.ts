@@ -6,6 +6,8 @@ import type { OfferedTools } from './tool-box.ts';
 /** A call whose pieces go out as they come, under the name by which the caller offered the tool. */
 export class OpenCall {
   readonly callId: string;
+  /** About how much of the arguments is kept, in UTF-16 units: a custom tool's are JSON around the text that is passed on. */
+  keptLength = 0;
   private isEmpty = true;
   private readonly input: InputReader | undefined; // of a custom tool: takes the text out of the arguments
 
@@ -36,6 +38,7 @@ export class OpenCall {
     if (text === '') return;
     this.isEmpty = false;
     const delta = this.input === undefined ? text : this.input.push(text);
+    this.keptLength += text.length - delta.length;
     if (delta !== '') chunks.push({ type: 'tool_call_arguments', callId: this.callId, delta });
   }
 

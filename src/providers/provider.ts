@@ -85,6 +85,10 @@ export interface Reader<C = Chunk> {
    * the protocol counts at the end alone.
    */
   counted?(): Usage | undefined;
+  /**
+   * About how much it keeps of frames that gave no chunk, in UTF-16 units. Absent: nothing that a provider could make large.
+   */
+  keptLength?(): number;
 }
 
 /** Where a request goes, as far as a wire must know. */

@@ -3,6 +3,8 @@ import type { Frame } from './provider.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
+/** What a further line of one frame's data counts besides its text: memory takes as much for it, however short it is. */
+const LINE_BYTES = 32;
 
 /**
  * Cuts the bytes of a server-sent event stream into frames, however the network cut them. Whole lines only are decoded,
@@ -19,6 +21,7 @@ export class FrameCutter {
   private event = '';
   private data = '';
   private hasData = false;
+  private lines = 0; // of the data, after the first
 
   /** @param limitBytes the largest frame; a longer one throws `upstream_failed` */
   constructor(limitBytes: number = 32 * 1024 * 1024) {
@@ -81,17 +84,21 @@ export class FrameCutter {
       if (this.hasData) frames.push({ event: this.event, data: this.data });
       this.event = this.data = '';
       this.hasData = false;
+      this.lines = 0;
     } else if (line.startsWith('data:')) {
-      const value = line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5);
-      this.data = this.hasData ? `${this.data}\n${value}` : value;
-      this.hasData = true;
-      if (this.data.length > this.limitBytes) throw tooLarge(this.limitBytes);
+      this.addData(line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5));
     } else if (line.startsWith('event:')) {
       this.event = line.charCodeAt(6) === 32 ? line.slice(7) : line.slice(6);
-    } else if (line === 'data') {
-      this.data = this.hasData ? `${this.data}\n` : '';
-      this.hasData = true;
-    }
+    } else if (line === 'data') this.addData('');
+  }
+
+  private addData(value: string): void {
+    if (this.hasData) {
+      this.data = `${this.data}\n${value}`;
+      this.lines++;
+    } else this.data = value;
+    this.hasData = true;
+    if (this.data.length + this.lines * LINE_BYTES > this.limitBytes) throw tooLarge(this.limitBytes);
   }
 }
 

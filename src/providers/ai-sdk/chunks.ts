@@ -1,6 +1,7 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { special, type Usage, usage } from '../../domain/usage.ts';
+import { DroppedNames } from '../dropped-names.ts';
 import { OpenCall } from '../open-call.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
@@ -31,20 +32,25 @@ function parse(data: string): StreamPart {
 
 class PartReader implements Reader {
   private readonly readerContext: ReaderContext;
-  private readonly dropped = new Set<string>();
+  private readonly dropped = new DroppedNames();
   private readonly calls = new Map<string, OpenCall | undefined>(); // undefined: it is complete
   private readonly thoughts = new Map<string, Metadata>();
   private sources: Chunk[] = [];
   private textIsLast = false;
   private images = 0;
   private usage: Usage | undefined;
+  private kept = 0;
 
   constructor(readerContext: ReaderContext) {
     this.readerContext = readerContext;
   }
 
   read({ data }: Frame): Chunk[] {
-    return this.take(parse(data));
+    const part = parse(data);
+    const chunks = this.take(part);
+    // Sources and what seals a thought are part of a later chunk.
+    if (chunks.length === 0 || part.providerMetadata) this.kept += data.length;
+    return chunks;
   }
 
   end(): Chunk[] {
@@ -53,6 +59,10 @@ class PartReader implements Reader {
 
   counted(): Usage | undefined {
     return this.usage;
+  }
+
+  keptLength(): number {
+    return this.kept;
   }
 
   take(part: StreamPart): Chunk[] {

@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import type { Usage } from '../../domain/usage.ts';
+import { DroppedNames } from '../dropped-names.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { parseEvent, invalidUpstreamData } from '../invalid-data.ts';
@@ -35,7 +36,7 @@ const known = new Set([
 
 /** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class MessageReader implements Reader {
-  private readonly dropped = new Set<string>();
+  private readonly dropped = new DroppedNames();
   private readonly blocks: BlockReader;
   private counts: Counts = {};
   /** Has the output been counted? What `message_start` says of it is a placeholder. */
@@ -43,6 +44,7 @@ class MessageReader implements Reader {
   private stopReason: unknown;
   private ended = false;
   private readonly frames = new DeltaFrames();
+  private kept = 0;
 
   constructor(readerContext: ReaderContext) {
     this.blocks = new BlockReader(readerContext, this.dropped);
@@ -54,6 +56,8 @@ class MessageReader implements Reader {
     if (delta) return [this.blocks.readText(delta)];
     const chunks: Chunk[] = [];
     this.take(parseEvent(data), data, chunks);
+    // A signature, citations, the query of a search, counts: they are part of a later chunk.
+    if (chunks.length === 0) this.kept += data.length;
     return chunks;
   }
 
@@ -91,6 +95,10 @@ class MessageReader implements Reader {
   counted(): Usage | undefined {
     const counts = this.hasCounted ? this.counts : { ...this.counts, output_tokens: 0 };
     return typeof counts.input_tokens === 'number' ? readUsage(counts, this.dropped) : undefined;
+  }
+
+  keptLength(): number {
+    return this.kept;
   }
 
   private take(event: Record<string, unknown>, data: string, chunks: Chunk[]): void {

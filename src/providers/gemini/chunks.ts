@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import type { Usage } from '../../domain/usage.ts';
+import { DroppedNames } from '../dropped-names.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { invalidUpstreamData } from '../invalid-data.ts';
@@ -41,7 +42,7 @@ const candidateFields = new Set([
 
 /** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class AnswerReader implements Reader {
-  private readonly dropped = new Set<string>();
+  private readonly dropped = new DroppedNames();
   private readonly parts: PartReader;
   private readonly frames = new DeltaFrames();
   private begun = false;
@@ -128,6 +129,10 @@ class AnswerReader implements Reader {
 
   counted(): Usage | undefined {
     return this.unparsed === undefined ? readUsage(this.usage) : countWhole(JSON.parse(this.unparsed));
+  }
+
+  keptLength(): number {
+    return this.parts.keptLength;
   }
 
   /** What was found without a search that the caller offered has no text to stand at. */

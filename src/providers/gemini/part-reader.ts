@@ -1,4 +1,5 @@
 import type { Chunk } from '../../domain/chunks.ts';
+import { GrowingText } from '../../domain/growing-text.ts';
 import { createId } from '../../domain/ids.ts';
 import { OpenCall, takeCallId } from '../open-call.ts';
 import { invalidUpstreamData } from '../invalid-data.ts';
@@ -13,11 +14,13 @@ export class PartReader {
   responseId: string | undefined;
   /** The message is still open, so that annotations can join it. */
   isTextOpen = false;
+  /** @see Reader.keptLength */
+  keptLength = 0;
   /** Of the candidate at hand; its first text takes them. */
   logprobs: unknown;
   private readonly readerContext: ReaderContext;
   private readonly dropped: Set<string>;
-  private readonly pieces: string[] = []; // of the message, when the provider searches
+  private message = new GrowingText(); // its text, when the provider searches
   private isSealOpen = false; // a seal stands last, and the next call would take it for its own
   private images = 0;
   private calls = 0;
@@ -36,7 +39,7 @@ export class PartReader {
 
   /** Of the last message; undefined when nobody expected to need it. */
   get text(): string | undefined {
-    return this.readerContext.searches ? this.pieces.join('') : undefined;
+    return this.readerContext.searches ? this.message.text : undefined;
   }
 
   read(value: unknown, chunks: Chunk[]): void {
@@ -107,9 +110,9 @@ export class PartReader {
   }
 
   private keepText(delta: string): void {
-    if (!this.isTextOpen) this.pieces.length = 0;
+    if (!this.isTextOpen && this.readerContext.searches) this.message = new GrowingText();
     this.isTextOpen = true;
-    if (this.readerContext.searches) this.pieces.push(delta);
+    if (this.readerContext.searches) this.message.add(delta);
   }
 
   private readCall({ id, name, args, ...rest }: Fields, chunks: Chunk[]): void {
@@ -137,6 +140,7 @@ export class PartReader {
       this.dropped.add(`parts[].inlineData (${String(mimeType)})`);
     } else if (isThought) {
       this.tries.push(data);
+      this.keptLength += data.length;
       if (this.readerContext.showsOnly) this.reportTries(chunks);
     } else this.finishImage(data, chunks);
   }

@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import type { Usage } from '../../domain/usage.ts';
+import { DroppedNames } from '../dropped-names.ts';
 import { DeltaFrames } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { parseEvent, invalidUpstreamData } from '../invalid-data.ts';
@@ -29,7 +30,7 @@ export const countWhole = (body: unknown): Usage | undefined =>
 /** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class AnswerReader implements Reader {
   seenChoice = false;
-  private readonly dropped = new Set<string>();
+  private readonly dropped = new DroppedNames();
   private readonly message: MessageReader;
   private readonly frames = new DeltaFrames();
   private begun = false;
@@ -145,6 +146,10 @@ class AnswerReader implements Reader {
 
   counted(): Usage | undefined {
     return readUsage(this.usage, this.dropped);
+  }
+
+  keptLength(): number {
+    return this.message.keptLength;
   }
 
   private readChoice(choice: ChatChoice, key: 'delta' | 'message', chunks: Chunk[]): void {

@@ -26,6 +26,11 @@ export class MessageReader {
     this.dropped = dropped;
   }
 
+  /** @see Reader.keptLength */
+  get keptLength(): number {
+    return this.calls?.keptLength ?? 0;
+  }
+
   get hasCalls(): boolean {
     return this.calls !== undefined;
   }

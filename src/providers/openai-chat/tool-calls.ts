@@ -1,4 +1,5 @@
 import type { Chunk } from '../../domain/chunks.ts';
+import { GrowingText } from '../../domain/growing-text.ts';
 import { createId } from '../../domain/ids.ts';
 import { OpenCall, takeCallId } from '../open-call.ts';
 import type { ChatToolCallPiece, ReaderContext } from './wire.ts';
@@ -10,13 +11,18 @@ interface Call {
   callId: string;
   name: string;
   /** Arguments that came before id and name were known. */
-  held: string;
+  held: GrowingText | undefined;
   /** Once it has been announced. */
   open: OpenCall | undefined;
 }
 
+/** UTF-16 units that a call counts besides its texts. */
+const CALL_UNITS = 256;
+
 /** Puts the calls of one answer together from pieces that may be interleaved, late, or said twice. */
 export class CallReader {
+  /** @see Reader.keptLength */
+  keptLength = 0;
   private readonly readerContext: ReaderContext;
   private readonly dropped: Set<string>;
   private readonly callIds = new Set<string>();
@@ -48,8 +54,8 @@ export class CallReader {
     const { name, arguments: text } = piece.function ?? {};
     if (typeof name === 'string' && call.name === '') call.name = name;
     if (!call.open && call.callId !== '' && call.name !== '') this.announce(call, chunks);
-    if (typeof text === 'string') addArguments(call, text, chunks);
-    else if (text !== null && text !== undefined) addArguments(call, JSON.stringify(text), chunks);
+    if (typeof text === 'string') this.addArguments(call, text, chunks);
+    else if (text !== null && text !== undefined) this.addArguments(call, JSON.stringify(text), chunks);
   }
 
   /**
@@ -72,8 +78,9 @@ export class CallReader {
   }
 
   private open(index: number | undefined): Call {
-    const call: Call = { id: '', callId: '', name: '', held: '', open: undefined };
+    const call: Call = { id: '', callId: '', name: '', held: undefined, open: undefined };
     this.calls.push(call);
+    this.keptLength += CALL_UNITS;
     if (index !== undefined) this.slots.set(index, call);
     return call;
   }
@@ -93,12 +100,20 @@ export class CallReader {
 
   private announce(call: Call, chunks: Chunk[]): void {
     call.open = new OpenCall(this.readerContext.tools, call, chunks);
-    call.open.push(call.held, chunks);
-    call.held = '';
+    if (!call.held) return;
+    call.open.push(call.held.text, chunks);
+    call.held = undefined;
   }
-}
 
-function addArguments(call: Call, text: string, chunks: Chunk[]): void {
-  if (call.open) call.open.push(text, chunks);
-  else call.held += text;
+  private addArguments(call: Call, text: string, chunks: Chunk[]): void {
+    if (call.open) {
+      const before = call.open.keptLength;
+      call.open.push(text, chunks);
+      this.keptLength += call.open.keptLength - before;
+    } else {
+      call.held ??= new GrowingText();
+      call.held.add(text);
+      this.keptLength += text.length;
+    }
+  }
 }

@@ -1,6 +1,7 @@
 import type { Chunk, FinishReason, ItemKey } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Usage } from '../../domain/usage.ts';
+import { DroppedNames } from '../dropped-names.ts';
 import { FrameTemplate, type Placeholder } from '../frame-template.ts';
 import type { Frame, Reader } from '../provider.ts';
 import { readUpstreamErrorObject } from '../upstream-error.ts';
@@ -26,6 +27,7 @@ export function createReader(readerContext: ReaderContext): Reader {
     read: (frame: Frame) => (frame.data === '[DONE]' || frame.data === '' ? [] : answer.read(frame)),
     end: () => [],
     counted: () => answer.counted(),
+    keptLength: () => answer.keptLength(),
   };
 }
 
@@ -53,6 +55,9 @@ export const countWhole = (body: unknown): Usage | undefined => (isRecord(body) 
 /** Templates in a row that fitted nothing, after which none is made. */
 const MAX_MISSES = 20;
 
+/** UTF-16 units that an item counts of which nothing has been passed on. */
+const ITEM_UNITS = 256;
+
 /** What is remembered of an item. */
 interface Seen {
   id: string | undefined;
@@ -74,8 +79,9 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
   let ended = false;
   let hasCalls = false;
   let searches = 0;
+  let kept = 0;
   let usage: Usage | undefined;
-  const dropped = new Set<string>();
+  const dropped = new DroppedNames();
 
   function start(response: unknown): Chunk[] {
     if (started) return [];
@@ -179,6 +185,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     const there = seen.get(key);
     if (!there) {
       seen.set(key, { id: undefined, callId: '', done: false, silent: true }); // a call without its name cannot be shown
+      kept += ITEM_UNITS + String(key).length;
       return [];
     }
     if (there.done || there.silent) return [];
@@ -353,7 +360,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     }
   }
 
-  return { start, read, finish, counted: () => usage };
+  return { start, read, finish, counted: () => usage, keptLength: () => kept };
 }
 
 /** A page that is opened, or looked through, costs nothing. */

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../domain/errors.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
+import { DroppedNames } from '../../dropped-names.ts';
 import { decodeImage } from '../../image-text.ts';
 import { withImageTokens } from '../../image-tokens.ts';
 import type { Frame, Reader } from '../../provider.ts';
@@ -21,7 +22,7 @@ export function readWholeImage(body: unknown, readerContext: ReaderContext): Ima
 
 class AnswerReader implements Reader<ImageChunk> {
   private readonly count: number;
-  private readonly dropped = new Set<string>();
+  private readonly dropped = new DroppedNames();
   private readonly words: string[] = [];
   private readonly refusal: string[] = [];
   private begun = false;

@@ -1,0 +1,13 @@
+import { truncateName } from '../domain/cut-name.ts';
+
+/** Names that are listed; more are only known to be there. */
+const MAX_NAMES = 100;
+
+/** The names of what a wire cannot carry. A provider may invent as many and as long ones as it likes. */
+export class DroppedNames extends Set<string> {
+  override add(name: string): this {
+    if (this.size < MAX_NAMES) super.add(truncateName(name));
+    else super.add('…');
+    return this;
+  }
+}

@@ -1,0 +1,58 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { type SseFrame, sse } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { chatChunk } from '../api/lab.ts';
+import { cleanUp, openStream, startGateway } from './gateway-process.ts';
+
+let upstream: ScriptedUpstream;
+beforeAll(async () => {
+  upstream = await startUpstream();
+});
+afterEach(cleanUp);
+afterAll(() => upstream.close());
+
+async function* endless(frame: object): AsyncGenerator<SseFrame> {
+  for (;;) yield frame;
+}
+
+/** Far less than four streams took, each of which was kept up to the longest string there is. */
+const smallHeap = { NODE_OPTIONS: '--max-old-space-size=400' };
+
+it.each([
+  ['letters', chatChunk({ content: 'x'.repeat(60_000) })],
+  ['characters of three bytes', chatChunk({ content: '世'.repeat(20_000) })],
+  ['characters that are long as JSON', chatChunk({ content: `世${'\u0001'.repeat(10_000)}` })],
+  ['reasoning', chatChunk({ reasoning_content: 'x'.repeat(60_000) })],
+  ['calls', chatChunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: 'x'.repeat(60_000) } }] })],
+])(
+  'a gateway with a small heap outlives four streams of %s without end',
+  async (_name, frame) => {
+    upstream.always(sse(endless(frame)));
+    const gateway = await startGateway({
+      env: smallHeap,
+      config: {
+        providers: [
+          { id: 'p', wire: 'openai-chat', base_url: upstream.url, api_key: 'k', models: [{ model: 'acme/m' }] },
+        ],
+      },
+    });
+
+    const ends = await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        const stream = await openStream(gateway.post({ model: 'acme/m', input: 'Hello', stream: true }));
+        return (await stream.readAll()).slice(-4000);
+      }),
+    );
+
+    for (const end of ends) {
+      expect(end).toContain('"error_type":"provider_unavailable"');
+      expect(end.endsWith('data: [DONE]\n\n')).toBe(true);
+    }
+    upstream.always(sse([chatChunk({ content: 'Still here.' }), chatChunk({}, 'stop')], { done: true }));
+    const answer = await gateway.post({ model: 'acme/m', input: 'Hello' });
+    expect(await answer.json()).toMatchObject({ status: 'completed' });
+    expect(await gateway.end()).toBe(0);
+    expect(gateway.running.stderr).not.toMatch(/Invalid string length|"level":50/);
+  },
+  180_000,
+);
