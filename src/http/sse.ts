@@ -125,22 +125,20 @@ export class SseResponse {
   }
 
   /** @returns false when the client has much to read first */
-  protected send(text: string, encoding: BufferEncoding = 'utf8'): boolean {
-    this.begin();
-    return this.raw.write(text, encoding);
-  }
-
-  /** Sends bytes, which the client's connection keeps outside the heap until they are read. */
-  protected sendLarge(text: string): boolean {
-    this.begin();
-    return this.raw.write(Buffer.from(text));
-  }
-
-  private begin(): void {
+  protected send(text: string, encoding: 'utf8' | 'latin1' = 'utf8'): boolean {
     if (!this.raw.headersSent) this.raw.writeHead(200, this.options.headers);
     this.lastWriteAt = performance.now();
+    const isText = encoding === 'latin1' || !needsBytes(text);
+    return isText ? this.raw.write(text, encoding) : this.raw.write(Buffer.from(text));
   }
 }
+
+/**
+ * Whether a text must be written as bytes. Of a text with characters of several bytes, Node's response counts the bytes and
+ * its socket the characters: the response may report that it is full when the socket is not, and then never emits `drain`.
+ * Bytes of a large text are kept outside the heap until the client has read them.
+ */
+const needsBytes = (text: string): boolean => text.length >= LARGE_TEXT || Buffer.byteLength(text) !== text.length;
 
 /**
  * Sends a run's events to the client. A client that reads slowly slows the provider down: `write` gives a promise while
@@ -155,7 +153,7 @@ export class EventStream extends SseResponse implements Sink<ResponseEvent> {
     for (const event of events) {
       text += this.writer.write(event);
       if (text.length < LARGE_TEXT) continue;
-      isDrained = this.sendLarge(text);
+      isDrained = this.send(text);
       text = '';
     }
     const last = events.at(-1);

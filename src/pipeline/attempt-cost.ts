@@ -1,6 +1,6 @@
 import type { ImageCounts } from '../domain/images.ts';
 import type { OutputItem } from '../domain/items.ts';
-import { truncateName } from '../domain/cut-name.ts';
+import { truncateName } from '../domain/truncate-name.ts';
 import { type Cost, usage as createUsage, isCredible, type Usage } from '../domain/usage.ts';
 import { addCost, costOf, estimateUsage } from '../metering/cost.ts';
 import { costOfResponse, imageLinesOf } from '../metering/image-cost.ts';

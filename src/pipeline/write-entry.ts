@@ -8,7 +8,7 @@ import type { Endpoint } from '../providers/provider-entry.ts';
 import { type AttemptCost, sumCosts } from './attempt-cost.ts';
 import type { RunBase } from './run.ts';
 import { attemptsOf, committedOf } from './step.ts';
-import { truncateName } from '../domain/cut-name.ts';
+import { truncateName } from '../domain/truncate-name.ts';
 
 /**
  * The ledger entry of a settled run.

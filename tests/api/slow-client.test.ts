@@ -25,8 +25,8 @@ const frameText = (frames: object[]): Buffer =>
   Buffer.from(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(''));
 
 /** A stream of so many deltas that counts the bytes which the connection has taken. */
-function counted(wire: WireName, deltas: number): { answer: ScriptedResponse; written: number } {
-  const piece = frameText(openFrames(wire, [word]).slice(-1));
+function counted(wire: WireName, deltas: number, said = word): { answer: ScriptedResponse; written: number } {
+  const piece = frameText(openFrames(wire, [said]).slice(-1));
   const counter = { written: 0, answer: sse('') };
   async function* pieces(): AsyncGenerator<Buffer> {
     yield frameText(openFrames(wire, []));
@@ -34,7 +34,7 @@ function counted(wire: WireName, deltas: number): { answer: ScriptedResponse; wr
       yield piece;
       counter.written += piece.length; // the next one is asked for: this one is with the kernel
     }
-    yield frameText(endFrames(wire, word.repeat(deltas)));
+    yield frameText(endFrames(wire, said.repeat(deltas)));
   }
   counter.answer = { ...sse(''), pieces };
   return counter;
@@ -112,14 +112,18 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
     await hasty.close();
   });
 
-  it('gets all of it, in order, as soon as it reads', async () => {
-    const counter = counted(wire, 400); // 12.5 MiB
+  it.each([
+    ['letters', word, 400],
+    // A connection that counts bytes is full where one that counts characters is not.
+    ['characters of three bytes', '慢'.repeat(30_000), 140],
+  ])('gets all of it, in order, as soon as it reads: %s', async (_name, said, deltas) => {
+    const counter = counted(wire, deltas, said); // 12.5 MiB
     lab.upstream.always(counter.answer);
     const socket = askSlowly(wire);
     await standstill(counter);
     const pieces: Buffer[] = [];
     for await (const piece of socket) pieces.push(piece as Buffer);
-    const raw = Buffer.concat(pieces).toString();
+    const raw = Buffer.concat(pieces).toString('latin1');
     const head = raw.indexOf('\r\n\r\n');
     const headers = Object.fromEntries(
       raw
@@ -128,12 +132,14 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
         .slice(1)
         .map((line) => line.split(': ') as [string, string]),
     );
-    const outcome = readOutcome(await readStream(new Response(unchunked(raw.slice(head + 4)), { headers })));
-    expectText(outcome, word.repeat(400));
+    const outcome = readOutcome(
+      await readStream(new Response(Buffer.from(unchunked(raw.slice(head + 4)), 'latin1'), { headers })),
+    );
+    expectText(outcome, said.repeat(deltas));
   });
 });
 
-/** The body without the framing of its chunks; all of it is ASCII. */
+/** The body without the framing of its chunks; each character is a byte. */
 function unchunked(body: string): string {
   let text = '';
   for (let at = 0; ; ) {
