@@ -26,7 +26,7 @@ interface AnswerLimit {
 }
 
 /** Measures what is kept of an answer while it is read. */
-export interface Meter<C> {
+export interface SizeMeter<C> {
   /** @param length of the frame or body that the chunks were read from, in UTF-16 units */
   add(chunks: readonly C[], length: number): void;
   isMoreThan(limit: number): boolean;
@@ -39,7 +39,7 @@ export interface ReadResponseOptions<C> extends AnswerLimit {
   /** Nothing is shown before the end, so that all is held in memory: then the limit is on the stream as a whole. */
   isBuffered: boolean;
   /** Absent: what is kept is bounded elsewhere. */
-  kept?: Meter<C>;
+  kept?: SizeMeter<C>;
   /** Told what is held; a promise stops the reading. */
   hold?: (bytes: number) => Promise<void> | undefined;
   /** Told what the provider has counted so far, when the answer breaks off. */
