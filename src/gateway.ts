@@ -11,6 +11,7 @@ import { findWires } from './compose/find-wires.ts';
 import { openAccounts } from './compose/open-accounts.ts';
 import { openAccounting } from './compose/open-accounting.ts';
 import { openBus } from './compose/open-bus.ts';
+import { openClock } from './compose/open-clock.ts';
 import { openStorage } from './compose/open-storage.ts';
 import { FLUSH_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-limits.ts';
 import { listSecrets } from './config/list-secrets.ts';
@@ -124,6 +125,7 @@ async function assemble(
   resources.defer(() =>
     withTimeout(SHUTDOWN_GRACE_MS, storage.close()).catch((error) => log('store close failed', { err: error })),
   );
+  const clock = await openClock({ storage, url: live.storage.url, log }, resources);
   if (!slot) {
     await storage.migrate();
     logOrphanedKeys(await applyBootstrap(storage.access, live.bootstrap));
@@ -218,7 +220,7 @@ async function assemble(
   let draining = false;
   const app = await createEdge({
     ...pipelines,
-    ...{ config, health, accounts, accounting, storage, telemetry, open, log, version, bus },
+    ...{ config, health, accounts, accounting, storage, telemetry, open, log, version, bus, clock },
     models: () => models,
     routingContext: () => routingContext,
     isDraining: () => draining,

@@ -1,4 +1,5 @@
 import type { Caller } from '../domain/caller.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { type CallerRateLimits, isRateLimited, type RateLimits } from '../domain/rate-limits.ts';
 import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
@@ -170,7 +171,7 @@ export async function openAccess(
       const text = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
       const hash = text === undefined ? undefined : hashKey(text);
       const known = hash === undefined ? undefined : callers.get(hash);
-      if (!known || known.disabled || (known.expiresAtMs !== null && known.expiresAtMs <= Date.now())) {
+      if (!known || known.disabled || (known.expiresAtMs !== null && known.expiresAtMs <= currentTimeMs())) {
         if (hash !== undefined) refused.refuse(hash, known && { name: known.caller.keyName, disabled: known.disabled });
         throw new GatewayError('authentication', 'Invalid or missing API key.');
       }

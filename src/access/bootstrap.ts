@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { currentTimeMs } from '../domain/clock.ts';
 import { deriveUuid } from '../domain/ids.ts';
 import { noRateLimits, type RateLimits, rateLimitNames } from '../domain/rate-limits.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
@@ -8,7 +9,7 @@ import {
   type KeyRecord,
   type RateLimitHolder,
 } from '../platform/storage/storage.ts';
-import { createKeyText, hashKey, createKeyLabel } from './key-text.ts';
+import { createKeyLabel, createKeyText, hashKey } from './key-text.ts';
 
 /** The part of the store that keys live in. @see platform/storage/storage.ts */
 export type BootstrapStore = Pick<
@@ -51,7 +52,7 @@ export const DEFAULT_MEMBER = 'owner';
  * @throws the store's error
  */
 export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan): Promise<string | undefined> {
-  const now = Date.now();
+  const now = currentTimeMs();
   const workspaces = await store.listWorkspaces();
   const idByName = new Map(workspaces.flatMap(({ id, name }) => [[name, id] as const, [id, id] as const]));
   for (const { id: wanted, name, ...limits } of plan.workspaces) {
@@ -104,7 +105,7 @@ export async function findOrphanedKeys(
   const marked = new Set(await store.listBootstrapKeys());
   for (const { key } of plan.keys) marked.delete(hashKey(key));
   if (marked.size === 0) return undefined;
-  const now = Date.now();
+  const now = currentTimeMs();
   const left = (await store.listKeys()).filter(
     ({ hash, disabled, expiresAtMs }) =>
       marked.has(hash) && !disabled && (expiresAtMs ?? Number.POSITIVE_INFINITY) > now,
@@ -166,7 +167,7 @@ export async function createFirstKeys(
   store: BootstrapStore,
 ): Promise<{ inference: string; management: string } | undefined> {
   if ((await store.listKeys()).length > 0) return undefined;
-  const now = Date.now();
+  const now = currentTimeMs();
   const workspaces = await store.listWorkspaces();
   const workspaceId = workspaces[0]?.id ?? deriveId(DEFAULT_WORKSPACE);
   if (workspaces.length === 0) {

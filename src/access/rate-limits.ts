@@ -1,5 +1,6 @@
 import { parseSlug } from '../catalog/slug.ts';
 import type { Caller } from '../domain/caller.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
@@ -116,6 +117,12 @@ export class RateLimiter {
       : this.issue(admission, answer);
   }
 
+  /** Whether a limit applies to all requests: that of each key or of each workspace. */
+  get limitsEverything(): boolean {
+    const settings = this.parts.settings();
+    return isRateLimited(settings) || isRateLimited(settings.workspace);
+  }
+
   private enter(model: string, first: ScopedAdmission, entered: EnteredModels): MaybePromise<GatewayError | undefined> {
     const scope = this.findModelScope(model);
     if (!scope || first.scopes.some(({ id }) => id === scope.id)) {
@@ -172,7 +179,7 @@ export class RateLimiter {
 
   private refuse(scope: Scope, refusal: RateRefusal): GatewayError {
     this.parts.onHit?.(scope.kind, refusal.limit);
-    return explain(scope, refusal, this.parts.now?.() ?? Date.now());
+    return explain(scope, refusal, this.parts.now?.() ?? currentTimeMs());
   }
 
   /** @param model undefined: it is not known yet */

@@ -1,5 +1,6 @@
 import { writeLimitUsage } from '../api/management/write-limit-usage.ts';
 import type { Config } from '../config/schema.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import { usdOf, writeDollars } from '../metering/cost.ts';
 import { listSpendingLimits } from '../metering/list-limits.ts';
 import { readLimitUsage } from '../metering/read-limit-usage.ts';
@@ -28,7 +29,7 @@ export async function printBudgets(
   { json }: { json?: boolean },
 ): Promise<void> {
   const { budgets } = config;
-  const nowMs = Date.now();
+  const nowMs = currentTimeMs();
   const told = await withStore({ config, stderr }, async ({ access, management, ledger }) => {
     const limits = (await listSpendingLimits({ access, management, budgets })).sort(compare);
     const usages = await readLimitUsage(ledger, limits, nowMs);

@@ -4,6 +4,7 @@ import { readKeySpending, writeKey } from '../api/keys/write-key.ts';
 import { readRateLimits } from '../api/management/rate-limit-fields.ts';
 import type { Config } from '../config/schema.ts';
 import { rateLimitNames } from '../domain/rate-limits.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
 import type { KeyRecord, LimitReset, ManagementTransaction } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
@@ -68,7 +69,7 @@ export function readDollars(option: string, text: string): bigint {
 export async function showKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
   const shown = await withStore({ config, stderr }, async ({ access, ledger }) => {
     const key = resolveKey(await access.listKeys(), wanted);
-    const [spending] = await readKeySpending(ledger, [key.hash], Date.now());
+    const [spending] = await readKeySpending(ledger, [key.hash], currentTimeMs());
     return writeKey(key, spending!);
   });
   stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
@@ -188,7 +189,7 @@ export function resolveKey(keys: readonly KeyRecord[], wanted: string): KeyRecor
   const byHash = keys.filter(({ hash }) => /^[0-9a-f]{4,64}$/.test(wanted) && hash.startsWith(wanted));
   const named = keys.filter(({ name, label }) => name === wanted || label === wanted);
   // Who rotates a key has two of its name: the one that lives is meant.
-  const alive = byHash.length > 0 ? [] : named.filter((key) => isAlive(key, Date.now()));
+  const alive = byHash.length > 0 ? [] : named.filter((key) => isAlive(key, currentTimeMs()));
   const found = alive.length === 1 ? alive : [...new Set([...byHash, ...named])];
   if (found.length === 1) return found[0]!;
   if (found.length === 0)

@@ -1,6 +1,7 @@
 import { readTotalSpending } from '../api/credits/handler.ts';
 import { listChanges } from '../api/management/change.ts';
 import type { Config } from '../config/schema.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import { createTimedId } from '../domain/ids.ts';
 import { usdOf } from '../metering/cost.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -30,7 +31,7 @@ export async function addCredits(
       throw new CommandError(`credits add ${sum}: credits are off, so there is nothing to take back.`);
     }
     await storage.management.change(byOperator(), async (transaction) => {
-      const credit = { id: createTimedId('credit_'), atMs: Date.now(), nanoUsd, note };
+      const credit = { id: createTimedId('credit_'), atMs: currentTimeMs(), nanoUsd, note };
       await transaction.addCredit(credit);
       const changes = listChanges(undefined, { amount_usd: usdOf(nanoUsd), note });
       const [action, objectKind] = ['credits.add', 'credits'];

@@ -1,5 +1,6 @@
 import { ConfigError, type LoadedConfig } from '../config/load.ts';
 import { docsUrl } from '../domain/docs-url.ts';
+import { checkClocks } from './checks/clock.ts';
 import { checkCounters } from './checks/counters.ts';
 import type { Finding } from './checks/finding.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
@@ -40,6 +41,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir));
     const store = await checkStorage(config);
     findings.push(store, await checkCounters(config, store), await checkPort(config.server));
+    findings.push(...(await checkClocks(config, store)));
     findings.push(
       ...(await checkQuarantine(dataDir)),
       ...(await checkOrphanedKeys(config)),

@@ -12,12 +12,13 @@ import { checkCreateGuardrail, checkUpdateGuardrail, type UpdateGuardrailBody } 
 import { writeGuardrail } from '../api/guardrails/write-guardrail.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import { defaultGuardrailId, modelGroups } from '../domain/guardrail.ts';
 import { usdOf } from '../metering/cost.ts';
 import type { GuardrailRecord, ManagementStore, Storage } from '../platform/storage/storage.ts';
-import { resolveKey, readDollars } from './change-keys.ts';
+import { readDollars, resolveKey } from './change-keys.ts';
 import { withStore } from './open-store.ts';
-import { resolveWorkspace, operate } from './operate.ts';
+import { operate, resolveWorkspace } from './operate.ts';
 import { alignColumns, CommandError, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
 
@@ -100,7 +101,7 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
   const shown = await withStore({ config, stderr }, async (storage) => {
     const { management } = storage;
     const guardrail = await findGuardrail(management, wanted);
-    const budgets = await listGuardrailBudgets(storage, guardrail.id, ALL, Date.now());
+    const budgets = await listGuardrailBudgets(storage, guardrail.id, ALL, currentTimeMs());
     const of = { ...ALL, guardrailId: guardrail.id };
     const [keys, members] = [
       await management.listAssignments({ ...of, kind: 'key' }),

@@ -1,10 +1,11 @@
 import { DEFAULT_MEMBER, DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
-import { createKeyText, hashKey, createKeyLabel } from '../access/key-text.ts';
+import { createKeyLabel, createKeyText, hashKey } from '../access/key-text.ts';
 import { createKey as saveNewKey } from '../api/keys/change-key.ts';
 import { readRateLimits } from '../api/management/rate-limit-fields.ts';
 import { addMembers } from '../api/workspaces/change-members.ts';
 import { createWorkspace } from '../api/workspaces/change-workspace.ts';
 import type { Config } from '../config/schema.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import { defaultKeySettings, type KeyRecord, type ManagementTransaction } from '../platform/storage/storage.ts';
 import { type LimitOptions, readLimits } from './change-keys.ts';
 import { withStore } from './open-store.ts';
@@ -32,7 +33,7 @@ export interface CreateKeyOptions extends LimitOptions, RateOptions {
  */
 export async function addKey({ stdout, stderr }: Terminal, config: Config, options: CreateKeyOptions): Promise<void> {
   const kind = readKind(options);
-  const expiresAtMs = options.expires === undefined ? null : readExpiry(options.expires, Date.now());
+  const expiresAtMs = options.expires === undefined ? null : readExpiry(options.expires, currentTimeMs());
   const limits = readLimits(options);
   const rates = readRateOptions(options);
   if (kind === 'management' && Object.keys({ ...limits, ...rates }).length > 0) {
@@ -155,7 +156,7 @@ export async function printKeys(
     key.label,
     (key.kind !== 'management' && names.get(key.workspaceId)) || '-',
     key.memberId ?? '-',
-    readState(key, Date.now()),
+    readState(key, currentTimeMs()),
     new Date(key.createdAtMs).toISOString().slice(0, 10),
     key.hash.slice(0, 12),
   ]);

@@ -4,14 +4,15 @@ import { loadCatalogRecords } from '../catalog/load-catalog.ts';
 import { buildEndpoints } from '../compose/build-endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import { type RecordedEntry, summedCost } from '../domain/ledger-entry.ts';
 import { totalOf, usdOf } from '../metering/cost.ts';
 import { writePerPiece } from '../metering/price.ts';
 import { findCorrection, isSettled, type PricedEndpoint, reprice } from '../metering/reprice.ts';
 import { lockDataFolder } from '../platform/data-folder/data-folder.ts';
 import type { Correction, EntryQuery, Storage } from '../platform/storage/storage.ts';
-import { withStore } from './open-store.ts';
 import { findStoreFile } from './describe-store.ts';
+import { withStore } from './open-store.ts';
 import { alignColumns, CommandError, readMessage, type Terminal } from './terminal.ts';
 
 export interface RecomputeOptions {
@@ -54,7 +55,7 @@ export async function recompute(
       let booked = 0;
       for await (const entries of readPages(storage, query)) {
         const corrections = entries.flatMap((entry) => sums.add(entry, find) ?? []);
-        if (options.apply) booked += await storage.ledger.correct(corrections, Date.now());
+        if (options.apply) booked += await storage.ledger.correct(corrections, currentTimeMs());
       }
       stdout.write(sums.write());
       if (!sums.isEmpty) stdout.write(emitEnd(sums.corrections, options.apply ? booked : undefined));

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
+import { ClockWatch } from '../platform/clock-watch.ts';
 import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -31,9 +32,17 @@ export async function withStore<Result>(
     await storage?.close();
     throw new CommandError(readMessage(error), { cause: error });
   }
+  return useAndClose(storage, use);
+}
+
+/** Times that a command stores or compares follow the clock of the store. */
+async function useAndClose<Result>(storage: Storage, use: (storage: Storage) => Promise<Result>): Promise<Result> {
+  const clock = new ClockWatch({ readTime: () => storage.readTime(), onSkew() {}, onAgreement() {} });
   try {
+    await clock.open();
     return await use(storage);
   } finally {
+    clock.close();
     await storage.close();
   }
 }
@@ -53,9 +62,5 @@ export async function withReadOnlyStore<Result>(
   const storage = await (file === undefined
     ? openPostgresStorage(config.storage.url, { poolSize: 1 })
     : openSqliteStorage(file));
-  try {
-    return await use(storage);
-  } finally {
-    await storage.close();
-  }
+  return useAndClose(storage, use);
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { Change, ManagementTransaction, Storage, WorkspaceDetails } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
@@ -6,7 +7,7 @@ import { readIssues } from './read-issues.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
 /** Nobody's key: whoever may run the command line. */
-export const byOperator = (): Change => ({ atMs: Date.now(), actorKeyHash: null });
+export const byOperator = (): Change => ({ atMs: currentTimeMs(), actorKeyHash: null });
 
 /** Makes one change of the store, in one transaction. */
 export type ApplyChange = <Result>(

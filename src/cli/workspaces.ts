@@ -14,6 +14,7 @@ import {
 import { writeWorkspace } from '../api/workspaces/write-workspace.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
 import { rateLimitNames } from '../domain/rate-limits.ts';
 import { writeDollars } from '../metering/cost.ts';
@@ -234,7 +235,7 @@ export async function changeBudgets(
     }
     const found = await change((transaction) => resolveWorkspace(transaction, wanted));
     const all = await management.listBudgets(found.id);
-    return { budgets: all, usages: await readBudgetUsage(ledger, all, found, Date.now()), workspace: found };
+    return { budgets: all, usages: await readBudgetUsage(ledger, all, found, currentTimeMs()), workspace: found };
   });
   if (budgets.length === 0) {
     stdout.write(`"${workspace.name}" has no budget.\n`);

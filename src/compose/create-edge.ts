@@ -21,6 +21,7 @@ import { createServer } from '../http/server.ts';
 import type { ImagePipeline, ResponsePipeline } from '../pipeline/pipeline.ts';
 import { createRouterMetadata } from '../pipeline/router-metadata.ts';
 import type { Bus } from '../platform/bus/bus.ts';
+import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { Remote } from '../platform/cluster/peer.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { describeFailure } from '../platform/telemetry/describe-failure.ts';
@@ -50,6 +51,8 @@ export interface EdgeParts {
   isDraining: () => boolean;
   log: WriteLog;
   version: string;
+  /** Undefined where the clock of this host is the only one. */
+  clock: ClockWatch | undefined;
   /** Undefined for a process that is alone. */
   bus: Bus | undefined;
   /** In a worker. */
@@ -135,6 +138,10 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         canRecord,
         ping: () => withTimeout(PING_MS, storage.ping()),
         checkFresh: () => access.checkFresh(config().storage.grace_ms),
+        accessAgeMs: () => access.ageMs,
+        notStoredSinceMs: () => ledger.notStoredSinceMs,
+        describeCounters: parts.accounts.describeCounters,
+        clockAheadMs: () => parts.clock?.aheadMs ?? 0,
       }),
     }),
     authenticate,

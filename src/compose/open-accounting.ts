@@ -1,11 +1,12 @@
 import type { Config } from '../config/schema.ts';
 import { type ContentLog, openContentLog } from '../contents/content-log.ts';
 import { openRetention } from '../contents/retention.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { rollUpSpending } from '../metering/roll-up-spending.ts';
 import type { OrphanedRecords } from '../metering/journal.ts';
 import { type Ledger, openLedger } from '../metering/ledger.ts';
 import { logInterrupted, openOrphanedJournals } from '../metering/orphaned-journals.ts';
+import { rollUpSpending } from '../metering/roll-up-spending.ts';
 import { createTraffic } from '../metering/traffic.ts';
 import { HOUR_MS, repeatHourly } from '../platform/hourly.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -95,7 +96,7 @@ export async function openAccounting(parts: AccountingParts, resources: AsyncDis
     });
     resources.defer(retention.close);
     const folding = repeatHourly(
-      () => rollUpSpending(storage.ledger, Date.now()),
+      () => rollUpSpending(storage.ledger, currentTimeMs()),
       (error) => log('spending rollup failed', { err: error, retry_in_ms: HOUR_MS }),
     );
     resources.defer(folding.close);

@@ -31,8 +31,17 @@ export interface Accounts {
   admit: RateLimiter['admit'];
   /** Frees what requests had open whose process has ended, where that outlives it. Never rejects. */
   release(ended: readonly OrphanedRequest[]): Promise<void>;
+  /** What is wrong with the shared counters; undefined: nothing. */
+  describeCounters(): CountersProblem | undefined;
   /** Reads keys, and the limits that are for them. @throws the store's error */
   refresh(): Promise<void>;
+}
+
+export interface CountersProblem {
+  /** Since when they have not responded, Unix milliseconds. */
+  sinceMs: number;
+  /** Whether all requests are rejected for it. */
+  rejectsAll: boolean;
 }
 
 /** @param resources gets what must be closed at the end */
@@ -97,6 +106,15 @@ export async function openAccounts(parts: AccountsParts, resources: AsyncDisposa
       } catch (error) {
         log('reservation release failed', { err: error, requests: ended.length });
       }
+    },
+    describeCounters() {
+      const { outage } = counters;
+      if (!outage) return undefined;
+      const { sinceMs, rejectsRates, rejectsBudgets } = outage;
+      return {
+        sinceMs,
+        rejectsAll: (rejectsRates && limits.limitsEverything) || (rejectsBudgets && spending.limitsEverything),
+      };
     },
     refresh: access.refresh,
   };

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { currentTimeMs } from '../domain/clock.ts';
 import { repeatHourly } from '../platform/hourly.ts';
 
 export interface RetentionOptions {
@@ -19,7 +20,7 @@ export interface Retention {
 const SLICE = 50;
 
 /** Deletes contents whose time is over, slice by slice, every hour; of several processes each may. */
-export function openRetention({ deleteBefore, keepMs, now = Date.now, onTrouble }: RetentionOptions): Retention {
+export function openRetention({ deleteBefore, keepMs, now = currentTimeMs, onTrouble }: RetentionOptions): Retention {
   async function sweep(signal?: AbortSignal): Promise<number> {
     const beforeMs = now() - keepMs();
     let deleted = 0;

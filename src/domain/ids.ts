@@ -1,4 +1,5 @@
 import { hash, randomFillSync } from 'node:crypto';
+import { currentTimeMs } from './clock.ts';
 import { flatten } from './flatten.ts';
 
 const alphabet = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 'latin1');
@@ -37,7 +38,7 @@ let lastPrefix = '';
  * is kept under such ids is written to the end of its table, not to a page of its own for each.
  */
 export function createTimedId(prefix: string): string {
-  const now = Date.now();
+  const now = currentTimeMs();
   if (now !== lastMs) {
     lastMs = now;
     lastPrefix = '';

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { inTurns } from '../domain/in-turns.ts';
 import type { RecordedEntry, LedgerEntry, InFlightEntry } from '../domain/ledger-entry.ts';
@@ -34,6 +35,8 @@ export interface Ledger {
   readonly accepting: boolean;
   /** Entries that are not in the store yet. */
   readonly waiting: number;
+  /** Since when the store has rejected entries, Unix milliseconds; undefined: it takes them. */
+  readonly notStoredSinceMs: number | undefined;
   /**
    * Looks an entry up, those that are still on their way included.
    *
@@ -106,14 +109,15 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   let waiting: LedgerEntry[] = [];
   let unjournalled: { entry: LedgerEntry; begun: InFlightRequest | undefined }[] = []; // those of them that are in memory alone
   let storing: readonly LedgerEntry[] = [];
-  const failing = new Set<Trouble>();
+  /** Trouble → since when, Unix milliseconds. */
+  const failing = new Map<Trouble, number>();
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
   const fail = (what: Trouble, error: unknown): void => {
-    if (!failing.has(what))
-      log(troubles[what].begins, { err: error, ...(what === 'storing' && { queued: waiting.length }) });
-    failing.add(what);
+    if (failing.has(what)) return;
+    failing.set(what, currentTimeMs());
+    log(troubles[what].begins, { err: error, ...(what === 'storing' && { queued: waiting.length }) });
   };
   const recover = (what: Trouble): void => {
     if (failing.size > 0 && failing.delete(what)) log(troubles[what].ends);
@@ -219,6 +223,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     },
     get accepting() {
       return unjournalled.length === 0 && waiting.length < MAX_WAITING;
+    },
+    get notStoredSinceMs() {
+      return failing.get('storing');
     },
     get waiting() {
       return waiting.length + storing.length;

@@ -1,10 +1,11 @@
 import type { Caller } from '../domain/caller.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { type SpendingWindow, spendingWindows } from '../platform/counters/accounts.ts';
 import type { AccountLimit, BudgetRefusal, Claim, Counters, Reservation } from '../platform/counters/counters.ts';
 import type { SpendingScope, SpendingSums } from '../platform/storage/storage.ts';
-import { formatDollars, createSpendingRefusal } from './refuse-spending.ts';
+import { createSpendingRefusal, formatDollars } from './refuse-spending.ts';
 import { DAY_MS, windowStarts } from './windows.ts';
 
 /** Who may spend how much. */
@@ -102,7 +103,7 @@ export class Spending {
 
   constructor(parts: SpendingParts) {
     this.parts = parts;
-    this.now = parts.now ?? Date.now;
+    this.now = parts.now ?? currentTimeMs;
   }
 
   /** Reads limits and sums; afterwards by itself, every ten seconds. @throws the store's error */
@@ -212,6 +213,11 @@ export class Spending {
   close(): void {
     this.closed = true;
     clearTimeout(this.timer);
+  }
+
+  /** Whether a limit applies to all requests: that of the organization, or its credits. */
+  get limitsEverything(): boolean {
+    return this.accounts.has(nameOf('everything'));
   }
 
   /** Is anything limited for this caller? */

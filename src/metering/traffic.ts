@@ -1,3 +1,4 @@
+import { currentTimeMs } from '../domain/clock.ts';
 import type { TrafficRow } from '../platform/storage/storage.ts';
 
 /** What routers ask of the ledger. @see `Traffic` in routing/routers/router.ts, whose shape this is */
@@ -36,7 +37,7 @@ const REFRESH_MS = 5 * 60_000;
 const MIN_ANSWERS = 20;
 
 /** Keeps the sums of the last seven days in memory. Reads them at once, in the background, and every five minutes. */
-export function createTraffic({ read, now = Date.now, onTrouble }: TrafficSource): TrafficReader {
+export function createTraffic({ read, now = currentTimeMs, onTrouble }: TrafficSource): TrafficReader {
   let sums = sumUp([]);
   let troubled = false;
   let closed = false;

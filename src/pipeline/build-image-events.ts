@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
+import { currentTimeMs } from '../domain/clock.ts';
 import { ImageDigest } from '../domain/image-digest.ts';
 import type { ImageEvent, WireImageUsage } from '../domain/image-events.ts';
 import type { EncodedImage } from '../domain/images.ts';
@@ -106,7 +107,7 @@ export class ImageEventStage implements Sink<CheckedImageChunk>, AttemptSink<Che
 const completed = (image: EncodedImage) => ({
   type: 'image_generation.completed' as const,
   image,
-  created: Math.floor(Date.now() / 1000),
+  created: Math.floor(currentTimeMs() / 1000),
   isLast: false,
 });
 

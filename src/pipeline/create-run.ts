@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
+import { currentTimeMs } from '../domain/clock.ts';
 import { createId } from '../domain/ids.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import { takeInput } from './conversation.ts';
@@ -49,7 +50,7 @@ const createBase = (
   clamped: origin.clamped,
   modelDefault: origin.modelDefault,
   modelLimits: origin.modelLimits,
-  startedAtMs: Date.now(),
+  startedAtMs: currentTimeMs(),
   startedAt: performance.now(),
   endUser: endUser ? hashEndUser(origin.caller.workspaceId, endUser) : undefined,
   stages: [],

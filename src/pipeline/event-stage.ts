@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk } from '../domain/chunks.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import type { Sink } from '../domain/sink.ts';
@@ -63,7 +64,7 @@ class RunContext implements BuilderContext {
   }
 
   now(): number {
-    return Math.floor(Date.now() / 1000);
+    return Math.floor(currentTimeMs() / 1000);
   }
 
   base(): ResponseObject {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { applyBootstrap, createFirstKeys } from '../access/bootstrap.ts';
 import type { OrphanedRequest } from '../access/rate-limits.ts';
 import { openBus } from '../compose/open-bus.ts';
+import { openClock } from '../compose/open-clock.ts';
 import { areSharedCounters } from '../compose/open-counters.ts';
 import { isSharedStore, openStorage } from '../compose/open-storage.ts';
 import { listSecrets } from '../config/list-secrets.ts';
@@ -96,6 +97,7 @@ async function assemble(
   const { url } = config.storage;
   const storage = await openStorage({ url, dataDir, poolSize: POOL_SIZE });
   resources.defer(() => storage.close().catch((error) => log('store close failed', { err: error })));
+  await openClock({ storage, url, log }, resources);
   await storage.migrate();
   const logOrphanedKeys = (detail: string | undefined): void =>
     void (detail && log('bootstrap keys orphaned', { detail }));

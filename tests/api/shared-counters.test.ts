@@ -63,6 +63,33 @@ describe.skipIf('skipped' in server)('shared counters that are killed', () => {
     expect((await ask(made.body.key)).status).toBe(200);
   });
 
+  const ready = async () => {
+    const answer = await gateway.get('/ready', { key: null });
+    return { status: answer.status, body: await answer.json() };
+  };
+
+  it('make a gateway unready whose requests are all rejected for them, and no other', async () => {
+    await start({ on_failure: 'closed' }, { limits });
+    expect(await ready()).toEqual({ status: 200, body: { status: 'ready' } });
+    await redis.kill();
+    expect((await ask()).status).toBe(503);
+    expect(await ready()).toMatchObject({
+      status: 503,
+      body: { error: { message: expect.stringMatching(/^The shared counters have not responded since 2\d{3}-/) } },
+    });
+    await gateway.reload({ counters: { url: redis.url, on_failure: 'closed' } }); // without limits
+    const isNamed = { status: 'ready', counters: expect.stringMatching(/^unreachable since 2\d{3}-/) };
+    expect(await ready()).toEqual({ status: 200, body: isNamed });
+
+    const organization = { organization: { daily: 1 } };
+    await gateway.reload({ counters: { url: redis.url, grace_ms: 0 }, budgets: organization });
+    expect((await ready()).status).toBe(503);
+    await gateway.reload({ counters: { url: redis.url, grace_ms: 600_000 }, budgets: organization });
+    expect(await ready()).toEqual({ status: 200, body: isNamed });
+    await redis.start();
+    await expect.poll(ready, { timeout: 10_000 }).toEqual({ status: 200, body: { status: 'ready' } });
+  });
+
   it('do not keep a gateway from starting', async () => {
     await redis.kill();
     await start({}, { limits });

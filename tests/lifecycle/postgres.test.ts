@@ -153,10 +153,16 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     ids.push(streamed.headers.get('x-generation-id')!);
     const ready = await gateway.get('/ready');
     expect(ready.status).toBe(200); // as long as requests are served
-    expect(await ready.json()).toEqual({
+    expect(await ready.json()).toMatchObject({
       status: 'ready',
       store: expect.stringMatching(/^unreachable since 2\d{3}-/),
+      ledger: expect.stringMatching(/^waits in the journal since 2\d{3}-/),
     });
+    const { access } = (await expect
+      .poll(async () => (await gateway.get('/ready')).json(), { timeout: 10_000 })
+      .toHaveProperty('access')
+      .then(async () => (await gateway.get('/ready')).json())) as { access: string };
+    expect(access).toMatch(/^not read since 2\d{3}-/);
     expect((await gateway.get('/health')).status).toBe(200);
     expect((await gateway.get(`/generation?id=${ids.at(-1)}`)).status).toBe(200); // still on its way
     const gone = await gateway.get('/generation?id=gen-unknown');
@@ -245,6 +251,33 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     await expect.poll(status, { timeout: 10_000 }).toBe(401);
     // And management over new connections works, too.
     await expect.poll(async () => (await two.gateway.storage.access.listKeys()).length).toBeGreaterThan(0);
+  });
+
+  it('one whose database is read-only serves on, and says so', async () => {
+    const database = await createDatabase();
+    const gateway = await open(database);
+    const setReadOnly = async (setting: 'on' | 'off') => {
+      await admin.query(`alter system set default_transaction_read_only = ${setting}`);
+      await admin.query('select pg_reload_conf()');
+    };
+    const ready = async () => (await gateway.get('/ready')).json();
+    await setReadOnly('on');
+    try {
+      await expect.poll(ready).toHaveProperty('store', expect.stringMatching(/^read-only since 2\d{3}-/));
+      expect((await ask(gateway)).status).toBe(200);
+      await expect.poll(ready).toHaveProperty('ledger', expect.stringMatching(/^waits in the journal since 2\d{3}-/));
+      expect((await gateway.get('/ready')).status).toBe(200);
+      const folder = mkdtempSync(join(tmpdir(), 'headgate-read-only-'));
+      writeFileSync(join(folder, 'headgate.yaml'), JSON.stringify({ storage: { url: database } }));
+      const told = { text: '', write: (text: string) => (told.text += text) };
+      expect(await runCli(['doctor', '--data', folder], { stdout: told, stderr: told, env: {}, cwd: folder })).toBe(1);
+      rmSync(folder, { recursive: true });
+      expect(told.text).toMatch(/fail +storage +PostgreSQL .* is read-only/);
+    } finally {
+      await setReadOnly('off');
+    }
+    await expect.poll(ready, { timeout: 10_000 }).toEqual({ status: 'ready' });
+    await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(1);
   });
 
   it('one that is stopped while its store is silent does not wait for it for long', async () => {

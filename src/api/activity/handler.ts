@@ -1,3 +1,4 @@
+import { currentTimeMs } from '../../domain/clock.ts';
 import { deriveUuid } from '../../domain/ids.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { startOfDay } from '../../metering/windows.ts';
@@ -17,7 +18,7 @@ const DAYS = 30;
 export function createActivityHandler({ ledger }: Pick<ManagementParts, 'ledger'>): ManagementHandler {
   return async function listActivity(request) {
     const query = readQuery(request, (reader) => ({
-      ...readDays(reader, startOfDay(Date.now())),
+      ...readDays(reader, startOfDay(currentTimeMs())),
       keyHash: reader.shaped('api_key_hash', /^[0-9a-f]{64}$/, 'the hash of a key: 64 lower-case hex digits'),
       memberId: reader.text('user_id'),
       workspaceId: reader.text('workspace_id'),

@@ -1,10 +1,11 @@
 import { Type } from 'typebox';
+import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { createTimedId } from '../../domain/ids.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { ContentStore } from '../../platform/storage/storage.ts';
 import { maybe } from '../../schema/shapes.ts';
-import { strictBody, createBodyCheck, plainText } from '../management/check-body.ts';
+import { createBodyCheck, plainText, strictBody } from '../management/check-body.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, writeTime } from '../management/route-handler.ts';
 
@@ -38,7 +39,7 @@ export const createFeedbackHandlers = ({
         category,
         comment,
         actorKeyHash: request.caller!.keyHash,
-        createdAtMs: Date.now(),
+        createdAtMs: currentTimeMs(),
       });
     });
     if (!isKnown) throw new GatewayError('not_found', `There is no generation ${generationId.slice(0, 100)}.`);

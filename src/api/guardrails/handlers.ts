@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { currentTimeMs } from '../../domain/clock.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { GuardrailAssignee, GuardrailRecord, ListedAssignment } from '../../platform/storage/storage.ts';
 import { applyChange } from '../management/change.ts';
@@ -14,7 +15,6 @@ import {
 import { getGuardrail } from './find-guardrail.ts';
 import { findUnknownEntries } from './find-unknown.ts';
 import { listGuardrailBudgets } from './list-budgets.ts';
-import { rejectUnsupportedFields } from './unsupported-fields.ts';
 import {
   checkCreateGuardrail,
   checkKeyHashes,
@@ -22,6 +22,7 @@ import {
   checkUpdateGuardrail,
   type UpdateGuardrailBody,
 } from './schema.ts';
+import { rejectUnsupportedFields } from './unsupported-fields.ts';
 import { writeGuardrail, writeKeyAssignment, writeMemberAssignment } from './write-guardrail.ts';
 
 /** What keys and members may use. @see docs/reference/management.md#guardrails */
@@ -84,7 +85,7 @@ export function createGuardrailHandlers(
       const page = readQuery(request, readPage);
       return callStore(async () => {
         const guardrail = await getGuardrail(management, pathParam(request, 'id'));
-        const { rows, total } = await listGuardrailBudgets(parts, guardrail.id, page, Date.now());
+        const { rows, total } = await listGuardrailBudgets(parts, guardrail.id, page, currentTimeMs());
         return { data: rows, total_count: total, include_byok_in_budgets: guardrail.includeByokInBudgets };
       });
     },

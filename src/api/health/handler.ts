@@ -1,38 +1,68 @@
+import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { describeSkew, NOTED_SKEW_MS } from '../../platform/clock-watch.ts';
 
-/** `GET /health`: the process lives. Needs no key and asks nobody. */
+/** `GET /health`: the process lives. Needs no key and calls nothing. */
 export function createHealthHandler(version: string) {
   return async (): Promise<unknown> => ({ status: 'ok', name: 'headgate', version });
 }
 
 export interface ReadyParts {
   isDraining: () => boolean;
+  /** Whether entries of the ledger can be kept. */
   canRecord: () => boolean;
-  ping: () => Promise<void>;
-  /** @throws {GatewayError} once the store has been gone for so long that nothing is served from memory any more */
+  ping: () => Promise<'writable' | 'read-only'>;
+  /** @throws {GatewayError} if keys and limits are too old to serve requests with */
   checkFresh: () => void;
-  now?: () => number;
+  /** Age of what is known of keys and limits. */
+  accessAgeMs: () => number;
+  /** Since when the store has rejected ledger entries, Unix milliseconds. */
+  notStoredSinceMs: () => number | undefined;
+  /** What is wrong with shared counters: since when (Unix milliseconds), and whether all requests are rejected for it. */
+  describeCounters: () => { sinceMs: number; rejectsAll: boolean } | undefined;
+  /** How far the clock of this host is ahead of the store's; negative: behind. */
+  clockAheadMs: () => number;
 }
 
+/** Keys and limits are read every half second; older ones are reported. */
+const STALE_MS = 3000;
+
+const writeSince = (ms: number): string => `since ${new Date(ms).toISOString()}`;
+
 /**
- * `GET /ready`: work may be sent here. 503 while nothing would be served: while draining, when nothing can be booked, and
- * when the store has been gone for longer than memory stands in for it. Until then the answer tells that it is gone: the
- * store is one for all hosts, and a balancer that took them all out would make an outage of it.
+ * `GET /ready`: whether work may be sent here. 503 if every request would be rejected: while draining, if no entry can be
+ * recorded, if keys and limits are older than `storage.grace_ms`, or if all requests need counters that do not respond.
+ * Otherwise 200, and the body names what is wrong: hosts share their store, and a load balancer that took all of them out
+ * would turn a disturbance into an outage.
  */
 export function createReadyHandler(parts: ReadyParts) {
-  const { now = Date.now } = parts;
-  let goneSinceMs: number | undefined;
+  let storeState: string | undefined;
+  let storeSinceMs = 0;
+  const noteStore = (state: string | undefined): void => {
+    if (state !== storeState) storeSinceMs = currentTimeMs();
+    storeState = state;
+  };
   return async (): Promise<unknown> => {
     if (parts.isDraining()) throw new GatewayError('unavailable', 'The gateway is shutting down.');
     if (!parts.canRecord()) throw new GatewayError('unavailable', 'The ledger cannot be written.');
-    try {
-      await parts.ping();
-      goneSinceMs = undefined;
-    } catch {
-      goneSinceMs ??= now();
-      parts.checkFresh();
-      return { status: 'ready', store: `unreachable since ${new Date(goneSinceMs).toISOString()}` };
+    parts.checkFresh();
+    const counters = parts.describeCounters();
+    if (counters?.rejectsAll) {
+      const message = `The shared counters have not responded ${writeSince(counters.sinceMs)}, and all requests have limits that are counted there.`;
+      throw new GatewayError('unavailable', message);
     }
-    return { status: 'ready' };
+    const state = await parts.ping().catch(() => 'unreachable');
+    noteStore(state === 'writable' ? undefined : state);
+    const ageMs = parts.accessAgeMs();
+    const notStoredSinceMs = parts.notStoredSinceMs();
+    const aheadMs = parts.clockAheadMs();
+    return {
+      status: 'ready',
+      ...(storeState && { store: `${storeState} ${writeSince(storeSinceMs)}` }),
+      ...(ageMs > STALE_MS && { access: `not read ${writeSince(currentTimeMs() - ageMs)}` }),
+      ...(notStoredSinceMs !== undefined && { ledger: `waits in the journal ${writeSince(notStoredSinceMs)}` }),
+      ...(counters && { counters: `unreachable ${writeSince(counters.sinceMs)}` }),
+      ...(Math.abs(aheadMs) > NOTED_SKEW_MS && { clock: `${describeSkew(aheadMs)} the store` }),
+    };
   };
 }

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
-import { createKeyText, hashKey, createKeyLabel } from '../../access/key-text.ts';
+import { createKeyLabel, createKeyText, hashKey } from '../../access/key-text.ts';
+import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError, type Issue, invalidRequest } from '../../domain/errors.ts';
 import { nanoUsdOf } from '../../metering/cost.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
@@ -17,7 +18,7 @@ import { type ManagementHandler, type ManagementParts, pathParam } from '../mana
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import { createKey, deleteKey, rotateKey, updateKey } from './change-key.ts';
 import { type CreateKeyBody, checkCreateKey, checkRotateKey, checkUpdateKey } from './schema.ts';
-import { zeroSpending, readKeySpending, writeKey, writeKeyAmounts, writeKeySettings } from './write-key.ts';
+import { readKeySpending, writeKey, writeKeyAmounts, writeKeySettings, zeroSpending } from './write-key.ts';
 
 const KEYS_PER_PAGE = 100;
 
@@ -36,7 +37,7 @@ export function createKeyHandlers(
   const { management, ledger } = parts;
   const writeAll = async (keys: readonly KeyRecord[]) => {
     const hashes = keys.map(({ hash }) => hash);
-    const spending = await readKeySpending(ledger, hashes, Date.now());
+    const spending = await readKeySpending(ledger, hashes, currentTimeMs());
     return keys.map((key, at) => writeKey(key, spending[at]!));
   };
   const write = async (key: KeyRecord) => (await writeAll([key]))[0]!;
@@ -115,7 +116,7 @@ export function createKeyHandlers(
         const key = await management.findKey(request.caller!.keyHash);
         // Deleted since it was let in.
         if (!key) throw new GatewayError('authentication', 'Invalid or missing API key.');
-        const [spending] = await readKeySpending(ledger, [key.hash], Date.now());
+        const [spending] = await readKeySpending(ledger, [key.hash], currentTimeMs());
         const { limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at } = writeKeySettings(key);
         const isManagement = key.kind === 'management';
         return {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { currentTimeMs } from '../../domain/clock.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { FieldChange, ManagementTransaction } from '../../platform/storage/storage.ts';
 import type { ManagementParts } from './route-handler.ts';
@@ -13,7 +14,7 @@ export async function applyChange<Result>(
   request: FastifyRequest,
   work: (transaction: ManagementTransaction, nowMs: number) => Promise<Result>,
 ): Promise<Result> {
-  const nowMs = Date.now();
+  const nowMs = currentTimeMs();
   const change = { atMs: nowMs, actorKeyHash: request.caller!.keyHash };
   const result = await callStore(() => management.change(change, (transaction) => work(transaction, nowMs)));
   // The change stands: were the store gone since, the next poll would bring it.

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { currentTimeMs } from '../../domain/clock.ts';
 import { invalidRequest } from '../../domain/errors.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import {
@@ -63,7 +64,7 @@ async function writeBudgets(
   budgets: readonly BudgetRecord[],
   workspace: WorkspaceDetails,
 ) {
-  const usages = await readBudgetUsage(ledger, budgets, workspace, Date.now());
+  const usages = await readBudgetUsage(ledger, budgets, workspace, currentTimeMs());
   return {
     data: budgets.map((budget, at) => writeBudget(budget, usages[at]!)),
     include_byok_in_budgets: workspace.settings.includeByokInBudgets,

@@ -27,6 +27,10 @@ export async function checkStorage(config: Pick<Config, 'storage'>): Promise<Fin
         const mend = 'The next start brings it up to date; older versions cannot use it then. Make a backup first.';
         return { status: 'warn', subject, says: `${what} has the schema of an older Headgate`, mend };
       }
+      if ((await store.ping()) === 'read-only') {
+        const mend = 'Let storage.url lead to the primary database: a standby takes no ledger entries.';
+        return { status: 'fail', subject, says: `${what} is read-only`, mend };
+      }
       const keys = await store.access.listKeys();
       return { status: 'ok', subject, says: `${what}; ${keys.length === 1 ? '1 key' : `${keys.length} keys`}` };
     } finally {

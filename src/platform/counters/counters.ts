@@ -40,7 +40,19 @@ export interface Counters {
   release?(ids: readonly string[], claims: readonly Claim[]): MaybePromise<void>;
   /** Resolves when the counts can be reached. */
   ping(): MaybePromise<void>;
+  /** What holds while shared counts cannot be reached; undefined: they can. */
+  readonly outage?: CounterOutage | undefined;
   close(): Promise<void>;
+}
+
+/** How requests fare that are counted in vain. */
+export interface CounterOutage {
+  /** Unix milliseconds. */
+  sinceMs: number;
+  /** Whether requests with a rate limit are rejected. */
+  rejectsRates: boolean;
+  /** Whether requests with a budget are rejected. */
+  rejectsBudgets: boolean;
 }
 
 /**

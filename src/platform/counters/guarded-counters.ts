@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { WriteLog } from '../telemetry/log-messages.ts';
@@ -7,6 +8,7 @@ import type {
   Admission,
   BudgetRefusal,
   Claim,
+  CounterOutage,
   Counters,
   RateRefusal,
   Reservation,
@@ -120,6 +122,18 @@ export class GuardedCounters implements Counters {
     return this.brokenSince === undefined;
   }
 
+  get outage(): CounterOutage | undefined {
+    if (this.brokenSince === undefined) return undefined;
+    const { onFailure, graceMs } = this.parts.settings();
+    const goneMs = this.now() - this.brokenSince;
+    const isClosed = onFailure === 'closed';
+    return {
+      sinceMs: currentTimeMs() - goneMs,
+      rejectsRates: isClosed,
+      rejectsBudgets: isClosed || goneMs >= graceMs,
+    };
+  }
+
   async admit(admission: Admission): Promise<RateRefusal | undefined> {
     const { store } = this.parts;
     const isAsked = this.isWhole;
@@ -149,7 +163,6 @@ export class GuardedCounters implements Counters {
   }
 
   async reserve(reservation: Reservation): Promise<BudgetRefusal | undefined> {
-    const { settings } = this.parts;
     const isAsked = this.isWhole;
     const answer = await this.reserveThere(reservation);
     if (answer) {
@@ -159,9 +172,8 @@ export class GuardedCounters implements Counters {
       this.underWay.add(reservation);
       return undefined;
     }
-    const { onFailure, graceMs } = settings();
-    const goneMs = this.now() - (this.brokenSince ?? this.now());
-    const isClosed = onFailure === 'closed' || goneMs >= graceMs;
+    // A call may fail although the counters are back by now.
+    const isClosed = this.outage ? this.outage.rejectsBudgets : this.parts.settings().onFailure === 'closed';
     const refusal = isClosed ? undefined : this.memory.reserve(reservation);
     if ((isClosed || refusal) && isAsked) this.releaseLater(reservation);
     if (isClosed) throw refuse('The counters of budgets do not answer');

@@ -24,7 +24,10 @@ export async function createSqlStorage(
   db: Kysely<Tables>,
   append: LedgerStore['append'] = (entries) => appendEntries(db, entries),
 ): Promise<Storage> {
-  const ping = async () => void (await sql`select 1`.execute(db));
+  const ping = async () => {
+    await sql`select 1`.execute(db);
+    return 'writable' as const;
+  };
   await ping(); // Kysely closes only a driver that it has asked something
   let closing: Promise<void> | undefined;
   return {
@@ -68,6 +71,7 @@ export async function createSqlStorage(
     migrate: () => migrate(db),
     compareSchema: () => compareSchema(db),
     ping,
+    readTime: async () => Date.now(),
     close: () => (closing ??= db.destroy()),
   };
 }

@@ -20,8 +20,10 @@ export interface Storage {
   migrate(): Promise<void>;
   /** What `migrate` would find. Changes nothing. */
   compareSchema(): Promise<SchemaState>;
-  /** Resolves when the store answers. */
-  ping(): Promise<void>;
+  /** Resolves when the store responds. A database is read-only on a standby, for example. */
+  ping(): Promise<'writable' | 'read-only'>;
+  /** Unix milliseconds by the clock of the store; that of the host which has it, where it is embedded. */
+  readTime(): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -77,6 +77,8 @@ export const logMessages = {
   'ledger entry quarantined': { levels: ['error'], fields: ['cause', 'generation_id', 'file'] },
   'ledger entries lost': { levels: ['error'], fields: ['err', 'entries'] },
   'cost capped': { levels: ['error'], fields: ['generation_id', 'model', 'provider', 'cost_usd'] },
+  'clock skew detected': { levels: ['warn'], fields: ['ahead_ms'] },
+  'clock skew ended': { levels: ['info'], fields: [] },
   'spending rollup failed': { levels: ['warn'], fields: ['err', 'retry_in_ms'] },
   'traffic refresh failed': { levels: ['warn'], fields: ['err'] },
   'content unreadable': { levels: ['warn'], fields: ['cause'] },

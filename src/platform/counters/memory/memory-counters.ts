@@ -1,3 +1,4 @@
+import { currentTimeMs } from '../../../domain/clock.ts';
 import { type AccountState, addSpent, findBudgetRefusal, openAccount, updateAccount } from '../accounts.ts';
 import type { Admission, BudgetRefusal, Claim, Counters, RateRefusal, Reservation, Settlement } from '../counters.ts';
 import { admitTo, leaveFrom, RateWindow } from '../rates.ts';
@@ -34,7 +35,7 @@ export class MemoryCounters implements Counters {
   /** Goes round the accounts, two at each new one, so that no request looks at all of them. */
   private round: Iterator<[string, HeldAccount]> = this.accounts.entries();
 
-  constructor(now: () => number = Date.now, keptAccounts = KEPT_ACCOUNTS) {
+  constructor(now: () => number = currentTimeMs, keptAccounts = KEPT_ACCOUNTS) {
     this.now = now;
     this.keptAccounts = keptAccounts;
   }

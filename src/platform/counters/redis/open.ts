@@ -30,6 +30,11 @@ interface Scripts {
   headgateRelease(keys: number, ...values: (string | number)[]): Promise<unknown>;
 }
 
+export interface RedisCounters extends SharedCounters {
+  /** Unix milliseconds by the server's clock. */
+  readTime(): Promise<number>;
+}
+
 /**
  * Counts in a Redis or Valkey that several hosts share, one round trip for each call. Connects by itself, also again;
  * without a connection every call rejects at once.
@@ -37,7 +42,7 @@ interface Scripts {
  * @param url `redis://user:password@host:port/database`, or `rediss:`, `valkey:`, `valkeys:`
  * @param connectMs how long a connection may take to stand
  */
-export function openRedisCounters(url: string, connectMs: number): SharedCounters {
+export function openRedisCounters(url: string, connectMs: number): RedisCounters {
   const client = new Redis(url, {
     connectTimeout: connectMs,
     socketTimeout: LONGEST_SILENCE_MS,
@@ -101,6 +106,10 @@ export function openRedisCounters(url: string, connectMs: number): SharedCounter
     async ping() {
       if (client.status !== 'ready') await once(client, 'ready'); // rejects at the first error
       await client.ping();
+    },
+    async readTime() {
+      const [seconds, microseconds] = await client.time();
+      return Number(seconds) * 1000 + Number(microseconds) / 1000;
     },
     async close() {
       client.disconnect();

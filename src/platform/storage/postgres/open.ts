@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
 import type { Pool, PoolConfig } from 'pg';
 import { migrate } from '../migrations/migrate.ts';
 import { createSqlStorage } from '../sql-storage.ts';
@@ -70,7 +70,8 @@ export async function openPostgresStorage(
       { cause: error },
     );
   }
-  const storage = await createSqlStorage(openDatabase(pool));
+  const db = openDatabase(pool);
+  const storage = await createSqlStorage(db);
   return {
     ...storage,
     access: {
@@ -79,6 +80,16 @@ export async function openPostgresStorage(
         const { value } = await watch.query<{ value: bigint }>(`select value from revisions where name = 'access'`);
         return Number(value);
       },
+    },
+    async ping() {
+      const { rows } = await sql<{
+        setting: string;
+      }>`select current_setting('transaction_read_only') as setting`.execute(db);
+      return rows[0]?.setting === 'on' ? 'read-only' : 'writable';
+    },
+    async readTime() {
+      const question = 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms';
+      return (await watch.query<{ now_ms: number }>(question)).now_ms;
     },
     async close() {
       await Promise.all([storage.close(), watch.close()]);

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { rateLimitNames } from '../../../domain/rate-limits.ts';
+import { currentTimeMs } from '../../../domain/clock.ts';
 import type { KeyQuery, KeyRecord, LimitReset } from '../storage.ts';
 import {
   type Integer,
@@ -92,7 +93,7 @@ export async function setKeyDisabled(db: Database, hash: string, disabled: boole
   await changeAccess(db, async (trx) => {
     const result = await trx
       .updateTable('keys')
-      .set({ disabled: writeFlag(disabled), updated_at_ms: Date.now() })
+      .set({ disabled: writeFlag(disabled), updated_at_ms: currentTimeMs() })
       .where('hash', '=', hash)
       .where('disabled', '<>', BigInt(writeFlag(disabled)))
       .executeTakeFirst();

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Selectable, sql } from 'kysely';
 import { noRateLimits, type RateLimits } from '../../../domain/rate-limits.ts';
+import { currentTimeMs } from '../../../domain/clock.ts';
 import type { Listed, MemberRecord, Page, WorkspaceMemberRecord } from '../storage.ts';
 import { type Integer, readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
@@ -152,7 +153,7 @@ export async function listMemberships(db: Database): Promise<{ memberId: string;
 
 /** Rejects, and changes nothing, when the member or one of the workspaces does not exist. */
 export async function setMemberships(db: Database, memberId: string, workspaceIds: readonly string[]): Promise<void> {
-  const now = Date.now();
+  const now = currentTimeMs();
   await changeAccess(db, async (trx) => {
     let left = trx.deleteFrom('memberships').where('member_id', '=', memberId);
     if (workspaceIds.length > 0) left = left.where('workspace_id', 'not in', workspaceIds);

@@ -1,0 +1,81 @@
+import { isSharedStore } from '../../compose/open-storage.ts';
+import type { Config } from '../../config/schema.ts';
+import { describeSkew, NOTED_SKEW_MS } from '../../platform/clock-watch.ts';
+import { openRedisCounters } from '../../platform/counters/redis/open.ts';
+import { openPostgresStorage } from '../../platform/storage/postgres/open.ts';
+import type { Finding } from './finding.ts';
+
+const CONNECT_MS = 2000;
+
+/**
+ * Compares the clocks of this host, the shared store and shared counters. What does not respond is reported elsewhere.
+ *
+ * @param store what was found of it
+ */
+export async function checkClocks(
+  { counters, storage }: Pick<Config, 'counters' | 'storage'>,
+  store: Finding,
+): Promise<Finding[]> {
+  const subject = 'clock';
+  const isReachable = isSharedStore(storage.url) && store.status !== 'fail';
+  const storeAheadMs = isReachable ? await measureStore(storage.url) : undefined;
+  const findings: Finding[] = [];
+  if (storeAheadMs !== undefined) {
+    findings.push(
+      Math.abs(storeAheadMs) < NOTED_SKEW_MS
+        ? { status: 'ok', subject, says: 'this host agrees with PostgreSQL' }
+        : {
+            status: 'warn',
+            subject,
+            says: `this host is ${describeSkew(-storeAheadMs)} PostgreSQL, whose clock all hosts follow`,
+            mend: 'Correct the clock of this host, or that of PostgreSQL: it decides when budgets reset and keys expire.',
+          },
+    );
+  }
+  const redisAheadMs = URL.canParse(counters.url) ? await measureRedis(counters.url) : undefined;
+  if (redisAheadMs === undefined) return findings;
+  const aheadMs = redisAheadMs - (storeAheadMs ?? 0);
+  if (Math.abs(aheadMs) < NOTED_SKEW_MS) return findings;
+  findings.push({
+    status: 'warn',
+    subject,
+    says: `the counters at ${new URL(counters.url).host} are ${describeSkew(aheadMs)} ${storeAheadMs === undefined ? 'this host' : 'PostgreSQL'}`,
+    mend: 'Correct the clock of that server: beyond an hour, budgets may reset at the wrong time.',
+  });
+  return findings;
+}
+
+/** @returns how far it is ahead of this host; undefined when it does not respond */
+async function measure(readTime: () => Promise<number>): Promise<number | undefined> {
+  const startedMs = Date.now();
+  try {
+    return (await readTime()) - (startedMs + Date.now()) / 2;
+  } catch {
+    return undefined;
+  }
+}
+
+async function measureStore(url: string): Promise<number | undefined> {
+  const store = await openPostgresStorage(url, { poolSize: 1 }).catch(() => undefined);
+  if (!store) return undefined;
+  try {
+    await store.readTime(); // connects
+    return await measure(() => store.readTime());
+  } catch {
+    return undefined;
+  } finally {
+    await store.close();
+  }
+}
+
+async function measureRedis(url: string): Promise<number | undefined> {
+  const counters = openRedisCounters(url, CONNECT_MS);
+  try {
+    await counters.ping();
+    return await measure(() => counters.readTime());
+  } catch {
+    return undefined;
+  } finally {
+    await counters.close();
+  }
+}

@@ -1,0 +1,32 @@
+import { ClockWatch } from '../platform/clock-watch.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import { isSharedStore } from './open-storage.ts';
+
+export interface ClockParts {
+  storage: Pick<Storage, 'readTime'>;
+  /** `storage.url`. */
+  url: string;
+  log: WriteLog;
+}
+
+/**
+ * Lets this process follow the clock of a store that several hosts share.
+ *
+ * @param resources takes what must be closed at the end
+ * @returns undefined where the clock of this host is the only one
+ */
+export async function openClock(
+  { storage, url, log }: ClockParts,
+  resources: AsyncDisposableStack,
+): Promise<ClockWatch | undefined> {
+  if (!isSharedStore(url)) return undefined;
+  const watch = new ClockWatch({
+    readTime: () => storage.readTime(),
+    onSkew: (aheadMs) => log('clock skew detected', { ahead_ms: Math.round(aheadMs) }),
+    onAgreement: () => log('clock skew ended'),
+  });
+  resources.defer(() => watch.close());
+  await watch.open();
+  return watch;
+}

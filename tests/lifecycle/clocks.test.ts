@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runCli } from '../../src/cli/program.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
+import { testKeys } from '../../src/testing/index.ts';
+import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { main } from '../api/manage.ts';
+import { bootstrap, cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
+
+const server = await startPostgres();
+afterAll(() => 'stop' in server && server.stop());
+if ('skipped' in server) process.stderr.write(`clocks: ${server.skipped}\n`);
+
+const hour = 3_600_000;
+/** Run in a process before anything else: its clock is wrong. */
+const wrongClock = `
+const right = Date.now;
+Date.now = () => right() + Number(process.env.WRONG_BY_MS);
+globalThis.Date = class extends Date {
+  constructor(...values) {
+    super(...(values.length > 0 ? values : [Date.now()]));
+  }
+};`;
+const cent = () =>
+  json({
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello there.' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 5, completion_tokens: 10, total_tokens: 15 },
+  });
+
+describe.skipIf('skipped' in server)('two hosts, one of which has a wrong clock', { timeout: 60_000 }, () => {
+  let upstream: ScriptedUpstream;
+  let databases = 0;
+  let database: string;
+  beforeEach(async () => {
+    upstream = await startUpstream();
+    upstream.always(cent());
+    const { url } = server as TestPostgres;
+    database = new URL(`/clocks_${++databases}`, url).href;
+    const admin = new pg.Client({ connectionString: url });
+    await admin.connect();
+    await admin.query(`create database clocks_${databases}`);
+    await admin.end();
+  });
+  afterEach(async () => {
+    await cleanUp();
+    await upstream.close();
+    vi.useRealTimers();
+  });
+
+  const start = (env: Record<string, string> = {}) =>
+    startGateway({
+      env,
+      config: {
+        storage: { url: database },
+        counters: { timeout_ms: 20_000 },
+        catalog: { builtin: false },
+        providers: [
+          {
+            id: 'acme',
+            wire: 'openai-chat',
+            base_url: upstream.url,
+            models: [{ model: 'acme/m', pricing: { prompt: 0, completion: 0.001 } }],
+          },
+        ],
+        bootstrap,
+      },
+    });
+  const startWrong = (aheadMs: number) =>
+    start({
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(wrongClock)}`,
+      WRONG_BY_MS: String(aheadMs),
+    });
+  const ask = async (gateway: GatewayProcess, key: string) => {
+    const answer = await gateway.post({ model: 'acme/m', input: 'Hello', max_output_tokens: 10 }, key);
+    await answer.arrayBuffer();
+    return { status: answer.status, id: answer.headers.get('x-generation-id') };
+  };
+
+  // Both differ by more than a day, so that each window of a budget has another start.
+  it.each([
+    [30 * hour, '30 h ahead of the store'],
+    [-26 * hour, '26 h behind the store'],
+  ])('spend no more than a daily budget, and record the time of the store: %i ms', async (aheadMs, skew) => {
+    const [right, wrong] = [await start(), await startWrong(aheadMs)];
+    const made = await fetch(`${right.url}/api/v1/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${testKeys.managementKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'daily', limit: 0.2, limit_reset: 'daily', workspace_id: main }),
+    });
+    const { key } = (await made.json()) as { key: string };
+    await expect.poll(async () => (await ask(wrong, key)).status, { timeout: 10_000 }).not.toBe(401);
+    let last: string | null = null;
+    let answered = 1;
+    for (let round = 0; round < 3; round++) {
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => ask(at % 2 === 0 ? right : wrong, key)));
+      answered += answers.filter(({ status }) => status === 200).length;
+      last = answers.findLast(({ status }, at) => status === 200 && at % 2 === 1)?.id ?? last;
+    }
+    expect(answered).toBe(20);
+
+    await expect.poll(async () => (await wrong.get(`/api/v1/generation?id=${last}`, key)).status).toBe(200);
+    const { data } = (await (await wrong.get(`/api/v1/generation?id=${last}`, key)).json()) as {
+      data: { created_at: string };
+    };
+    expect(Math.abs(Date.parse(data.created_at) - Date.now())).toBeLessThan(hour);
+
+    expect(await (await wrong.get('/ready')).json()).toEqual({ status: 'ready', clock: skew });
+    expect(await (await right.get('/ready')).json()).toEqual({ status: 'ready' });
+    expect(wrong.running.stderr).toMatch(/"ahead_ms":-?\d+.*"clock skew detected"/);
+    expect(right.running.stderr).not.toContain('clock skew');
+  });
+
+  it('are compared by doctor', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-clocks-'));
+    writeFileSync(join(folder, 'headgate.yaml'), JSON.stringify({ storage: { url: database } }));
+    const told = { text: '', write: (text: string) => (told.text += text) };
+    const doctor = () => runCli(['doctor', '--data', folder], { stdout: told, stderr: told, env: {}, cwd: folder });
+    await doctor();
+    expect(told.text).toMatch(/ok +clock +this host agrees with PostgreSQL\n/);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 13 * hour });
+    await doctor();
+    expect(told.text).toMatch(/warn +clock +this host is 13 h ahead of PostgreSQL, whose clock all hosts follow\n/);
+    rmSync(folder, { recursive: true });
+  });
+});
