@@ -41,8 +41,15 @@ const keys = Array.from({ length: 100 }, () => createKeyText('inference'));
 for (const [index, text] of keys.entries()) {
   await storage.access.putKey({
     ...defaultKeySettings,
-    ...{ hash: hashKey(text), name: `key ${index}`, label: createKeyLabel(text), kind: 'member', workspaceId },
-    ...{ memberId: 'ada', creatorUserId: 'ada', disabled: false, createdAtMs: 1 },
+    hash: hashKey(text),
+    name: `key ${index}`,
+    label: createKeyLabel(text),
+    kind: 'member',
+    workspaceId,
+    memberId: 'ada',
+    creatorUserId: 'ada',
+    disabled: false,
+    createdAtMs: 1,
   });
 }
 const access = await openAccess(storage.access, { onTrouble: never });
@@ -63,7 +70,12 @@ const ledger = await openLedger({
 });
 const limit = (kind: SpendingLimit['kind'], scope: SpendingLimit['scope']): SpendingLimit[] =>
   (['daily', 'monthly'] as const).map((window) => ({
-    ...{ kind, scope, window, limitNanoUsd: 10n ** 18n, name: kind, includesByok: false },
+    kind,
+    scope,
+    window,
+    limitNanoUsd: 10n ** 18n,
+    name: kind,
+    includesByok: false,
   }));
 const spending = new Spending({
   counters,
@@ -84,13 +96,38 @@ const request = { model: 'acme/mock-model', input: [] } as unknown as ResponseRe
 
 function makeEntry(caller: Caller, id: string): LedgerEntry {
   return {
-    ...{ id, createdAtMs: Date.now(), workspaceId, keyHash: caller.keyHash, memberId: caller.memberId },
-    ...{ requestedModel: 'acme/mock-model', router: null, task: null, model: 'acme/mock-model' },
-    ...{ provider: 'Mock', providerId: 'mock', endpointId: 'acme/mock-model@mock', tier: null, isByok: false },
-    ...{ outcome: 'completed', status: 200, errorType: null, streamed: false },
-    ...{ inputTokens: 500, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 100, reasoningTokens: 0 },
-    ...{ costNanoUsd: 325_000n, inputCostNanoUsd: 125_000n, priced: true, upstreamCostNanoUsd: null },
-    ...{ estimated: false, firstOutputMs: 5, durationMs: 6, sessionId: null, endUser: null },
+    id,
+    createdAtMs: Date.now(),
+    workspaceId,
+    keyHash: caller.keyHash,
+    memberId: caller.memberId,
+    requestedModel: 'acme/mock-model',
+    router: null,
+    task: null,
+    model: 'acme/mock-model',
+    provider: 'Mock',
+    providerId: 'mock',
+    endpointId: 'acme/mock-model@mock',
+    tier: null,
+    isByok: false,
+    outcome: 'completed',
+    status: 200,
+    errorType: null,
+    streamed: false,
+    inputTokens: 500,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 100,
+    reasoningTokens: 0,
+    costNanoUsd: 325_000n,
+    inputCostNanoUsd: 125_000n,
+    priced: true,
+    upstreamCostNanoUsd: null,
+    estimated: false,
+    firstOutputMs: 5,
+    durationMs: 6,
+    sessionId: null,
+    endUser: null,
   } as LedgerEntry;
 }
 

@@ -11,7 +11,12 @@ it('deletes contents whose time is over, slice by slice, and nothing younger', a
   const bornAt = 1_790_000_000_000;
   await storage.contents.append(
     Array.from({ length: 170 }, (_, index) => ({
-      ...{ id: `gen-${index}`, workspaceId: 'w', input: '{}', output: '[]', error: null, isCut: false },
+      id: `gen-${index}`,
+      workspaceId: 'w',
+      input: '{}',
+      output: '[]',
+      error: null,
+      isCut: false,
       createdAtMs: bornAt + index,
     })),
   );

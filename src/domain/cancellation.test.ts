@@ -2,10 +2,10 @@ import { expect, it, vi } from 'vitest';
 import { Cancellation } from './cancellation.ts';
 import { GatewayError } from './errors.ts';
 
-const left = new GatewayError('client_closed', 'The client left.');
+const left = new GatewayError('client_closed', 'The client disconnected.');
 const late = new GatewayError('request_timeout', 'Too late.');
 
-it('tells each listener once, with the first reason', () => {
+it('calls each listener once, with the first reason', () => {
   const cancellation = new Cancellation();
   const [one, two] = [{ cancelled: vi.fn() }, { cancelled: vi.fn() }];
   cancellation.add(one);
@@ -16,7 +16,7 @@ it('tells each listener once, with the first reason', () => {
   expect(cancellation.reason).toBe(left);
 });
 
-it('does not tell who has gone, not even while it tells', () => {
+it('does not call a removed listener, even if it is removed during the call of another', () => {
   const cancellation = new Cancellation();
   const gone = { cancelled: vi.fn() };
   cancellation.add(gone);
@@ -26,7 +26,7 @@ it('does not tell who has gone, not even while it tells', () => {
   expect(gone.cancelled).not.toHaveBeenCalled();
 });
 
-it('is a signal for whoever needs one, before and after', () => {
+it('gives an abort signal, before and after it is cancelled', () => {
   const before = new Cancellation();
   const { signal } = before;
   expect(signal.aborted).toBe(false);

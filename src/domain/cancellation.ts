@@ -1,21 +1,21 @@
 import type { GatewayError } from './errors.ts';
 
-/** Told once, when a cancellation comes. */
+/** Called once, when the cancellation happens. */
 export interface CancelListener {
   cancelled(reason: GatewayError): void;
 }
 
 /**
- * Tells everybody who works on a request that it is to end. It does what an `AbortSignal` does for listeners inside the
- * gateway; a real one costs several µs to make, to listen to and to collect, so it is made only for whoever asks.
+ * Cancels everything that works on a request. Listeners inside the gateway use this in place of an `AbortSignal`, which
+ * costs several µs to create, to listen to and to collect. A signal is created only if something asks for it.
  */
 export class Cancellation {
-  /** Why; undefined until then. */
+  /** The reason. Undefined: it is not cancelled. */
   reason: GatewayError | undefined;
   private listeners: CancelListener[] = [];
   private controller: AbortController | undefined;
 
-  /** The first reason counts. */
+  /** Only the first call has an effect. */
   cancel(reason: GatewayError): void {
     if (this.reason) return;
     this.reason = reason;
@@ -32,7 +32,7 @@ export class Cancellation {
     if (at !== -1) this.listeners.splice(at, 1);
   }
 
-  /** The same for interfaces of the platform. */
+  /** The same for APIs of the platform. */
   get signal(): AbortSignal {
     if (!this.controller) {
       this.controller = new AbortController();

@@ -1,16 +1,16 @@
 import type { OutputItem, ReasoningFormat } from './items.ts';
 import type { Usage } from './usage.ts';
 
-/** What a wire that has items of its own calls one of them. */
+/** The name of an item on a wire that has items of its own. */
 export type ItemKey = string | number;
 
 /**
- * What a provider's frames mean. A reader makes chunks; `pipeline/build-events.ts` alone turns them into events.
+ * The meaning of a provider's frames. A reader creates chunks; only `pipeline/build-events.ts` turns them into events.
  *
- * **Which item a chunk belongs to.** A simple wire leaves `key` out: text goes to the message in progress, reasoning to
- * the reasoning item in progress, and a change of kind closes the item before. A wire that has items of its own (the
- * native one) opens each with an `item` chunk and names it by `key` from then on; such an item is closed by `item_done`
- * alone, so that items may overlap. Tool calls are named by their `callId`.
+ * **Which item a chunk belongs to.** A simple wire omits `key`: text goes to the message in progress, reasoning to the
+ * reasoning item in progress, and a change of kind closes the previous item. A wire with items of its own (the native
+ * one) opens each with an `item` chunk and names it by `key` afterwards. Only `item_done` closes such an item, so items
+ * may overlap. Tool calls are named by their `callId`.
  */
 export type Chunk =
   | StartChunk
@@ -30,13 +30,16 @@ export type Chunk =
   | StepEndChunk
   | FinishChunk;
 
-/** The provider has begun; nothing is visible yet. */
+/** The provider has started to respond. Nothing is visible yet. */
 export interface StartChunk {
   type: 'start';
-  /** The model that the provider says it runs. */
+  /** The model that the provider reports. */
   model?: string;
 }
-/** The body that goes upstream, when the caller asked for `debug.echo_upstream_body`. Made by `attempt-text.ts`, never by a reader. */
+/**
+ * The body that is sent upstream, if the caller requested `debug.echo_upstream_body`. `attempt-text.ts` creates it, never a
+ * reader.
+ */
 export interface DebugChunk {
   type: 'debug';
   upstreamBody: unknown;
@@ -64,24 +67,24 @@ export interface ReasoningChunk {
   delta: string;
   key?: ItemKey;
 }
-/** A summary of reasoning. Another `part` number begins the next summary part; absent = the part in progress. */
+/** A summary of reasoning. A different `part` number begins the next summary part. Absent: the part in progress. */
 export interface ReasoningSummaryChunk {
   type: 'reasoning_summary';
   delta: string;
   part?: number;
   key?: ItemKey;
 }
-/** What only the provider understands; travels untouched, and belongs to the reasoning item in progress. */
+/** Data that only the provider understands. It travels unchanged and belongs to the reasoning item in progress. */
 export interface ReasoningSealChunk {
   type: 'reasoning_seal';
   format: ReasoningFormat;
   encryptedContent?: string;
   signature?: string;
-  /** The provider's id of the item, when a replay needs it. */
+  /** The provider's id of the item, if a replay needs it. */
   id?: string;
   key?: ItemKey;
 }
-/** A call begins. `kind` custom: its arguments are free text. `fields` are further wire fields of the item. */
+/** A call begins. `kind` custom: its arguments are free text. `fields` are other wire fields of the item. */
 export interface ToolCallChunk {
   type: 'tool_call';
   callId: string;
@@ -94,10 +97,10 @@ export interface ToolCallArgumentsChunk {
   type: 'tool_call_arguments';
   callId: string;
   delta: string;
-  /** On native wires the key of the item, in place of the call id. */
+  /** On native wires, the key of the item instead of the call id. */
   key?: ItemKey;
 }
-/** An item of a native wire begins, in its wire shape (empty values), id included. */
+/** An item of a native wire begins, in its wire shape with empty values, including its id. */
 export interface ItemChunk {
   type: 'item';
   key: ItemKey;
@@ -109,7 +112,7 @@ export interface PartChunk {
   key: ItemKey;
   part: { type: string; [field: string]: unknown };
 }
-/** An event of a native wire that the builder does not make itself; ids, indexes and number are set anew. */
+/** An event of a native wire that the builder does not create itself. Ids, indexes and the number are replaced. */
 export interface RelayChunk {
   type: 'relay';
   /** Absent: the event belongs to no item. */
@@ -117,44 +120,44 @@ export interface RelayChunk {
   event: { type: string; [field: string]: unknown };
 }
 /**
- * An item is complete, in its final wire shape. Without an `item` chunk before it the whole item arrives at once
- * (`readWhole`); what the deltas have not said yet is then told from the item.
+ * An item is complete, in its final wire shape. Without an earlier `item` chunk the whole item arrives at once
+ * (`readWhole`); events for what no delta contained are then created from the item.
  */
 export interface ItemDoneChunk {
   type: 'item_done';
   key: ItemKey;
   item: OutputItem;
 }
-/** A step has ended that was not the last. Made by `step-filter.ts` of the finish of that step, never by a reader. */
+/** The end of a step that is not the last. `step-filter.ts` creates it from the finish of that step, never a reader. */
 export interface StepEndChunk {
   type: 'step_end';
 }
-/** The provider's own, regular end. A stream that stops without it was cut. */
+/** The provider's own, regular end. A stream that ends without it was truncated. */
 export interface FinishChunk {
   type: 'finish';
   reason: FinishReason;
-  /** undefined: the provider did not report it. */
+  /** Undefined: the provider did not report it. */
   usage?: Usage;
-  /** The tier that was used, in the words of the interface; null or undefined when not reported. */
+  /** The tier that was used, in the terms of the interface. Null or undefined: it was not reported. */
   serviceTier?: string | null;
-  /** Top-level fields of the provider's response object that the interface does not know; carried into ours. */
+  /** Top-level fields of the provider's response object that the interface does not know. They are copied into ours. */
   fields?: Record<string, unknown>;
-  /** Names of what the provider sent and this wire cannot carry; listed as `params.dropped_upstream_fields`. */
+  /** Names of fields that the provider sent and this wire cannot carry. Listed as `params.dropped_upstream_fields`. */
   dropped?: string[];
 }
 export type FinishReason = 'stop' | 'tool_calls' | 'length' | 'content_filter';
 
-/** The provider ended in order, but its answer is not all that it would have been. */
+/** Whether the provider ended in order, but the response is not complete. */
 export const isIncomplete = ({ reason }: FinishChunk): boolean => reason === 'length' || reason === 'content_filter';
 
-/** Chunks that become events. */
+/** Whether the chunk becomes events. */
 export function isVisible(chunk: Chunk): boolean {
   return chunk.type !== 'start' && chunk.type !== 'debug' && chunk.type !== 'step_end';
 }
 
 /**
- * Chunks after which the client has seen output, so that no other endpoint may take over. That an item or a part begins
- * is none yet: it waits for its first words.
+ * Whether the client has seen output after this chunk, so that no other endpoint may take over. The start of an item or
+ * a part is not output yet: it waits for its first delta.
  */
 export function isOutput(chunk: Chunk): boolean {
   return isVisible(chunk) && chunk.type !== 'item' && chunk.type !== 'part';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { coalesce } from './coalesce.ts';
 
-it('works once more for all that call while it works, and anew for one that calls later', async () => {
+it('runs once more for all calls during a run, and again for a later call', async () => {
   const ends: (() => void)[] = [];
   const ask = coalesce(() => new Promise<void>((resolve) => void ends.push(resolve)));
   ask();

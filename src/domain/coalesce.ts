@@ -1,6 +1,6 @@
 /**
- * Makes a piece of work that many may ask for at once: while it is under way, all further calls together lead to one more
- * time. So what was true when somebody called has been seen at the end.
+ * Coalesces calls: all calls during a run of `work` together cause one more run. A run that starts after a call
+ * therefore always sees what was true at the time of that call.
  *
  * @param work must not reject
  */

@@ -1,24 +1,24 @@
-/** What one generation was asked and what it answered, as far as it is kept: redacted and cut to a bound. */
+/** The input and output of one generation, as far as they are kept: redacted and truncated. */
 export interface ContentRecord {
-  /** The generation id (`gen-…`), under which a content is kept once. */
+  /** The generation id (`gen-…`). A content is kept once per id. */
   id: string;
   workspaceId: string;
-  /** Unix milliseconds; the retention counts from here. */
+  /** Unix milliseconds. The retention starts here. */
   createdAtMs: number;
   /** JSON: `{ instructions?, items, tools? }`. */
   input: string;
   /** JSON: a list of output items. */
   output: string;
-  /** JSON: `{ code, error_type, message? }`; null when nothing went wrong. */
+  /** JSON: `{ code, error_type, message? }`. Null: there was no error. */
   error: string | null;
-  /** Something was longer than the bound. */
+  /** Whether something exceeded the size limit. */
   isCut: boolean;
 }
 
 /**
- * What may be kept as text; everything else is told by its kind and size alone. `messages`: what either side wrote.
- * `instructions`: those of the request, and messages of system and developer. `tool_calls`: names and arguments.
- * `errors`: the words of a failure, which may quote the rest.
+ * The kinds of content that may be kept as text. Everything else is described by its kind and size only. `messages`:
+ * the text of both sides. `instructions`: those of the request, and system and developer messages. `tool_calls`: names
+ * and arguments. `errors`: the text of a failure, which may quote the rest.
  */
 export const contentKinds = [
   'messages',

@@ -2,7 +2,7 @@ import { array, assert, integer, property } from 'fast-check';
 import { expect, it } from 'vitest';
 import { DenseSet } from './dense-set.ts';
 
-it('holds what was put in and not taken out, whatever the order', () => {
+it('contains the items that were added and not removed, in any order', () => {
   assert(
     property(array(integer({ min: 0, max: 7 }), { maxLength: 60 }), (steps) => {
       const bag = new DenseSet<{ name: number; place: number }>();
@@ -23,7 +23,7 @@ it('holds what was put in and not taken out, whatever the order', () => {
   );
 });
 
-it('does nothing for what is not there', () => {
+it('ignores the removal of an item that it does not contain', () => {
   const bag = new DenseSet<{ place: number }>();
   const [one, other] = [{ place: -1 }, { place: -1 }];
   bag.add(one);

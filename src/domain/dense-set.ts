@@ -1,13 +1,14 @@
-/** Something that is in a bag, and knows where. */
+/** An item that knows its position in the set. */
 export interface DenseSetItem {
-  /** Set by the bag; -1 outside. */
+  /** Written by the set. -1: it is in no set. */
   place: number;
 }
 
 /**
- * Things that come and go by the thousand a second, in no order. A `Set` would do the same, but when it has seen enough
- * of them it moves to a new table, and the old one keeps what it held and points at the new one: once one of the tables
- * is old, the garbage collector's quick pass keeps all that was ever in any of them, until its slow one comes.
+ * A set of items that are added and removed thousands of times a second, in no order. A `Set` would do the same, but it
+ * grows into a new table from time to time, and the old table keeps its items and references the new one. Once one of
+ * the tables is in the old generation, minor garbage collections keep every item that was ever in any of them, until a
+ * major one.
  */
 export class DenseSet<Thing extends DenseSetItem> {
   private readonly items: Thing[] = [];
@@ -17,10 +18,10 @@ export class DenseSet<Thing extends DenseSetItem> {
     this.items.push(thing);
   }
 
-  /** Does nothing for what is not there. */
+  /** Does nothing if the set does not contain it. */
   delete(thing: Thing): void {
     if (thing.place === -1) return;
-    const last = this.items.pop()!; // there is one at least
+    const last = this.items.pop()!; // there is at least one
     if (last !== thing) {
       this.items[thing.place] = last;
       last.place = thing.place;
@@ -32,7 +33,7 @@ export class DenseSet<Thing extends DenseSetItem> {
     return this.items.length;
   }
 
-  /** What is there now; safe to change meanwhile. */
+  /** The items it contains now. The list stays the same when the set changes. */
   list(): Thing[] {
     return [...this.items];
   }

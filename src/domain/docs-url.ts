@@ -1,4 +1,4 @@
-/** Where the pages of `docs/` are published. */
+/** The published pages of `docs/`. */
 const BASE = 'https://headgate.dev/docs';
 
 /** @param page path below `docs/` without `.md`, and a heading: `reference/errors#no_endpoints` */

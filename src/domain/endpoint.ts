@@ -1,24 +1,26 @@
 import type { ImageFacts } from './images.ts';
 
 /**
- * What an endpoint asks. Prices per token are integers of nano-dollars per million tokens: 0.00000025 USD a token is
- * 250_000_000. Prices per piece are nano-dollars.
+ * The prices of an endpoint. Prices per token are integers of nano-dollars per million tokens: 0.00000025 USD per token
+ * is 250_000_000. Prices per piece are nano-dollars.
  */
 export interface Pricing extends TokenPrices {
   promptNanoUsdPerMillion: number;
   completionNanoUsdPerMillion: number;
   requestNanoUsd?: number;
-  /** Of an image that is read. */
+  /** For an image in the input. */
   imageNanoUsd?: number;
-  /** Of each search of the web that the provider makes. */
+  /** For each web search of the provider. */
   webSearchNanoUsd?: number;
-  /** Of an answer for which it searched the web, however often. */
+  /** For a response that searched the web, regardless of how often. */
   searchedRequestNanoUsd?: number;
-  /** Other prices beyond a length of the prompt, in tokens, the shortest first; the last that is exceeded counts. */
+  /**
+   * Other prices beyond a length of the prompt in tokens, in ascending order. The last one that is exceeded applies.
+   */
   above?: readonly ({ promptTokens: number } & Partial<TokenPrices>)[];
 }
 
-/** The dearest token, and the dearest piece, that a price may name: what one answer costs then still fits the ledger. */
+/** The highest price of a token, and of a piece. The cost of one response then still fits into the ledger. */
 export const MAX_USD_PER_TOKEN = 1;
 export const MAX_USD_PER_PIECE = 10_000;
 
@@ -28,27 +30,27 @@ export const MAX_WEIGHT = 1_000_000;
 export interface TokenPrices {
   promptNanoUsdPerMillion: number;
   completionNanoUsdPerMillion: number;
-  /** Absent: cached input costs what other input costs. */
+  /** Absent: cached input has the price of other input. */
   cacheReadNanoUsdPerMillion?: number;
-  /** Kept for five minutes. Absent: as other input. */
+  /** Kept for five minutes. Absent: the price of other input. */
   cacheWriteNanoUsdPerMillion?: number;
-  /** Absent: as for five minutes. */
+  /** Kept for an hour. Absent: the price for five minutes. */
   cacheWrite1hNanoUsdPerMillion?: number;
-  /** Absent: reasoning costs what other output costs. */
+  /** Absent: reasoning has the price of other output. */
   reasoningNanoUsdPerMillion?: number;
-  /** Sound that is read. Absent: as other input. */
+  /** Audio input. Absent: the price of other input. */
   audioNanoUsdPerMillion?: number;
-  /** Sound that is read from the cache. Absent: as other cached input. */
+  /** Audio input from the cache. Absent: the price of other cached input. */
   audioCacheReadNanoUsdPerMillion?: number;
-  /** Sound that is made. Absent: as other output. */
+  /** Audio output. Absent: the price of other output. */
   audioOutputNanoUsdPerMillion?: number;
-  /** Pictures that are read, counted in tokens. Absent: as other input. */
+  /** Image input, counted in tokens. Absent: the price of other input. */
   imageTokenNanoUsdPerMillion?: number;
-  /** Pictures that are made, counted in tokens. Absent: as other output. */
+  /** Image output, counted in tokens. Absent: the price of other output. */
   imageOutputNanoUsdPerMillion?: number;
 }
 
-/** What an endpoint can do; undefined means that nobody said. */
+/** The capabilities of an endpoint. Undefined: unknown. */
 export interface Capabilities {
   tools?: boolean;
   structuredOutputs?: boolean;
@@ -57,40 +59,84 @@ export interface Capabilities {
   output?: readonly string[];
 }
 
-/** Endpoints of these tiers have prices of their own. @see docs/reference/routing.md#service-tiers */
+/** Endpoints of these tiers have their own prices. @see docs/reference/routing.md#service-tiers */
 export type Tier = 'default' | 'flex' | 'priority';
 
 export const quantizations = [
-  ...['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'],
+  'int4',
+  'int8',
+  'fp4',
+  'mxfp4',
+  'nvfp4',
+  'fp6',
+  'fp8',
+  'mxfp8',
+  'fp16',
+  'bf16',
+  'fp32',
+  'unknown',
 ] as const;
 
 /** Names of `supported_parameters`. @see docs/reference/models.md#endpoints */
 export const parameterNames = [
-  ...['temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty'],
-  ...['max_tokens', 'max_completion_tokens', 'logit_bias', 'logprobs', 'top_logprobs', 'prediction', 'seed'],
-  ...['response_format', 'structured_outputs', 'stop', 'tools', 'tool_choice', 'parallel_tool_calls'],
-  ...['include_reasoning', 'reasoning', 'reasoning_effort', 'web_search_options', 'verbosity'],
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'max_tokens',
+  'max_completion_tokens',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'prediction',
+  'seed',
+  'response_format',
+  'structured_outputs',
+  'stop',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'include_reasoning',
+  'reasoning',
+  'reasoning_effort',
+  'web_search_options',
+  'verbosity',
 ] as const;
 /** @see docs/reference/models.md */
 export const inputModalities = ['text', 'image', 'file', 'audio', 'video'] as const;
 /** @see docs/reference/models.md */
 export const outputModalities = [
-  ...['text', 'image', 'embeddings', 'audio', 'video', 'rerank', 'decisions', 'speech', 'transcription'],
+  'text',
+  'image',
+  'embeddings',
+  'audio',
+  'video',
+  'rerank',
+  'decisions',
+  'speech',
+  'transcription',
 ] as const;
 
-/** All that routing knows of an endpoint; undefined means that nobody said. @see docs/reference/models.md#endpoints */
+/** Everything that routing knows about an endpoint. Undefined: unknown. @see docs/reference/models.md#endpoints */
 export interface EndpointFacts {
-  /** Unique among the endpoints of this process, the same after a restart: what health and sticky memory are kept under. */
+  /**
+   * Unique among the endpoints of this process, and the same after a restart. Health and sticky memory use it as their
+   * key.
+   */
   readonly id: string;
   /** The slug at the gateway. */
   readonly model: string;
   readonly provider: { readonly id: string; readonly name: string };
   /** What `provider.order`, `only` and `ignore` match: `openai`, `openai/flex`, `google-vertex/us-east5`. */
   readonly tag: string;
-  /** Undefined: the tier that was asked for is passed on as it is. */
+  /** Undefined: the tier of the request is passed on unchanged. */
   readonly tier: Tier | undefined;
   readonly pricing: Pricing | undefined;
-  /** Prices of other tiers of this model at this provider, for an answer that says it was served in one. */
+  /** Prices of other tiers of this model at this provider, for a response that reports one of them. */
   readonly tierPricing?: ReadonlyMap<string, Pricing> | undefined;
   /** Tokens, input and output. */
   readonly contextLength: number | undefined;
@@ -100,30 +146,30 @@ export interface EndpointFacts {
   /** Names of `supported_parameters`, all of them. */
   readonly parameters: ReadonlySet<string> | undefined;
   readonly capabilities: Capabilities;
-  /** Of the model. */
+  /** Reasoning capabilities of the model. */
   readonly reasoning: ModelReasoning | undefined;
-  /** Undefined: it makes no pictures for `POST /images`. */
+  /** Undefined: it generates no images for `POST /images`. */
   readonly image: ImageFacts | undefined;
-  /** False: pictures are all it makes. */
+  /** False: it generates only images. */
   readonly generatesText: boolean;
-  /** Does the provider keep, or learn from, what it is sent? Unknown counts as yes. */
+  /** Whether the provider keeps its input or trains on it. Unknown counts as yes. */
   readonly retainsData: boolean | undefined;
   readonly trainsOnData: boolean | undefined;
-  /** Does the author of the model allow that others learn from what it says? */
+  /** Whether the author of the model allows others to train on its output. */
   readonly distillable: boolean | undefined;
-  /** An own key: only this workspace may use it. */
+  /** The workspace of a BYOK key. No other workspace may use it. */
   readonly workspace: string | undefined;
-  /** Of an own key: used after the shared endpoints, not before. */
+  /** Whether a BYOK key is used after the shared endpoints instead of before them. */
   readonly isFallbackKey: boolean;
-  /** Its share beside the other endpoints of its model, 1 unless the operator sets it; 0: a fallback only. */
+  /** Its share relative to the other endpoints of its model, 1 unless the operator sets it. 0: a fallback only. */
   readonly weight: number;
-  /** Whether its wire carries that. Absent: nobody knows. */
+  /** Whether its wire carries a kind of tool, item or part. Absent: unknown. */
   readonly carries?: (special: Special) => boolean;
-  /** It serves requests that name its model, but is in no list and no router chooses it. */
+  /** It serves requests that name its model, but it is in no list, and no router chooses it. */
   readonly isUnlisted?: true;
 }
 
-/** A kind of tool, item or content part that some protocols have a place for and others do not. */
+/** A kind of tool, item or content part that only some protocols have. */
 export interface Special {
   what: 'tool' | 'item' | 'part';
   type: string;
@@ -132,7 +178,7 @@ export interface Special {
 /** A model of the catalog. Dates are `YYYY-MM-DD`. @see docs/reference/models.md */
 export interface Model {
   readonly id: string;
-  /** Dated, for good; accepted in requests like the id. */
+  /** Has a date and never changes. Requests may use it like the id. */
   readonly canonicalSlug: string;
   readonly name: string;
   readonly description?: string;
@@ -148,11 +194,11 @@ export interface Model {
   readonly expirationDate?: string;
   readonly huggingFaceId?: string;
   readonly distillable?: boolean;
-  /** Solved share of a public coding benchmark as a percentile of the models that were measured, 0 to 100. */
+  /** The result of a public coding benchmark, as a percentile of all measured models, 0 to 100. */
   readonly codingScore?: number;
-  /** A program that stands in for a model: routers choose it only where there is nothing else. */
+  /** A program that imitates a model. Routers choose it only if there is nothing else. */
   readonly simulated?: boolean;
-  /** Not listed and no target of an alias. */
+  /** Not listed, and not the target of an alias. */
   readonly hidden?: boolean;
 }
 

@@ -57,6 +57,6 @@ it.each([
   ['image_download_failed', 'failed_to_download_image'],
   ['image_not_found', 'image_file_not_found'],
   ['provider_unavailable', 'server_error'],
-])('says of %s in a failed response object: %s', (errorType, code) => {
+])('maps %s to %s in a failed response object', (errorType, code) => {
   expect(responseErrorCode(errorType)).toBe(code);
 });

@@ -1,8 +1,8 @@
 import { docsUrl } from './docs-url.ts';
 
 /**
- * Every way a request can fail: kind → HTTP status, `error_type` of the wire, and whether the same request may
- * succeed elsewhere or later. `docs/reference/errors.md` is this table in words; a test keeps the two equal.
+ * Every way a request can fail: kind → HTTP status, `error_type` of the wire, and whether the same request may succeed
+ * elsewhere or later. `docs/reference/errors.md` has this table in words; a test compares the two.
  *
  * @see docs/reference/errors.md, docs/reference/errors.md#who-is-responsible
  */
@@ -89,7 +89,7 @@ export const errorKinds = {
 
 export type ErrorKind = keyof typeof errorKinds;
 
-/** What a failed response object says in `error.code`: a closed list of the interface. */
+/** The `error.code` of a failed response object: a closed list of the interface. */
 export function responseErrorCode(errorType: string): string {
   switch (errorType) {
     case 'rate_limit_exceeded':
@@ -120,7 +120,10 @@ export interface Issue {
   message: string;
 }
 
-/** Why a model cannot be had, of the list of the interface what this build says. Each has a heading in `docs/reference/errors.md`. */
+/**
+ * Reasons why a model is unavailable: the codes of the interface that this build uses. Each has a heading in
+ * `docs/reference/errors.md`.
+ */
 export const availabilityCodes = [
   'model_not_found',
   'wrong_endpoint',
@@ -148,7 +151,7 @@ export interface Availability {
   constraint?: { field: string; detail: string };
 }
 
-/** @param slugs as they were asked for, be they however many and long */
+/** @param slugs as in the request, of any number and length */
 export const createAvailability = (
   code: AvailabilityCode,
   slugs: readonly string[],
@@ -161,7 +164,7 @@ export const createAvailability = (
   ...more,
 });
 
-/** No slug in an error is longer. */
+/** Truncates a slug to the length that errors may contain. */
 export const shortenSlug = (slug: string): string => slug.slice(0, 200);
 
 /** A limit that was reached. */
@@ -173,27 +176,30 @@ export interface RateLimit {
 }
 
 export interface GatewayErrorOptions {
-  /** Goes out as `error.metadata`. Never a secret, never a raw upstream body. */
+  /** Sent as `error.metadata`. Never has a secret or a raw upstream body. */
   metadata?: Record<string, unknown>;
   availability?: Availability;
-  /** Overrides the `error_type` of the kind, where a provider was more exact. */
+  /** Overrides the `error_type` of the kind, if the provider was more exact. */
   errorType?: string;
-  /** May another endpoint serve the same request? Default: no. */
+  /** Whether another endpoint may serve the same request. Default: no. */
   retryable?: boolean;
-  /** Seconds; goes out as `Retry-After`. */
+  /** Seconds. Sent as `Retry-After`. */
   retryAfterSeconds?: number;
-  /** Of our own limits: goes out as `X-RateLimit-*` and in the metadata. */
+  /** A limit of the gateway. Sent as `X-RateLimit-*` and in the metadata. */
   rateLimit?: RateLimit | undefined;
-  /** Was it the key, not the request or the model? Another key of the provider may do. */
+  /** Whether the key caused it, not the request or the model. Another key of the provider may work. */
   blamesKey?: boolean | undefined;
-  /** Was it where we are, or the caller is, that the provider does not serve? That speaks against nobody. */
+  /**
+   * Whether the provider does not serve the region of the gateway or the caller. Neither the endpoint nor the caller is
+   * at fault.
+   */
   isRegional?: boolean | undefined;
   /** The provider's own code, shown as `metadata.provider_code`. */
   providerCode?: string | number;
   cause?: unknown;
 }
 
-/** A failure with a place in the table above. What is no GatewayError becomes `internal`, with nothing leaked. */
+/** A failure of a kind in the table above. Any other error becomes `internal` and leaks nothing. */
 export class GatewayError extends Error {
   readonly kind: ErrorKind;
   readonly status: number;
@@ -224,13 +230,13 @@ export class GatewayError extends Error {
   }
 }
 
-/** A body that breaks rules: the first problem is the message, all of them are `metadata.issues`. */
+/** Creates the error for an invalid body: the first problem is the message, all of them are `metadata.issues`. */
 export function invalidRequest(issues: Issue[]): GatewayError {
   const { path, message } = issues[0]!;
   return createIssuesError('invalid_request', path === '' ? message : `${path}: ${message}`, issues);
 }
 
-/** A body that asks for what this build does not do, told in the same way; each message names its field. */
+/** Creates the error for a body that requests an unsupported feature. Each message names its field. */
 export const unsupportedRequest = (issues: Issue[]): GatewayError =>
   createIssuesError('not_offered', issues[0]!.message, issues);
 
@@ -239,7 +245,7 @@ function createIssuesError(kind: ErrorKind, first: string, issues: Issue[]): Gat
   return new GatewayError(kind, `${first}${more}`, { metadata: { issues } });
 }
 
-/** Anything thrown, as a GatewayError. The original stays as `cause` for the log. */
+/** Converts anything thrown to a GatewayError. The original stays as `cause` for the log. */
 export function asGatewayError(error: unknown): GatewayError {
   return error instanceof GatewayError
     ? error

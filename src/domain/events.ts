@@ -1,7 +1,7 @@
 import type { ResponseObject } from './response.ts';
 
 /**
- * An event of the stream, in wire shape. Made by `pipeline/build-events.ts` alone; `http/sse.ts` writes it.
+ * An event of the stream, in wire shape. Only `pipeline/build-events.ts` creates it; `http/sse.ts` writes it.
  *
  * @see docs/reference/events.md#events for the fields of each type
  */
@@ -13,7 +13,7 @@ export interface LifecycleEvent {
   response: ResponseObject;
 }
 
-/** The events that come by the hundred. Their shape is fixed, so that the writer only has to escape `delta`. */
+/** The most frequent events. Their shape is fixed, so that the writer only has to escape `delta`. */
 export interface DeltaEvent {
   type:
     | 'response.output_text.delta'
@@ -28,7 +28,7 @@ export interface DeltaEvent {
   content_index?: number;
   summary_index?: number;
   delta: string;
-  /** Only on `output_text`: `[]` when not asked for. */
+  /** Only on `output_text`: `[]` if not requested. */
   logprobs?: unknown[];
 }
 

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 
-/** 0 to 1 (excluded), even over all texts, and for the same text always the same: what a share of sessions is drawn by. */
+/**
+ * Maps a text to a number from 0 to 1 (excluded). The numbers are evenly distributed, and the same text always has the
+ * same one. Used to sample a share of sessions.
+ */
 export const fractionOf = (text: string): number =>
   createHash('sha256').update(text).digest().readUInt32BE(0) / 2 ** 32;

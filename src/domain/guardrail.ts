@@ -1,11 +1,11 @@
 import type { EndpointFacts, Model } from './endpoint.ts';
 import { deriveUuid } from './ids.ts';
 
-/** Who made a model; what is asked of retention is asked of each of them. */
+/** Authors of models. Retention rules apply to each group separately. */
 export const modelGroups = ['anthropic', 'openai', 'google', 'xai', 'other'] as const;
 export type ModelGroup = (typeof modelGroups)[number];
 
-/** What a guardrail says of models, providers and what they do with data. Null: nothing. */
+/** The rules of a guardrail for models, providers and data policies. Null: no rule. */
 export interface GuardrailRules {
   /** Slugs, or patterns with `*`. At least one. */
   allowedModels: readonly string[] | null;
@@ -13,15 +13,15 @@ export interface GuardrailRules {
   /** Ids, tags or display names. At least one. */
   allowedProviders: readonly string[] | null;
   ignoredProviders: readonly string[] | null;
-  /** True: only endpoints that keep nothing may serve models of the group. */
+  /** True: only endpoints that keep no data may serve models of the group. */
   zeroRetention: Readonly<Record<ModelGroup, boolean | null>>;
-  /** False: endpoints that learn from what they are sent, or publish it, may not be used. */
+  /** False: endpoints that train on their input, or publish it, are forbidden. */
   paidTraining: boolean | null;
   freeTraining: boolean | null;
   freePublication: boolean | null;
 }
 
-/** A guardrail that says nothing. */
+/** A guardrail without rules. */
 export const noRules: Readonly<GuardrailRules> = {
   allowedModels: null,
   ignoredModels: null,
@@ -33,24 +33,26 @@ export const noRules: Readonly<GuardrailRules> = {
   freePublication: null,
 };
 
-/** The guardrail that holds for all keys of a workspace, whether it was ever written or not. */
+/** The guardrail of all keys of a workspace. It has an id even if it is not stored. */
 export const defaultGuardrailId = (workspaceId: string): string => deriveUuid('guardrail', workspaceId);
 
-/** What it is called until somebody names it. @see docs/guides/guardrails.md#rules */
+/** Its name until one is set. @see docs/guides/guardrails.md#rules */
 export const defaultGuardrailName = (workspaceId: string): string => `Workspace ${workspaceId} Default`;
 
-/** A guardrail in the words of a refusal, after "the": nobody knows a workspace by its id. */
+/**
+ * Describes a guardrail in an error message, after "the". It names the workspace, because callers do not know its id.
+ */
 export const titleOf = (guardrail: { name: string; workspaceId: string; workspaceName: string }): string =>
   guardrail.name === defaultGuardrailName(guardrail.workspaceId)
     ? `default guardrail of the workspace ${guardrail.workspaceName}`
     : `guardrail ${guardrail.name}`;
 
-/** A guardrail made ready, in memory. */
+/** A compiled guardrail, in memory. */
 export interface Guardrail {
   /**
-   * Why an endpoint may not be used; undefined: as far as this guardrail goes, it may.
+   * Returns why an endpoint is forbidden. Undefined: this guardrail permits it.
    *
-   * @param catalog the one that the endpoint is of
+   * @param catalog the catalog of the endpoint
    */
   exclude(
     endpoint: EndpointFacts,

@@ -1,13 +1,13 @@
 import { expect, it, vi } from 'vitest';
 import { createId, createTimedId, randomText } from './ids.ts';
 
-it('makes ids of prefix and 24 base62 characters, all different', () => {
+it('creates ids with a prefix and 24 base62 characters, all different', () => {
   const ids = Array.from({ length: 5000 }, () => createId('msg_'));
   for (const id of ids) expect(id).toMatch(/^msg_[0-9A-Za-z]{24}$/);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-it('uses every letter about equally often', () => {
+it('uses every character about equally often', () => {
   const counts = new Map<string, number>();
   const texts = Array.from({ length: 100 }, () => randomText(6200)).join('');
   for (const letter of texts) counts.set(letter, (counts.get(letter) ?? 0) + 1);
@@ -18,7 +18,7 @@ it('uses every letter about equally often', () => {
   }
 });
 
-it('makes timed ids of the same form, which sort by the time they were made', () => {
+it('creates timed ids of the same form, which sort by creation time', () => {
   vi.useFakeTimers({ now: 1_795_000_000_000 });
   const ids = Array.from({ length: 200 }, () => {
     vi.advanceTimersByTime(7);

@@ -4,7 +4,7 @@ import { flatten } from './flatten.ts';
 
 const alphabet = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 'latin1');
 
-/** Random letters made ahead, 8 KiB at a time: an id is then one slice. */
+/** Random characters, generated 8 KiB at a time. An id is then one slice. */
 const pool = Buffer.allocUnsafe(8192);
 let used = pool.length;
 
@@ -21,7 +21,7 @@ function fillPool(): void {
     randomFillSync(random);
     for (let at = 0; at < random.length && filled < pool.length; at++) {
       const letter = random[at]! & 63;
-      if (letter < 62) pool[filled++] = alphabet[letter]!; // 62 and 63 are thrown away, so that every letter is equally likely
+      if (letter < 62) pool[filled++] = alphabet[letter]!; // 62 and 63 are skipped, so that every character is equally likely
     }
   }
   used = 0;
@@ -34,8 +34,8 @@ let lastMs = 0;
 let lastPrefix = '';
 
 /**
- * An id that sorts by the time it was made: prefix + 8 characters of the millisecond + 16 random base62 characters. What
- * is kept under such ids is written to the end of its table, not to a page of its own for each.
+ * An id that sorts by creation time: prefix + 8 characters of the millisecond + 16 random base62 characters. Rows with
+ * such ids are written to the end of their table, instead of one page each.
  */
 export function createTimedId(prefix: string): string {
   const now = currentTimeMs();
@@ -50,7 +50,7 @@ export function createTimedId(prefix: string): string {
   return flatten(prefix, lastPrefix, randomText(16));
 }
 
-/** A UUID of what it is the id of (RFC 9562, version 8): the same parts give the same one everywhere. */
+/** Derives a UUID (RFC 9562, version 8): the same parts have the same UUID everywhere. */
 export function deriveUuid(...parts: readonly string[]): string {
   const hex = hash('sha256', parts.join('\0'));
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { EncodedImage } from './images.ts';
 
 /**
- * What is told of a picture in place of the picture. A class, so that nothing that a caller or a provider wrote can pass
+ * Describes an image without its content. It is a class, so that no value from a caller or a provider can be mistaken
  * for one.
  */
 export class ImageDigest {

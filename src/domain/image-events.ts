@@ -2,8 +2,8 @@ import type { EncodedImage } from './images.ts';
 import type { RouterMetadata } from './router-metadata.ts';
 
 /**
- * What the client of an image generation sees, buffered or streamed. Pictures are bytes up to the very end: the writer of
- * the answer alone makes base64 of them, piece by piece.
+ * What the client of an image generation receives, buffered or streamed. Images stay bytes until the end: only the
+ * response writer encodes them as base64, piece by piece.
  *
  * @see docs/reference/images.md#streaming
  */
@@ -26,15 +26,15 @@ export interface CompletedImageEvent {
   image: EncodedImage;
   /** Unix seconds. */
   created: number;
-  /** No further picture comes. */
+  /** No other image follows. */
   isLast: boolean;
-  /** On the last one alone; absent when nothing is known. */
+  /** Only on the last one. Absent: unknown. */
   usage?: WireImageUsage;
-  /** On the last one, when the caller asked for it. */
+  /** On the last one, if the caller requested it. */
   routerMetadata?: RouterMetadata;
 }
 
-/** `usage` of an image answer. */
+/** `usage` of an image response. */
 export interface WireImageUsage {
   prompt_tokens: number;
   completion_tokens: number;

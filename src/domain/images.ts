@@ -2,11 +2,33 @@ import type { Usage } from './usage.ts';
 
 /** @see docs/reference/images.md#request-body */
 export const aspectRatios = [
-  ...(['1:1', '1:2', '1:4', '1:8', '2:1', '2:3', '2.35:1', '3:2', '3:4', '4:1', '4:3', '4:5', '5:2', '5:4'] as const),
-  ...(['8:1', '9:16', '16:9', '9:19.5', '19.5:9', '9:20', '20:9', '9:21', '21:9', 'auto'] as const),
+  '1:1',
+  '1:2',
+  '1:4',
+  '1:8',
+  '2:1',
+  '2:3',
+  '2.35:1',
+  '3:2',
+  '3:4',
+  '4:1',
+  '4:3',
+  '4:5',
+  '5:2',
+  '5:4',
+  '8:1',
+  '9:16',
+  '16:9',
+  '9:19.5',
+  '19.5:9',
+  '9:20',
+  '20:9',
+  '9:21',
+  '21:9',
+  'auto',
 ] as const;
 export const resolutions = ['512', '1K', '2K', '4K'] as const;
-/** From the quickest to the best; `auto` leaves it to the model. */
+/** From the fastest to the best. `auto` leaves it to the model. */
 export const qualities = ['auto', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export const imageFormats = ['png', 'jpeg', 'webp', 'svg'] as const;
 export const backgrounds = ['auto', 'transparent', 'opaque'] as const;
@@ -23,22 +45,22 @@ export interface PixelSize {
   height: number;
 }
 
-/** A picture as its price sees it: undefined where nobody can tell its size. */
+/** The size of an image, for its price. Undefined: unknown. */
 export interface Measured {
   width: number | undefined;
   height: number | undefined;
 }
 
-/** What prices of pictures look at, and what the ledger keeps of them. */
+/** The counts that image prices depend on. The ledger keeps them. */
 export interface ImageCounts {
-  /** Finished pictures that were made. */
+  /** Finished images that were generated. */
   made: number;
-  /** Of all of them together; absent where nobody looked, or could tell the size of each. */
+  /** The sum over all of them. Absent: not measured, or unknown for at least one. */
   madePixels?: number;
-  /** Pictures that were sent. */
+  /** Images that were sent. */
   references: number;
   referencePixels?: number;
-  /** `2k`: the tier in lower case that price lines may hold for. */
+  /** The tier in lower case, such as `2k`, that price lines may apply to. */
   variant?: string;
 }
 
@@ -60,7 +82,7 @@ function sumPixels(images: readonly Measured[]): number | undefined {
   return sum;
 }
 
-/** Of several attempts. */
+/** Adds the counts of several attempts. */
 export function addImageCounts(a: ImageCounts, b: ImageCounts): ImageCounts {
   const sum: ImageCounts = { made: a.made + b.made, references: a.references + b.references };
   if (a.madePixels !== undefined && b.madePixels !== undefined) sum.madePixels = a.madePixels + b.madePixels;
@@ -73,7 +95,7 @@ export function addImageCounts(a: ImageCounts, b: ImageCounts): ImageCounts {
 }
 
 /**
- * A checked `POST /images` body. Wire names; settled already: a tier in `size` is in `resolution`, so that `size` is in
+ * A checked `POST /images` body with wire names. A tier in `size` has been moved to `resolution`, so that `size` is in
  * pixels and agrees with `resolution` and `aspect_ratio`.
  *
  * @see docs/reference/images.md#request-body
@@ -81,7 +103,7 @@ export function addImageCounts(a: ImageCounts, b: ImageCounts): ImageCounts {
 export interface ImageRequest {
   model: string;
   prompt: string;
-  /** At most so many; absent: 1. */
+  /** The maximum number of images. Absent: 1. */
   n?: number;
   aspect_ratio?: AspectRatio;
   resolution?: Resolution;
@@ -100,22 +122,24 @@ export interface ImageRequest {
   trace?: Record<string, unknown>;
 }
 
-/** `provider` of a request: those preferences of `POST /responses` that images have, and what only one provider knows. */
+/**
+ * `provider` of a request: the preferences of `POST /responses` that apply to images, and options of single providers.
+ */
 export interface ImagePreferences {
   only?: string[] | null;
   ignore?: string[] | null;
   order?: string[] | null;
   sort?: unknown;
   allow_fallbacks?: boolean | null;
-  /** By the slug of the provider. */
+  /** By provider slug. */
   options?: Record<string, Record<string, unknown>>;
 }
 
-/** A picture as bytes, known by its content. */
+/** An image as bytes. Its type is detected from its content. */
 export interface EncodedImage {
   bytes: Buffer;
   mediaType: ImageMediaType;
-  /** Undefined for one without a size of its own, as SVG may be. */
+  /** Undefined for an image without a size, such as some SVG images. */
   width: number | undefined;
   height: number | undefined;
 }
@@ -123,8 +147,8 @@ export interface EncodedImage {
 export type ImageMediaType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif' | 'image/svg+xml';
 
 /**
- * What one endpoint is asked: the request fitted to what it can do, references loaded. A field that is undefined is left
- * to the endpoint. An endpoint that takes pixels gets `size`, one that takes a ratio and a tier gets those.
+ * The request for one endpoint: fitted to its capabilities, with loaded references. Undefined fields are left to the
+ * endpoint. An endpoint that accepts pixels gets `size`; one that accepts a ratio and a tier gets those.
  */
 export interface EndpointImageRequest {
   prompt: string;
@@ -140,11 +164,14 @@ export interface EndpointImageRequest {
   background: Background | undefined;
   seed: number | undefined;
   references: readonly EncodedImage[];
-  /** The caller's `provider.options` for this provider, as far as the endpoint lets them pass. */
+  /** The caller's `provider.options` for this provider that the endpoint accepts. */
   passthrough: Readonly<Record<string, unknown>>;
 }
 
-/** What a provider's answer means. A reader makes chunks, `pipeline/build-image-events.ts` turns them into events. */
+/**
+ * The meaning of a provider's response. A reader creates chunks; `pipeline/build-image-events.ts` turns them into
+ * events.
+ */
 export type ImageChunk =
   | ImageStartChunk
   | PartialImageChunk
@@ -153,80 +180,88 @@ export type ImageChunk =
   | ImageLinkChunk
   | ImageFinishChunk;
 
-/** The provider has begun; nothing is visible yet. */
+/** The provider has started to respond. Nothing is visible yet. */
 export interface ImageStartChunk {
   type: 'start';
-  /** The model that the provider says it runs. */
+  /** The model that the provider reports. */
   model?: string;
 }
-/** A picture that is not finished. */
+/** An unfinished image. */
 export interface PartialImageChunk {
   type: 'partial';
-  /** Counted by the provider, from 0. */
+  /** Numbered by the provider, from 0. */
   index: number;
   bytes: Buffer;
 }
-/** A piece of a format that is text. Only `content` belongs to the picture. */
+/** A part of an image format that is text. Only `content` belongs to the image. */
 export interface ImageTextChunk {
   type: 'text';
   text: string;
   phase: 'content' | 'reasoning' | 'draft';
 }
-/** A finished picture. What it is, is made out from its bytes. */
+/** A finished image. Its type is detected from its bytes. */
 export interface CompletedImageChunk {
   type: 'image';
   bytes: Buffer;
 }
-/** A finished picture that lies at an address. The pipeline fetches it and puts the picture in its place. */
+/** A finished image at a URL. The pipeline fetches it and replaces the chunk. */
 export interface ImageLinkChunk {
   type: 'image_link';
   url: string;
 }
-/** The provider's own, regular end. A stream that stops without it was cut. */
+/** The provider's own, regular end. A stream that ends without it was truncated. */
 export interface ImageFinishChunk {
   type: 'finish';
-  /** Undefined: the provider did not report it. Tokens of pictures are its `special` counts. */
+  /** Undefined: the provider did not report it. Image tokens are in its `special` counts. */
   usage?: Usage;
-  /** Names of what the provider sent and the interface has no place for. */
+  /** Names of fields that the provider sent and the interface does not have. */
   dropped?: string[];
 }
 
-/** Output that the client sees, so that no other endpoint may take over. */
+/** Whether the client sees this output, so that no other endpoint may take over. */
 export const isImageOutput = ({ type }: { type: ImageChunk['type'] }): boolean =>
   type === 'partial' || type === 'text' || type === 'image' || type === 'image_link';
 
-// --- what an endpoint can do ---
+// --- capabilities of an endpoint ---
 
-/** What values an endpoint takes; bounds are inclusive integers. @see docs/reference/images.md#catalog */
+/** The values that an endpoint accepts. Bounds are inclusive integers. @see docs/reference/images.md#catalog */
 export type Capability =
   | { readonly type: 'enum'; readonly values: readonly string[] }
   | { readonly type: 'range'; readonly min: number; readonly max: number }
   | { readonly type: 'boolean' };
 
-/** The most that a range has; undefined where nothing is said. */
+/** The maximum of a range. Undefined: not specified. */
 export const upperBound = (can: Capability | undefined): number | undefined =>
   can?.type === 'range' ? can.max : undefined;
 
 export const imageParameters = [
-  ...(['n', 'aspect_ratio', 'resolution', 'size', 'quality', 'output_format', 'output_compression'] as const),
-  ...(['background', 'input_references', 'seed'] as const),
+  'n',
+  'aspect_ratio',
+  'resolution',
+  'size',
+  'quality',
+  'output_format',
+  'output_compression',
+  'background',
+  'input_references',
+  'seed',
 ] as const;
 export type ImageParameter = (typeof imageParameters)[number];
 
 /**
- * Field of the request → what the endpoint takes there. A missing key: nothing. `size` is a list of `<width>x<height>`,
- * or the range that each edge may have. Of `n` a missing key means single pictures only.
+ * Field of the request → the values that the endpoint accepts. A missing key: none. `size` is a list of
+ * `<width>x<height>`, or the range of each edge. Without `n` the endpoint generates single images only.
  */
 export type ImageParameters = Readonly<Partial<Record<ImageParameter, Capability>>>;
 
-/** What routing and fitting know of an endpoint that makes pictures. */
+/** What routing and fitting know about an endpoint that generates images. */
 export interface ImageFacts {
   readonly parameters: ImageParameters;
-  /** Keys of `provider.options` that go through. */
+  /** Keys of `provider.options` that are passed on. */
   readonly passthrough: readonly string[];
-  /** Sends partial pictures. */
+  /** Whether it sends partial images. */
   readonly streams: boolean;
-  /** Undefined: nobody knows what it costs. */
+  /** Undefined: the price is unknown. */
   readonly pricing: readonly ImagePrice[] | undefined;
 }
 
@@ -238,13 +273,13 @@ export interface ImagePrice {
   readonly billable: (typeof imageBillables)[number];
   readonly unit: (typeof imageUnits)[number];
   readonly costUsd: number;
-  /** A tier in lower case (`2k`) that the line holds for; absent: any. */
+  /** The tier in lower case (`2k`) that the line applies to. Absent: any. */
   readonly variant?: string;
 }
 
 // --- sizes ---
 
-/** Edge of the square of a tier, in pixels. */
+/** Edge length of the square of a tier, in pixels. */
 const edges: Readonly<Record<Resolution, number>> = { '512': 512, '1K': 1024, '2K': 2048, '4K': 4096 };
 
 /** Width divided by height; undefined for `auto`. */
@@ -254,13 +289,13 @@ export function ratioOf(ratio: AspectRatio): number | undefined {
   return width! / height!; // each of the list has both
 }
 
-/** The tier whose square is nearest in area, on a logarithmic scale. @see docs/reference/images.md#size */
+/** The tier whose square has the nearest area, on a logarithmic scale. @see docs/reference/images.md#size */
 export function tierOf({ width, height }: PixelSize): Resolution {
   const edge = Math.sqrt(width * height);
   return nearest(resolutions, (tier) => Math.abs(Math.log(edges[tier] / edge)));
 }
 
-/** Pixels for a provider without a table of its own: the area of the tier's square, edges in multiples of 16. */
+/** The pixels for a provider without a size table: the area of the tier's square, with edges in multiples of 16. */
 export function pixelsOf(ratio: AspectRatio | undefined, tier: Resolution = '1K'): PixelSize {
   const edge = edges[tier];
   const share = (ratio === undefined ? undefined : ratioOf(ratio)) ?? 1;
@@ -268,7 +303,7 @@ export function pixelsOf(ratio: AspectRatio | undefined, tier: Resolution = '1K'
   return { width: round(edge * Math.sqrt(share)), height: round(edge / Math.sqrt(share)) };
 }
 
-/** The ratio of the list that comes nearest. */
+/** The nearest ratio of the list. */
 export function nearestRatio(wanted: number, known: readonly AspectRatio[] = aspectRatios): AspectRatio {
   const distance = (ratio: AspectRatio): number => {
     const value = ratioOf(ratio);
@@ -277,7 +312,7 @@ export function nearestRatio(wanted: number, known: readonly AspectRatio[] = asp
   return nearest(known, distance);
 }
 
-/** Of sizes the one of the nearest shape; of those the nearest in area. */
+/** The size with the nearest shape. Among equal shapes, the one with the nearest area. */
 export function nearestSize(wanted: PixelSize, known: readonly PixelSize[]): PixelSize {
   const shape = (size: PixelSize): number =>
     Math.abs(Math.log(size.width / size.height / (wanted.width / wanted.height)));
@@ -290,7 +325,7 @@ export function nearestSize(wanted: PixelSize, known: readonly PixelSize[]): Pix
   );
 }
 
-/** `1024x1536` → pixels; undefined for anything else. */
+/** Parses `1024x1536`. Undefined: it is no size. */
 export function readPixelSize(text: string): PixelSize | undefined {
   const match = /^([1-9]\d{1,4})x([1-9]\d{1,4})$/.exec(text);
   return match ? { width: Number(match[1]), height: Number(match[2]) } : undefined;
@@ -298,7 +333,7 @@ export function readPixelSize(text: string): PixelSize | undefined {
 
 export const writePixelSize = ({ width, height }: PixelSize): string => `${width}x${height}`;
 
-/** The first of those that are nearest; the list has at least one. */
+/** The first of the nearest items. The list has at least one. */
 function nearest<Item>(items: readonly Item[], distance: (item: Item) => number): Item {
   return items.reduce((best, item) => (distance(item) < distance(best) ? item : best));
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { inTurns } from './in-turns.ts';
 
-/** Work that ends when it is told to. */
+/** Work that a test ends. */
 function openWork() {
   const ends: ((error?: Error) => void)[] = [];
   const call = inTurns(
@@ -13,7 +13,7 @@ function openWork() {
   return { call, ends };
 }
 
-it('does the work one more time for all who come while it is done', async () => {
+it('runs once more for all calls during a run', async () => {
   const { call, ends } = openWork();
   const first = call();
   const others = Array.from({ length: 5 }, call);
@@ -26,14 +26,14 @@ it('does the work one more time for all who come while it is done', async () => 
   expect(ends).toHaveLength(2);
 });
 
-it('tells a failure to those alone who waited for it', async () => {
+it('rejects only for the calls that waited for the failed run', async () => {
   const { call, ends } = openWork();
   const first = call();
   const second = call();
   ends[0]!(new Error('gone'));
   await expect(first).rejects.toThrow('gone');
   await expect.poll(() => ends.length).toBe(2);
-  const third = call(); // comes during the second
+  const third = call(); // called during the second run
   ends[1]!();
   await second;
   await expect.poll(() => ends.length).toBe(3);
@@ -41,7 +41,7 @@ it('tells a failure to those alone who waited for it', async () => {
   await third;
 });
 
-it('begins at once when nothing is under way', async () => {
+it('runs immediately when idle', async () => {
   const { call, ends } = openWork();
   for (let time = 0; time < 3; time++) {
     const done = call();

@@ -1,8 +1,8 @@
 /**
- * Makes a piece of work that many may wait for. One is under way at a time; all who call during one wait for the same
- * next one, which sees what they brought. So a queue never grows, however slow the work is.
+ * Runs one piece of work at a time. All calls during a run wait for the same next run, which sees what they added. The
+ * queue therefore never grows, however slow the work is.
  *
- * @see again, where nobody waits
+ * @see coalesce, for calls that do not wait
  */
 export function inTurns(work: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> | undefined;
@@ -11,7 +11,7 @@ export function inTurns(work: () => Promise<void>): () => Promise<void> {
   return function call(): Promise<void> {
     if (current) {
       next ??= current
-        .catch(() => {}) // told to those who waited for it
+        .catch(() => {}) // reported to the calls that waited for it
         .then(() => {
           next = undefined;
           return call();

@@ -1,6 +1,6 @@
 /**
- * Items and content parts keep their wire shape all the way (snake_case), since we carry fields that we do not know.
- * Only what the gateway itself reads is typed; every shape is open.
+ * Items and content parts keep their wire shape everywhere (snake_case), because they may carry unknown fields. Only
+ * fields that the gateway reads are typed. Every shape is open.
  *
  * @see docs/reference/items.md
  */
@@ -81,7 +81,7 @@ export interface ReasoningItem {
   summary?: SummaryTextPart[] | null;
   content?: ReasoningTextPart[] | null;
   encrypted_content?: string | null;
-  /** The dialect that made the opaque fields. */
+  /** The dialect that created the opaque fields. */
   format?: ReasoningFormat | null;
   signature?: string | null;
   status?: ItemStatus;
@@ -149,7 +149,10 @@ export interface ConfigurationUpdateItem {
   id?: string | null;
 }
 
-/** Kinds that the gateway carries without reading: hosted tool calls, MCP, patches, shells, references, compactions. */
+/**
+ * Kinds that the gateway carries without reading them: hosted tool calls, MCP, patches, shells, references,
+ * compactions.
+ */
 export interface CarriedItem {
   type: CarriedItemType;
   [field: string]: unknown;
@@ -175,7 +178,7 @@ export type CarriedItemType =
   | 'computer_call'
   | `router:${string}`;
 
-/** An entry of `input` after the checks of `api/responses/`: a message always carries its `type`. */
+/** An entry of `input` after the checks of `api/responses/`. A message always has its `type`. */
 export type InputItem =
   | MessageItem
   | ReasoningItem
@@ -188,7 +191,7 @@ export type InputItem =
   | ConfigurationUpdateItem
   | CarriedItem;
 
-/** An entry of `output`. Open: a native provider may send kinds that nobody here has heard of. */
+/** An entry of `output`. Open: a native provider may send unknown kinds. */
 export interface OutputItem {
   type: string;
   id?: string;
@@ -245,13 +248,13 @@ export const searchTypes: ReadonlySet<string> = new Set<HostedTool['type']>([
   'web_search_preview_2025_03_11',
 ]);
 
-/** Tools that the provider runs itself, where it has them: a request makes sense without. */
+/** Tools that the provider runs itself, if it has them. A request is still meaningful without them. */
 const providerRun: ReadonlySet<string> = new Set<string>([
   ...searchTypes,
   ...(['file_search', 'code_interpreter', 'image_generation', 'mcp'] satisfies HostedTool['type'][]),
 ]);
 
-/** Whether the provider runs the tool. Of the other hosted kinds the client does the work (a shell, patches, a computer). */
+/** Whether the provider runs the tool. The other hosted kinds (a shell, patches, a computer) run at the client. */
 export const isProviderRun = ({ type }: { type: string }): boolean => providerRun.has(type);
 
 /** Kinds that run in the gateway. */
@@ -259,7 +262,7 @@ export interface ServerTool {
   type: `router:${string}` | 'tool_search';
   parameters?: Record<string, unknown>;
 }
-/** Does this run in the gateway? What a model must know of such a tool reaches a provider as a function. */
+/** Whether the tool runs in the gateway. The provider gets such a tool as a function. */
 export const isServerTool = ({ type }: { type: string }): boolean =>
   type.startsWith('router:') || type === 'tool_search';
 

@@ -2,35 +2,35 @@ import type { ImageCounts } from './images.ts';
 import type { SpecialCounts } from './usage.ts';
 
 /**
- * What one response used and cost, booked once under its generation id, also when the client left or the stream was
- * cut. Money is integer nano-dollars (1 USD = 1,000,000,000), times are Unix milliseconds.
+ * The usage and cost of one response, recorded once under its generation id, even if the client disconnected or the
+ * stream was truncated. Money is integer nano-dollars (1 USD = 1,000,000,000). Times are Unix milliseconds.
  */
 export interface LedgerEntry {
-  /** The generation id (`gen-…`), the key under which an entry is booked once. */
+  /** The generation id (`gen-…`). An entry is recorded once per id. */
   id: string;
   createdAtMs: number;
-  /** What was asked for; absent: a response. */
+  /** The kind of request. Absent: a response. */
   apiType?: 'image';
   workspaceId: string;
   keyHash: string;
   memberId: string | null;
   /** The slug that the caller sent. */
   requestedModel: string;
-  /** The slug of the router that chose the model, as in `router/auto`; null when the caller named a model. */
+  /** The slug of the router that chose the model, such as `router/auto`. Null: the caller named a model. */
   router: string | null;
-  /** What a router took the conversation to be about; null when none looked. */
+  /** The task of the conversation according to the router. Null: unknown. */
   task: string | null;
-  /** The slug of the model that answered; when none did, of the last one that made output, or else null. */
+  /** The slug of the model that responded. If none did, the last one that produced output. Null: none did. */
   model: string | null;
-  /** The display name of its provider. */
+  /** Display name of its provider. */
   provider: string | null;
-  /** The id of that provider in the configuration. */
+  /** Id of that provider in the configuration. */
   providerId: string | null;
-  /** Which of its endpoints. @see `EndpointFacts.id` */
+  /** Id of its endpoint. @see `EndpointFacts.id` */
   endpointId: string | null;
-  /** The service tier that was used and whose price counts; null when nobody told one. */
+  /** The service tier that was used and priced. Null: not reported. */
   tier: string | null;
-  /** An own key of the workspace was used. */
+  /** Whether a BYOK key of the workspace was used. */
   isByok: boolean;
   outcome: 'completed' | 'incomplete' | 'failed' | 'cancelled';
   /** The HTTP status that the caller saw, or would have seen. */
@@ -42,68 +42,68 @@ export interface LedgerEntry {
   cacheWriteTokens: number;
   outputTokens: number;
   reasoningTokens: number;
-  /** Absent where all of them are 0. */
+  /** Absent: all of them are 0. */
   special?: SpecialCounts;
-  /** Absent where nobody counted them: the endpoint makes none, or a build wrote this that did not. */
+  /** Absent: they were not counted, because the endpoint generates no images or an older build wrote the entry. */
   pictures?: ImageCounts;
   costNanoUsd: bigint;
-  /** The part of `costNanoUsd` that is for input; 0 in entries of a build that did not tell the parts apart. */
+  /** The input part of `costNanoUsd`. 0 in entries of a build that did not separate the parts. */
   inputCostNanoUsd: bigint;
-  /** False when no price was known for a part of it: the cost then lacks that part, or is 0, and says nothing. */
+  /** False: a price was unknown. The cost then lacks a part or is 0, and has no meaning. */
   priced: boolean;
-  /** What the provider itself said that it asks; null when it said nothing. */
+  /** The cost that the provider reported. Null: none. */
   upstreamCostNanoUsd: number | null;
-  /** True when the provider reported no usage and the counts are ours. */
+  /** Whether the counts are estimates, because the provider reported no usage. */
   estimated: boolean;
-  /** Milliseconds from the accepted request to the first visible output; null when there was none. */
+  /** Milliseconds from the accepted request to the first visible output. Null: there was none. */
   firstOutputMs: number | null;
   /** Milliseconds from the accepted request to the end. */
   durationMs: number;
   sessionId: string | null;
-  /** The keyed hash of the end user's id, never the id itself. */
+  /** The keyed hash of the end user's id. Never the id itself. */
   endUser: string | null;
-  /** What the sums above are made of, in order; absent where that is one thing. */
+  /** The parts of the sums above, in order. Absent: there is only one. */
   lines?: readonly LedgerLine[];
 }
 
-/** An entry as it stands today. */
+/** An entry with its corrections. */
 export interface RecordedEntry extends LedgerEntry {
-  /** What later corrections added to its cost, or took away; absent when there were none. */
+  /** What later corrections added to its cost or subtracted from it. Absent: there were none. */
   correction?: {
     costNanoUsd: bigint;
     inputCostNanoUsd: bigint;
-    /** Of `costNanoUsd` what is for lines of the other kind of key than the entry's; absent where nothing is. */
+    /** The part of `costNanoUsd` for lines of the other kind of key than the entry's. Absent: 0. */
     otherKeysNanoUsd?: bigint;
     count: number;
   };
 }
 
-/** What an entry adds to all sums, as it stands today: also where not all parts of it have a known price. */
+/** What an entry adds to all sums, with its corrections. It counts even if a price was unknown. */
 export const summedCost = ({ costNanoUsd, correction }: RecordedEntry): bigint =>
   costNanoUsd + (correction?.costNanoUsd ?? 0n);
 
 /**
- * The part of that which is for lines of the other kind of key than the entry's: own provider keys and shared ones are
- * summed apart. @see `LedgerStore.readSpending`
+ * The part of that cost for lines of the other kind of key than the entry's. BYOK keys and shared keys have separate
+ * sums. @see `LedgerStore.readSpending`
  */
 export const summedForOtherKeys = ({ lines = [], isByok, correction }: RecordedEntry): bigint =>
   lines
     .filter((line) => line.isByok !== isByok)
     .reduce((sum, { costNanoUsd }) => sum + costNanoUsd, correction?.otherKeysNanoUsd ?? 0n);
 
-/** The cost of an entry as it stands today: null when no price was ever known for a part of it. */
+/** The cost of an entry with its corrections. Null: a price was never known. */
 export const settledCost = (entry: RecordedEntry): bigint | null =>
   entry.priced || entry.correction ? summedCost(entry) : null;
 
-/** A part of what a response used and cost. All parts of an entry add up to it. */
+/** A part of the usage and cost of a response. All parts of an entry add up to it. */
 export interface LedgerLine extends EntryPart {
-  /** An attempt on an endpoint, a further turn of the model, or a call of a tool. */
+  /** An attempt on an endpoint, another turn of the model, or a call of a tool. */
   kind: 'attempt' | 'turn' | 'tool';
-  /** As `router_metadata.attempts` has it: 200 for the one that answered. */
+  /** As in `router_metadata.attempts`: 200 for the successful one. */
   status: number;
 }
 
-/** What an entry and each of its lines tell. */
+/** The fields that an entry and each of its lines have. */
 export type EntryPart = Pick<
   LedgerEntry,
   | 'model'
@@ -126,7 +126,7 @@ export type EntryPart = Pick<
   | 'estimated'
 >;
 
-/** Of an entry, what is known before there is an answer. */
+/** The fields of an entry that are known before there is a response. */
 export type EntryOrigin = Pick<
   LedgerEntry,
   | 'id'
@@ -150,8 +150,8 @@ export type EntryOrigin = Pick<
 >;
 
 /**
- * A request that goes out to a provider: enough to book it should the process die before the end. Tokens and cost are
- * what earlier attempts used, and of this one an estimate of its input.
+ * A request that is sent to a provider: enough to record it if the process dies before the end. Tokens and cost are
+ * those of earlier attempts, plus an estimate of the input of this one.
  */
 export type InFlightEntry = EntryOrigin &
   Pick<LedgerEntry, 'inputTokens' | 'outputTokens' | 'costNanoUsd' | 'inputCostNanoUsd' | 'priced' | 'lines'>;

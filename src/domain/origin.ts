@@ -1,11 +1,11 @@
-/** Whence a request came, as the edge tells it. Times are of `performance.now()`. */
+/** The origin of a request, from the edge. Times are of `performance.now()`. */
 export interface Origin {
   /** `X-Request-Id`. */
   readonly requestId: string;
-  /** Since when it waits to be handled, as far as this process can tell. */
+  /** When it arrived, as far as this process can tell. */
   readonly receivedAt: number;
-  /** When its handler began. */
+  /** When its handler started. */
   readonly handledAt: number;
-  /** The header of that name, unchecked. */
+  /** The header of that name, not validated. */
   readonly traceparent: string | undefined;
 }

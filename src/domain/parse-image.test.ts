@@ -14,7 +14,7 @@ it.each([
   ['image/webp', () => paint(300, 20).webp({ lossless: true })],
   ['image/webp', () => paint(300, 20).flatten().webp()],
   ['image/gif', () => paint(300, 20).gif()],
-])('knows %s and its size by the content', async (mediaType, make) => {
+])('detects %s and its size by the content', async (mediaType, make) => {
   const bytes = await make().toBuffer();
   expect(parseImage(bytes)).toEqual({ bytes, mediaType, width: 300, height: 20 });
 });
@@ -23,14 +23,14 @@ it.each([
   ['<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20px"/>', 30, 20],
   ['\uFEFF<?xml version="1.0"?>\n<!-- a > b -->\n<!DOCTYPE svg>\n<svg viewBox="0 0 12.4 7"><g/></svg>\n', 12, 7],
   ['<svg><g/></svg><!-- end -->', undefined, undefined],
-])('knows SVG: %s', (markup, width, height) => {
+])('detects SVG: %s', (markup, width, height) => {
   expect(parseImage(Buffer.from(markup))).toMatchObject({ mediaType: 'image/svg+xml', width, height });
 });
 
-it.each(['png', 'jpeg', 'webp', 'gif'] as const)('knows a %s that was cut, anywhere', async (format) => {
+it.each(['png', 'jpeg', 'webp', 'gif'] as const)('rejects a %s that is truncated anywhere', async (format) => {
   const bytes = await paint(64, 64)[format]().toBuffer();
   for (let length = 0; length < bytes.length - 2; length++) {
-    expect(parseImage(bytes.subarray(0, length)) === undefined).toBe(true); // its bytes would fill the screen
+    expect(parseImage(bytes.subarray(0, length)) === undefined).toBe(true); // toBeUndefined would print all bytes
   }
 });
 
@@ -43,11 +43,11 @@ it.each([
   '<svg><g>',
   'GIF88a',
   'RIFFxxxxWAVE',
-])('takes %j for no picture', (text) => {
+])('rejects %j', (text) => {
   expect(parseImage(Buffer.from(text))).toBeUndefined();
 });
 
-it('knows a beginning', async () => {
+it('detects the type by the first bytes', async () => {
   const bytes = await paint(64, 64).png().toBuffer();
   expect(findMediaType(bytes.subarray(0, 20))).toBe('image/png');
 });

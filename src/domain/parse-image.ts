@@ -1,13 +1,13 @@
 import type { EncodedImage, ImageMediaType } from './images.ts';
 
-/** Of a picture that is passed on: one that says that it has more would fill its viewer's memory, and be charged for. */
+/** The maximum for an image that is passed on. A larger one would fill the memory of its viewer, and be charged for. */
 export const MAX_PIXELS = 64_000_000;
 
 /**
- * Makes out what bytes are by their content, whatever anybody calls them: PNG, JPEG, WebP, GIF or SVG, whole. Pixels are
- * not decoded.
+ * Detects the type of an image by its content, regardless of its declared type: PNG, JPEG, WebP, GIF or SVG. The image
+ * must be complete. Pixels are not decoded.
  *
- * @returns undefined when they are no such picture, the end of it is missing, or it says that it has more than `MAX_PIXELS`
+ * @returns undefined if it is no such image, its end is missing, or it declares more than `MAX_PIXELS`
  */
 export function parseImage(bytes: Buffer): EncodedImage | undefined {
   for (const { mediaType, begins, measure } of formats) {
@@ -18,14 +18,14 @@ export function parseImage(bytes: Buffer): EncodedImage | undefined {
   return undefined;
 }
 
-/** The same by the first bytes alone; undefined for anything else. */
+/** Detects the type by the first bytes alone. Undefined: it is another one. */
 export const findMediaType = (bytes: Buffer): ImageMediaType | undefined =>
   formats.find(({ begins }) => begins(bytes))?.mediaType;
 
 interface Format {
   mediaType: ImageMediaType;
   begins(bytes: Buffer): boolean;
-  /** @returns undefined when the picture is broken or cut */
+  /** @returns undefined if the image is malformed or truncated */
   measure(bytes: Buffer): { width: number | undefined; height: number | undefined } | undefined;
 }
 
@@ -73,7 +73,7 @@ function endsPng(bytes: Buffer): boolean {
 const sizeOf = (width: number, height: number) =>
   width > 0 && height > 0 && width * height <= MAX_PIXELS ? { width, height } : undefined;
 
-/** The frame header tells the size: one of the markers SOF0 to SOF15 that is not DHT, JPG or DAC. */
+/** The size is in the frame header: one of the markers SOF0 to SOF15 that is not DHT, JPG or DAC. */
 function measureJpeg(bytes: Buffer) {
   for (let at = 2; at + 9 < bytes.length; ) {
     if (bytes[at] !== 0xff) return undefined;
@@ -111,7 +111,7 @@ function measureWebp(bytes: Buffer) {
   }
 }
 
-/** What may stand before the root element: a mark of the encoding, the XML declaration, comments, a document type. */
+/** What may precede the root element: a byte order mark, the XML declaration, comments, a document type. */
 const beforeRoot = /^\uFEFF?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^>[]*(?:\[[^\]]*\])?[^>]*>)*/i;
 const HEAD_BYTES = 4096;
 
@@ -120,7 +120,10 @@ function beginsSvg(bytes: Buffer): boolean {
   return /^\uFEFF?\s*</.test(head) && /^<svg[\s>/]/.test(head.replace(beforeRoot, ''));
 }
 
-/** The end of the root, and nothing behind it but space and comments. By hand: a pattern would take for ever on some. */
+/**
+ * Whether the root element ends, with only space and comments after it. Not a pattern, because that would take
+ * exponential time on some input.
+ */
 function endsSvg(text: string): boolean {
   let end = text.slice(-HEAD_BYTES).trimEnd();
   while (end.endsWith('-->')) {
@@ -146,6 +149,6 @@ function measureSvg(bytes: Buffer) {
   ];
   if (width === undefined || height === undefined) return { width, height };
   return (
-    sizeOf(Math.round(width), Math.round(height)) ?? { width: undefined, height: undefined } // anybody draws it as large as they like
+    sizeOf(Math.round(width), Math.round(height)) ?? { width: undefined, height: undefined } // a viewer draws it at any size
   );
 }

@@ -1,4 +1,4 @@
-/** The most that a key, a member, a workspace or a model may do; 0 is no limit. Named as in the configuration. */
+/** Limits of a key, a member, a workspace or a model. 0: no limit. Named as in the configuration. */
 export interface RateLimits {
   /** Within 60 seconds. */
   requests_per_minute: number;
@@ -7,7 +7,7 @@ export interface RateLimits {
   concurrent_streams: number;
 }
 
-/** The limits that are set for a caller itself, besides those of the configuration. */
+/** The limits that are set for a caller itself, in addition to those of the configuration. */
 export interface CallerRateLimits {
   key?: RateLimits | undefined;
   member?: RateLimits | undefined;

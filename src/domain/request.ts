@@ -1,8 +1,8 @@
 import type { CacheControl, InputItem, ReasoningEffort, Tool, ToolChoice } from './items.ts';
 
 /**
- * A checked `POST /responses` body. Wire names, since most of it travels on; two things are settled already:
- * `input` is always a list, and `service_tier` never says `fast` (it is `priority`).
+ * A checked `POST /responses` body. It keeps the wire names, because most of it is passed on. Two fields are
+ * normalized: `input` is always a list, and `service_tier` is never `fast` (it is `priority`).
  *
  * @see docs/reference/responses.md#request-body
  */
@@ -55,7 +55,7 @@ export interface PluginSetting {
   [field: string]: unknown;
 }
 
-/** The setting of a plugin that the request asks for; `enabled: false` counts as not asked for. */
+/** Finds the setting of a plugin in the request. `enabled: false` counts as absent. */
 export function findSetting(request: RequestSettings, id: string): PluginSetting | undefined {
   return request.plugins?.find((setting) => setting.id === id && setting.enabled !== false);
 }

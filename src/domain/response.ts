@@ -3,7 +3,7 @@ import type { ReasoningSetting, TextSetting } from './request.ts';
 import type { RouterMetadata } from './router-metadata.ts';
 import type { WireUsage } from './usage.ts';
 
-/** The response object, every key of its table always there. @see docs/reference/responses.md#result */
+/** The response object. Every key of its table is always present. @see docs/reference/responses.md#result */
 export interface ResponseObject {
   id: string;
   object: 'response';

@@ -1,14 +1,14 @@
-/** Counts per slice of time, for a span that rolls on. Numbers alone, so thousands of them are cheap. */
+/** Counts per slice of time for a rolling window. It consists of numbers only, so thousands of instances are cheap. */
 export class RollingCounts {
   private readonly sliceMs: number;
   private readonly counts: Uint32Array;
   private readonly kinds: number;
-  /** Of each kind, all slices together. */
+  /** For each kind, the sum of all slices. */
   private readonly totals: number[];
   /** The number of the newest slice since the epoch. */
   private newest = 0;
 
-  /** @param kinds things that are counted side by side */
+  /** @param kinds number of things that are counted side by side */
   constructor(sliceMs: number, slices: number, kinds: number) {
     this.sliceMs = sliceMs;
     this.kinds = kinds;
@@ -20,10 +20,10 @@ export class RollingCounts {
     const place = this.placeOf(this.roll(nowMs)) + kind;
     const before = this.counts[place]!;
     this.counts[place] = before + amount;
-    this.totals[kind]! += this.counts[place]! - before; // what the slice really took
+    this.totals[kind]! += this.counts[place]! - before; // what the slice really accepted
   }
 
-  /** Takes back one that was added last. */
+  /** Takes back the last one that was added. */
   takeBack(kind: number, nowMs: number): void {
     const newest = this.roll(nowMs);
     for (let slice = newest; slice > newest - this.counts.length / this.kinds && slice >= 0; slice--) {
@@ -35,7 +35,7 @@ export class RollingCounts {
     }
   }
 
-  /** Begins anew when the newest is ahead by more than the span: it was counted before the clock was set back. */
+  /** Starts over if the newest slice is ahead by more than the window: it was counted before the clock was set back. */
   forgetAhead(nowMs: number): void {
     const slice = Math.floor(nowMs / this.sliceMs);
     if (this.newest - slice < this.counts.length / this.kinds) return;
@@ -44,13 +44,13 @@ export class RollingCounts {
     this.newest = slice;
   }
 
-  /** @returns how many of a kind there were within the span */
+  /** @returns the count of a kind within the window */
   sum(kind: number, nowMs: number): number {
     this.roll(nowMs);
     return this.totals[kind]!;
   }
 
-  /** All of it as bytes, for `restore` of one with the same slices and kinds. */
+  /** All of it as bytes, for `restore` of an instance with the same slices and kinds. */
   save(): Uint8Array {
     const bytes = new Uint8Array(8 + this.counts.byteLength);
     new DataView(bytes.buffer).setFloat64(0, this.newest);
@@ -69,7 +69,7 @@ export class RollingCounts {
     return (slice % (this.counts.length / this.kinds)) * this.kinds;
   }
 
-  /** Empties the slices that have become too old. */
+  /** Empties the slices that are too old. */
   private roll(nowMs: number): number {
     const slice = Math.floor(nowMs / this.sliceMs);
     const slices = this.counts.length / this.kinds;
@@ -86,9 +86,9 @@ export class RollingCounts {
   }
 
   /**
-   * When the counts of a kind are below a limit again, if nothing comes until then.
+   * When the count of a kind falls below a limit, if nothing is added until then.
    *
-   * @returns milliseconds since the epoch; now, when they are below it already
+   * @returns Unix milliseconds; now, if the count is below the limit already
    */
   freeAt(kind: number, limit: number, nowMs: number): number {
     const newest = this.roll(nowMs);

@@ -1,4 +1,4 @@
-/** Why the gateway did what it did. Wire shape. @see router-metadata.md */
+/** How the gateway routed a request. Wire shape. @see docs/reference/router-metadata.md */
 export interface RouterMetadata {
   requested: string;
   strategy: 'direct' | 'auto' | 'free' | 'latest' | 'alias' | 'fallback' | 'pareto' | 'bodybuilder' | 'fusion';
@@ -7,14 +7,14 @@ export interface RouterMetadata {
   attempt: number;
   is_byok: boolean;
   endpoints: { total: number; available: { provider: string; model: string; selected: boolean }[] };
-  /** `message` of those that failed. */
+  /** `message` of the failed ones. */
   attempts?: { provider: string; model: string; status: number; message?: string }[];
   params?: Record<string, unknown>;
   pipeline?: StageRecord[];
   generation_time?: number;
 }
 
-/** What a stage of the pipeline did. Only stages that really changed or checked something leave one. */
+/** What a stage of the pipeline did. Only stages that changed or checked something have a record. */
 export interface StageRecord {
   type: string;
   name: string;

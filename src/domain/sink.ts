@@ -1,13 +1,13 @@
 /**
- * Whoever batches are pushed to: chunks, events, pieces of a body. Pushing costs a call for each batch, where a chain of
- * async iterators costs several promises for each link.
+ * A sink, to which batches are pushed: chunks, events, pieces of a body. Pushing costs one call per batch, whereas a
+ * chain of async iterators costs several promises per link.
  */
 export interface Sink<Item> {
   /**
-   * Takes the next batch, in order.
+   * Writes the next batch, in order.
    *
-   * @returns a promise when the next batch must wait until it is fulfilled: so a slow client slows the provider down
-   * @throws what is wrong with the batch; whoever pushes then stops
+   * @returns a promise if the next batch must wait until it is fulfilled; a slow client thereby slows down the provider
+   * @throws what is wrong with the batch; the writer then stops
    */
   write(batch: Item[]): Promise<void> | undefined;
 }

@@ -1,52 +1,58 @@
-/** What one answer used, in the words of no provider. All counts are tokens. */
+/** The usage of one response, independent of the provider's format. All counts are tokens. */
 export interface Usage {
   /** All input, cached or not. */
   inputTokens: number;
   /** All output, reasoning included. */
   outputTokens: number;
-  /** What the provider says the sum is; ours when it does not say. */
+  /** The sum that the provider reported, otherwise ours. */
   totalTokens: number;
   /** The part of `inputTokens` read from the provider's prompt cache. */
   cachedTokens: number;
-  /** The part of `inputTokens` written to that cache; undefined when the provider does not say. */
+  /** The part of `inputTokens` written to that cache. Undefined: not reported. */
   cacheWriteTokens?: number;
   /** The part of `outputTokens` spent on reasoning. */
   reasoningTokens: number;
-  /** Counts that few answers have; absent where all of them are 0. */
+  /** Counts that few responses have. Absent: all of them are 0. */
   special?: SpecialCounts;
-  /** What the provider itself says that it asks for the answer, in nano-dollars; noted, and never booked as ours. */
+  /** The cost that the provider reported, in nano-dollars. It is noted, but never recorded as ours. */
   upstreamCostNanoUsd?: number;
-  /** True when the provider reported nothing and the counts come from the length of the texts. */
+  /** Whether the provider reported nothing and the counts are derived from the length of the texts. */
   estimated?: boolean;
 }
 
-/** What is priced apart from plain tokens. Absent is 0. */
+/** Counts with prices of their own. Absent: 0. */
 export interface SpecialCounts {
-  /** The part of `cacheWriteTokens` that is kept for an hour, not for five minutes. */
+  /** The part of `cacheWriteTokens` that is kept for an hour instead of five minutes. */
   cacheWrite1hTokens?: number;
-  /** The part of `inputTokens` that is sound. */
+  /** The part of `inputTokens` that is audio. */
   inputAudioTokens?: number;
   /** The part of `inputAudioTokens` that is among `cachedTokens`. */
   cachedAudioTokens?: number;
-  /** The part of `inputTokens` that is pictures. */
+  /** The part of `inputTokens` that is images. */
   inputImageTokens?: number;
-  /** The part of `outputTokens` that is sound. */
+  /** The part of `outputTokens` that is audio. */
   outputAudioTokens?: number;
-  /** The part of `outputTokens` that is pictures. */
+  /** The part of `outputTokens` that is images. */
   outputImageTokens?: number;
-  /** Pictures that were read, where the endpoint asks for each of them. */
+  /** Images in the input, if the endpoint has a price per image. */
   inputImages?: number;
-  /** Searches of the web that the provider made. */
+  /** Web searches of the provider. */
   webSearches?: number;
 }
 
-/** All of `SpecialCounts`, in the order in which they are kept. */
+/** All of `SpecialCounts`, in the order in which they are stored. */
 export const specialCounts = [
-  ...['cacheWrite1hTokens', 'inputAudioTokens', 'cachedAudioTokens', 'inputImageTokens'],
-  ...['outputAudioTokens', 'outputImageTokens', 'inputImages', 'webSearches'],
+  'cacheWrite1hTokens',
+  'inputAudioTokens',
+  'cachedAudioTokens',
+  'inputImageTokens',
+  'outputAudioTokens',
+  'outputImageTokens',
+  'inputImages',
+  'webSearches',
 ] as readonly (keyof SpecialCounts)[];
 
-/** Those that are not 0. @returns undefined when none is left, so that the plain answer carries nothing */
+/** Keeps the counts that are not 0. @returns undefined if none is left, so that a usual response has no such field */
 export function special(counts: { [Name in keyof SpecialCounts]: number | undefined }): SpecialCounts | undefined {
   let kept: SpecialCounts | undefined;
   for (const name of specialCounts) {
@@ -73,7 +79,7 @@ export function usage(counts: Partial<Usage> & Pick<Usage, 'inputTokens' | 'outp
   return all;
 }
 
-/** Adds up what two model calls used. */
+/** Adds the usage of two model calls. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const add = (x: number | undefined, y: number | undefined): number | undefined =>
     x === undefined && y === undefined ? undefined : (x ?? 0) + (y ?? 0);
@@ -94,10 +100,10 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** More tokens than any one answer can have. */
+/** More tokens than any one response can have. */
 const MAX_TOKENS = 1_000_000_000;
 
-/** Whether a provider's report can be true: whole numbers, none below zero or beyond all measure. */
+/** Whether a reported usage can be true: whole numbers, not negative, not absurdly large. */
 export function isCredible(reported: Usage): boolean {
   const { inputTokens, outputTokens, totalTokens, cachedTokens, cacheWriteTokens = 0, reasoningTokens } = reported;
   const counts = [inputTokens, outputTokens, totalTokens, cachedTokens, cacheWriteTokens, reasoningTokens];
@@ -107,10 +113,10 @@ export function isCredible(reported: Usage): boolean {
 const isCount = (count: number): boolean => Number.isInteger(count) && count >= 0 && count <= MAX_TOKENS;
 
 /**
- * What a provider says that it asks, as nano-dollars.
+ * Reads the cost that a provider reports, as nano-dollars.
  *
- * @param unitsPerUsd 1 when it says dollars
- * @returns undefined when it is no amount that can be true
+ * @param unitsPerUsd 1 if the amount is in dollars
+ * @returns undefined if the amount cannot be true
  */
 export function readUpstreamCost(amount: unknown, unitsPerUsd = 1): number | undefined {
   if (typeof amount !== 'number') return undefined;
@@ -118,13 +124,13 @@ export function readUpstreamCost(amount: unknown, unitsPerUsd = 1): number | und
   return Number.isSafeInteger(nanoUsd) && nanoUsd >= 0 ? nanoUsd : undefined;
 }
 
-/** What an answer cost. Money is integer nano-dollars: 1 USD = 1,000,000,000. */
+/** The cost of a response. Money is integer nano-dollars: 1 USD = 1,000,000,000. */
 export interface Cost {
   inputNanoUsd: bigint;
   outputNanoUsd: bigint;
-  /** Fees of the provider's own tools; absent when there are none. */
+  /** Fees of the provider's own tools. Absent: there are none. */
   toolsNanoUsd?: bigint;
-  /** False when the catalogue knows no price: the sums are then 0 and say nothing. */
+  /** False: the catalog has no price. The sums are then 0 and have no meaning. */
   priced: boolean;
 }
 

@@ -21,17 +21,23 @@ beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-tls-'));
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   execFileSync('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
-    ...[
-      '-subj',
-      '/CN=files.example.org',
-      '-addext',
-      'subjectAltName=DNS:files.example.org',
-      '-keyout',
-      key,
-      '-out',
-      cert,
-    ],
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=files.example.org',
+    '-addext',
+    'subjectAltName=DNS:files.example.org',
+    '-keyout',
+    key,
+    '-out',
+    cert,
   ]);
   pem = readFileSync(cert, 'utf8');
   server = createServer({ key: readFileSync(key), cert: pem }, (request, response) => {

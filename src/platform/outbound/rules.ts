@@ -89,13 +89,30 @@ const isSingle = ({ network }: Entry): boolean =>
 
 /** Reserved by RFC 6761, 6762, 7686, 8375 and ICANN's collision list, or usual in private networks. */
 const localEndings = new Set([
-  ...['localhost', 'localdomain', 'local', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'mail'],
-  ...['test', 'example', 'invalid', 'onion', 'alt', 'arpa'],
+  'localhost',
+  'localdomain',
+  'local',
+  'internal',
+  'intranet',
+  'private',
+  'corp',
+  'home',
+  'lan',
+  'mail',
+  'test',
+  'example',
+  'invalid',
+  'onion',
+  'alt',
+  'arpa',
 ]);
 /** Of metadata services, where no ending says so. */
 const metadataNames = new Set([
-  ...['metadata.goog', 'metadata.azure.com', 'metadata.tencentyun.com'],
-  ...['metadata.packet.net', 'metadata.platformequinix.com'],
+  'metadata.goog',
+  'metadata.azure.com',
+  'metadata.tencentyun.com',
+  'metadata.packet.net',
+  'metadata.platformequinix.com',
 ]);
 
 function isLocalName(name: string): boolean {

@@ -3,16 +3,23 @@ import { createPrettyFormat } from './pretty-log.ts';
 
 const time = new Date(2026, 10, 22, 10, 14, 2).getTime();
 const run = {
-  ...{ level: 30, time, pid: 1, hostname: 'h', msg: 'request', request_id: 'req_1', generation_id: 'gen-1' },
-  ...{ requested_model: 'openai/gpt-5-mini', model: 'openai/gpt-5-mini', provider: 'groq', status: 200 },
-  ...{
-    outcome: 'completed',
-    error_type: null,
-    attempts: 2,
-    duration_ms: 812.4,
-    input_tokens: 1000,
-    output_tokens: 200,
-  },
+  level: 30,
+  time,
+  pid: 1,
+  hostname: 'h',
+  msg: 'request',
+  request_id: 'req_1',
+  generation_id: 'gen-1',
+  requested_model: 'openai/gpt-5-mini',
+  model: 'openai/gpt-5-mini',
+  provider: 'groq',
+  status: 200,
+  outcome: 'completed',
+  error_type: null,
+  attempts: 2,
+  duration_ms: 812.4,
+  input_tokens: 1000,
+  output_tokens: 200,
   cost_usd: 0.00065,
 };
 const plain = createPrettyFormat({ hasColors: false });
