@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { createCatalog } from './catalog.ts';
 
-/** As much of an endpoint as a catalogue looks at. */
+/** The fields of an endpoint that the catalog reads. */
 const endpoint = (provider: string, model: string, upstreamModel = model): Endpoint =>
   ({ id: `${model}@${provider}`, provider: { name: provider, wire: {} }, model, upstreamModel }) as Endpoint;
 
@@ -40,22 +40,22 @@ describe('a catalogue', () => {
     ['a*a', 'a'],
     ['a*a', 'aa'],
     ['*', ''],
-  ])('does not match %s with "%s": the star stands for something', (model, slug) => {
+  ])('does not match %s with "%s": the star stands for at least one character', (model, slug) => {
     expect(found([endpoint('A', model, '*')], slug)).toEqual([]);
   });
 
-  it('compares slugs in lower case, and passes on what the star matched as it was written', () => {
+  it('compares slugs in lower case, and passes on what the star matched unchanged', () => {
     const endpoints = [endpoint('A', 'X/One'), endpoint('B', 'Local/*', '*')];
     expect(found(endpoints, 'x/oNE')).toEqual(['A: X/One → X/One']);
     expect(found(endpoints, 'LOCAL/Qwen')).toEqual(['B: LOCAL/Qwen → Qwen']);
   });
 
-  it('gives the same endpoints each time, so that who holds one knows it again', () => {
+  it('returns the same endpoints each time, so that a caller can compare them', () => {
     const catalog = createCatalog([endpoint('A', 'x/*', '*')]);
     expect(catalog.find('x/y')[0]).toBe(catalog.find('x/y')[0]);
   });
 
-  it('does not grow with the slugs that nobody carries', () => {
+  it('does not grow with slugs that no endpoint carries', () => {
     const catalog = createCatalog([endpoint('A', 'x/*', '*')]);
     for (let count = 0; count < 20_000; count++) expect(catalog.find(`y/${count}`)).toEqual([]);
     expect(catalog.find('x/y')).toHaveLength(1);

@@ -3,43 +3,44 @@ import type { Endpoint } from '../providers/provider-entry.ts';
 import { describeModel } from './describe-model.ts';
 import type { CatalogRecords } from './records.ts';
 
-/** Models and endpoints by slug, in memory. Slugs are compared in lower case; a canonical slug names its model. */
+/** Models and endpoints by slug, in memory. Slugs are compared in lower case. A canonical slug finds its model. */
 export interface Catalog {
   /**
    * @param slug without routing suffixes
-   * @returns its endpoints in the order of the configuration, exact ones before wildcards; none when nobody carries it
+   * @returns its endpoints in the order of the configuration, exact ones before wildcards; empty if no endpoint carries
+   * it
    */
   find(slug: string): readonly Endpoint[];
-  /** The model, when an endpoint carries it. */
+  /** Finds a model that an endpoint carries. */
   findModel(slug: string): Model | undefined;
-  /** A model that no endpoint carries, and the providers that would. */
+  /** Finds a model that no endpoint carries, and the providers that offer it. */
   findKnown(slug: string): { model: Model; providers: readonly string[] } | undefined;
-  /** Those that an endpoint carries, hidden ones included. */
+  /** Models that an endpoint carries, including hidden ones. */
   readonly models: readonly Model[];
   /** The models that routers choose from: visible ones. Those of a simulator only if there is no other provider. */
   readonly choices: readonly Model[];
-  /** Is any endpoint of one workspace alone? */
+  /** Whether any endpoint belongs to a single workspace. */
   readonly hasOwnKeys: boolean;
   /** Wildcards included. */
   readonly endpoints: readonly Endpoint[];
 }
 
-/** Slugs that a wildcard answered are remembered, so that the next request finds them as fast; bounded. */
+/** Slugs that matched a wildcard are remembered, so that the next request finds them as fast. Bounded. */
 const MAX_REMEMBERED = 10_000;
 const LONGEST_REMEMBERED = 200;
 
-/** The provider, as the catalogue names it. */
+/** The provider, as the catalog names it. */
 const tagOf = ({ tag }: Endpoint): string => tag.split('/')[0]!;
 
-/** What a name may not hold that a caller chooses: a provider that does not look at it would take it for another name. */
+/** Characters that a name from a caller must not contain: a provider might ignore them and find another name. */
 const unseen = /^\s|\s$|\p{C}/u;
 
 const noRecords: CatalogRecords = { models: new Map(), endpoints: new Map() };
 
 /**
- * Indexes endpoints. An endpoint whose `model` holds a `*` answers every slug of that shape, unless the same provider
- * carries the very slug, or the catalogue knows the model and that this provider does not have it, or the name is another
- * spelling of one. A `*` in its `upstreamModel` takes what the star matched.
+ * Indexes endpoints. An endpoint whose `model` contains a `*` matches every slug of that shape, with three exceptions:
+ * the same provider carries the exact slug, the catalog knows the model and that this provider does not have it, or the
+ * name is another spelling of a known one. A `*` in its `upstreamModel` is replaced by what the star matched.
  */
 export function createCatalog(
   endpoints: readonly Endpoint[],
@@ -98,7 +99,7 @@ export function createCatalog(
       const known = remembered.get(slug);
       if (known) return known;
       const found = search(slug);
-      const isShort = slug.length <= LONGEST_REMEMBERED; // callers make slugs up for wildcards
+      const isShort = slug.length <= LONGEST_REMEMBERED; // callers can invent slugs for wildcards
       if (found.length > 0 && isShort && remembered.size < MAX_REMEMBERED) remembered.set(slug, found);
       return found;
     },

@@ -4,7 +4,10 @@ import type { EndpointRecord, ModelRecord } from './records.ts';
 
 const isOver = ({ expiration_date: end }: ModelRecord): boolean => end !== undefined && Date.parse(end) <= Date.now();
 
-/** The model of a record, hidden once it is past its end. What nobody said is empty; its date is then 1970, so that any other is newer. */
+/**
+ * Creates the model of a record. It is hidden after its end date. Unknown fields are empty, and an unknown date is
+ * 1970, so that any other is newer.
+ */
 export function describeModel(record: ModelRecord): Model {
   const { id, created = '1970-01-01' } = record;
   return {
@@ -29,7 +32,7 @@ export function describeModel(record: ModelRecord): Model {
   };
 }
 
-/** @returns undefined when either of the two main prices is not known: such an answer is not priced */
+/** @returns undefined if one of the two main prices is unknown: responses then have no price */
 export function readRecordPrices(record: EndpointRecord): Pricing | undefined {
   const { prompt, completion } = record.usd_per_million ?? {};
   if (prompt === undefined || completion === undefined) return undefined;

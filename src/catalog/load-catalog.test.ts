@@ -25,19 +25,19 @@ const real = files.filter(([name]) => name !== 'simulator');
 const models = files.flatMap(([, file]) => file.models ?? []);
 const endpoints = files.flatMap(([, file]) => file.endpoints ?? []);
 
-describe('the built-in catalogue', () => {
-  it.each(files)('%s.json has the shape of a catalogue', (_, file) => {
+describe('the built-in catalog', () => {
+  it.each(files)('%s.json has the shape of a catalog', (_, file) => {
     expect(checkCatalogFile(file)).toEqual([]);
     expect(builtinFiles).toContain(file);
   });
 
-  it('holds at least 60 models of at least 12 providers, simulators aside', () => {
+  it('has at least 60 models of at least 12 providers, not counting simulators', () => {
     const served = real.flatMap(([, file]) => file.endpoints ?? []);
     expect(new Set(served.map(({ model }) => model)).size).toBeGreaterThanOrEqual(60);
     expect(new Set(served.map(({ provider }) => provider)).size).toBeGreaterThanOrEqual(12);
   });
 
-  it('says of every record where it is from, and of what day', () => {
+  it('has the source and the date of every record', () => {
     const records = real.flatMap(([, { models = [], endpoints = [], fees = [] }]) => [
       ...models,
       ...endpoints,
@@ -47,7 +47,7 @@ describe('the built-in catalogue', () => {
     expect(records.filter(({ as_of }) => Number.isNaN(Date.parse(as_of!)) || as_of! > '2026-12-31')).toEqual([]);
   });
 
-  it('holds the simulators apart', () => {
+  it('keeps the simulators separate', () => {
     expect(simulator.models.every(({ simulated, id }) => simulated && id.startsWith('simulator/'))).toBe(true);
     expect(real.flatMap(([, file]) => file.models ?? []).filter(({ simulated }) => simulated)).toEqual([]);
   });
@@ -78,7 +78,7 @@ describe('the built-in catalogue', () => {
     expect(models.filter(({ id, hidden }) => !hidden && !served.has(id)).map(({ id }) => id)).toEqual([]);
   });
 
-  it('holds real dates, and prices that rise with the length of the prompt', () => {
+  it('has real dates, and prices that rise with the length of the prompt', () => {
     for (const { created, knowledge_cutoff: cutoff } of models) {
       for (const date of [created, cutoff]) if (date !== undefined) expect(Date.parse(date)).not.toBeNaN();
     }
@@ -90,7 +90,7 @@ describe('the built-in catalogue', () => {
     }
   });
 
-  it('has coding scores of benchmarks that say where they are from, the newest first', () => {
+  it('has coding scores of benchmarks that name their source, the newest first', () => {
     const { benchmarks } = codingScores;
     expect(benchmarks.map(({ as_of }) => as_of)).toEqual(
       benchmarks
@@ -124,7 +124,7 @@ describe('fees', () => {
     endpoints: ['one', 'two', 'three'].map((name) => ({ model: `acme/${name}`, provider: 'a' })),
   };
 
-  it('of a provider hold for each of its endpoints that no record names, or that says nothing of them', () => {
+  it('of a provider apply to each of its endpoints that has no record, or no fees of its own', () => {
     const own = { model: 'acme/three', provider: 'a', usd_per_search: 0 };
     expect(read(file, { endpoints: [own] })).toEqual({
       'acme/one': [0.001, 0.01, undefined],
@@ -133,15 +133,15 @@ describe('fees', () => {
     });
   });
 
-  it('of a later file hold over those of an earlier one', () => {
+  it('of a later file replace those of an earlier one', () => {
     const later: CatalogFile = { fees: [{ provider: 'a', usd_per_search: 0.5 }] };
     expect(read(file, later)['acme/one']).toEqual([undefined, 0.5, undefined]);
     expect(read(file, later)['acme/two']).toEqual([undefined, 0.5, undefined]);
   });
 });
 
-describe('files over one another', () => {
-  it('speak field by field, the last one that says a thing', () => {
+describe('merged files', () => {
+  it('replace each other field by field', () => {
     const merged = mergeCatalogFiles([
       {
         models: [{ id: 'acme/one', name: 'One', context_length: 1000, created: '2026-01-01' }],
@@ -185,7 +185,7 @@ describe('files over one another', () => {
     ]);
   });
 
-  it('of no files are no records', () => {
+  it('of no files have no records', () => {
     expect(mergeCatalogFiles([{}, { note: 'Nothing.' }])).toEqual({ models: new Map(), endpoints: new Map() });
   });
 });
@@ -210,7 +210,7 @@ describe('a file', () => {
       'endpoints[0].usd_per_million.prompt',
     ],
     [{ endpoints: [{ model: 'acme/one', provider: 'a', tier: 'fast' }] }, 'endpoints[0].tier'],
-  ])('%j is told what is wrong at its place: %s', (tree, place) => {
+  ])('%j is reported with its place: %s', (tree, place) => {
     expect(checkCatalogFile(tree)[0]).toMatch(new RegExp(`^${place.replace(/[[\].]/g, '\\$&')}: .`));
   });
 
@@ -222,7 +222,7 @@ describe('a file', () => {
   });
 });
 
-describe('the catalogue of a gateway', () => {
+describe('the catalog of a gateway', () => {
   let dataDir = '';
   beforeEach(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'headgate-catalog-'));
@@ -241,7 +241,7 @@ describe('the catalogue of a gateway', () => {
   }
   const { id, name } = proprietary.models[0]!;
 
-  it('is the built-in one, with coding scores, where there is nothing else', () => {
+  it('is the built-in one, with coding scores, if there is nothing else', () => {
     const { records, warnings } = load();
     expect(records.models.size).toBe(models.length);
     expect(records.endpoints.size).toBe(endpoints.length);
@@ -251,13 +251,13 @@ describe('the catalogue of a gateway', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is empty when the built-in one is switched off, and what was fetched goes with it', () => {
+  it('is empty if the built-in one is switched off, and does not have the fetched one either', () => {
     write(REFRESHED_FILE, { models: [{ id: 'new/one' }] });
     const { records } = load({ builtin: false });
     expect(records).toEqual({ models: new Map(), endpoints: new Map() });
   });
 
-  it('takes what was fetched over the built-in records, and the operator’s word over both', () => {
+  it('applies the fetched records over the built-in ones, and the operator’s over both', () => {
     write(REFRESHED_FILE, {
       models: [
         { id, context_length: 123 },
@@ -279,13 +279,13 @@ describe('the catalogue of a gateway', () => {
     [{ models: [{ id: 'NO' }] }, 'models[0].id'],
     ['[]', 'the file'],
     ['', 'JSON'],
-  ])('leaves out a fetched file that is broken, and says so: %j', (content, problem) => {
+  ])('skips a malformed fetched file, and reports it: %j', (content, problem) => {
     const path = write(REFRESHED_FILE, content);
     const { records, warnings } = load();
     expect(records.models.size).toBe(models.length);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/"headgate models refresh" writes it anew\.$/);
-    expect(warnings[0]).toContain(`${path} is left out: `);
+    expect(warnings[0]).toContain(`${path} is skipped: `);
     expect(warnings[0]).toContain(problem);
   });
 
@@ -305,7 +305,7 @@ describe('the catalogue of a gateway', () => {
       'endpoints: [{ model: a/b, provider: p, image: { pricing: [{ billable: output_image, unit: token, cost_usd: 2 }] } }]',
       'endpoints[0].image.pricing[0].cost_usd: must be <= 1 for a token, not 2',
     ],
-  ])('refuses an operator’s file that is broken: %j', (content, problem) => {
+  ])('rejects a malformed file of the operator: %j', (content, problem) => {
     const overrides = write('mine.yaml', content);
     const error = (() => {
       try {
@@ -318,7 +318,7 @@ describe('the catalogue of a gateway', () => {
     expect(error?.message).toContain(problem);
   });
 
-  it('refuses an operator’s file that is not there, and takes an empty one', () => {
+  it('rejects a missing file of the operator, and accepts an empty one', () => {
     expect(() => load({ overrides: join(dataDir, 'none.yaml') })).toThrow('cannot be read');
     expect(load({ overrides: write('empty.yaml', '') }).records.models.size).toBe(models.length);
   });
@@ -331,7 +331,7 @@ describe('the percentile of a coding score', () => {
   });
   const read = (...benchmarks: ReturnType<typeof benchmark>[]) => Object.fromEntries(readPercentiles(benchmarks));
 
-  it('is the share of the others that a model is better than', () => {
+  it('is the share of the other models that a model is better than', () => {
     expect(read(benchmark('2026-01-01', { a: 50, b: 80, c: 20, d: 79, e: 10 }))).toEqual({
       a: 50,
       b: 100,
@@ -348,13 +348,13 @@ describe('the percentile of a coding score', () => {
     expect(read(newer, older)).toEqual({ a: 0, b: 100, c: 50 });
   });
 
-  it('is of no benchmark that ended half a year before the newest', () => {
+  it('ignores benchmarks that ended half a year before the newest', () => {
     const newest = benchmark('2026-10-01', { a: 10, b: 20 });
     expect(read(newest, benchmark('2026-04-01', { c: 1, d: 2 }))).toEqual({ a: 0, b: 100, c: 0, d: 100 });
     expect(read(newest, benchmark('2026-03-31', { c: 1, d: 2 }))).toEqual({ a: 0, b: 100 });
   });
 
-  it('is none where nothing was measured', () => {
+  it('is absent if nothing was measured', () => {
     expect(read()).toEqual({});
   });
 });

@@ -8,10 +8,10 @@ import proprietary from './builtin/proprietary.json' with { type: 'json' };
 import simulator from './builtin/simulator.json' with { type: 'json' };
 import { type CatalogFile, type CatalogRecords, checkCatalogFile, mergeCatalogFiles } from './records.ts';
 
-/** The catalogue that comes with Headgate. A test holds each file to the schema. */
+/** The built-in catalog. A test checks each file with the schema. */
 export const builtinFiles: readonly CatalogFile[] = [proprietary, openWeights, images, simulator] as CatalogFile[];
 
-/** Where `headgate models refresh` keeps what it fetched, in the data folder. */
+/** The file of the data folder in which `headgate models refresh` keeps what it fetched. */
 export const REFRESHED_FILE = 'catalog.json';
 
 export interface CatalogSources {
@@ -22,10 +22,10 @@ export interface CatalogSources {
 }
 
 /**
- * Built-in records, then the fetched ones, then the operator's own, each over the ones before.
+ * Merges the built-in records, the fetched ones and the operator's, in that order.
  *
- * @param warn is told when the fetched file is of no use; the built-in records then stand alone
- * @throws {Error} when the operator's file is; for the operator
+ * @param warn called if the fetched file is invalid; it is then skipped
+ * @throws {Error} if the operator's file is invalid; the message is for the operator
  */
 export function loadCatalogRecords(sources: CatalogSources, warn: (message: string) => void): CatalogRecords {
   const files: CatalogFile[] = [];
@@ -38,14 +38,14 @@ export function loadCatalogRecords(sources: CatalogSources, warn: (message: stri
   return mergeCatalogFiles(files);
 }
 
-/** Models and the percentile of their coding score, as a file that any other speaks over. */
+/** Models and the percentiles of their coding scores, as a file with the lowest precedence. */
 function listCodingScores(): CatalogFile {
   const known = new Set(builtinFiles.flatMap(({ models = [] }) => models.map(({ id }) => id)));
   const percentiles = [...readPercentiles(codingScores.benchmarks)];
   return { models: percentiles.filter(([id]) => known.has(id)).map(([id, score]) => ({ id, coding_score: score })) };
 }
 
-/** Half a year: what was good before is not now. */
+/** Half a year. Older results say little about current models. */
 const OLDEST_MS = 183 * 86_400_000;
 
 interface Benchmark {
@@ -54,9 +54,9 @@ interface Benchmark {
 }
 
 /**
- * Where a model stands among all that were measured: the share of them that it is at least as good as, in percent. Of
- * several benchmarks the newest that has measured it counts, since results of two cannot be compared; those that ended
- * half a year before the newest count no more.
+ * Computes the rank of each model among all measured models: the share of them that it is at least as good as, in
+ * percent. The newest benchmark that measured a model counts, because results of two benchmarks cannot be compared.
+ * Benchmarks that ended half a year before the newest do not count.
  *
  * @param benchmarks the newest first
  */
@@ -79,15 +79,15 @@ function readFetched(path: string, warn: (message: string) => void): CatalogFile
   try {
     text = readFileSync(path, 'utf8');
   } catch {
-    return undefined; // nobody has refreshed yet
+    return undefined; // it was never fetched
   }
   try {
     const tree: unknown = JSON.parse(text);
     const [problem] = checkCatalogFile(tree);
-    if (problem === undefined) return tree as CatalogFile; // the check found nothing
-    warn(`${path} is left out: ${problem}. "headgate models refresh" writes it anew.`);
+    if (problem === undefined) return tree as CatalogFile; // it has no problems
+    warn(`${path} is skipped: ${problem}. "headgate models refresh" replaces it.`);
   } catch (error) {
-    warn(`${path} is left out: ${(error as Error).message}. "headgate models refresh" writes it anew.`); // JSON.parse throws Errors
+    warn(`${path} is skipped: ${(error as Error).message}. "headgate models refresh" replaces it.`); // JSON.parse throws Errors
   }
   return undefined;
 }
@@ -100,6 +100,6 @@ function readOverrides(path: string): CatalogFile {
     throw new Error(`catalog.overrides: ${path} cannot be read: ${(error as Error).message}`, { cause: error }); // both throw Errors
   }
   const problems = checkCatalogFile(tree);
-  if (problems.length === 0) return tree as CatalogFile; // the check found nothing
+  if (problems.length === 0) return tree as CatalogFile; // it has no problems
   throw new Error(`catalog.overrides: ${path}: ${problems.slice(0, 10).join('; ')}`);
 }

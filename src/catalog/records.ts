@@ -4,8 +4,8 @@ import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN, MAX_WEIGHT } from '../domain/endp
 import { imageBillables, imageUnits } from '../domain/images.ts';
 
 /*
- * The catalogue as files hold it: built in, fetched by `headgate models refresh`, and the operator's own
- * (`catalog.overrides`). All three have this one shape.
+ * The catalog as files have it: built in, fetched by `headgate models refresh`, and the operator's
+ * (`catalog.overrides`). All three have this shape.
  */
 
 const closed = <Fields extends TProperties>(fields: Fields) => Type.Object(fields, { additionalProperties: false });
@@ -16,7 +16,9 @@ const texts = () => Type.Array(text(), { maxItems: 100 });
 const usdPerPiece = () => Type.Number({ minimum: 0, maximum: MAX_USD_PER_PIECE });
 const usdPerMillion = () => Type.Number({ minimum: 0, maximum: MAX_USD_PER_TOKEN * 1e6 });
 
-/** USD per million tokens. What is absent besides the first two costs what other tokens of its side cost. @see `costOf` */
+/**
+ * USD per million tokens. Except the first two, an absent price is that of other tokens on the same side. @see `costOf`
+ */
 const tokenPrices = {
   prompt: Type.Optional(usdPerMillion()),
   completion: Type.Optional(usdPerMillion()),
@@ -31,7 +33,7 @@ const tokenPrices = {
   image_output: Type.Optional(usdPerMillion()),
 };
 
-/** What an endpoint of pictures takes and asks. @see docs/reference/images.md#catalog */
+/** The capabilities and prices of an endpoint that generates images. @see docs/reference/images.md#catalog */
 const image = closed({
   parameters: Type.Optional(
     Type.Record(
@@ -67,7 +69,7 @@ const reasoning = closed({
   supports_max_tokens: Type.Optional(Type.Boolean()),
 });
 
-/** A model, whoever serves it. `source` and `as_of` say where the facts are from and of what day. */
+/** A model, independent of its providers. `source` and `as_of` name the source and the date of the facts. */
 const modelRecord = closed({
   id: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._:-]*$', maxLength: 200 }),
   canonical_slug: Type.Optional(text()),
@@ -86,14 +88,16 @@ const modelRecord = closed({
   license: Type.Optional(text()),
   distillable: Type.Optional(Type.Boolean()),
   coding_score: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
-  /** A program that stands in for a model: routers choose it only where there is nothing else. */
+  /** A program that imitates a model. Routers choose it only if there is nothing else. */
   simulated: Type.Optional(Type.Boolean()),
   hidden: Type.Optional(Type.Boolean()),
   source: Type.Optional(text()),
   as_of: Type.Optional(date()),
 });
 
-/** A model at a provider: `model` is the id of one, `provider` the id of one of the built-in list or the configuration. */
+/**
+ * A model at a provider: `model` is the id of one, `provider` the id of one in the built-in list or the configuration.
+ */
 const endpointRecord = closed({
   model: Type.String({ minLength: 1, maxLength: 200 }),
   provider: Type.String({ minLength: 1, maxLength: 100 }),
@@ -111,9 +115,9 @@ const endpointRecord = closed({
   usd_per_request: Type.Optional(usdPerPiece()),
   usd_per_image: Type.Optional(usdPerPiece()),
   usd_per_search: Type.Optional(usdPerPiece()),
-  /** Of an answer for which it searched, however often. */
+  /** For a response that searched, regardless of how often. */
   usd_per_searched_request: Type.Optional(usdPerPiece()),
-  /** As `weight` of a model in the configuration. */
+  /** Like `weight` of a model in the configuration. */
   weight: Type.Optional(Type.Number({ minimum: 0, maximum: MAX_WEIGHT })),
   /** Other prices beyond a length of the prompt. */
   above: Type.Optional(Type.Array(closed({ prompt_tokens: tokens(), ...tokenPrices }), { maxItems: 10 })),
@@ -124,10 +128,10 @@ const endpointRecord = closed({
   as_of: Type.Optional(date()),
 });
 
-/** What a provider asks besides tokens, where an endpoint says nothing of it. */
+/** Prices of a provider besides tokens, for endpoints without such a price. */
 const feeRecord = closed({
   provider: Type.String({ minLength: 1, maxLength: 100 }),
-  /** Ids of those for which it holds. Absent: all that no other record of the provider names. */
+  /** Ids of the models that it applies to. Absent: all that no other record of the provider names. */
   models: Type.Optional(texts()),
   usd_per_request: Type.Optional(usdPerPiece()),
   usd_per_search: Type.Optional(usdPerPiece()),
@@ -136,7 +140,7 @@ const feeRecord = closed({
   as_of: Type.Optional(date()),
 });
 
-/** A file of the catalogue. */
+/** A file of the catalog. */
 const catalogFile = closed({
   note: Type.Optional(Type.String()),
   fees: Type.Optional(Type.Array(feeRecord, { maxItems: 1000 })),
@@ -149,28 +153,28 @@ export type EndpointRecord = Static<typeof endpointRecord>;
 export type FeeRecord = Static<typeof feeRecord>;
 export type CatalogFile = Static<typeof catalogFile>;
 
-/** Records by key, so that a later file speaks over an earlier one field by field. */
+/** Records by key, so that a later file replaces an earlier one field by field. */
 export interface CatalogRecords {
   readonly models: ReadonlyMap<string, ModelRecord>;
-  /** In the order in which they were first named. */
+  /** In the order of their first appearance. */
   readonly endpoints: ReadonlyMap<string, EndpointRecord>;
 }
 
 /**
- * Reads a file of the catalogue.
+ * Checks a file of the catalog.
  *
- * @returns the problems, each with its place; none when `tree` is a `CatalogFile`
+ * @returns the problems, each with its place; none if `tree` is a `CatalogFile`
  */
 export function checkCatalogFile(tree: unknown): string[] {
   if (Value.Check(catalogFile, tree)) return findDearTokens(tree);
   return Value.Errors(catalogFile, tree).map(({ instancePath, message, keyword }) => {
     const place = instancePath.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.');
     const got = keyword === 'maximum' ? `, not ${Value.Pointer.Get(tree, instancePath)}` : '';
-    return `${place.replace(/^\./, '') || 'the file'}: ${message === 'schema is false' ? 'is no field that is known' : message}${got}`;
+    return `${place.replace(/^\./, '') || 'the file'}: ${message === 'schema is false' ? 'is not a known field' : message}${got}`;
   });
 }
 
-/** A line of prices for pictures says itself whether it is for a token or a piece. */
+/** Finds token prices above the maximum: only the unit of a price line says whether it is per token or per piece. */
 function findDearTokens({ endpoints = [] }: CatalogFile): string[] {
   return endpoints.flatMap(({ image }, index) =>
     (image?.pricing ?? []).flatMap(({ unit, cost_usd: usd }, at) =>
@@ -184,7 +188,7 @@ function findDearTokens({ endpoints = [] }: CatalogFile): string[] {
 export const keyOfEndpoint = ({ model, provider, tier = 'default' }: EndpointRecord): string =>
   `${model}@${provider}/${tier}`;
 
-/** Lays files over one another: the last that says a thing is right. */
+/** Merges files. The last value of a field applies. */
 export function mergeCatalogFiles(files: readonly CatalogFile[]): CatalogRecords {
   const models = new Map<string, ModelRecord>();
   const endpoints = new Map<string, EndpointRecord>();

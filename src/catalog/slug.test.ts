@@ -4,14 +4,14 @@ import { parseSlug, withoutVariant } from './slug.ts';
 
 const plain = { variant: undefined, sort: undefined, tiers: [] };
 
-describe('a slug (routing.md 2)', () => {
+describe('a slug', () => {
   it.each([
     ['acme/one', plain],
     ['acme/one:free', { variant: 'free' }],
     ['acme/one:batch', { variant: 'batch' }],
     ['acme/one:thinking', { variant: 'thinking' }],
     ['acme/one:extended', { variant: 'extended' }],
-  ])('%s keeps its catalogue variant', (slug, expected) => {
+  ])('%s keeps its catalog variant', (slug, expected) => {
     expect(parseSlug(slug)).toEqual({ ...plain, ...expected, model: slug });
   });
 
@@ -44,15 +44,15 @@ describe('a slug (routing.md 2)', () => {
     ['acme/one:', 'acme/one:'],
     [':', ':'],
     ['', ''],
-  ])('%s: what is no suffix that we know is part of the name', (slug, model) => {
+  ])('%s: an unknown suffix is part of the name', (slug, model) => {
     expect(parseSlug(slug)).toMatchObject({ model, variant: undefined });
   });
 
-  it('keeps its letters as they were written', () => {
+  it('keeps its case', () => {
     expect(parseSlug('Acme/One:FREE:Nitro')).toMatchObject({ model: 'Acme/One:FREE', variant: 'free' });
   });
 
-  it('may be of a router or an alias', () => {
+  it('may name a router or an alias', () => {
     expect(parseSlug('router/auto:nitro')).toMatchObject({ model: 'router/auto', sort: 'throughput' });
     expect(parseSlug('~acme/one-latest:floor')).toMatchObject({ model: '~acme/one-latest', sort: 'price' });
   });

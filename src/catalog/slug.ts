@@ -1,12 +1,12 @@
-/** What a slug says besides the model. @see docs/reference/routing.md#suffixes */
+/** The parts of a slug. @see docs/reference/routing.md#suffixes */
 export interface Slug {
-  /** The model, with its catalogue variant: `acme/one:free`. As it was written. */
+  /** The model with its catalog variant, unchanged: `acme/one:free`. */
   model: string;
-  /** `free`, `batch`, `thinking`, `extended`: variants with an entry of their own in the catalogue. */
+  /** `free`, `batch`, `thinking`, `extended`: variants with an entry of their own in the catalog. */
   variant: string | undefined;
   /** The last sorting suffix. */
   sort: 'throughput' | 'price' | 'exacto' | undefined;
-  /** Tiers that `:nitro` and `:floor` let in. */
+  /** Tiers that `:nitro` and `:floor` permit. */
   tiers: readonly ('priority' | 'flex')[];
 }
 
@@ -20,7 +20,7 @@ const routingVariants = {
 const isRoutingVariant = (suffix: string): suffix is keyof typeof routingVariants =>
   Object.hasOwn(routingVariants, suffix);
 
-/** Takes the routing suffixes off a slug. What is no suffix that we know is part of the name: `llama3.2:3b`. */
+/** Removes the routing suffixes from a slug. An unknown suffix is part of the name: `llama3.2:3b`. */
 export function parseSlug(slug: string): Slug {
   if (!slug.includes(':')) return { model: slug, variant: undefined, sort: undefined, tiers: [] };
   const [name, ...suffixes] = slug.split(':') as [string, ...string[]];
@@ -41,7 +41,7 @@ export function parseSlug(slug: string): Slug {
   return parsed;
 }
 
-/** The model without its catalogue variant. */
+/** The model without its catalog variant. */
 export const withoutVariant = ({ model, variant }: Slug): string =>
   variant === undefined
     ? model

@@ -354,7 +354,7 @@ describe('headgate replay', () => {
     [[fixture('text.stream.http')], 'Nothing beside the recording says which wire it is of: give --wire'],
     [[fixture('text.stream.http'), '--wire', 'telex'], 'There is no wire "telex": give --wire with one of openai-'],
     [['gone.http', '--wire', 'openai-chat'], 'gone.http: '],
-    [['hello.json', '--wire', 'openai-chat'], 'does not begin with the head of an HTTP answer'],
+    [['hello.json', '--wire', 'openai-chat'], 'does not begin with the head of an HTTP response'],
     [[fixture('text.stream.http'), '--wire', 'openai-chat', '--request', 'headgate.yaml'], 'The request: '],
   ])('refuses %j', async (args, message) => {
     const { code, stdout, stderr } = await call('replay', ...args);
@@ -366,7 +366,7 @@ describe('headgate replay', () => {
     mkdirSync(join(cwd, 'out'));
     writeFileSync(join(cwd, 'out', 'a.http'), 'HTTP/1.1 200 OK\r\n\r\n{}');
     writeFileSync(join(cwd, 'out', 'a.request.json'), '{"wire": 7}');
-    expect((await replay('a.http')).stderr).toContain('a.request.json does not tell of a request');
+    expect((await replay('a.http')).stderr).toContain('a.request.json does not describe a request');
     writeFileSync(
       join(cwd, 'out', 'a.request.json'),
       '{"wire": "openai-chat", "dialect": {"nope": 1}, "request": {"input": "Hi"}}',

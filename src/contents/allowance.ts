@@ -1,18 +1,18 @@
 import { describeEmbeddedData } from './describe-binary.ts';
 
-/** Takes secrets out of a text. */
+/** Hides secrets in a text. */
 export interface SecretMask {
   hide(text: string): string;
   /** Characters of the longest secret. */
   readonly longest: number;
 }
 
-/** What the mark of a cut takes at most. */
+/** Maximum length of the truncation mark. */
 const MARK_BYTES = 60;
 
 /**
- * The bytes of JSON that a content may still take. Each text is given out whole, or cut to what is left with a mark that
- * says so.
+ * The bytes of JSON that a content may still use. Each text is returned whole, or truncated to the remaining bytes with
+ * a mark.
  */
 export class Allowance {
   left: number;
@@ -24,17 +24,17 @@ export class Allowance {
     this.mask = mask;
   }
 
-  /** Nothing more is worth to be begun. */
+  /** Whether too little is left to begin anything else. */
   get isSpent(): boolean {
     return this.left < MARK_BYTES;
   }
 
-  /** A text without secrets and data, as far as there is room for it. */
+  /** Returns a text without secrets and data, as far as there is room. */
   take(text: string): string {
     const { longest } = this.mask;
     const { text: start, isWhole } = describeEmbeddedData(text, Math.max(0, this.left) + longest);
     const hidden = this.mask.hide(start);
-    // What goes on may end in half a secret, which nobody would know for one.
+    // The end may be half a secret, which could not be recognized.
     let kept = isWhole || longest === 0 ? hidden : hidden.slice(0, -longest);
     if (!isWhole || sizeOf(kept) > this.left) {
       this.isCut = true;
@@ -44,7 +44,7 @@ export class Allowance {
     return kept;
   }
 
-  /** Something has been left out for want of room. */
+  /** Notes that something was omitted because there was no room. */
   markCut(): void {
     this.isCut = true;
   }
@@ -53,7 +53,7 @@ export class Allowance {
 /** Bytes of a value as JSON. */
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** The longest beginning whose JSON has at most so many bytes, within a few of them, and which ends in a whole character. */
+/** The longest prefix whose JSON has at most that many bytes, within a few bytes. It ends with a whole character. */
 function cut(text: string, bytes: number): string {
   let kept = text.slice(0, Math.max(0, bytes));
   for (let size = sizeOf(kept); kept !== '' && size > bytes; size = sizeOf(kept)) {

@@ -49,7 +49,7 @@ function open(settings: Partial<ReturnType<ContentLogOptions['settings']>> = {})
   return { log, store, stored, troubles };
 }
 
-it('stores what was taken in batches, each content under its generation', async () => {
+it('stores contents in batches, each under its generation', async () => {
   const { log, store, stored } = open({ max_pending_bytes: 10_000_000 });
   const runs = Array.from({ length: 120 }, () => createRun());
   for (const run of runs) log.record(run);
@@ -60,7 +60,7 @@ it('stores what was taken in batches, each content under its generation', async 
   await log.close();
 });
 
-it('takes nothing of a caller whose workspace does not want it, nor of what the gateway itself asked', async () => {
+it('keeps nothing for a caller whose workspace did not opt in, and nothing of internal requests', async () => {
   const { log, stored } = open();
   log.record(createRun('hi', { caller: { ...caller, contentSampling: undefined } }));
   log.record(createRun('hi', { origin: undefined }));
@@ -69,7 +69,7 @@ it('takes nothing of a caller whose workspace does not want it, nor of what the 
   expect(stored.size).toBe(0);
 });
 
-it('takes its share of sessions, each whole or not at all', async () => {
+it('samples its share of sessions, each completely or not at all', async () => {
   const { log, stored } = open({ max_pending_bytes: 100_000_000 });
   const some = { ...caller, contentSampling: 0.3 };
   const sessions = Array.from({ length: 300 }, (_, index) => `session-${index}`);
@@ -86,7 +86,7 @@ it('takes its share of sessions, each whole or not at all', async () => {
   await log.close();
 });
 
-it('drops and counts what is beyond its bound while the store is gone, tells it once, and stores the rest later', async () => {
+it('drops and counts contents beyond its bound while the store is unavailable, logs it once, and stores the rest later', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const { log, store, stored, troubles } = open();
@@ -108,7 +108,7 @@ it('drops and counts what is beyond its bound while the store is gone, tells it 
     expect(stored.size).toBe(500 - log.dropped);
     expect(log.pendingBytes).toBe(0);
 
-    store.isGone = true; // a second streak is told again
+    store.isGone = true; // a second streak is logged again
     for (let count = 0; count < 500; count++) log.record(createRun('x '.repeat(1000)));
     expect(troubles.filter((message) => message === 'content queue full')).toHaveLength(2);
     await expect(log.close()).rejects.toThrow('gone');
@@ -117,7 +117,7 @@ it('drops and counts what is beyond its bound while the store is gone, tells it 
   }
 });
 
-it('finds a content on its way; without the store it says that it cannot look further', async () => {
+it('finds a content that is not stored yet; without the store it reports that it cannot search further', async () => {
   const { log, store } = open();
   store.isGone = true;
   const run = createRun('on its way');
@@ -129,7 +129,7 @@ it('finds a content on its way; without the store it says that it cannot look fu
   expect(await log.find('gen-other')).toBeUndefined();
 });
 
-it('reads the input from the bytes of the request, which alone count until then', async () => {
+it('reads the input from the bytes of the request; until then only these use memory', async () => {
   const { log, stored } = open();
   const run = createRun('parked', {
     input: inputOf(() => [{ type: 'message', role: 'user', content: 'from the bytes' }], 50_000),
@@ -147,7 +147,7 @@ it('reads the input from the bytes of the request, which alone count until then'
   await log.close();
 });
 
-it('counts a content that cannot be read again, and goes on', async () => {
+it('counts a content that cannot be read again, and continues', async () => {
   const { log, stored, troubles } = open();
   const read = () => {
     throw new Error('broken');

@@ -13,18 +13,18 @@ import type { SecretMask } from './allowance.ts';
 import { estimateWeight } from './weight.ts';
 import { writeContent } from './write-content.ts';
 
-/** What is needed of a run that has ended. `Run` of the pipeline has all of it. */
+/** The fields of an ended run that this log needs. `Run` of the pipeline has all of them. */
 export interface EndedRun {
   readonly request: RequestSettings;
   readonly input: {
-    /** The input as it came, without what the run added. */
+    /** The original input, without what the run added. */
     readGiven(): readonly object[];
-    /** What it takes in memory while it is parked; undefined if it cannot be. */
+    /** Its size in memory while it is parked. Undefined: it cannot be parked. */
     readonly bytes: number | undefined;
     park(): void;
   };
   readonly caller: Caller;
-  /** Undefined when the gateway itself asked, in the course of a caller's request. */
+  /** Undefined: the gateway itself made the request. */
   readonly origin?: object | undefined;
   readonly generationId: string;
   readonly startedAtMs: number;
@@ -32,7 +32,7 @@ export interface EndedRun {
   readonly error: GatewayError | undefined;
 }
 
-/** What the log needs of the store. @see platform/storage/storage.ts */
+/** What the log needs from the store. @see platform/storage/storage.ts */
 export interface ContentSink {
   append(contents: readonly ContentRecord[]): Promise<void>;
   find(id: string): Promise<ContentRecord | undefined>;
@@ -40,7 +40,7 @@ export interface ContentSink {
 
 export interface ContentLogOptions {
   store: ContentSink;
-  /** `io_logging` of the configuration, asked anew each time. */
+  /** `io_logging` of the configuration, read each time. */
   settings: () => { max_bytes: number; max_pending_bytes: number; keep: readonly ContentKind[] };
   mask: SecretMask;
   /** Gets a line when contents are dropped or the store fails, once per streak. */
@@ -48,25 +48,25 @@ export interface ContentLogOptions {
 }
 
 export interface ContentLog {
-  /** Keeps a run whose caller's workspace wants it, as far as there is room. Never throws, and waits for nothing. */
+  /** Keeps a run if the caller's workspace opted in and there is room. Never throws and never waits. */
   record(run: EndedRun): void;
-  /** Contents that were not kept, since the start. */
+  /** Number of contents that were not kept since the start. */
   readonly dropped: number;
-  /** What waits for the store, about. */
+  /** Approximate size of what waits for the store. */
   readonly pendingBytes: number;
   /**
-   * Looks a content up, those that are still on their way included.
+   * Finds a content, including those that are not stored yet.
    *
-   * @throws {GatewayError} `unavailable` when it is not on its way and the store does not answer
+   * @throws {GatewayError} `unavailable` if it is not waiting and the store does not respond
    */
   find(id: string): Promise<ContentRecord | undefined>;
-  /** Resolves when all that was taken before is in the store. @throws the store's error */
+  /** Resolves when all earlier contents are stored. @throws the store's error */
   flush(): Promise<void>;
-  /** Flushes and ends; says how many contents were lost when the store does not take them. */
+  /** Flushes and ends. Logs how many contents were lost if the store does not accept them. */
   close(): Promise<void>;
 }
 
-/** A run that has ended, before anybody has looked at what it said. Its input is the request's own bytes. */
+/** A run that has ended and was not processed yet. Its input is the bytes of the request. */
 interface Waiting {
   record: Pick<ContentRecord, 'id' | 'workspaceId' | 'createdAtMs'>;
   readItems: () => readonly object[];
@@ -82,20 +82,20 @@ interface Ready {
   weight: number;
 }
 
-/** How long contents gather before they go to the store in one transaction. */
+/** How long contents are collected for one transaction. */
 const GATHER_MS = 100;
 const RETRY_MS = 1000;
-/** A transaction has so many at most, and about so many bytes: the embedded store works on our thread. */
+/** Maximum contents of a transaction, and their approximate bytes: the embedded store blocks our thread. */
 const GROUP = 50;
 const GROUP_BYTES = 1024 * 1024;
-/** What a run takes besides its texts. */
+/** Size of a run besides its texts. */
 const RUN_BYTES = 1024;
 
 /**
- * Keeps inputs and outputs behind the caller's back. When a run ends, only its parts are put aside; they are read,
- * redacted and cut turn by turn, and stored in batches. What waits is bounded: beyond the bound contents are dropped
- * and counted, and no request notices. What has not reached the store when the process dies is lost: unlike money it
- * has no journal.
+ * Keeps inputs and outputs in the background. When a run ends, only its parts are queued. They are read, redacted and
+ * truncated turn by turn, and stored in batches. The queue is bounded: beyond the bound contents are dropped and
+ * counted, without any effect on requests. If the process dies, queued contents are lost, because there is no journal
+ * for them.
  */
 export function openContentLog({ store, settings, mask, log }: ContentLogOptions): ContentLog {
   const waiting: Waiting[] = [];
@@ -136,7 +136,7 @@ export function openContentLog({ store, settings, mask, log }: ContentLogOptions
     release(weight);
   }
 
-  /** One for each turn of the event loop: a long one must not hold up the next. */
+  /** Processes one per turn of the event loop, so that a long one does not delay the next. */
   function settleNext(): void {
     settling = undefined;
     const run = waiting.shift();
@@ -235,7 +235,7 @@ export function openContentLog({ store, settings, mask, log }: ContentLogOptions
 /** The name of an error alone: a database may repeat the row that it rejects. */
 const causeOf = (error: unknown): string | undefined => (error instanceof Error ? nameError(error) : undefined);
 
-/** Does the workspace want this one? A session is kept whole or not at all. */
+/** Whether the workspace opted in and the run is sampled. A session is kept completely or not at all. */
 function isWanted({ caller: { contentSampling: share }, origin, request, generationId }: EndedRun): boolean {
   if (share === undefined || !origin) return false;
   return share >= 1 || fractionOf(request.session_id ?? generationId) < share;

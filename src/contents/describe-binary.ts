@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 
-/** What is told of data in place of the data. */
+/** Describes data without its content. */
 export interface BinaryDescription {
   media_type?: string;
   bytes?: number;
   sha256?: string;
-  /** Of an address: of its path and query anything may be a secret. */
+  /** Of a URL. The path and the query may contain secrets. */
   host?: string;
 }
 
 const dataUrl = /^data:([^;,]{0,200})((?:;[^;,]{0,200}){0,10}),/i;
 const mediaType = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
 
-/** @param source a data URL, the address of a file, or bare base64 */
+/** @param source a data URL, the URL of a file, or bare base64 */
 export function describeBinary(source: string): BinaryDescription {
   const head = dataUrl.exec(source);
   if (!head && /^[a-z][a-z\d+.-]*:\/\//i.test(source)) return { host: URL.parse(source)?.hostname ?? '' };
@@ -24,22 +24,22 @@ export function describeBinary(source: string): BinaryDescription {
 
 const digest = (bytes: Buffer) => ({ bytes: bytes.length, sha256: hash('sha256', bytes) });
 
-/** As many characters of base64 in a row are data: no word is so long. */
+/** A run of that many base64 characters is data, because no word is so long. */
 const SHORTEST_RUN = 1024;
 
 const runFrom = /[A-Za-z0-9+/_-]*={0,2}/y;
 const inRun = /[A-Za-z0-9+/_-]/;
 
 /**
- * The beginning of a text, with data that lies in it as base64 replaced by its size and hash.
+ * The beginning of a text, with embedded base64 data replaced by its size and hash.
  *
- * @param most characters that are wanted: no more of the text than these is looked at
- * @returns `isWhole` false when the text goes on
+ * @param most maximum characters; the rest of the text is not read
+ * @returns `isWhole` is false if the text continues
  */
 export function describeEmbeddedData(text: string, most: number): { text: string; isWhole: boolean } {
   let shown = '';
-  let from = 0; // what is before stands in `shown`
-  // A run holds one of these places, and its ends are found from there.
+  let from = 0; // everything before is in `shown`
+  // Every run contains one of these positions. Its ends are found from there.
   for (let at = 0; at < text.length && at - SHORTEST_RUN - from < most - shown.length; at += SHORTEST_RUN) {
     const { start, end } = findRun(text, at, from);
     if (end - start < SHORTEST_RUN) continue;

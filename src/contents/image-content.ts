@@ -3,10 +3,10 @@ import type { ImageRequest } from '../domain/images.ts';
 import type { ImageDigest } from '../domain/image-digest.ts';
 import type { EndedRun } from './content-log.ts';
 
-/** What is needed of a generation of pictures that has ended. `ImageRun` of the pipeline has all of it. */
+/** The fields of an ended image generation that the log needs. `ImageRun` of the pipeline has all of them. */
 export interface EndedImageRun extends Pick<EndedRun, 'caller' | 'origin' | 'generationId' | 'startedAtMs'> {
   readonly request: ImageRequest;
-  /** Those that were loaded, in the order of the request. */
+  /** The loaded ones, in the order of the request. */
   readonly references: readonly { digest?: ImageDigest }[];
   readonly steps: readonly {
     readonly committed: { readonly made: readonly { digest?: ImageDigest }[] } | undefined;
@@ -16,8 +16,8 @@ export interface EndedImageRun extends Pick<EndedRun, 'caller' | 'origin' | 'gen
 }
 
 /**
- * A generation of pictures in the words of a response: a message with the prompt and the references, and the pictures
- * that the client got as items. Of pictures only what their digests tell goes in.
+ * Describes an image generation in the terms of a response: a message with the prompt and the references, and the
+ * images as items. Images are described by their digests only.
  */
 export function describeGeneration(run: EndedImageRun): EndedRun {
   const { request, references, steps, isComplete } = run;

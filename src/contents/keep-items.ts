@@ -4,10 +4,10 @@ import type { Allowance } from './allowance.ts';
 import { describeBinary } from './describe-binary.ts';
 import { estimateWeight } from './weight.ts';
 
-/** An item or a part as it came: only what is listed here is looked at. */
+/** An unchanged item or part. Only the fields listed here are read. */
 type Open = Readonly<Record<string, unknown>>;
 
-/** The texts of items, by what must be allowed to keep them. */
+/** The texts of items, by the kind that must be permitted to keep them. */
 const texts: Record<string, { tool_calls?: readonly string[]; tool_results?: readonly string[] }> = {
   function_call: { tool_calls: ['name', 'namespace', 'arguments'] },
   custom_tool_call: { tool_calls: ['name', 'namespace', 'input'] },
@@ -18,8 +18,8 @@ const texts: Record<string, { tool_calls?: readonly string[]; tool_results?: rea
 };
 
 /**
- * An item with what the list allows. The rest is told by its kind and its size in characters: what nobody has listed
- * here is not kept, whatever a provider or a client may think of. Opaque reasoning never is.
+ * Reduces an item to what the list permits. The rest is described by its kind and its size in characters. Unlisted
+ * kinds are never kept, whatever a provider or a client invents, and neither is opaque reasoning.
  */
 export function keepItem(item: Open, keep: ReadonlySet<ContentKind>, allowance: Allowance): Open {
   const type = wordOf(item['type']);
@@ -49,7 +49,7 @@ export function keepItem(item: Open, keep: ReadonlySet<ContentKind>, allowance: 
   }
 }
 
-/** The names of tools, or their kinds where they have none. */
+/** The names of tools, or their kinds if they have no name. */
 export function keepNames(tools: unknown, allowance: Allowance): unknown[] {
   return keepList(tools, allowance, (tool) => {
     const { name, type } = tool as Open;
@@ -58,7 +58,7 @@ export function keepNames(tools: unknown, allowance: Allowance): unknown[] {
   });
 }
 
-/** Entries as long as there is room; how many were left out is told. */
+/** Writes entries while there is room. The last entry says how many were omitted. */
 function keepList(list: unknown, allowance: Allowance, keepEntry: (entry: object) => unknown): unknown[] {
   const entries = Array.isArray(list) ? list.filter((entry) => typeof entry === 'object' && entry !== null) : [];
   const kept: unknown[] = [];
@@ -136,7 +136,7 @@ function keepPart(part: Open, allowance: Allowance): Open {
   }
 }
 
-/** What stands around the text of a part. */
+/** Size around the text of a part. */
 const PART_BYTES = 24;
 
 const keepDigest = ({ digest }: Open): object | undefined =>
@@ -147,6 +147,6 @@ function describeSource(part: Open, fields: readonly string[]): object {
   return source === undefined ? omit(part) : describeBinary(source);
 }
 
-/** A word of the interface as it stands; anything else is not repeated. */
+/** A word of the interface. Anything else is not repeated. */
 const wordOf = (value: unknown): string =>
   typeof value === 'string' && /^[\w:.-]{1,64}$/.test(value) ? value : 'unknown';

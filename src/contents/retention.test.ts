@@ -4,7 +4,7 @@ import { openRetention } from './retention.ts';
 
 const DAY_MS = 86_400_000;
 
-it('deletes contents whose time is over, slice by slice, and nothing younger', async () => {
+it('deletes expired contents, slice by slice, and nothing newer', async () => {
   const storage = await openSqliteStorage(':memory:');
   await storage.migrate();
   await storage.access.putWorkspace({ id: 'w', name: 'main', createdAtMs: 1 });
@@ -43,7 +43,7 @@ it('deletes contents whose time is over, slice by slice, and nothing younger', a
   await storage.close();
 });
 
-it('looks once after the start and then every hour, and says so when the store is gone', async () => {
+it('runs once after the start and then every hour, and reports an unavailable store', async () => {
   vi.useFakeTimers();
   const troubles: unknown[] = [];
   let asked = 0;

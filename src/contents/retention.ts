@@ -4,22 +4,24 @@ import { repeatHourly } from '../platform/hourly.ts';
 
 export interface RetentionOptions {
   deleteBefore: (beforeMs: number, most: number) => Promise<number>;
-  /** Milliseconds that a content is kept, asked anew each time. */
+  /** Milliseconds that a content is kept, read each time. */
   keepMs: () => number;
   now?: () => number;
   onTrouble: (error: unknown) => void;
 }
 
 export interface Retention {
-  /** Deletes all that is too old. @returns how many went @throws the store's error */
+  /** Deletes all expired contents. @returns their number @throws the store's error */
   sweep(): Promise<number>;
   close(): void;
 }
 
-/** Few enough that nobody notices: each may be a quarter of a megabyte, and the embedded store works on our thread. */
+/**
+ * Small enough to go unnoticed: each content may be a quarter of a megabyte, and the embedded store blocks our thread.
+ */
 const SLICE = 50;
 
-/** Deletes contents whose time is over, slice by slice, every hour; of several processes each may. */
+/** Deletes expired contents every hour, slice by slice. Several processes may do so at once. */
 export function openRetention({ deleteBefore, keepMs, now = currentTimeMs, onTrouble }: RetentionOptions): Retention {
   async function sweep(signal?: AbortSignal): Promise<number> {
     const beforeMs = now() - keepMs();

@@ -1,7 +1,7 @@
-/** Deeper than any item is; a provider may nest as deep as it likes. */
+/** Deeper than any item. A provider may nest to any depth. */
 const MAX_LEVELS = 64;
 
-/** The characters of all texts in a value: roughly what it takes in memory. */
+/** Counts the characters of all texts in a value, which is roughly its size in memory. */
 export function estimateWeight(value: unknown, levels = MAX_LEVELS): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null || levels === 0) return 0;

@@ -27,8 +27,8 @@ const png = Buffer.from('a picture');
 const digest = { bytes: 9, sha256: hash('sha256', png) };
 const dataUrl = `data:image/png;base64,${png.toString('base64')}`;
 
-describe('what is kept', () => {
-  it('texts of messages, calls, results and summaries, instructions, and tools by name', () => {
+describe('a kept content', () => {
+  it('has texts of messages, calls, results and summaries, instructions, and tools by name', () => {
     const written = write({
       instructions: 'Be brief.',
       items: [
@@ -62,7 +62,7 @@ describe('what is kept', () => {
     ]);
   });
 
-  it('of pictures, files and sounds the type, size and SHA-256; of addresses the host', () => {
+  it('has the type, size and SHA-256 of images, files and audio, and the host of URLs', () => {
     const content = [
       { type: 'input_image', image_url: dataUrl },
       { type: 'input_image', image_url: 'https://user:pw@cdn.example.com/a/b.png?token=secret' },
@@ -82,7 +82,7 @@ describe('what is kept', () => {
     ]);
   });
 
-  it('of data inside a text its size and hash, where it stands', () => {
+  it('has the size and hash of data inside a text, in its place', () => {
     const data = Buffer.alloc(3000, 'x');
     const base64 = data.toString('base64');
     const mark = `[base64: 3000 bytes, sha256 ${hash('sha256', data)}]`;
@@ -92,7 +92,7 @@ describe('what is kept', () => {
     }
   });
 
-  it('never opaque reasoning, and no kind that nobody listed', () => {
+  it('has no opaque reasoning, and no unlisted kind', () => {
     const sealed = { encrypted_content: 'gAAAA-sealed', signature: 'sig-sealed' };
     const written = write(
       {
@@ -127,7 +127,7 @@ describe('what is kept', () => {
     [['reasoning_summary'], /^(?!.*(M-KEEP|T-KEEP)).*S-KEEP/],
     [['reasoning_text'], /^(?!.*(M-KEEP|S-KEEP)).*T-KEEP/],
     [['errors'], /^(?!.*(M-KEEP|I-KEEP)).*E-KEEP/],
-  ])('with keep: %j nothing else than that', (keep, shape) => {
+  ])('with keep: %j has nothing else', (keep, shape) => {
     const reasoning = {
       type: 'reasoning',
       summary: [{ type: 'summary_text', text: 'S-KEEP' }],
@@ -153,7 +153,7 @@ describe('what is kept', () => {
     expect(written.error).toMatchObject({ code: 502, error_type: 'provider_unavailable' });
   });
 
-  it('without the secrets of the configuration, also where a text is cut', () => {
+  it('has no secrets of the configuration, even in a truncated text', () => {
     const secrets = ['sk-provider-secret-0001', 'a "quoted" secret'];
     const { mask } = openLog({ level: 'silent', secrets });
     const items = [said(`one ${secrets[0]} two ${secrets[1]} three`), said(JSON.stringify({ key: secrets[1] }))];
@@ -171,7 +171,7 @@ describe('what is kept', () => {
 });
 
 describe('a content that is too long', () => {
-  it('is cut at a whole character, with a mark that says so', () => {
+  it('is truncated at a whole character, with a mark', () => {
     const emoji = write({ items: [said('🗝️ Zürich '.repeat(2000))] }, { maxBytes: 4096 });
     const kept = emoji.input.items[0].content as string;
     expect(kept).toMatch(/^(🗝️ Zürich )+.{0,10} … \[cut: 22000 characters in all\]$/u);
@@ -181,7 +181,7 @@ describe('a content that is too long', () => {
     expect(emoji.bytes).toBeLessThanOrEqual(4096);
   });
 
-  it('keeps the newest of the input and the first of the output, and counts what was left out', () => {
+  it('keeps the newest of the input and the first of the output, and counts what was omitted', () => {
     const items = Array.from({ length: 1000 }, (_, index) => said(`question ${index} ${'x '.repeat(50)}`));
     const output = Array.from({ length: 1000 }, (_, index) => said(`answer ${index} ${'x '.repeat(50)}`, 'assistant'));
     const { input, output: kept, isCut, bytes } = write({ items, output }, { maxBytes: 16_384 });
@@ -193,7 +193,7 @@ describe('a content that is too long', () => {
     expect(kept.at(-1)).toEqual({ type: 'cut', entries: 1000 - (kept.length - 1) });
   });
 
-  it('gives the input what the output leaves, and the other way round', () => {
+  it('uses the room that the other side leaves', () => {
     const long = 'word '.repeat(1800);
     expect(write({ items: [said(long)], output: [said('ok')] }, { maxBytes: 10_240 }).isCut).toBe(false);
     expect(write({ items: [said('ok')], output: [said(long)] }, { maxBytes: 10_240 }).isCut).toBe(false);
@@ -203,7 +203,7 @@ describe('a content that is too long', () => {
     expect(both.input.items[0].content.length).toBeGreaterThan(4000);
   });
 
-  it('stays within its bound, whatever is in it', () => {
+  it('stays within its bound, whatever it contains', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }),
       fc.string({ unit: 'binary', minLength: 500, maxLength: 5000 }),

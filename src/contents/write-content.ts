@@ -3,7 +3,7 @@ import type { GatewayError } from '../domain/errors.ts';
 import { Allowance, type SecretMask } from './allowance.ts';
 import { keepItem, keepNames } from './keep-items.ts';
 
-/** What went into a run and came out of it. */
+/** The input and output of a run. */
 export interface RunContent {
   instructions: string | null | undefined;
   items: readonly object[];
@@ -13,20 +13,20 @@ export interface RunContent {
 }
 
 export interface ContentRules {
-  /** Bytes of a whole content, 4096 or more. */
+  /** Bytes of a whole content, at least 4096. */
   maxBytes: number;
   keep: ReadonlySet<ContentKind>;
   mask: SecretMask;
 }
 
-/** Kept free for the marks of cuts, brackets and names of fields. */
+/** Reserved for truncation marks, brackets and field names. */
 const RESERVE_BYTES = 1024;
 const MAX_ERROR_BYTES = 4096;
 
 /**
- * A content within its bound, and without what nobody allowed. Input and output share the room: what one leaves the
- * other may take. Of an input that is too long the newest items stay, since those before them were kept with the
- * generations before; of an output the first.
+ * Writes a content within its bound, without anything that is not permitted. Input and output share the room: each may
+ * use what the other leaves. If the input is too long, the newest items are kept, because earlier generations have the
+ * older ones. If the output is too long, the first items are kept.
  */
 export function writeContent(
   content: RunContent,
@@ -46,7 +46,7 @@ export function writeContent(
   };
 }
 
-/** JSON, what it takes, and whether something was too long for it. */
+/** JSON, its size, and whether something was too long for it. */
 interface Written {
   json: string;
   bytes: number;
@@ -79,7 +79,7 @@ function writeOutput(items: readonly object[], { keep, mask }: ContentRules, byt
   return measured(`[${writeItems(items, keep, allowance).join(',')}]`, allowance);
 }
 
-/** Each item as JSON, as long as there is room; how many were left out is told in the last. */
+/** Writes each item as JSON while there is room. The last entry says how many were omitted. */
 function writeItems(items: readonly object[], keep: ReadonlySet<ContentKind>, allowance: Allowance): string[] {
   const written: string[] = [];
   for (const item of items) {
@@ -90,7 +90,7 @@ function writeItems(items: readonly object[], keep: ReadonlySet<ContentKind>, al
     }
     const before = allowance.left;
     const json = JSON.stringify(keepItem(item as Record<string, unknown>, keep, allowance));
-    allowance.left = before - Buffer.byteLength(json) - 1; // known to the byte by now
+    allowance.left = before - Buffer.byteLength(json) - 1; // the exact size is known now
     written.push(json);
   }
   return written;

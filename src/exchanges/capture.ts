@@ -6,27 +6,27 @@ import type { Endpoint } from '../providers/provider-entry.ts';
 import type { UpstreamResponse } from '../providers/transport.ts';
 import { cutHeader, type Recording } from './recording.ts';
 
-/** What went to the provider and what came back, secrets and all. */
+/** What was sent to the provider and what it responded, including secrets. */
 export interface Exchange {
   sent: UpstreamRequest;
   /** Names in lower case. */
   sentHeaders: Record<string, string>;
   answer: Recording;
-  /** Why the answer is not whole; it is in its head, too. */
+  /** Why the response is incomplete. Its head says so, too. */
   cut: string | undefined;
 }
 
 export interface CaptureOptions {
   stream: boolean;
-  /** What is more than that is cut off. */
+  /** Anything beyond it is cut off. */
   limitBytes: number;
   cancellation: Cancellation;
 }
 
 /**
- * Sends a request as the gateway sends it, and keeps the answer as it comes: its status, its headers, its bytes.
+ * Sends a request like the gateway and keeps the response unchanged: its status, headers and bytes.
  *
- * @throws {GatewayError} when the wire cannot carry the request, or no answer began
+ * @throws {GatewayError} if the wire cannot carry the request, or if there was no response
  */
 export async function capture(
   endpoint: Endpoint,
@@ -36,7 +36,7 @@ export async function capture(
   const { provider, upstreamModel } = endpoint;
   const { stream } = options;
   if (!provider.upstream) {
-    const text = `${provider.name} answers inside this process, so there is no exchange to record.`;
+    const text = `${provider.name} runs inside this process, so there is no exchange to record.`;
     throw new GatewayError('invalid_request', text);
   }
   const sent = provider.wire.writeRequest(
@@ -69,7 +69,7 @@ async function readAll(
           pieces.push(piece.subarray(0, limitBytes - length));
           length = Math.min(limitBytes, length + piece.length);
           if (length < limitBytes) continue;
-          cut = `The answer went on after ${limitBytes} bytes (upstream_body_limit).`;
+          cut = `The response continued after ${limitBytes} bytes (upstream_body_limit).`;
           answer.release();
           break;
         }
@@ -83,7 +83,7 @@ async function readAll(
   return { bytes: Buffer.concat(pieces), cut };
 }
 
-/** The body is kept without its encoding, so what told of that would no longer be true. */
+/** The body is kept decoded, so the headers about its encoding would no longer be true. */
 function headersOf(answer: UpstreamResponse, body: Buffer, cut: string | undefined): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers)) {

@@ -1,11 +1,11 @@
 import { basename, dirname, join } from 'node:path';
 
-/** What an answer was asked for as. */
+/** How a response was requested. */
 export type ResponseMode = 'stream' | 'whole';
 
-/** What was asked, in `<name>.request.json` beside the answers. */
+/** The request, in `<name>.request.json` beside the responses. */
 export interface RecordedRequest {
-  /** The wire that wrote the request, and reads the answers. */
+  /** The wire that wrote the request and reads the responses. */
   wire: string;
   /** `dialect` of the provider. */
   dialect?: Record<string, unknown>;
@@ -13,7 +13,7 @@ export interface RecordedRequest {
   upstream_model?: string;
   /** Body of a `POST /responses`. */
   request: Record<string, unknown>;
-  /** For people: what was made of it, once for each answer. */
+  /** For people: what was sent, once per response. */
   sent?: SentRequest[];
 }
 
@@ -22,27 +22,27 @@ export interface SentRequest {
   answer: string;
   /** HTTP number. */
   status: number;
-  /** Of the body as it came. */
+  /** Size of the body as received. */
   bytes: number;
-  /** Why it is not whole. */
+  /** Why it is incomplete. */
   cut?: string;
-  /** Behind the provider's base URL. */
+  /** Relative to the provider's base URL. */
   path: string;
   headers: Record<string, string>;
   body: Record<string, unknown>;
-  /** Fields of the request that the wire left out. */
+  /** Fields of the request that the wire omitted. */
   dropped: string[];
 }
 
 const answerEnd = /(?:\.(stream|whole)(?:-error)?)?\.http$/;
 
-/** Errors have names of their own: `*.stream.http` and `*.whole.http` are answers that a wire reads. */
+/** Errors have other names: `*.stream.http` and `*.whole.http` are responses that a wire reads. */
 export const nameResponseFile = (name: string, kind: ResponseMode, status: number): string =>
   `${name}.${kind}${status >= 200 && status <= 299 ? '' : '-error'}.http`;
 
 export const nameRequestFile = (name: string): string => `${name}.request.json`;
 
-/** All the names that files of one recording may have. */
+/** All names that files of one recording may have. */
 export const listRecordingFiles = (name: string): string[] => [
   ...(['stream', 'whole'] as const).flatMap((kind) => [
     nameResponseFile(name, kind, 200),
@@ -51,13 +51,13 @@ export const listRecordingFiles = (name: string): string[] => [
   nameRequestFile(name),
 ];
 
-/** What a recording was asked for as; undefined when its name does not say. */
+/** How a recording was requested. Undefined: its name does not say. */
 export const findResponseMode = (file: string): ResponseMode | undefined =>
   answerEnd.exec(file)?.[1] as ResponseMode | undefined;
 
-/** The file beside a recording that tells what was asked. */
+/** The file with the request, beside a recording. */
 export const findRequestFile = (file: string): string =>
   join(dirname(file), nameRequestFile(basename(file).replace(answerEnd, '')));
 
-/** A file name that stays in its folder, on every system. */
+/** Whether a file name stays in its folder, on every system. */
 export const isName = (name: string): boolean => /^[A-Za-z0-9](?:[\w-]|\.(?=[\w-])){0,99}$/.test(name);

@@ -15,24 +15,24 @@ import { Value } from 'typebox/value';
 import { listRecordingFiles, type RecordedRequest } from './file-names.ts';
 
 /**
- * Makes sure that files can be written, before a provider is asked and paid.
+ * Checks that files can be written, before a provider is called and paid.
  *
  * @param name of a recording, which `isName`
- * @param force files of that name may be there
- * @throws {Error} of the file system; `EEXIST` with the `path` that is in the way
+ * @param force whether files of that name may exist
+ * @throws {Error} of the file system; `EEXIST` has the `path` of the existing file
  */
 export function prepareFolder(folder: string, name: string, force: boolean): void {
   if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
-  if (!lstatSync(join(folder, '.')).isDirectory()) throw new Error(`${folder} is no folder`);
+  if (!lstatSync(join(folder, '.')).isDirectory()) throw new Error(`${folder} is not a folder`);
   accessSync(folder, constants.W_OK);
   if (!force) refuseTaken(folder, name);
 }
 
 /**
- * Puts the files of a recording into a folder, in place of those of an earlier one. A link of the same name is
+ * Writes the files of a recording into a folder and replaces those of an earlier one. A link of the same name is
  * replaced, never followed.
  *
- * @param files by name, all of them among `listRecordingFiles(name)`
+ * @param files by name, all of them in `listRecordingFiles(name)`
  * @throws {Error} of the file system
  */
 export function replaceFiles(
@@ -55,9 +55,9 @@ export function replaceFiles(
 function refuseTaken(folder: string, name: string): void {
   for (const file of listRecordingFiles(name)) {
     const path = join(folder, file);
-    // A link that leads nowhere is there, too.
+    // A dangling link exists, too.
     if (lstatSync(path, { throwIfNoEntry: false })) {
-      throw Object.assign(new Error(`${path} is there already`), { code: 'EEXIST', path });
+      throw Object.assign(new Error(`${path} exists already`), { code: 'EEXIST', path });
     }
   }
 }
@@ -69,13 +69,13 @@ const askedSchema = Type.Object({
   request: Type.Record(Type.String(), Type.Unknown()),
 });
 
-/** Does a JSON value tell of a request in the way of `<name>.request.json`? */
+/** Whether a JSON value has the shape of `<name>.request.json`. */
 export const isRecordedRequest = (value: unknown): value is RecordedRequest => Value.Check(askedSchema, value);
 
-/** @returns undefined when there is no such file. @throws {Error} when it tells of no request */
+/** @returns undefined if there is no such file. @throws {Error} if it has another shape */
 export function readRecordedRequest(file: string): RecordedRequest | undefined {
   if (!existsSync(file)) return undefined;
   const asked: unknown = JSON.parse(readFileSync(file, 'utf8'));
   if (isRecordedRequest(asked)) return asked;
-  throw new Error(`${file} does not tell of a request: it needs "wire" and "request".`);
+  throw new Error(`${file} does not describe a request: it needs "wire" and "request".`);
 }

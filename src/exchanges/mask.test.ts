@@ -6,11 +6,11 @@ const mask = new Mask([key, 'ada@example.com', 'ollama', '']);
 
 describe('a body', () => {
   it.each([
-    ['as it is', key],
+    ['unchanged', key],
     ['in JSON', JSON.stringify(key)],
     ['in JSON of ASCII alone', '"a-key\\/without \\"any\\" shape \\u2014 \\u00fc"'],
     ['in a URL', encodeURIComponent(key)],
-  ])('loses a known key %s', (_how, text) => {
+  ])('hides a known key %s', (_how, text) => {
     const masked = mask.text(`before ${text} after`);
     expect(masked).toMatch(/^before .*\[removed\].* after$/);
     expect(masked).not.toContain('shape');
@@ -24,11 +24,11 @@ describe('a body', () => {
     'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N',
     'org-A1b2C3d4E5f6',
     'req_011CWxyzABCDEFGHIJKL',
-  ])('loses what looks like a key or an account: %s', (secret) => {
+  ])('hides what looks like a key or an account: %s', (secret) => {
     expect(mask.text(`The id is ${secret}, sorry.`)).toMatch(/^The id is (?:Bearer )?\[removed\], sorry\.$/);
   });
 
-  it('loses the fields that say who asked, and keeps everything else', () => {
+  it('hides the fields that identify the caller, and keeps everything else', () => {
     const body = `{"user_id": "u \\"1\\"", "user":"ada","request_id":"r","role":"user","error":{"message":"x"}}`;
     expect(mask.text(body)).toBe(
       `{"user_id": "[removed]", "user":"[removed]","request_id":"[removed]","role":"user","error":{"message":"x"}}`,
@@ -38,13 +38,13 @@ describe('a body', () => {
     );
   });
 
-  it('keeps words that are short, and ids that mean something', () => {
+  it('keeps short words, and ids with a meaning', () => {
     const text =
       'ollama says: chatcmpl-982d9e3eb996f559 call_WC1BZjd4k3H1mZtg user_authentication sk-short msg_0123456789abc';
     expect(mask.text(text)).toBe(text);
   });
 
-  it('keeps every other byte, proper UTF-8 or not', () => {
+  it('keeps every other byte, valid UTF-8 or not', () => {
     const bytes = Buffer.from([0, 0xff, 0xfe, 0x80, 0xc3, 0x28, 10, 13, 0xe2, 0x82]);
     expect(mask.bytes(bytes)).toEqual(bytes);
     expect(mask.text('Grüße 😀')).toBe('Grüße 😀');
@@ -52,7 +52,7 @@ describe('a body', () => {
 });
 
 describe('headers', () => {
-  it('of an answer keep what says how it was made', () => {
+  it('of a response keep what describes its making', () => {
     const plain = {
       'content-type': 'text/event-stream',
       'retry-after': '20',
@@ -70,7 +70,7 @@ describe('headers', () => {
     });
   });
 
-  it('of a request keep neither key nor what the configuration adds', () => {
+  it('of a request keep neither the key nor headers of the configuration', () => {
     expect(
       mask.requestHeaders({
         authorization: 'Bearer x',
@@ -90,7 +90,7 @@ describe('headers', () => {
     });
   });
 
-  it('lose a key that stands in a plain one', () => {
+  it('hide a key inside a plain one', () => {
     expect(mask.responseHeaders({ server: 'for ada@example.com' })).toEqual({ server: 'for [removed]' });
   });
 });

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 
-/** An HTTP answer as it was sent. */
+/** An HTTP response as it was sent. */
 export interface Recording {
   status: number;
-  /** Names in lower case; a name that comes twice has its values joined by `, `. */
+  /** Names in lower case. Values of a repeated name are joined by `, `. */
   headers: Record<string, string>;
   /** Not chunk-encoded, not compressed. */
   body: Buffer;
 }
 
-/** A header of ours in a recorded answer that broke off: why, in a sentence. */
+/** Our header in a recorded response that was truncated: the reason, in a sentence. */
 export const cutHeader = 'x-headgate-cut';
 
 const headEnd = '\r\n\r\n';
@@ -18,7 +18,7 @@ const headEnd = '\r\n\r\n';
 /**
  * Reads a recording: status line, headers, an empty line, and the bytes of the body.
  *
- * @throws {Error} when the file has no such head
+ * @throws {Error} if the file has no such head
  */
 export function readRecording(file: URL | string): Recording {
   const bytes = readFileSync(file);
@@ -27,7 +27,7 @@ export function readRecording(file: URL | string): Recording {
   const status = /^HTTP\/\d(?:\.\d)? (\d{3})\b/.exec(statusLine)?.[1];
   if (status === undefined) {
     const name = typeof file === 'string' ? file : file.pathname;
-    throw new Error(`${name} does not begin with the head of an HTTP answer.`);
+    throw new Error(`${name} does not begin with the head of an HTTP response.`);
   }
   const headers: Record<string, string> = {};
   for (const line of lines) {
@@ -39,7 +39,10 @@ export function readRecording(file: URL | string): Recording {
   return { status: Number(status), headers, body: bytes.subarray(end + headEnd.length) };
 }
 
-/** The file of a recording. Bytes of a header that are not printable ASCII become `?`, so that no header ends early. */
+/**
+ * Writes the file of a recording. Bytes of a header that are not printable ASCII become `?`, so that no header ends
+ * early.
+ */
 export function writeRecording({ status, headers, body }: Recording): Buffer {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const reason = STATUS_CODES[status];

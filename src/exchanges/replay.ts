@@ -18,30 +18,30 @@ import type { Upstream, UpstreamResponse } from '../providers/transport.ts';
 import { createRoutingContext } from '../routing/routing-context.ts';
 import { cutHeader, type Recording } from './recording.ts';
 
-/** How a recorded answer is read. */
+/** How a recorded response is read. */
 export interface ReplayOptions {
   wire: Wire;
   dialect: Readonly<Record<string, unknown>>;
-  /** Asked for as a stream, whatever it says, so that there are events to see. */
+  /** Requested as a stream, whatever it says, so that there are events. */
   request: ResponseRequest;
   upstreamModel: string;
-  /** Bytes of a piece; of several sizes each is used in turn. Default: all at once. */
+  /** Bytes per piece. Several sizes are used in turn. Default: all at once. */
   sizes?: readonly number[];
 }
 
-/** What a client would see. */
+/** What a client would receive. */
 export interface Replayed {
   events: ResponseEvent[];
-  /** Of the last event; undefined when the request failed before any output. */
+  /** Of the last event. Undefined: the request failed before any output. */
   response: ResponseObject | undefined;
-  /** Why the request failed before any output: the client would get its status. */
+  /** Why the request failed before any output. The client would receive its status. */
   error: GatewayError | undefined;
-  /** Fields that the wire left out of the request, and fields of the answer that go no further. */
+  /** Fields of the request that the wire omitted, and fields of the response that are not passed on. */
   dropped: readonly string[];
   droppedUpstream: readonly string[];
 }
 
-/** Runs a recorded answer through the pipeline of the gateway, with the recording in place of the network. */
+/** Runs a recorded response through the pipeline of the gateway, with the recording in place of the network. */
 export async function replayRecording(recording: Recording, options: ReplayOptions): Promise<Replayed> {
   const { request } = options;
   const endpoint = createEndpoint(new RecordedUpstream(recording, options.sizes), options);
@@ -96,7 +96,7 @@ function createEndpoint(upstream: Upstream, { wire, dialect, upstreamModel }: Re
     wire,
     dialect,
     upstream,
-    imageFirstByteMs: 0, // no clock runs here
+    imageFirstByteMs: 0, // there is no clock here
     upstreamOf: () => upstream,
     keys: new KeyRing(1),
     headersFor: () => [],
@@ -106,7 +106,7 @@ function createEndpoint(upstream: Upstream, { wire, dialect, upstreamModel }: Re
   return bareEndpoint(provider, upstreamModel, upstreamModel);
 }
 
-/** Answers whatever it is asked with the recording. */
+/** Responds to every request with the recording. */
 class RecordedUpstream implements Upstream {
   private readonly recording: Recording;
   private readonly sizes: readonly number[];

@@ -12,7 +12,7 @@ it('reads status, headers and the bytes of the body', () => {
 });
 
 it('refuses a file that is no HTTP answer', () => {
-  expect(() => readRecording(new URL(import.meta.url))).toThrow('does not begin with the head of an HTTP answer');
+  expect(() => readRecording(new URL(import.meta.url))).toThrow('does not begin with the head of an HTTP response');
 });
 
 it('cuts a body into pieces of the sizes given, in turn, and loses nothing', () => {

@@ -14,25 +14,21 @@ it.each([
   expect(JSON.parse(healJson(broken))).toEqual(JSON.parse(whole));
 });
 
-it.each(['I cannot do that.', '', '42 is the answer'])('leaves %j, which holds no JSON, as it is', (text) => {
+it.each(['I cannot do that.', '', '42 is the answer'])('leaves %j unchanged, which has no JSON', (text) => {
   expect(healJson(text)).toBe(text);
 });
 
-it('finds no JSON in a fence that is never closed, however much space follows', () => {
+it('finds no JSON in an unclosed fence, however much space follows', () => {
   const text = `\`\`\`json${' '.repeat(3_000_000)}`;
   expect(healJson(text)).toBe(text);
 });
 
-it('repairs a long text with a bracket too few', () => {
+it('repairs a long text with a missing bracket', () => {
   const broken = `[${'{"a":"b"},'.repeat(2000)}{"a":"b"}`;
   expect(JSON.parse(healJson(broken))).toHaveLength(2001);
 });
 
-it.each([
-  '1 ',
-  'a"b',
-  "'a: ",
-])('gives up what would take minutes: %j again and again, and all that follows', (mistake) => {
+it.each(['1 ', 'a"b', "'a: "])('gives up if it would take minutes: %j repeated, and all that follows', (mistake) => {
   const healer = new JsonHealer();
   const text = `[${mistake.repeat(1_000_000)}`;
   expect(healer.heal(text)).toBe(text);

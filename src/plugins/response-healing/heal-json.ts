@@ -2,20 +2,21 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import { runInNewContext } from 'node:vm';
 import { jsonrepair } from 'jsonrepair';
 
-/** Milliseconds that the repairs of one answer may take: some broken texts take the parser the square of their length. */
+/** Milliseconds that the repairs of one response may take. The parser needs quadratic time for some malformed texts. */
 const MAX_MS = 200;
-/** The longest text that no mistake makes slow. */
+/** The longest text that is fast to repair, whatever its mistakes. */
 const SHORT = 4096;
 
-/** Repairs the texts of one answer, as long as there is time. */
+/** Repairs the texts of one response while there is time. */
 export class JsonHealer {
   private leftMs = MAX_MS;
 
   /**
-   * Repairs the syntax of JSON that a model wrote: fences, prose around it, quotes, commas, brackets. Not its schema.
+   * Repairs the syntax of JSON from a model: fences, surrounding prose, quotes, commas, brackets. It does not repair
+   * the schema.
    *
-   * @returns the text itself when it parses already, or when nothing helps
-   * @see plugins.md section 4
+   * @returns the same text if it is valid already, or if it cannot be repaired
+   * @see docs/reference/plugins.md
    */
   heal(text: string): string {
     if (parses(text)) return text;
@@ -24,7 +25,7 @@ export class JsonHealer {
       if (candidate === undefined) continue;
       if (parses(candidate)) return candidate;
       const repaired = this.repair(candidate);
-      // A sentence is no JSON, though a lenient parser makes a string of it.
+      // A sentence is not JSON, though a lenient parser turns it into a string.
       if (repaired !== undefined && /^\s*[[{]/.test(repaired) && /^\s*[[{]/.test(candidate) && parses(repaired)) {
         return repaired;
       }
@@ -32,7 +33,7 @@ export class JsonHealer {
     return text;
   }
 
-  /** @returns undefined when it is beyond repair this way, or in this time */
+  /** @returns undefined if it cannot be repaired this way, or in time */
   private repair(candidate: string): string | undefined {
     if (this.leftMs < 1) return undefined;
     const startMs = performance.now();
@@ -41,7 +42,7 @@ export class JsonHealer {
       const timeout = Math.ceil(this.leftMs);
       return String(runInNewContext('repair(text)', { repair: jsonrepair, text: candidate }, { timeout }));
     } catch {
-      return undefined; // the next candidate may do
+      return undefined; // the next candidate may work
     } finally {
       this.leftMs -= performance.now() - startMs;
     }
@@ -50,7 +51,7 @@ export class JsonHealer {
 
 const FENCE = '```';
 
-/** What stands between the first two fences; all of it where there are none. */
+/** The text between the first two fences. Without fences, the whole text. */
 function withoutFence(text: string): string {
   const open = text.indexOf(FENCE);
   if (open === -1) return text;
@@ -60,7 +61,7 @@ function withoutFence(text: string): string {
   return close === -1 ? text : text.slice(from, close);
 }
 
-/** From the first bracket to its last counterpart; to the end where that is missing. */
+/** From the first bracket to its last counterpart, or to the end if that is missing. */
 function outermost(text: string): string | undefined {
   const start = text.search(/[[{]/);
   if (start === -1) return undefined;

@@ -7,10 +7,10 @@ import type { Plugin, PluginRun } from '../plugin.ts';
 import { JsonHealer } from './heal-json.ts';
 
 /**
- * Repairs the JSON of a buffered response that was requested as JSON. A stream is left alone, and so is a response that
- * the token limit truncated: what is missing there is not syntax.
+ * Repairs the JSON of a buffered response that was requested as JSON. Streams are not repaired, and neither are
+ * responses that the token limit truncated: these lack more than syntax.
  *
- * @see plugins.md section 4
+ * @see docs/reference/plugins.md
  */
 export const responseHealing: Plugin = {
   id: 'response-healing',
@@ -55,7 +55,7 @@ const LONGEST_HEALED = 16 * 1024 * 1024;
 const isCut = (chunks: readonly Chunk[]): boolean =>
   chunks.some((chunk) => chunk.type === 'finish' && chunk.reason !== 'stop');
 
-/** The texts of a whole response are either chunks or inside whole items. */
+/** A buffered response is one batch. Its texts are either chunks or parts of whole items. */
 function healChunks(chunks: Chunk[], run: PluginRun, mode: string): Chunk[] {
   const heal = createHealer(run, mode);
   const texts = chunks.filter((chunk) => chunk.type === 'text');
@@ -81,7 +81,7 @@ function healItem(item: OutputItem, heal: Heal): OutputItem {
   };
 }
 
-/** @returns undefined when the text is fine as it is, or beyond repair; only a repair leaves a stage */
+/** @returns undefined if the text is valid already, or cannot be repaired; only a repair has a stage */
 type Heal = (text: string) => string | undefined;
 
 function createHealer(run: PluginRun, mode: string): Heal {
@@ -92,7 +92,7 @@ function createHealer(run: PluginRun, mode: string): Heal {
     run.stages.push({
       type: 'response_healing',
       name: 'response-healing',
-      summary: 'The JSON of the answer was repaired.',
+      summary: 'The JSON of the response was repaired.',
       data: { mode, improved: true, original_length: text.length, healed_length: healed.length },
     });
     return healed;
