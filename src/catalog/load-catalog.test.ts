@@ -284,7 +284,7 @@ describe('the catalog of a gateway', () => {
     const { records, warnings } = load();
     expect(records.models.size).toBe(models.length);
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(/"headgate models refresh" writes it anew\.$/);
+    expect(warnings[0]).toMatch(/"headgate models refresh" replaces it\.$/);
     expect(warnings[0]).toContain(`${path} is skipped: `);
     expect(warnings[0]).toContain(problem);
   });

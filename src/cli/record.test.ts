@@ -181,7 +181,7 @@ describe('headgate record', () => {
     expect(read('hello.stream.http').split('\r\n\r\n')[1]).toHaveLength(700);
     upstream.respond(hugeBody(1_000_000_000_000));
     const huge = await record('--whole', '--name', 'huge');
-    expect(huge.stdout).toContain('65536 bytes, cut: The answer went on after 65536 bytes (upstream_body_limit).');
+    expect(huge.stdout).toContain('65536 bytes, cut: The response continued after 65536 bytes (upstream_body_limit).');
     expect((await replay('huge.whole.http')).code).toBe(1);
   });
 
@@ -263,7 +263,7 @@ describe('headgate record', () => {
     [['--body', 'gone.json'], '--body gone.json: '],
     [['--out', 'hello.json'], 'Files cannot be written in hello.json: '],
     [['--out', 'hello.json/deeper'], 'Files cannot be written in hello.json/deeper: '],
-    [['--provider', 'sim'], 'sim answers inside this process, so there is no exchange to record'],
+    [['--provider', 'sim'], 'sim runs inside this process, so there is no exchange to record'],
   ])('refuses %j before it asks anybody', async (args, message) => {
     const { code, stdout, stderr } = await record(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 
-/** Is there a program at this path that this user may run? */
+/** Whether there is a program at this path that this user may run. */
 export function canRun(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

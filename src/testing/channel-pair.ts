@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import type { Channel } from '../platform/cluster/channel.ts';
 
-/** Two ends of a channel within this process; messages are cloned as they are between processes. */
+/** Two ends of a channel within this process. Messages are cloned as between processes. */
 export function openChannelPair(): { ends: [Channel, Channel]; close(): void } {
   const { port1, port2 } = new MessageChannel();
   const [one, two] = [port1, port2].map(

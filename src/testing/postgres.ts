@@ -10,11 +10,11 @@ import { findFreePort } from './free-port.ts';
 
 const readyWithinMs = 30_000;
 
-/** A server of our own. */
+/** A server for tests. */
 export interface TestPostgres {
   /** Of the database `postgres`, whose user may create others. */
   url: string;
-  /** Ends the server at once, as a crash does: unlogged tables are empty when it starts again. */
+  /** Ends the server at once, like a crash: unlogged tables are empty after the next start. */
   crash(): Promise<void>;
   /** Starts it again, at the same URL. */
   start(): Promise<void>;
@@ -23,12 +23,12 @@ export interface TestPostgres {
 }
 
 /**
- * Starts the PostgreSQL that is installed (the newest of Debian's, or the one on PATH) with a new, empty cluster in a
- * temporary folder and a free port of the loopback. Its writes are not durable. As root it runs as user `postgres` or
- * `nobody`, since it refuses to run as root.
+ * Starts the installed PostgreSQL (the newest of Debian's, or the one on PATH) with a new, empty cluster in a temporary
+ * folder, on a free port of the loopback. Its writes are not durable. As root it runs as user `postgres` or `nobody`,
+ * because it refuses to run as root.
  *
- * @returns `skipped`: the reason why there can be none on this machine
- * @throws when it is installed and does not start
+ * @returns `skipped`: the reason why this machine cannot run one
+ * @throws if it is installed and does not start
  */
 export async function startPostgres(): Promise<TestPostgres | { skipped: string }> {
   const programs = findPrograms();
@@ -75,7 +75,7 @@ export async function startPostgres(): Promise<TestPostgres | { skipped: string 
   }
 }
 
-/** The folder that holds `initdb` and `postgres`. */
+/** The folder of `initdb` and `postgres`. */
 function findPrograms(): string | undefined {
   const version = (path: string) => Number(/postgresql\/([\d.]+)\//.exec(path)?.[1] ?? 0);
   const debian = globSync('/usr/lib/postgresql/*/bin').sort((a, b) => version(b) - version(a));
@@ -89,7 +89,7 @@ async function findUser(names: string[]): Promise<{ uid: number; gid: number } |
   return line && { uid: Number(line[2]), gid: Number(line[3]) };
 }
 
-/** Another process may take the free port before the server does: then it is another one's turn. */
+/** Another process may take the free port before the server does. Then it tries another port. */
 async function startServer(
   program: string,
   data: string,
@@ -113,12 +113,12 @@ async function startServer(
   throw new Error(`PostgreSQL does not start. The end of its log:\n${log}`);
 }
 
-/** @returns false when the server ended, or took too long */
+/** @returns false if the server ended, or took too long */
 async function waitUntilReady(server: ChildProcess, url: string): Promise<boolean> {
   const { default: pg } = await import('pg');
   for (const deadline = Date.now() + readyWithinMs; Date.now() < deadline && isRunning(server); ) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 });
-    client.on('error', () => {}); // the answer is in connect()
+    client.on('error', () => {}); // connect() reports it
     try {
       await client.connect();
       await client.end();
@@ -142,7 +142,7 @@ async function run(program: string, args: string[], options: SpawnOptions): Prom
 
 const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
 
-/** SIGINT is PostgreSQL's fast shutdown: clients are cut, nothing stays behind. SIGQUIT is the immediate one. */
+/** SIGINT is PostgreSQL's fast shutdown: it disconnects clients and removes its files. SIGQUIT is the immediate one. */
 async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
   if (!isRunning(child)) return;
   const ended = once(child, 'exit');

@@ -1,12 +1,12 @@
 import type { Sink } from '../domain/sink.ts';
 
-/** Takes no batch before somebody asks for it. */
+/** Reads batches on demand. */
 export interface Pull<Item> {
-  /** @returns the next batch, or undefined when there is none any more; rejects as `each` did */
+  /** @returns the next batch, or undefined at the end; rejects like `each` */
   read(): Promise<Item[] | undefined>;
 }
 
-/** Turns what pushes into what is asked: a test then says when a batch is taken. */
+/** Converts a push source to a pull source, so that a test decides when a batch is read. */
 export function pull<Item>(source: { each(sink: Sink<Item>): Promise<void> }): Pull<Item> {
   const batches: Item[][] = [];
   let isStarted = false;

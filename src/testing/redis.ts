@@ -7,25 +7,25 @@ import { delimiter, join } from 'node:path';
 import { canRun } from './can-run.ts';
 import { findFreePort } from './free-port.ts';
 
-/** A server of our own. */
+/** A server for tests. */
 export interface TestRedis {
   /** `redis://127.0.0.1:PORT`; the same after `kill` and `start`. */
   url: string;
-  /** Ends it at once; what it held is gone. */
+  /** Ends it at once. Its data is lost. */
   kill(): Promise<void>;
   /** Starts it again, empty. */
   start(): Promise<void>;
-  /** Removes all that it holds, and keeps its connections. */
+  /** Removes all data, and keeps connections. */
   flush(): Promise<void>;
   /** Ends it and removes its files. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the Valkey or Redis that is installed (on PATH), which keeps nothing on disk, on a free port of the loopback.
+ * Starts the installed Valkey or Redis (on PATH) on a free port of the loopback, without persistence.
  *
- * @returns `skipped`: the reason why there can be none on this machine
- * @throws when it is installed and does not start
+ * @returns `skipped`: the reason why this machine cannot run one
+ * @throws if it is installed and does not start
  */
 export async function startRedis(): Promise<TestRedis | { skipped: string }> {
   const program = findProgram(['valkey-server', 'redis-server']);
@@ -34,10 +34,10 @@ export async function startRedis(): Promise<TestRedis | { skipped: string }> {
   let port: number | undefined;
   let child: ChildProcess | undefined;
   const killNow = () => child?.kill('SIGKILL');
-  process.once('exit', killNow); // nobody called stop()
+  process.once('exit', killNow); // stop() was not called
 
   async function start(): Promise<void> {
-    // Another process may take the free port before the server does: then it is another one's turn.
+    // Another process may take the free port before the server does. Then it tries another port.
     for (let attempt = 1; attempt <= 5; attempt++) {
       const wanted = port ?? (await findFreePort());
       child = spawn(program!, ['--port', String(wanted), '--bind', '127.0.0.1', '--save', '', '--dir', folder], {
@@ -81,7 +81,7 @@ function findProgram(names: readonly string[]): string | undefined {
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(canRun);
 }
 
-/** @returns false when the server ended before it was ready */
+/** @returns false if the server ended before it was ready */
 function isReady(child: ChildProcess): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   let said = '';

@@ -11,11 +11,11 @@ it('reads status, headers and the bytes of the body', () => {
   expect(body.length).toBe(Number(headers['content-length']));
 });
 
-it('refuses a file that is no HTTP answer', () => {
+it('rejects a file that is no HTTP response', () => {
   expect(() => readRecording(new URL(import.meta.url))).toThrow('does not begin with the head of an HTTP response');
 });
 
-it('cuts a body into pieces of the sizes given, in turn, and loses nothing', () => {
+it('cuts a body into pieces of the given sizes, in turn, and loses nothing', () => {
   const seen: string[] = [];
   const reader = {
     read: (frame: Frame) => {

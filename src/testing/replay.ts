@@ -6,16 +6,16 @@ import { FrameCutter } from '../providers/sse-frames.ts';
 export { type Recording, readRecording };
 
 /**
- * Feeds a recorded stream to a reader, cut as networks cut it.
+ * Feeds a recorded stream to a reader in pieces, as from a network.
  *
- * @param size bytes of a piece, 1 or more; of several sizes each is used in turn, from the first again at the end
- * @returns the chunks of the whole stream, those of its end included
+ * @param size bytes of a piece, 1 or more; several sizes are used in turn, repeatedly
+ * @returns the chunks of the whole stream, including those of its end
  */
 export function replay<C = Chunk>(url: URL, reader: Reader<C>, size: number | readonly number[] = 1000): C[] {
   return replayBody(readRecording(url).body, reader, size);
 }
 
-/** `replay` for bytes at hand. @throws what the reader throws */
+/** `replay` for bytes in memory. @throws what the reader throws */
 export function replayBody<C = Chunk>(body: Buffer, reader: Reader<C>, size: number | readonly number[] = 1000): C[] {
   const sizes = typeof size === 'number' ? [size] : size;
   const cutter = new FrameCutter();

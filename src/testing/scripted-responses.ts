@@ -3,26 +3,27 @@ import { constants, createGzip } from 'node:zlib';
 import { readRecording } from './replay.ts';
 
 /**
- * What a scripted upstream sends for one request. A plain value: build one with `json`, `sse`, `recording` or `bytes`,
- * then wrap it in what goes wrong: `resetAfter(20, gzip(json({ … })))`. Wrappers act from the inside outwards.
+ * The response of a scripted upstream to one request. A plain value: create one with `json`, `sse`, `recording` or
+ * `bytes`, then wrap it in failures: `resetAfter(20, gzip(json({ … })))`. Wrappers apply from the inside to the
+ * outside.
  */
 export interface ScriptedResponse {
   readonly status: number;
-  /** Without content-length and transfer-encoding: those follow from `contentLength`. */
+  /** Without content-length and transfer-encoding: those are derived from `contentLength`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What is said in `content-length`, true or not. Absent: the body goes out chunked. */
+  /** The value of `content-length`, correct or not. Absent: the body is chunked. */
   readonly contentLength?: number;
-  /** The body, in the pieces in which it is written. Called once per request that gets this answer. */
+  /** The body, in the pieces in which it is written. Called once per request. */
   readonly pieces: () => AsyncIterable<Buffer>;
-  /** Before the headers: go on, reset the connection, or stay silent until the client leaves. */
+  /** Before the headers: continue, reset the connection, or stay silent until the client disconnects. */
   readonly start: 'headers' | 'reset' | 'silence';
   /** After the last piece: end in order, close without the end, reset the connection, or stay silent. */
   readonly end: 'complete' | 'close' | 'reset' | 'silence';
-  /** Between two pieces. 0 gives way to the event loop, so that pieces rarely melt together; absent: no pause. */
+  /** Between two pieces. 0 yields to the event loop, so that pieces are rarely merged. Absent: no pause. */
   readonly pauseMs?: number;
 }
 
-/** What every body-making helper takes. Header names are lower case, and win over the helper's own. */
+/** Options of every helper that creates a body. Header names are lower case and override the helper's. */
 export interface ResponseHead {
   status?: number;
   headers?: Record<string, string>;
@@ -34,7 +35,7 @@ async function* one(body: Buffer): AsyncIterable<Buffer> {
   if (body.length > 0) yield body;
 }
 
-/** A body as it is, with its true content-length. Give the `content-type` among the headers. */
+/** A body as it is, with its correct content-length. Set the `content-type` in the headers. */
 export function bytes(body: Buffer | string, { status = 200, headers = {} }: ResponseHead = {}): ScriptedResponse {
   const content = Buffer.from(body);
   return { ...inOrder, status, headers, contentLength: content.length, pieces: () => one(content) };
@@ -53,12 +54,12 @@ export interface SseOptions extends ResponseHead {
   named?: boolean;
 }
 
-/** An object becomes the JSON of one `data:` line, a string is such a line as it stands. */
+/** An object becomes the JSON of one `data:` line. A string becomes such a line unchanged. */
 export type SseFrame = object | string;
 
 /**
- * A stream of server-sent events. A string in place of the frames is sent verbatim, for comments, odd line ends and
- * broken frames. Frames from an async iterable are sent when they come, so a test can hold the stream open.
+ * A stream of server-sent events. A string in place of the frames is sent verbatim, for comments, unusual line ends and
+ * malformed frames. Frames of an async iterable are sent as they come, so a test can keep the stream open.
  */
 export function sse(
   frames: string | Iterable<SseFrame> | AsyncIterable<SseFrame>,
@@ -79,8 +80,8 @@ export function sse(
 }
 
 /**
- * A recorded answer, see `readRecording`. The headers that described its framing on the recorded connection are left
- * out, since it is framed anew.
+ * A recorded response, see `readRecording`. Headers about the framing of the recorded connection are omitted, because
+ * the response is framed again.
  *
  * @param url of the file: `new URL('recordings/text.stream.http', import.meta.url)`
  */
@@ -92,25 +93,25 @@ export function recording(url: URL): ScriptedResponse {
 
 const framingHeaders = new Set(['transfer-encoding', 'content-length', 'connection', 'keep-alive']);
 
-/** An error page, as a proxy in front of a provider sends it. */
+/** An error page, like that of a proxy in front of a provider. */
 export function htmlPage(status = 502): ScriptedResponse {
-  const page = `<!doctype html>\n<title>${status}</title>\n<h1>${status}</h1>\n<p>The server behind this page is away.</p>\n`;
+  const page = `<!doctype html>\n<title>${status}</title>\n<h1>${status}</h1>\n<p>The server behind this page is unavailable.</p>\n`;
   return bytes(page, { status, headers: { 'content-type': 'text/html; charset=utf-8' } });
 }
 
-/** No body at all, and a content-type that promises JSON. */
+/** No body at all, with a content-type of JSON. */
 export function emptyBody(status = 200): ScriptedResponse {
   return bytes('', { status, headers: { 'content-type': 'application/json' } });
 }
 
-/** Sends the client elsewhere, which a gateway must not follow. */
+/** Redirects the client. A gateway must not follow. */
 export function redirect(to: string, status = 302): ScriptedResponse {
   return bytes('', { status, headers: { location: to } });
 }
 
 /**
- * A JSON object of exactly that many bytes (50 or more), made while it is sent and never held in memory. It goes out
- * chunked, so that a limit has to count; the client's pace is respected.
+ * A JSON object of exactly that many bytes (50 or more), generated while it is sent and never held in memory. It is
+ * chunked, so that a limit has to count, and respects the client's pace.
  */
 export function hugeBody(byteCount: number, { status = 200, headers = {} }: ResponseHead = {}): ScriptedResponse {
   const before = Buffer.from('{"object":"response","padding":"');
@@ -130,7 +131,7 @@ export function resetBeforeHeaders(): ScriptedResponse {
   return { ...bytes(''), start: 'reset' };
 }
 
-/** The request is read and never answered; the connection stays open until the client leaves. */
+/** The request is read and never answered. The connection stays open until the client disconnects. */
 export function stallBeforeHeaders(): ScriptedResponse {
   return { ...bytes(''), start: 'silence' };
 }
@@ -140,14 +141,14 @@ export function resetAfter(byteCount: number, answer: ScriptedResponse): Scripte
   return { ...answer, pieces: () => first(byteCount, answer.pieces()), end: 'reset' };
 }
 
-/** Headers and the first `byteCount` bytes of the body, then silence until the client leaves. */
+/** Headers and the first `byteCount` bytes of the body, then silence until the client disconnects. */
 export function stallAfter(byteCount: number, answer: ScriptedResponse): ScriptedResponse {
   return { ...answer, pieces: () => first(byteCount, answer.pieces()), end: 'silence' };
 }
 
 /**
- * The body in writes of `bytesPerWrite` bytes, one every `everyMs` milliseconds. Of several sizes each is used in turn,
- * from the first again at the end.
+ * The body in writes of `bytesPerWrite` bytes, one every `everyMs` milliseconds. Several sizes are used in turn,
+ * repeatedly.
  */
 export function throttle(
   answer: ScriptedResponse,
@@ -159,32 +160,32 @@ export function throttle(
   return { ...answer, pieces: () => recut(sizes, answer.pieces()), pauseMs: everyMs };
 }
 
-/** The body in writes of `size` bytes, as fast as they leave, wherever that cuts characters and lines. @see drip */
+/** The body in writes of `size` bytes, without pauses, regardless of characters and lines. @see throttle */
 export function splitIntoPieces(answer: ScriptedResponse, size: number | readonly number[]): ScriptedResponse {
   return throttle(answer, size, 0);
 }
 
-/** Another content-type than the body has. */
+/** Declares another content-type than the body has. */
 export function wrongContentType(answer: ScriptedResponse, type: string): ScriptedResponse {
   return { ...answer, headers: { ...answer.headers, 'content-type': type } };
 }
 
-/** The body compressed, piece by piece, so that a stream still arrives as it is made. */
+/** The body compressed, piece by piece, so that a stream still arrives while it is created. */
 export function gzip(answer: ScriptedResponse): ScriptedResponse {
   const pieces = (): AsyncIterable<Buffer> => {
     const compressed = createGzip({ flush: constants.Z_SYNC_FLUSH });
-    pipeline(Readable.from(answer.pieces()), compressed, () => {}); // a failure shows where `compressed` is read
+    pipeline(Readable.from(answer.pieces()), compressed, () => {}); // an error is thrown where `compressed` is read
     return compressed;
   };
   return { ...answer, headers: { ...answer.headers, 'content-encoding': 'gzip' }, contentLength: undefined, pieces };
 }
 
-/** Chunked, and the connection is closed in order where the terminating chunk should come. */
+/** Chunked, and the connection is closed in order instead of the terminating chunk. */
 export function chunkedWithoutEnd(answer: ScriptedResponse): ScriptedResponse {
   return { ...answer, contentLength: undefined, end: 'close' };
 }
 
-/** Promises `excess` bytes more than the body has and closes the connection in order after the body. */
+/** Declares `excess` bytes more than the body has, and closes the connection in order after the body. */
 export function contentLengthTooLong(answer: ScriptedResponse, excess = 100): ScriptedResponse {
   if (answer.contentLength === undefined) throw new Error('contentLengthTooLong needs a body of known length.');
   return { ...answer, contentLength: answer.contentLength + excess, end: 'close' };

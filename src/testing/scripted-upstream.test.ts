@@ -53,7 +53,7 @@ const answered = (answer: ScriptedResponse) => {
   upstream.respond(answer);
   return post();
 };
-/** The body as far as it came, and whether it came to its end. */
+/** The body as far as it arrived, and whether it was complete. */
 async function received(answer: ScriptedResponse): Promise<{ text: string; whole: boolean; pieces: number }> {
   const { body } = await answered(answer);
   const pieces: Buffer[] = [];
@@ -66,7 +66,7 @@ async function received(answer: ScriptedResponse): Promise<{ text: string; whole
   return { text: Buffer.concat(pieces).toString(), whole, pieces: pieces.length };
 }
 
-it('remembers what it was asked, body parsed', async () => {
+it('remembers requests, with parsed bodies', async () => {
   upstream.always(json({ ok: true }, { status: 201, headers: { 'x-request-id': 'one' } }));
 
   const answer = await post({ model: 'm' });
@@ -81,7 +81,7 @@ it('remembers what it was asked, body parsed', async () => {
   expect(await upstream.requests[0]!.closed).toBe('answered');
 });
 
-it('answers from the queue first, then always, and says so when nothing is scripted', async () => {
+it('responds from the queue first, then with always, and reports an unscripted request', async () => {
   expect((await post()).statusCode).toBe(501);
   upstream.always((asked) => json({ echoed: asked.body }));
   upstream.respond(json(1));
@@ -93,7 +93,7 @@ it('answers from the queue first, then always, and says so when nothing is scrip
   expect(bodies).toEqual([1, 2, { echoed: { i: 2 } }]);
 });
 
-it('tells in the answer when a script throws', async () => {
+it('reports in the response that a script threw', async () => {
   upstream.respond(() => {
     throw new Error('wrong test');
   });
@@ -111,15 +111,15 @@ it('gives each request to one nextRequest, whether it came before or after the c
   expect((await second).body).toBe('b');
 });
 
-it('counts connections, so that keep-alive shows', async () => {
+it('counts connections, so that keep-alive is visible', async () => {
   await dispatcher.close();
-  dispatcher = new Agent({ connections: 1 }); // left alone, it may open a second one while the first still winds up
+  dispatcher = new Agent({ connections: 1 }); // on its own it may open a second one while the first is closing
   upstream.always(json({}));
   for (let i = 0; i < 3; i++) await (await post()).body.text();
   expect(upstream.connectionCount).toBe(1);
 });
 
-it('hears a client that leaves', async () => {
+it('notices that a client disconnects', async () => {
   upstream.always(stallBeforeHeaders());
   const client = new AbortController();
   const answer = post({}, client.signal);
@@ -164,7 +164,7 @@ it('serves a recording with its envelope', async () => {
   expect(await answer.body.text()).toBe('{"a":1}\n\n{}');
 });
 
-it('is down and comes up again on the same port', async () => {
+it('goes down and comes up again on the same port', async () => {
   upstream.always(json({}));
   const { url } = upstream;
   await (await post()).body.dump();
@@ -176,7 +176,7 @@ it('is down and comes up again on the same port', async () => {
   expect((await post()).statusCode).toBe(200);
 });
 
-it('ends open exchanges as its own doing when it goes down', async () => {
+it('ends open exchanges itself when it goes down', async () => {
   upstream.always(stallAfter(5, sse(['hello'])));
   const { body } = await post();
   const asked = await upstream.nextRequest();
@@ -194,7 +194,7 @@ it('resets the connection after some bytes', async () => {
   expect(cut).toMatchObject({ text: '0123', whole: false });
 });
 
-it('falls silent after some bytes until the client leaves', async () => {
+it('is silent after some bytes until the client disconnects', async () => {
   const client = new AbortController();
   upstream.respond(stallAfter(4, bytes('0123456789')));
   const { body } = await post({}, client.signal);
@@ -208,7 +208,7 @@ it('falls silent after some bytes until the client leaves', async () => {
 
 it.each([
   ['drips', (answer: ScriptedResponse) => throttle(answer, 3, 5)],
-  ['cuts in pieces', (answer: ScriptedResponse) => splitIntoPieces(answer, 3)],
+  ['splits into pieces', (answer: ScriptedResponse) => splitIntoPieces(answer, 3)],
 ])('%s, and all of it arrives', async (_, wrap) => {
   const { text, whole, pieces } = await received(wrap(json({ text: 'Zürich' })));
   expect(text).toBe('{"text":"Zürich"}');
@@ -216,7 +216,7 @@ it.each([
   expect(pieces).toBeGreaterThan(1);
 });
 
-it('stops dripping when the client leaves', async () => {
+it('stops writing when the client disconnects', async () => {
   const client = new AbortController();
   upstream.respond(throttle(bytes('0123'), 1, 3_600_000));
   const { body } = await post({}, client.signal);
@@ -225,17 +225,17 @@ it('stops dripping when the client leaves', async () => {
   expect(await upstream.requests[0]!.closed).toBe('aborted');
 });
 
-it('compresses, also a stream while it is made', async () => {
+it('compresses, including a stream in progress', async () => {
   const { headers, body } = await answered(gzip(json({ a: 1 })));
   expect(headers['content-encoding']).toBe('gzip');
   expect(gunzipSync(Buffer.from(await body.arrayBuffer())).toString()).toBe('{"a":1}');
 });
 
-it('ends without the terminating chunk, the connection closed in order', async () => {
+it('ends without the terminating chunk, with the connection closed in order', async () => {
   expect(await received(chunkedWithoutEnd(sse(['a'])))).toMatchObject({ text: 'data: a\n\n', whole: false });
 });
 
-it('promises more bytes than come', async () => {
+it('declares more bytes than it sends', async () => {
   expect(await received(contentLengthTooLong(json({ a: 1 })))).toMatchObject({ text: '{"a":1}', whole: false });
   expect(() => contentLengthTooLong(sse(['a']))).toThrow('known length');
 });
@@ -256,14 +256,14 @@ it('redirects', async () => {
   expect([statusCode, headers.location]).toEqual([307, 'http://127.0.0.1:9/']);
 });
 
-it('makes a huge body of exactly the size asked for', async () => {
+it('creates a huge body of exactly the requested size', async () => {
   const { text } = await received(hugeBody(1_000_000));
   expect(text.length).toBe(1_000_000);
   expect(JSON.parse(text)).toMatchObject({ object: 'response' });
 });
 
 it('holds a huge body back while the client does not read', async () => {
-  upstream.respond(hugeBody(1_000_000_000_000)); // would not fit anywhere
+  upstream.respond(hugeBody(1_000_000_000_000)); // would not fit into memory
   const asked = httpRequest(`${upstream.url}/responses`).end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
   answer.on('error', () => {});

@@ -9,29 +9,29 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { type ScriptedResponse, json } from './scripted-responses.ts';
 
-/** A provider on loopback that does what the test says and remembers what it was asked. */
+/** A provider on loopback that follows the test's script and remembers its requests. */
 export interface ScriptedUpstream {
-  /** What goes into `base_url`: `http://127.0.0.1:PORT/v1`. The same after `down` and `up`. */
+  /** The `base_url`: `http://127.0.0.1:PORT/v1`. The same after `down` and `up`. */
   readonly url: string;
-  /** Every request whose body arrived whole, oldest first. */
+  /** Every request with a complete body, oldest first. */
   readonly requests: readonly ScriptedRequest[];
-  /** Connections accepted so far: 1 after two requests means that the first connection was used again. */
+  /** Connections accepted so far: 1 after two requests means that the first connection was reused. */
   readonly connectionCount: number;
-  /** Answers one further request. Several calls queue up; what is queued goes before `always`. */
+  /** Sets the response to one more request. Several calls queue up. Queued responses go before `always`. */
   respond(answer: Script): void;
-  /** Answers every request for which nothing is queued. Without it such a request gets a 501 that says so. */
+  /** Sets the response to every request without a queued one. Without it such a request gets a 501. */
   always(answer: Script): void;
-  /** The oldest request that no call of `nextRequest` has given yet; waits for it when there is none. */
+  /** The oldest request that `nextRequest` has not returned yet. Waits if there is none. */
   nextRequest(): Promise<ScriptedRequest>;
-  /** Refuses connections from now on, and ends those that are open. */
+  /** Refuses new connections and closes the open ones. */
   down(): Promise<void>;
   /** Accepts connections again, on the same port. */
   up(): Promise<void>;
-  /** Ends everything at once. Requests that are still waited for never come. */
+  /** Ends everything at once. Pending calls of `nextRequest` never resolve. */
   close(): Promise<void>;
 }
 
-/** An answer, or what makes one from the request: `(request) => json({ echoed: request.body })`. */
+/** A response, or a function that creates one from the request: `(request) => json({ echoed: request.body })`. */
 export type Script = ScriptedResponse | ((request: ScriptedRequest) => ScriptedResponse | Promise<ScriptedResponse>);
 
 export interface ScriptedRequest {
@@ -39,13 +39,13 @@ export interface ScriptedRequest {
   /** With the query, and with the `/v1` of the base URL: `/v1/responses?beta=true`. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Parsed JSON, or the text when it is none. Unknown shape: tests say what they expect. */
+  /** Parsed JSON, otherwise the text. Unknown shape: tests declare what they expect. */
   readonly body: unknown;
-  /** The body as it came. */
+  /** The body, unchanged. */
   readonly text: string;
-  /** Whether the client has left before the answer was over. */
+  /** Whether the client disconnected before the end of the response. */
   readonly aborted: boolean;
-  /** Who ended the exchange, as soon as it is over: the client by leaving, or we by answering (or failing as told). */
+  /** How the exchange ended: the client disconnected, or the upstream responded (or failed as scripted). */
   readonly closed: Promise<'aborted' | 'answered'>;
 }
 
@@ -70,7 +70,7 @@ class LoopbackUpstream implements ScriptedUpstream {
   private readonly waiting: ((request: ScriptedRequest) => void)[] = [];
 
   constructor() {
-    // A time-out of the upstream would be a fault that no test asked for.
+    // A timeout of the upstream would be a failure that no test asked for.
     this.server = createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, (incoming, response) => {
       this.exchange(incoming, response).catch(() => response.socket?.destroy());
     });
@@ -145,7 +145,7 @@ class LoopbackUpstream implements ScriptedUpstream {
   }
 }
 
-/** A script that throws is a mistake in the test: it is told where the test looks, in the answer. */
+/** A script that throws is a mistake in the test. The response reports it, because tests look there. */
 async function answerOf(
   script: Exclude<Script, ScriptedResponse>,
   request: ScriptedRequest,
@@ -153,11 +153,11 @@ async function answerOf(
   try {
     return await script(request);
   } catch (error) {
-    return json({ error: { message: `The scripted answer threw: ${error}` } }, { status: 500 });
+    return json({ error: { message: `The scripted response threw: ${error}` } }, { status: 500 });
   }
 }
 
-/** One answer on its way out. */
+/** One response in progress. */
 class Exchange {
   aborted = false;
   readonly closed: Promise<'aborted' | 'answered'>;
@@ -167,7 +167,7 @@ class Exchange {
 
   constructor(response: ServerResponse) {
     this.response = response;
-    response.on('error', () => {}); // writing to a client that left; `close` follows and is what counts
+    response.on('error', () => {}); // writing to a client that disconnected; `close` follows and counts
     this.closed = new Promise((resolve) => {
       response.once('close', () => {
         this.aborted = !this.endedByUs && !response.writableFinished;
@@ -194,7 +194,10 @@ class Exchange {
     else if (answer.end !== 'silence') this.hangUp(answer.end);
   }
 
-  /** Resolves when the kernel took the bytes, which is how a slow client holds us back; false when nobody is there. */
+  /**
+   * Resolves when the kernel has the bytes, so that a slow client applies backpressure. False: the client has
+   * disconnected.
+   */
   private write(piece: Buffer): Promise<boolean> {
     return new Promise((resolve) => {
       this.response.write(piece, (error) => resolve(!error));
@@ -207,7 +210,7 @@ class Exchange {
     else await pause(pauseMs, undefined, { signal: this.left.signal }).catch(() => {});
   }
 
-  /** Ends the connection; whoever waits for `closed` hears that it was us. */
+  /** Closes the connection. `closed` resolves with `answered`. */
   hangUp(how: 'reset' | 'close'): void {
     this.endedByUs = true;
     if (how === 'reset') this.response.socket?.resetAndDestroy();

@@ -23,20 +23,20 @@ it.each([
   ['/chat/completions', { model: 'broken-off' }, 'broken-off.stream.http'],
   ['/models/text:generateContent', {}, 'text.whole.http'],
   ['/models/text:streamGenerateContent?alt=sse', {}, 'text.stream.http'],
-])('answers POST %s with %j by %s', async (path, body, file) => {
+])('responds to POST %s with %j by %s', async (path, body, file) => {
   const answer = await post(path, body);
   expect(answer.status).toBe(200);
   expect(await answer.text()).toBe(bodyOf(file));
 });
 
-it('sends status and headers as they were recorded', async () => {
+it('sends status and headers as recorded', async () => {
   const answer = await post('/chat/completions', { model: 'rate-limited' });
   const { status, headers } = readRecording(new URL(`${folder}/rate-limited.http`));
   expect(answer.status).toBe(status);
   for (const name of ['content-type', 'retry-after']) expect(answer.headers.get(name)).toBe(headers[name]);
 });
 
-it.each(['gone', '../wire', 'toString'])('says that there is no recording called %s', async (model) => {
+it.each(['gone', '../wire', 'toString'])('reports that no recording is called %s', async (model) => {
   const answer = await post('/chat/completions', { model });
   expect(answer.status).toBe(404);
   expect(await answer.json()).toEqual({ error: { message: `No recording is called ${model}.` } });

@@ -4,22 +4,22 @@ import type { ScriptedRequest } from './scripted-upstream.ts';
 
 /** How a recorded body is written. Absent: in one piece. */
 export interface Pace {
-  /** Bytes of a write; of several sizes each is used in turn, from the first again at the end. */
+  /** Bytes of a write. Several sizes are used in turn, repeatedly. */
   sizes?: number | readonly number[];
-  /** Between two writes. Absent: as fast as they leave. */
+  /** Between two writes. Absent: no pause. */
   everyMs?: number;
 }
 
 const ending = '.http';
 
 /**
- * Serves a folder of recordings as a provider does. A request picks one by the name of its model: `text` is
- * `text.stream.http` for a request that wants a stream and `text.whole.http` for one that does not, and the one there
- * is when there is one only; `text.whole` is that file for both. Works for every wire that names the model and the wish
- * for a stream in its body (`model`, `stream`) or in its path (`/models/NAME:streamSomething`).
+ * Serves a folder of recordings like a provider. The name of the model selects one: `text` is `text.stream.http` for a
+ * streamed request and `text.whole.http` otherwise, or the only one there is. `text.whole` is that file for both. This
+ * works for every wire that has the model and the streaming flag in its body (`model`, `stream`) or in its path
+ * (`/models/NAME:streamSomething`).
  *
  * @param folder of `<name>.stream.http`, `<name>.whole.http`, and errors by any name
- * @returns what goes into `upstream.always(…)`
+ * @returns an argument for `upstream.always(…)`
  */
 export function serveRecordings(folder: URL, pace: Pace = {}): (request: ScriptedRequest) => ScriptedResponse {
   const base = new URL(folder.href.replace(/\/?$/, '/'));

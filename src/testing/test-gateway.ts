@@ -5,11 +5,11 @@ import { loadConfig } from '../config/load.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 
-/** A whole gateway on loopback, with a store and a journal of its own, as a client sees it. */
+/** A whole gateway on loopback, with its own store and journal, as a client sees it. */
 export interface TestGateway {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
-  /** What an SDK takes as its base URL: `http://127.0.0.1:PORT/api/v1`. */
+  /** The base URL for SDKs: `http://127.0.0.1:PORT/api/v1`. */
   readonly baseUrl: string;
   /** An inference key of the member `ada` in the workspace `main`. */
   readonly key: string;
@@ -18,22 +18,22 @@ export interface TestGateway {
   readonly managementKey: string;
   readonly dataDir: string;
   readonly gateway: Gateway;
-  /** POSTs JSON (a string or bytes go as they are) under `/api/v1` with the inference key. */
+  /** POSTs JSON under `/api/v1` with the inference key. A string or bytes are sent unchanged. */
   post(path: string, body: unknown, options?: RequestOptions): Promise<Response>;
   get(path: string, options?: RequestOptions): Promise<Response>;
-  /** Any other method; without a body none is sent. */
+  /** Any other method. Without a body none is sent. */
   send(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<Response>;
-  /** POSTs to `/responses` with `stream: true` and reads the answer to its end. */
+  /** POSTs to `/responses` with `stream: true` and reads the response to its end. */
   stream(body: object, options?: RequestOptions): Promise<StreamedResponse>;
-  /** Takes another configuration over, as a saved file does. */
+  /** Applies another configuration, like a saved file. */
   reload(config: object): Promise<void>;
-  /** Stops it; the data folder goes, unless `keepData`. */
+  /** Stops it and removes the data folder, unless `keepData`. */
   close(options?: { keepData?: boolean }): Promise<void>;
 }
 
 export interface RequestOptions {
   headers?: Record<string, string>;
-  /** Another key; null sends none. */
+  /** Another key. Null: no key is sent. */
   key?: string | null;
   signal?: AbortSignal;
 }
@@ -42,11 +42,11 @@ export interface StreamedResponse {
   status: number;
   headers: Headers;
   events: ResponseEvent[];
-  /** The stream ended with `[DONE]`. */
+  /** Whether the stream ended with `[DONE]`. */
   done: boolean;
   /** Comment lines, without the colon. */
   comments: string[];
-  /** The body as it came. */
+  /** The body, unchanged. */
   text: string;
 }
 
@@ -59,8 +59,9 @@ export const testKeys = {
 /**
  * Starts a gateway.
  *
- * @param parts of the configuration file; `bootstrap` is added to what a test gateway needs. Without `providers` the
- *   simulator answers
+ * @param parts of the configuration file; `bootstrap` is added to that of a test gateway. Without `providers` the
+ * simulator
+ * responds
  * @param dataDir a folder of an earlier test gateway; absent: a new one
  */
 export async function testGateway(parts: Record<string, unknown> = {}, dataDir?: string): Promise<TestGateway> {
@@ -129,7 +130,7 @@ function readParts(parts: Record<string, unknown>, folder: string) {
   return loadConfig({ file, env: {}, flags: { data: folder } }).config;
 }
 
-/** Reads a streamed answer to its end; a body that breaks off gives what came. */
+/** Reads a streamed response to its end. A truncated body gives what arrived. */
 export async function readStream(response: Response): Promise<StreamedResponse> {
   const text = await response.text();
   const answer: StreamedResponse = {

@@ -46,9 +46,9 @@ export interface PrimaryOptions {
   workers: number;
 }
 
-/** A gateway of several processes, and this one, which serves nobody: it owns what there may be only one of. */
+/** A gateway of several workers, and this process, which serves no requests. It owns what must exist only once. */
 export interface Primary extends Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> {
-  /** Rejects when workers end time and again. */
+  /** Rejects when workers end repeatedly. */
   readonly failed: Promise<never>;
 }
 
@@ -57,22 +57,25 @@ interface ServingWorker extends PoolMember {
   readonly gateway: Remote<WorkerService>;
   readonly forked: Forked;
   readonly life: WorkerLife;
-  /** What it serves by. */
+  /** The configuration that it uses. */
   config: Config;
 }
 
-/** Connections to PostgreSQL of this process: bootstrap and what dead workers left. */
+/** Connections to PostgreSQL of this process, for the bootstrap and the journals of dead workers. */
 const POOL_SIZE = 2;
-/** How long the journals of workers that have ended have to reach the store. What does not stays for the next start. */
+/** How long the journals of ended workers have to reach the store. Remaining ones stay for the next start. */
 const FLUSH_MS = 3000;
-/** How long a worker has to answer where others wait for it: it may hang. */
+/** How long a worker has to respond if others wait for it: it may be unresponsive. */
 const ANSWER_MS = 1000;
-/** After this time without a word it is taken to hang where that has consequences: a reload fails, an end is a hard one. */
+/** After this time without a response a worker counts as unresponsive: a reload fails, a shutdown kills it. */
 const HANG_MS = 5000;
 
-/** Makes what workers need of this process, as `createGateway` does for one alone. They come with `start`. */
+/**
+ * Creates the services of this process for the workers, like `createGateway` for a single process. Workers start with
+ * `start`.
+ */
 export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
-  const resources = new AsyncDisposableStack(); // what must be given back, the last first
+  const resources = new AsyncDisposableStack(); // closed at the end, in reverse order
   try {
     return await assemble(options, resources);
   } catch (error) {
@@ -93,7 +96,7 @@ async function assemble(
   });
   const { write: log } = lines;
   resources.defer(lockDataFolder(dataDir));
-  readMasterKey(dataDir, config.secrets.master_key); // made by one, before the others look for it
+  readMasterKey(dataDir, config.secrets.master_key); // created by one process, before others look for it
   const { url } = config.storage;
   const storage = await openStorage({ url, dataDir, poolSize: POOL_SIZE });
   resources.defer(() => storage.close().catch((error) => log('store close failed', { err: error })));
@@ -104,11 +107,11 @@ async function assemble(
   logOrphanedKeys(await applyBootstrap(storage.access, config.bootstrap));
 
   const serving = new Set<ServingWorker>();
-  /** Of requests whose worker has ended: until a worker frees what they held. */
+  /** Requests whose worker has ended, until another worker releases their reservations. */
   let ended: OrphanedRequest[] = [];
   function takeOrphaned(found: OrphanedRecords): void {
     logInterrupted(log, found);
-    if (!areSharedCounters(config)) return; // what a worker held in our memory ended with it
+    if (!areSharedCounters(config)) return; // what a worker reserved in our memory ended with it
     for (const { id, keyHash, workspaceId, memberId, requestedModel, streamed } of found.entries) {
       ended.push({ id, keyHash, workspaceId, memberId, requestedModel, streamed });
     }
@@ -120,7 +123,7 @@ async function assemble(
     const asked = ended;
     ended = [];
     worker.gateway.release(asked).catch(() => {
-      ended.push(...asked); // it ended, too: the one in its place does it
+      ended.push(...asked); // it ended, too: its replacement does it
     });
   }
 
@@ -195,7 +198,7 @@ async function assemble(
     const gateway = peer.use<WorkerService>(serviceNames.worker);
     const life = numbers.begin(slot);
     peer.provide(serviceNames.numbers, { see: life.see } satisfies MetricsService);
-    peer.gone.addEventListener('abort', life.end); // after all that it has told
+    peer.gone.addEventListener('abort', life.end); // after everything that it reported
     void forked.ended.then(() => {
       journals.delete(journal);
       left.schedule();
@@ -226,7 +229,7 @@ async function assemble(
     }
   }
 
-  /** One that began while the configuration was reloaded began with the old one. */
+  /** A worker that started during a reload has the old configuration. */
   async function bringUpToDate(worker: ServingWorker): Promise<void> {
     while (worker.config !== config) {
       worker.config = config;
@@ -235,12 +238,15 @@ async function assemble(
     }
   }
 
-  /** A worker that hangs would be waited for for ever. @throws what says so, with what to do */
+  /**
+   * Checks that a worker responds, because an unresponsive one would block forever. @throws an error that says what to
+   * do
+   */
   async function expectAlive({ slot, pid, gateway }: ServingWorker): Promise<void> {
     try {
       await withTimeout(HANG_MS, gateway.ping());
     } catch (cause) {
-      if (cause instanceof PeerClosedError) return; // another one takes its place
+      if (cause instanceof PeerClosedError) return; // another worker replaces it
       throw new Error(
         `Worker ${slot} (process ${pid}) hangs: it has not answered for ${HANG_MS / 1000} s. End it with "kill -9 ${pid}".`,
         { cause },
@@ -248,12 +254,12 @@ async function assemble(
     }
   }
 
-  /** A worker that does not close is one that dies: its journal has what it booked. */
+  /** Ends a worker. One that does not close is killed: its journal has its entries. */
   async function endWorker(worker: ServingWorker): Promise<void> {
     const { slot, pid, gateway, forked } = worker;
     try {
       const closed = gateway.close();
-      closed.catch(() => {}); // awaited once it is known to be alive
+      closed.catch(() => {}); // awaited after it has responded
       await expectAlive(worker).catch((error) => {
         log('worker killed', { worker: slot, pid, reason: 'unresponsive' });
         throw error;
@@ -272,7 +278,7 @@ async function assemble(
       const { host, port } = config.server;
       const url = writeUrl(host, await dispatcher.listen(host, port));
       await pool.open(endWorker);
-      const firstKeys = await createFirstKeys(storage.access); // once they listen: a port in use must not swallow them
+      const firstKeys = await createFirstKeys(storage.access); // once they listen, so that a port in use does not lose the keys
       if (firstKeys) await Promise.allSettled([...serving].map(({ gateway }) => gateway.refreshAccess()));
       return firstKeys ? { url, firstKeys } : { url };
     },
@@ -301,7 +307,7 @@ async function assemble(
   };
 }
 
-/** Whoever takes the place of a worker that is gone begins anew. @throws any other error */
+/** The replacement of an ended worker starts over. @throws any other error */
 function unlessGone(error: unknown): void {
   if (!(error instanceof PeerClosedError)) throw error;
 }

@@ -3,56 +3,56 @@ import type { Config } from '../config/schema.ts';
 import type { Peer } from '../platform/cluster/peer.ts';
 import type { MetricFamily } from '../platform/telemetry/exposition.ts';
 
-/** What a worker is told of its place among several. */
+/** The place of a worker among several. */
 export interface WorkerSlot {
-  /** From 0. Told in the log and in the metrics. */
+  /** From 0. Shown in the log and in the metrics. */
   slot: number;
-  /** Folder of its journal: no other worker ever has it. */
+  /** Folder of its journal. No other worker ever has it. */
   journal: string;
-  /** How many there are. */
+  /** Number of workers. */
   workers: number;
 }
 
-/** A seat, and who gave it. */
+/** A slot, and the primary that assigned it. */
 export interface AssignedSlot extends WorkerSlot {
   primary: Peer;
 }
 
-/** What the primary asks of a worker. */
+/** What the primary calls in a worker. */
 export interface WorkerService {
-  /** Makes its gateway, ready for connections. */
+  /** Creates its gateway, ready for connections. */
   open(options: { config: Config; dataDir: string; slot: WorkerSlot }): Promise<void>;
-  /** First half of a reload: makes everything ready, changes nothing. @throws when the configuration cannot be used */
+  /** First half of a reload: prepares everything, changes nothing. @throws if the configuration cannot be used */
   prepareReload(config: Config): Promise<void>;
-  /** Second half: takes over what was made ready. */
+  /** Second half: applies what was prepared. */
   commitReload(): Promise<void>;
-  /** Reads keys and limits anew. */
+  /** Reads keys and limits again. */
   refreshAccess(): Promise<void>;
-  /** Frees what requests had open whose worker has ended. */
+  /** Releases the reservations of requests whose worker has ended. */
   release(ended: readonly OrphanedRequest[]): Promise<void>;
-  /** Resolves when all that it booked and kept so far is in the store. */
+  /** Resolves when all its entries and contents so far are stored. */
   flush(): Promise<void>;
-  /** What it has counted. */
+  /** Its metrics. */
   collectMetrics(): MetricFamily[];
-  /** Answers at once, unless it hangs. */
+  /** Responds at once, unless the worker is unresponsive. */
   ping(): void;
-  /** Drains, as a gateway alone does. */
+  /** Drains, like a single gateway. */
   close(): Promise<void>;
 }
 
-/** What a worker asks of the primary, besides the store. */
+/** What a worker calls in the primary, besides the store. */
 export interface PrimaryService {
-  /** Resolves when all that workers booked and kept so far is in the store; those that cannot are passed over. */
+  /** Resolves when all entries and contents of all workers so far are stored. Workers that cannot are skipped. */
   flush(): Promise<void>;
-  /** What all workers have counted, and this process. */
+  /** The metrics of all workers and of this process. */
   collectMetrics(): Promise<MetricFamily[]>;
 }
 
-/** What a worker tells the primary unasked. */
+/** What a worker reports to the primary by itself. */
 export interface MetricsService {
-  /** What it has counted so far: the primary has it when the worker is killed. */
+  /** Its counters so far. The primary keeps them in case the worker is killed. */
   see(counters: readonly MetricFamily[]): void;
 }
 
-/** Their names among the services of either side. */
+/** The names of the services on either side. */
 export const serviceNames = { worker: 'gateway', primary: 'primary', dispatcher: 'door', numbers: 'numbers' } as const;

@@ -11,7 +11,7 @@ const linesOf = (families: readonly MetricFamily[]) =>
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
 
-it('never counts less than before: not when a worker is silent, nor when another one takes its place', () => {
+it('never decreases a counter: neither if a worker is unresponsive, nor if another one replaces it', () => {
   const numbers = new WorkerMetrics(2);
   const [first, second] = [numbers.begin(0), numbers.begin(1)];
   const look = (answers: (MetricFamily[] | undefined)[], restarts = 0) =>
@@ -35,7 +35,7 @@ it('never counts less than before: not when a worker is silent, nor when another
   ]);
 
   first.see(counted(6, 1));
-  second.see(counted(9)); // it told so before it fell silent
+  second.see(counted(9)); // it reported that before it became unresponsive
   expect(look([counted(6, 1), undefined])).toEqual([
     'headgate_http_requests_total 15',
     'headgate_open_requests 1',
@@ -59,7 +59,7 @@ it('never counts less than before: not when a worker is silent, nor when another
   ]);
 });
 
-it('counts a worker once that ends while the others are still asked', () => {
+it('counts a worker once that ends while the others are still queried', () => {
   const numbers = new WorkerMetrics(1);
   const life = numbers.begin(0);
   life.see(counted(5));

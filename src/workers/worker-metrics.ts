@@ -1,17 +1,17 @@
 import type { MetricFamily } from '../platform/telemetry/exposition.ts';
 import { joinFamilies, keepCounters } from '../platform/telemetry/join-families.ts';
 
-/** What was counted by one worker; undefined when it did not answer. */
+/** The metrics of one worker. Undefined: it did not respond. */
 export interface WorkerReport {
   slot: number;
   families: readonly MetricFamily[] | undefined;
 }
 
-/** What is known of a worker's counters, from its start to its end. */
+/** The counters of one worker, from its start to its end. */
 export interface WorkerLife {
-  /** It told them; each time they are those of its whole life. */
+  /** Receives its counters, which are those of its whole life. */
   see(families: readonly MetricFamily[]): void;
-  /** Nothing more comes of it. Whoever takes its place begins another life, at 0. */
+  /** It reports nothing further. Its replacement begins another life at 0. */
   end(): void;
 }
 
@@ -21,17 +21,17 @@ interface Counted {
 }
 
 /**
- * The numbers of all workers as those of one gateway. Counters never fall: of a worker that has ended, or does not answer,
- * they are what it told last.
+ * Joins the metrics of all workers into those of one gateway. Counters never decrease: if a worker has ended or does
+ * not respond, its last report counts.
  */
 export class WorkerMetrics {
   private readonly workers: number;
   private readonly living = new Set<Counted>();
   private ended: readonly MetricFamily[] = [];
-  /** Answers of workers that have ended, by slot. */
+  /** Requests of ended workers, by slot. */
   private readonly endedRequests = new Map<number, number>();
 
-  /** @param workers how many there are */
+  /** @param workers number of workers */
   constructor(workers: number) {
     this.workers = workers;
   }
@@ -52,9 +52,9 @@ export class WorkerMetrics {
   }
 
   /**
-   * @param own of the primary
-   * @param answers of those that serve; their counters have been seen
-   * @param replaced workers that were started in place of others
+   * @param own metrics of the primary
+   * @param answers of the current workers; their counters were seen
+   * @param replaced number of workers that replaced others
    */
   join(own: readonly MetricFamily[], answers: readonly WorkerReport[], replaced: number): MetricFamily[] {
     const counters = [...this.living].map((life) => life.counters);
@@ -72,19 +72,19 @@ export class WorkerMetrics {
     return [
       {
         name: 'headgate_worker_up',
-        help: '0: a worker that did not answer in time, or whose place is empty; what it counted in the last second may be missing here.',
+        help: '0: a worker that did not respond in time, or an empty slot. Its counts of the last second may be missing here.',
         type: 'gauge',
         samples: bySlot((slot) => (answered.has(slot) ? 1 : 0)),
       },
       {
         name: 'headgate_worker_requests_total',
-        help: 'Answers by worker, with those of the workers that had its place before.',
+        help: 'Requests by worker slot, including those of replaced workers.',
         type: 'counter',
         samples: bySlot((slot) => requests.get(slot) ?? 0),
       },
       {
         name: 'headgate_worker_restarts_total',
-        help: 'Workers that were started in place of others.',
+        help: 'Workers that replaced others.',
         type: 'counter',
         samples: [{ labels: {}, value: replaced }],
       },
@@ -94,5 +94,5 @@ export class WorkerMetrics {
 
 function countRequests(families: readonly MetricFamily[]): number {
   const counted = families.find(({ name }) => name === 'headgate_http_requests_total')?.samples ?? [];
-  return counted.reduce((sum, { value }) => sum + (value as number), 0); // a counter, so numbers
+  return counted.reduce((sum, { value }) => sum + (value as number), 0); // counters have numbers
 }

@@ -5,18 +5,18 @@ import { openPeer } from '../platform/cluster/peer.ts';
 import { serviceNames, type WorkerService } from './services.ts';
 
 /*
- * The program of a worker: a gateway that does what the primary says. It reads neither flags nor files: the
- * configuration comes from the primary, so that all have the same.
+ * The program of a worker: a gateway that the primary controls. It reads neither flags nor files. The configuration
+ * comes from the primary, so that all workers have the same.
  */
 
 const primary = openPeer(channelToPrimary());
 let gateway: Gateway | undefined;
 let commit: (() => Promise<void>) | undefined;
 
-/** What a worker counts in this time is lost with it when it is killed. */
+/** A killed worker loses at most the counts of this time. */
 const TELL_MS = 1000;
 
-/** @throws when the primary asks before it has opened the gateway: a mistake in the program */
+/** @throws if the primary calls before it has opened the gateway, which is a bug */
 function getGateway(): Gateway {
   if (!gateway) throw new Error('This worker has no gateway yet.');
   return gateway;
@@ -56,11 +56,11 @@ const service: WorkerService = {
 };
 primary.provide(serviceNames.worker, service);
 
-// A terminal sends its signals to all processes at once, and so may a supervisor: the primary alone decides what they mean.
+// A terminal, or a supervisor, sends its signals to all processes at once. Only the primary handles them.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
-// A worker that lost its primary ends what it has begun. Nobody new reaches it: the port was the primary's. What it books
-// now stays in its journal for the next start.
+// A worker that lost its primary finishes its requests. It gets no new ones, because the port belonged to the primary.
+// Its new entries stay in its journal for the next start.
 primary.gone.addEventListener('abort', async () => {
   try {
     await close();

@@ -164,7 +164,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     const refused = run({ folder });
     expect(await refused.ended).toBe(1);
     expect(refused.stderr).toMatch(
-      /^headgate: The data folder .* cannot be written \(ENOSPC.*Make room on its disk\.\n$/,
+      /^headgate: The data folder .* is not writable \(ENOSPC.*Free space on its disk\.\n$/,
     );
     makeRoom();
     const gateway = await startGateway({ folder });

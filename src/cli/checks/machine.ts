@@ -97,7 +97,7 @@ export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataD
     };
   }
   if (isEmpty) {
-    const mend = 'Restore it from a backup; remove it only when there is none.';
+    const mend = 'Restore it from a backup. Remove it only if there is no backup.';
     return { status: 'fail', subject, says: `${file} is empty`, mend };
   }
   const says = `${file}, mode ${mode.toString(8).padStart(4, '0')}`;

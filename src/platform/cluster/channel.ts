@@ -1,22 +1,22 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** What two processes talk through: whole messages, in order, as structured clones (`bigint`, `Map`, bytes). */
+/** A channel between two processes: whole messages, in order, as structured clones (`bigint`, `Map`, bytes). */
 export interface Channel {
-  /** @throws when the message holds what cannot be cloned: a function, say */
+  /** @throws if the message contains what cannot be cloned, such as a function */
   send(message: unknown): void;
-  /** Called with each message that comes. Those that came before are not lost. */
+  /** Called with each message. Earlier messages are not lost. */
   onMessage(take: (message: unknown) => void): void;
-  /** Called once, when the other side is gone. */
+  /** Called once, when the other side has closed. */
   onClose(tell: () => void): void;
 }
 
-/** What is sent over a channel that is closing is lost; `onClose` tells it, not an error of each message. */
+/** Messages sent over a closing channel are lost. `onClose` reports that, not an error per message. */
 const ignore = (): void => {};
 
 /**
- * The way of a worker to its primary.
+ * The channel of a worker to its primary.
  *
- * @throws when this process was not forked by one
+ * @throws if this process was not forked by one
  */
 export function channelToPrimary(): Channel {
   if (!process.send) throw new Error('This program is started by "headgate start --workers", not by hand.');
@@ -27,7 +27,7 @@ export function channelToPrimary(): Channel {
   };
 }
 
-/** The way of the primary to one of its workers. */
+/** The channel of the primary to one of its workers. */
 export function channelToWorker(worker: ChildProcess): Channel {
   return {
     send: (message) => void (worker.connected && worker.send(message as object, ignore)),

@@ -25,7 +25,7 @@ async function openDoor() {
   };
 }
 
-/** A worker that tells of each connection when it is asked to. */
+/** A worker that confirms each connection when the test says so. */
 function hire(dispatcher: ConnectionDispatcher) {
   const end = new AbortController();
   const sent: { connection: number; socket: Socket }[] = [];
@@ -33,8 +33,8 @@ function hire(dispatcher: ConnectionDispatcher) {
   return { sent, service, die: () => end.abort() };
 }
 
-describe('the front door', () => {
-  it('gives a connection to the worker that has the fewest, in turn where they have as many', async () => {
+describe('the connection dispatcher', () => {
+  it('sends a connection to the worker that has the fewest, and alternates between equal ones', async () => {
     const { dispatcher, call } = await openDoor();
     const [one, two] = [hire(dispatcher), hire(dispatcher)];
     const both = () => [one.sent.length, two.sent.length];
@@ -59,7 +59,7 @@ describe('the front door', () => {
     }
   });
 
-  it('gives no further connection to a worker that has not seen the last one, while another has', async () => {
+  it('sends no further connection to a worker that has not confirmed the last one, if another one has', async () => {
     const { dispatcher, call } = await openDoor();
     const [busy, idle] = [hire(dispatcher), hire(dispatcher)];
     await call();
@@ -72,7 +72,7 @@ describe('the front door', () => {
     expect(busy.sent).toHaveLength(1);
   });
 
-  it('gives what a worker had not seen when it died to another one, and what it had seen to nobody', async () => {
+  it('sends unconfirmed connections of a dead worker to another one, and closes the confirmed ones', async () => {
     const { dispatcher, call } = await openDoor();
     const dying = hire(dispatcher);
     await call();
@@ -89,7 +89,7 @@ describe('the front door', () => {
     expect(String((await received)[0])).toBe('hello');
   });
 
-  it('lets connections wait while there is no worker', async () => {
+  it('queues connections while there is no worker', async () => {
     const { dispatcher, call } = await openDoor();
     const first = hire(dispatcher);
     first.die();
@@ -98,7 +98,7 @@ describe('the front door', () => {
     await expect.poll(() => sent.map(({ socket }) => socket.remotePort)).toEqual([client.localPort]);
   });
 
-  it('says that a port is in use as the system does, and can be closed then', async () => {
+  it('reports a port in use like the system, and can be closed afterwards', async () => {
     const { call } = await openDoor();
     const { remotePort } = await call();
     const second = createConnectionDispatcher();

@@ -2,39 +2,42 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { WorkerLink } from './hub.ts';
 
-/** What a worker tells of the connections it was given. */
+/** What a worker reports about its connections. */
 export interface ConnectionService {
   taken(connection: number): void;
-  /** One of those that it took. */
+  /** A connection that it confirmed has closed. */
   closed(): void;
 }
 
 /** The port that several workers share. */
 export interface ConnectionDispatcher {
-  /** From now on connections are taken, and wait until there is a worker. @returns the port @throws as `net.Server` does */
+  /**
+   * Accepts connections from now on. They wait until there is a worker. @returns the port @throws as `net.Server` does
+   */
   listen(host: string, port: number): Promise<number>;
-  /** Gives connections to a worker, until it is gone. */
+  /** Sends connections to a worker until it ends. */
   open(worker: Pick<WorkerLink, 'gone'>, send: (connection: number, socket: Socket) => void): ConnectionService;
   close(): Promise<void>;
 }
 
 interface DispatchTarget {
-  /** On their way to it: not yet seen by it, for all we know. */
+  /** Sent to the worker, but not confirmed by it yet. */
   readonly sent: Map<number, Socket>;
-  /** Those that it serves. */
+  /** Number of connections that it serves. */
   open: number;
   send: (connection: number, socket: Socket) => void;
 }
 
-/** Connections that wait for a worker at most; the system holds some more. */
+/** Maximum connections that wait for a worker. The system queues some more. */
 const MAX_WAITING = 1000;
 
 /**
- * Takes connections and gives each to the worker that has the fewest: they live long, and what is handed out in turn
- * does not stay even. A worker that is busy with one thing gets no further ones while another is free.
+ * Accepts connections and sends each to the worker that has the fewest. Connections are long-lived, so round robin
+ * would not stay balanced. A busy worker gets no further connections while another one is free.
  *
- * What node:cluster hands to a worker that has just died it never hears of again, and the client waits for ever. So an
- * end of each connection stays here until its worker has said that it is there; else it goes to another one.
+ * A connection that node:cluster sends to a worker that has just died is lost, and the client waits forever. Therefore
+ * this process keeps its end of each connection until the worker has confirmed it. Otherwise the connection goes to
+ * another worker.
  */
 export function createConnectionDispatcher(): ConnectionDispatcher {
   const targets = new Set<DispatchTarget>();
@@ -42,8 +45,8 @@ export function createConnectionDispatcher(): ConnectionDispatcher {
   let connections = 0;
 
   const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: true }, (socket) => {
-    socket.on('error', () => {}); // whoever has it by now sees it, too
-    Reflect.set(socket, 'server', null); // else Node asks all workers for what is left of it when this server closes
+    socket.on('error', () => {}); // its current owner gets the error, too
+    Reflect.set(socket, 'server', null); // otherwise Node asks all workers about its remaining data when this server closes
     give(socket);
   });
 
@@ -55,7 +58,7 @@ export function createConnectionDispatcher(): ConnectionDispatcher {
       return;
     }
     targets.delete(target);
-    targets.add(target); // the last in the row, where several have as few
+    targets.add(target); // to the end of the queue, for workers with equal numbers
     const connection = ++connections;
     target.sent.set(connection, socket);
     target.send(connection, socket);
@@ -89,7 +92,7 @@ export function createConnectionDispatcher(): ConnectionDispatcher {
       });
       return {
         taken(connection) {
-          target.sent.get(connection)?.destroy(); // our end alone
+          target.sent.get(connection)?.destroy(); // only our end
           target.sent.delete(connection);
           target.open++;
         },
@@ -106,7 +109,7 @@ export function createConnectionDispatcher(): ConnectionDispatcher {
   };
 }
 
-/** In a worker: serves the connections that the primary gives. */
+/** In a worker: serves the connections from the primary. */
 export function takeConnections(
   dispatcher: { taken(connection: number): void; closed(): void },
   serve: (socket: Socket) => void,
@@ -115,9 +118,9 @@ export function takeConnections(
     if (typeof message !== 'object' || message === null || !('connection' in message)) return;
     dispatcher.taken(message.connection as number);
     const connection = socket as Socket | undefined;
-    if (!connection) return dispatcher.closed(); // the client was faster
+    if (!connection) return dispatcher.closed(); // the client has disconnected already
     connection.once('close', () => dispatcher.closed());
-    connection.allowHalfOpen = true; // a client may close its half and wait for the answer
+    connection.allowHalfOpen = true; // a client may close its half and wait for the response
     serve(connection);
   });
 }

@@ -2,15 +2,15 @@ import { fork } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { type Channel, channelToWorker } from './channel.ts';
 
-/** A process of ours. */
+/** A child process. */
 export interface Forked {
   readonly pid: number;
   readonly channel: Channel;
-  /** Sends a connection. This process keeps its own end of it open: whoever dies may not have seen it. */
+  /** Sends a connection. This process keeps its own end open, because a worker may die before it gets it. */
   sendConnection(number: number, socket: Socket): void;
   /** Resolves when it has ended: `code 1`, `SIGKILL`. */
   readonly ended: Promise<string>;
-  /** Lets go of it: a worker that has closed ends by that. */
+  /** Disconnects from it. A worker that has closed then ends. */
   release(): void;
   kill(): void;
 }
@@ -18,9 +18,9 @@ export interface Forked {
 const ignore = (): void => {};
 
 /**
- * Makes workers of one program. All are killed when this process exits, however that comes.
+ * Creates a function that forks workers of one program. All of them are killed when this process exits for any reason.
  *
- * @param script what they run
+ * @param script the program
  */
 export function createForker(script: string): () => Forked {
   const living = new Set<Forked>();
@@ -30,8 +30,8 @@ export function createForker(script: string): () => Forked {
 
   return () => {
     const child = fork(script, [], {
-      serialization: 'advanced', // the plain one knows no bigint
-      execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')), // the port is ours
+      serialization: 'advanced', // the default one does not support bigint
+      execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')), // the port is in use by this process
     });
     const forked: Forked = {
       pid: child.pid ?? 0,
@@ -45,7 +45,7 @@ export function createForker(script: string): () => Forked {
           resolve(how);
         };
         child.once('exit', (code, signal) => end(signal ?? `code ${code}`));
-        child.on('error', (error) => child.pid === undefined && end(error.message)); // else its end tells
+        child.on('error', (error) => child.pid === undefined && end(error.message)); // otherwise its exit reports it
       }),
       release() {
         if (child.connected) child.disconnect();

@@ -1,26 +1,26 @@
 import type { Channel } from './channel.ts';
 import { openPeer, type Peer } from './peer.ts';
 
-/** A worker, as services of the primary know it. */
+/** A worker, as services of the primary see it. */
 export interface WorkerLink {
-  /** From 0; that of a worker who took a dead one's place is the same. */
+  /** From 0. A worker that replaces a dead one has the same slot. */
   readonly slot: number;
-  /** Aborted when this worker is gone: what is held for it must be given back. */
+  /** Aborted when the worker has ended. Everything reserved for it must be released. */
   readonly gone: AbortSignal;
 }
 
 /** The primary's end of the channels to all its workers. */
 export interface Hub {
   /**
-   * Offers a service to all workers, those to come included: call it before the first is forked. A worker asks it with
+   * Offers a service to all workers, including future ones. Call it before the first fork. A worker calls it with
    * `peer.use<Service>(name)`.
    *
-   * @param make called once for each worker; one object may serve all
+   * @param make called once per worker; one object may serve all
    */
   provide(name: string, make: (worker: WorkerLink) => object): void;
-  /** Takes a new worker in, until it is gone. */
+  /** Adds a worker until it ends. */
   attach(slot: number, channel: Channel): Peer;
-  /** Those that are there, by slot. */
+  /** The current ones, by slot. */
   readonly peers: ReadonlyMap<number, Peer>;
 }
 

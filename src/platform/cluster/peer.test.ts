@@ -17,7 +17,7 @@ function openPair() {
 }
 
 describe('a peer', () => {
-  it('asks a service of the other end, in objects of it too, and gets clones back', async () => {
+  it('calls a service of the other end, including its nested objects, and receives clones', async () => {
     const [worker, primary] = openPair().peers;
     const sums = {
       add: (a: bigint, b: bigint) => a + b,
@@ -31,7 +31,7 @@ describe('a peer', () => {
     expect(await remote.nested.nothing()).toBeUndefined();
   });
 
-  it('keeps `this` of a method, and can be awaited itself without a call', async () => {
+  it('keeps `this` of a method, and can itself be awaited without a call', async () => {
     const [worker, primary] = openPair().peers;
     class Counter {
       count = 0;
@@ -44,7 +44,7 @@ describe('a peer', () => {
     expect(await Promise.all([remote.next(), remote.next()])).toEqual([1, 2]);
   });
 
-  it('is asked by both ends at once', async () => {
+  it('is called from both ends at once', async () => {
     const [one, two] = openPair().peers;
     one.provide('name', { tell: () => 'one' });
     two.provide('name', { tell: () => 'two' });
@@ -52,7 +52,7 @@ describe('a peer', () => {
     expect(await Promise.all(names)).toEqual(['two', 'one']);
   });
 
-  it('sends what is asked in one turn as one message, and answers it as one', async () => {
+  it('sends all calls of one turn as one message, and all results as one', async () => {
     const { ends, close } = openChannelPair();
     closers.push(close);
     const counted = ends.map((end) => {
@@ -67,7 +67,7 @@ describe('a peer', () => {
     expect([worker.sent.length, primary.sent.length]).toEqual([1, 1]);
   });
 
-  it('tells without waiting for an answer, in order with calls', async () => {
+  it('sends calls without a result, in order with others', async () => {
     const [worker, primary] = openPair().peers;
     const heard: string[] = [];
     primary.provide('ear', { hear: (text: string) => heard.push(text) });
@@ -77,7 +77,7 @@ describe('a peer', () => {
     expect(heard).toEqual(['first', 'second']);
   });
 
-  it('throws what the service threw, with its class, its fields and its cause', async () => {
+  it('throws the error of the service, with its class, its fields and its cause', async () => {
     const [worker, primary] = openPair().peers;
     const busy = Object.assign(new Error('database is locked'), {
       code: 'ERR_SQLITE_ERROR',
@@ -111,7 +111,7 @@ describe('a peer', () => {
     await expect(fail.now(3)).rejects.toThrow('only text');
   });
 
-  it('rejects a call whose arguments or result cannot travel, and no other', async () => {
+  it('rejects a call whose arguments or result cannot be cloned, and no other', async () => {
     const [worker, primary] = openPair().peers;
     const service = { echo: (value: unknown) => value, give: (): unknown => () => 1 };
     primary.provide('service', service);
@@ -122,14 +122,14 @@ describe('a peer', () => {
     expect(good).toEqual({ status: 'fulfilled', value: 1n });
   });
 
-  it('says what the other end does not have', async () => {
+  it('reports a missing service or method', async () => {
     const [worker, primary] = openPair().peers;
     primary.provide('there', { a: 1 });
     await expect(worker.use<{ b(): void }>('there').b()).rejects.toThrow('The other process has no there.b.');
     await expect(worker.use<{ b(): void }>('gone').b()).rejects.toThrow('The other process has no gone.b.');
   });
 
-  it('rejects open calls when the other end is gone, and every call after that', async () => {
+  it('rejects open calls when the other end closes, and every call after that', async () => {
     const { peers, close } = openPair();
     const [worker, primary] = peers;
     const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
@@ -146,12 +146,12 @@ describe('a peer', () => {
     await expect(call).rejects.toThrow(PeerClosedError);
     expect(worker.gone.aborted).toBe(true);
     await expect(remote.never()).rejects.toThrow(PeerClosedError);
-    worker.tell('slow', 'never'); // nobody hears it, nobody is told
+    worker.tell('slow', 'never'); // there is no receiver and no error
   });
 });
 
 describe('a hub', () => {
-  it('offers a service to all workers, and tells it who asks and when he is gone', async () => {
+  it('offers a service to all workers, with the calling worker and a signal for its end', async () => {
     const hub = createHub();
     const links: WorkerLink[] = [];
     hub.provide('who', (worker) => {

@@ -10,29 +10,30 @@ export type Remote<Service extends object> = {
       : never;
 };
 
-/** One end of a channel: offers services and asks those of the other end. */
+/** One end of a channel. It offers services and calls those of the other end. */
 export interface Peer {
-  /** Offers an object under a name. Its methods, also those of objects in it, may be asked from the other end. */
+  /** Offers an object under a name. The other end may call its methods, and those of nested objects. */
   provide(name: string, service: object): void;
   /**
-   * A service of the other end. Arguments and results are structured clones. What it throws is thrown here, with its name,
-   * message and fields (`code`, `errcode`, …), a `GatewayError` as such.
+   * Returns a service of the other end. Arguments and results are structured clones. An error of the service is thrown
+   * here, with its name, message and fields (`code`, `errcode`, …). A `GatewayError` stays one.
    *
-   * Each call rejects with a `PeerClosedError` when the other end is gone; whether it was carried out, nobody knows then.
+   * Each call rejects with a `PeerClosedError` if the other end has closed. It is then unknown whether the call was
+   * executed.
    *
-   * @param closed rejects calls with its reason from when it is aborted on; those under way go on
+   * @param closed from its abort on, calls are rejected with its reason; calls in flight continue
    */
   use<Service extends object>(name: string, closed?: AbortSignal): Remote<Service>;
   /**
-   * Calls a method and never learns what became of it: half the way of a call, no promise. It is lost when the other end does
-   * not offer the service, or not yet.
+   * Calls a method without a result: half the cost of a call and no promise. The call is lost if the other end does not
+   * offer the service, or not yet.
    */
   tell(service: string, method: string, ...args: unknown[]): void;
-  /** Aborted when the other end is gone. */
+  /** Aborted when the other end has closed. */
   readonly gone: AbortSignal;
 }
 
-/** The other process ended, or is about to. */
+/** The other process has ended, or is about to end. */
 export class PeerClosedError extends Error {
   readonly code = 'HEADGATE_PEER_GONE';
   override readonly name = 'PeerClosedError';
@@ -50,8 +51,8 @@ interface OpenCall {
 }
 
 /**
- * Calls over a channel, both ways. All that one turn of the event loop asks or answers goes as one message: a message
- * costs far more than what is in it.
+ * Calls over a channel, in both directions. All calls and results of one turn of the event loop are one message,
+ * because a message costs far more than its content.
  */
 export function openPeer(channel: Channel): Peer {
   const services = new Map<string, object>();
@@ -71,7 +72,7 @@ export function openPeer(channel: Channel): Peer {
     try {
       channel.send(frames);
     } catch {
-      for (const frame of frames) sendAlone(frame); // one of them cannot be cloned: the others must not suffer for it
+      for (const frame of frames) sendAlone(frame); // one of them cannot be cloned, and must not affect the others
     }
   }
 
@@ -82,7 +83,7 @@ export function openPeer(channel: Channel): Peer {
       const [kind, id] = frame;
       if (kind === 'call') settle(id)?.reject(asError(error));
       else if (kind === 'done' || kind === 'failed') channel.send([['failed', id, serializeError(asError(error))]]);
-      else throw error; // told in vain: a mistake in the program
+      else throw error; // not deliverable: a bug in the program
     }
   }
 
@@ -122,7 +123,8 @@ export function openPeer(channel: Channel): Peer {
   }
 
   function run(name: string, path: readonly string[], args: readonly unknown[]): unknown {
-    // The members on a path are objects up to the last one, which is a method: `Remote` has typed it at the other end.
+    // Each member of the path is an object, except the last one, which is a method. The other end has checked that by
+    // `Remote`.
     let owner: unknown;
     let member: unknown = services.get(name);
     for (const step of path) {
@@ -140,7 +142,7 @@ export function openPeer(channel: Channel): Peer {
     gone.abort();
     const left = [...open.values()];
     open.clear();
-    for (const { reject } of left) reject(new PeerClosedError('The other process ended before it answered.'));
+    for (const { reject } of left) reject(new PeerClosedError('The other process ended before it responded.'));
   });
 
   return {
@@ -148,21 +150,21 @@ export function openPeer(channel: Channel): Peer {
     use<Service extends object>(name: string, closed?: AbortSignal) {
       const call = (path: readonly string[], args: readonly unknown[]): Promise<unknown> => {
         if (closed?.aborted) return Promise.reject(asError(closed.reason));
-        if (gone.signal.aborted) return Promise.reject(new PeerClosedError('The other process is gone.'));
+        if (gone.signal.aborted) return Promise.reject(new PeerClosedError('The other process has ended.'));
         const id = ++calls;
         return new Promise((resolve, reject) => {
           open.set(id, { resolve, reject });
           push(['call', id, name, path, args]);
         });
       };
-      return makeRemote([], call) as unknown as Remote<Service>; // it has whatever members are asked for
+      return makeRemote([], call) as unknown as Remote<Service>; // a proxy that has every member
     },
     tell: (service, method, ...args) => push(['tell', service, [method], args]),
     gone: gone.signal,
   };
 }
 
-/** Every member is an object with further members and a method, whichever is wanted. */
+/** Each member is both an object with members and a method. */
 function makeRemote(path: readonly string[], call: (path: readonly string[], args: readonly unknown[]) => unknown) {
   const members = new Map<string, unknown>();
   return new Proxy(() => {}, {

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 
-/** An error as it travels: a structured clone of one would lose its fields and its class. */
+/** An error in transit. A structured clone of an error would lose its fields and its class. */
 export interface SerializedError {
   name: string;
   message: string;
@@ -12,10 +12,10 @@ export interface SerializedError {
   errors: unknown[] | undefined;
 }
 
-/** Causes of causes that travel. */
+/** Maximum depth of nested causes. */
 const DEEPEST = 4;
 
-/** @returns the error, or whatever was thrown, as text and data that can be cloned */
+/** @returns the error, or whatever was thrown, as data that can be cloned */
 export function serializeError(error: unknown, depth = 0): SerializedError {
   if (!(error instanceof Error)) {
     return { name: 'Error', message: String(error), stack: undefined, fields: {}, cause: undefined, errors: undefined };
@@ -33,12 +33,12 @@ export function serializeError(error: unknown, depth = 0): SerializedError {
   };
 }
 
-/** @returns a `GatewayError` where there was one; else an `Error` with the same name, message and fields */
+/** @returns a `GatewayError` if it was one, otherwise an `Error` with the same name, message and fields */
 export function deserializeError({ name, message, stack, fields, cause, errors }: SerializedError): Error {
   const options = cause === undefined ? undefined : { cause: deserializeError(cause as SerializedError) };
   const error = name === 'GatewayError' ? new GatewayError('internal', message, options) : new Error(message, options);
   if (errors) Object.assign(error, { errors: errors.map((each) => deserializeError(each as SerializedError)) });
-  Object.assign(error, fields); // of a GatewayError: its kind and all that comes with it
+  Object.assign(error, fields); // the kind and options of a GatewayError
   Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
   if (stack !== undefined) error.stack = stack;
   return error;

@@ -6,7 +6,7 @@ interface TestMember extends PoolMember {
   die(how: string): void;
 }
 
-/** Workers that live until they are told to die. */
+/** Creates workers that live until the test ends them. */
 function hire(
   size: number,
   fails: (slot: number, start: number) => Error | undefined = () => undefined,
@@ -37,7 +37,7 @@ function hire(
 }
 
 describe('a worker pool', () => {
-  it('starts all, and ends all', async () => {
+  it('starts and ends all workers', async () => {
     const { pool, started, ended, end, lines } = hire(3);
     await pool.open(end);
     expect(started.map(({ slot }) => slot)).toEqual([0, 1, 2]);
@@ -46,14 +46,14 @@ describe('a worker pool', () => {
     expect(lines).toEqual([]);
   });
 
-  it('does not begin when one cannot start: the others end, and its failure is told', async () => {
+  it('fails to open if one worker cannot start: the others end, and its error is thrown', async () => {
     const { pool, started, ended, end } = hire(3, (slot) => (slot === 1 ? new Error('no disk') : undefined));
     await expect(pool.open(end)).rejects.toThrow('no disk');
     expect(started).toHaveLength(2);
     expect(ended).toEqual([0, 2]);
   });
 
-  it('puts another one into the place of one that died, and tells it', async () => {
+  it('replaces a worker that died, and logs it', async () => {
     const { pool, started, lines, end } = hire(2);
     await pool.open(end);
     started[1]!.die('SIGKILL');
@@ -63,7 +63,7 @@ describe('a worker pool', () => {
     await pool.close(end);
   });
 
-  it('waits longer and longer for one that dies or fails time and again, and gives up at last', async () => {
+  it('waits longer after each failure of a worker, and finally gives up', async () => {
     const pauses: number[] = [];
     const life = { ms: 60_000 };
     let nowMs = 0;
@@ -91,7 +91,7 @@ describe('a worker pool', () => {
     await pool.close(end);
   });
 
-  it('counts a start that failed as a short life', async () => {
+  it('counts a failed start as a short life', async () => {
     const fails = (_: number, start: number) => (start === 0 ? undefined : new Error('full'));
     const { pool, started, lines, end } = hire(1, fails, { pause: async () => {} });
     await pool.open(end);
@@ -102,7 +102,7 @@ describe('a worker pool', () => {
     await pool.close(end);
   });
 
-  it('ends a worker that began to serve while it was closed', async () => {
+  it('ends a worker that starts to serve during the shutdown', async () => {
     const { promise: late, resolve: goOn } = Promise.withResolvers<void>();
     const ended: number[] = [];
     let starts = 0;

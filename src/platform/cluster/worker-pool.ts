@@ -10,26 +10,26 @@ export interface PoolMember {
 
 export interface WorkerPoolParts<M extends PoolMember> {
   size: number;
-  /** Resolves when the worker serves. @throws why it cannot; nothing of it is then left */
+  /** Resolves when the worker serves. @throws why it cannot start; it has ended by then */
   start: (slot: number) => Promise<M>;
   /** Gets a line for each worker that ended or could not start. */
   log: WriteLog;
-  /** Milliseconds, from any point on. */
+  /** Milliseconds since any point in time. */
   now?: () => number;
-  /** Resolves after a while. Rejects when the signal is aborted. */
+  /** Resolves after that time. Rejects when the signal is aborted. */
   pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** A worker that ends sooner than this after its start did not live. */
+/** A worker that ends sooner than this after its start had a short life. */
 const MIN_LIFE_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
-/** Short lives in a row after which there is no hope. About 25 seconds. */
+/** Consecutive short lives after which the pool gives up. About 25 seconds. */
 const MAX_SHORT_LIVES = 10;
 
-/** Keeps a number of workers serving: one that ends is replaced, after a while when its life was short. */
+/** Keeps a number of workers serving. A worker that ends is replaced, with a delay if its life was short. */
 export class WorkerPool<M extends PoolMember> {
-  /** Rejects when a worker ends time and again. */
+  /** Rejects when a worker ends repeatedly. */
   readonly failed: Promise<never>;
   private readonly giveUp: (error: Error) => void;
   private readonly parts: Required<WorkerPoolParts<M>>;
@@ -45,12 +45,12 @@ export class WorkerPool<M extends PoolMember> {
       ...parts,
     };
     const { promise, reject } = Promise.withResolvers<never>();
-    promise.catch(() => {}); // whoever waits hears it
+    promise.catch(() => {}); // the caller handles it
     this.failed = promise;
     this.giveUp = reject;
   }
 
-  /** Resolves when all serve. @throws what the first to fail said; the others have ended then */
+  /** Resolves when all serve. @throws the first failure; the others have ended by then */
   async open(end: (member: M) => Promise<void>): Promise<void> {
     const slots = Array.from({ length: this.parts.size }, (_, slot) => slot);
     const starts = slots.map((slot) => this.parts.start(slot));
@@ -64,17 +64,17 @@ export class WorkerPool<M extends PoolMember> {
     for (const [slot, member] of members.entries()) this.keepers.push(this.keep(slot, member));
   }
 
-  /** How many were started in place of another. */
+  /** Number of workers that replaced another one. */
   get replaced(): number {
     return this.starts;
   }
 
-  /** Replaces nobody any more, and ends them all. */
+  /** Stops replacing workers, and ends all of them. */
   async close(end: (member: M) => Promise<void>): Promise<void> {
     this.closing.abort();
     await Promise.all([...this.serving.values()].map(end));
     await Promise.all(this.keepers);
-    await Promise.all([...this.serving.values()].map(end)); // one that began to serve meanwhile
+    await Promise.all([...this.serving.values()].map(end)); // workers that started to serve meanwhile
   }
 
   private async keep(slot: number, first: M): Promise<void> {
@@ -94,7 +94,7 @@ export class WorkerPool<M extends PoolMember> {
     }
   }
 
-  /** @returns undefined when there shall be none */
+  /** @returns undefined if there is to be none */
   private async replace(slot: number, failures: number): Promise<M | undefined> {
     const { signal } = this.closing;
     for (let shortLives = failures; ; shortLives++) {

@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder (0700) and those above it; one that is there stays as it is.
+ * Creates a folder (0700) and its parents. An existing folder stays unchanged.
  *
- * Level by level, since Node's own recursive call never returns where a system takes no folder in one that is there and
- * says that it is not (`/proc`, a mount that is gone).
+ * It works level by level, because Node's own recursive call never returns on a system that rejects folders in an
+ * existing one with ENOENT (`/proc`, a lost mount).
  *
- * @throws the system's error, also when a file stands in its place
+ * @throws the system's error, including for a file of that name
  */
 export function createFolder(folder: string): void {
   if (isFolder(folder)) return;
@@ -16,7 +16,7 @@ export function createFolder(folder: string): void {
   } catch (error) {
     // Node's errors of the file system carry a code.
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && isFolder(folder)) return; // somebody else was faster
+    if (code === 'EEXIST' && isFolder(folder)) return; // another process was faster
     const above = dirname(folder);
     if (code !== 'ENOENT' || above === folder || existsSync(above)) throw error;
     createFolder(above);

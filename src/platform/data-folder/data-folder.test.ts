@@ -23,7 +23,7 @@ afterEach(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 describe('the data folder', () => {
-  it('is made for its user alone, says who has it, and is given back', () => {
+  it('is created for its user alone, names its owner, and is released', () => {
     const unlock = lockDataFolder(folder);
     expect(mode(folder)).toBe('700');
     expect(mode(join(folder, 'gateway.lock'))).toBe('600');
@@ -33,7 +33,7 @@ describe('the data folder', () => {
     lockDataFolder(folder)();
   });
 
-  it('has one holder at a time, in one process too', () => {
+  it('has one owner at a time, even in one process', () => {
     const unlock = lockDataFolder(folder);
     expect(() => lockDataFolder(folder)).toThrow(
       `The data folder ${folder} is in use by the process ${process.pid}. Stop that gateway, or give this one a folder of its own with --data.`,
@@ -43,7 +43,7 @@ describe('the data folder', () => {
     unlock();
   });
 
-  it('is free when its holder was killed, whoever has that process id now', async () => {
+  it('is free after its owner was killed, even if another process has its id now', async () => {
     const source = new URL('data-folder.ts', import.meta.url);
     const program = `import { lockDataFolder } from '${source}'; globalThis.held = lockDataFolder(process.argv[1]); console.log('taken'); setInterval(() => {}, 1000);`;
     const holder = spawn(process.execPath, ['--input-type=module', '--eval', program, folder], {
@@ -62,14 +62,14 @@ describe('the data folder', () => {
     expect(existsSync(join(folder, 'gateway.pid'))).toBe(false);
   });
 
-  it('that cannot be made is told with what to do', () => {
+  it('explains what to do if it cannot be created', () => {
     writeFileSync(join(folder, '..', 'a-file'), '');
     expect(() => lockDataFolder(join(folder, '..', 'a-file', 'data'))).toThrow(
-      /cannot be made: it, or a part of the way to it, is a file\. .*--data\.$/,
+      /cannot be created: it, or one of its parents, is a file\. .*--data\.$/,
     );
   });
 
-  it('is known to be held, by whom, and to be free again', () => {
+  it('names its owner while it is in use, and is free afterwards', () => {
     expect(findLockOwner(folder)).toBeUndefined();
     const unlock = lockDataFolder(folder);
     expect(findLockOwner(folder)).toBe(`the process ${process.pid}`);
@@ -78,13 +78,13 @@ describe('the data folder', () => {
   });
 
   // Node's own recursive call would never return.
-  it.runIf(existsSync('/proc/self'))('is refused where the system makes no folders', () => {
-    expect(() => lockDataFolder('/proc/headgate/data')).toThrow('cannot be written (ENOENT');
+  it.runIf(existsSync('/proc/self'))('is rejected if the system creates no folders there', () => {
+    expect(() => lockDataFolder('/proc/headgate/data')).toThrow('is not writable (ENOENT');
   });
 });
 
 describe('the master key', () => {
-  it('is made once, 256 random bits that its user alone can read, and read again', () => {
+  it('is created once, with 256 random bits that only its user can read, and read again', () => {
     lockDataFolder(folder)();
     const made = readMasterKey(folder, undefined);
     expect(made.toString()).toMatch(/^[0-9a-f]{64}$/);
@@ -93,13 +93,13 @@ describe('the master key', () => {
     expect(readdirSync(folder)).toEqual(['gateway.lock', 'master.key']);
   });
 
-  it('is the configured one when there is one, and is then not kept', () => {
+  it('is the configured one if there is one, and is then not stored', () => {
     lockDataFolder(folder)();
     expect(readMasterKey(folder, 'configured').toString()).toBe('configured');
     expect(existsSync(join(folder, 'master.key'))).toBe(false);
   });
 
-  it.each(['', '\n'])('is refused when the file is empty: %j', (text) => {
+  it.each(['', '\n'])('is rejected if the file is empty: %j', (text) => {
     lockDataFolder(folder)();
     writeFileSync(join(folder, 'master.key'), text);
     chmodSync(join(folder, 'master.key'), 0o600);

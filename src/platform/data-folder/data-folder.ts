@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createFolder } from './create-folder.ts';
 
-/** What SQLite answers when another process has the lock. @see https://sqlite.org/rescode.html */
+/** SQLite's code for a lock that another process has. @see https://sqlite.org/rescode.html */
 const SQLITE_BUSY = 5;
 
 /**
- * Makes the data folder (0700) and takes it for this process, so that two gateways never share a journal.
+ * Creates the data folder (0700) and locks it for this process, so that two gateways never share a journal.
  *
- * @returns a function that gives the folder back
- * @throws when another gateway has it, with its process id, or when it cannot be written; with what to do
+ * @returns a function that releases it
+ * @throws if another gateway has it, with its process id, or if it is not writable; the message says what to do
  */
 export function lockDataFolder(folder: string): () => void {
   const unlock = lockFolder(folder);
@@ -25,14 +25,14 @@ const pidFileName = 'gateway.pid';
 const lockFileName = 'gateway.lock';
 
 /**
- * Makes a folder (0700) and takes it for this process.
+ * Creates a folder (0700) and locks it for this process.
  *
- * The lock is one of the system's, which goes with its process however that ends: Node has no call for it, and SQLite
- * does. The process id in `gateway.pid` is for people; alone it would not do, since in a container, and after a reboot,
- * another process may soon have the same.
+ * The lock is one of the operating system, which releases it when the process ends for any reason. Node has no call for
+ * it, but SQLite does. The process id in `gateway.pid` is for people. It cannot replace the lock, because in a
+ * container, and after a reboot, another process may soon have the same id.
  *
- * @returns a function that gives it back; undefined when another process has it
- * @throws when it cannot be written, with what to do
+ * @returns a function that releases it; undefined if another process has it
+ * @throws if it is not writable; the message says what to do
  */
 export function lockFolder(folder: string): (() => void) | undefined {
   const pidFile = join(folder, pidFileName);
@@ -58,7 +58,7 @@ export function lockFolder(folder: string): (() => void) | undefined {
   };
 }
 
-/** Who has a data folder; undefined when nobody has. Changes nothing in it. */
+/** Finds the owner of a data folder. Undefined: it is free. Changes nothing in it. */
 export function findLockOwner(folder: string): string | undefined {
   const file = join(folder, lockFileName);
   if (!existsSync(file)) return undefined;
@@ -87,28 +87,29 @@ function explain(folder: string, error: unknown): Error {
   const reason = error instanceof Error ? error.message : String(error);
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOTDIR' || code === 'EEXIST') {
-    const message = `The data folder ${folder} cannot be made: it, or a part of the way to it, is a file. Choose another one with --data.`;
+    const message = `The data folder ${folder} cannot be created: it, or one of its parents, is a file. Choose another one with --data.`;
     return new Error(message, { cause: error });
   }
   const isFull = code === 'ENOSPC';
   const advice = isFull
-    ? 'Make room on its disk'
+    ? 'Free space on its disk'
     : 'Give the user who runs Headgate read and write access to it, or choose another one with --data';
-  return new Error(`The data folder ${folder} cannot be written (${reason}). ${advice}.`, { cause: error });
+  return new Error(`The data folder ${folder} is not writable (${reason}). ${advice}.`, { cause: error });
 }
 
 /**
- * The key under which secrets are kept and identities are hashed: the configured one, or one made at the first start
- * and kept in the data folder (0600).
+ * Reads the key that encrypts secrets and hashes identities: the configured one, or one that was created at the first
+ * start and is in the data folder (0600).
  *
- * @throws when the one that is kept is empty or cannot be read, with what to do: another key would change every hash
+ * @throws if the stored one is empty or unreadable; the message says what to do, because another key would change every
+ * hash
  */
 export function readMasterKey(folder: string, configured: string | undefined): Buffer {
   if (configured !== undefined) return Buffer.from(configured, 'utf8');
   const path = join(folder, 'master.key');
   const text = readIfThere(path) ?? makeKeyFile(folder, path);
   if (text === '') {
-    throw new Error(`The master key ${path} is empty. Restore it from a backup; remove it only when there is none.`);
+    throw new Error(`The master key ${path} is empty. Restore it from a backup. Remove it only if there is no backup.`);
   }
   return Buffer.from(text, 'utf8');
 }
@@ -128,7 +129,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** Under its name only once it is whole: a full disk, or a kill, must not leave half a key. */
+/** It gets its name only when it is complete, so that a full disk or a kill never leaves half a key. */
 function makeKeyFile(folder: string, path: string): string {
   const text = randomBytes(32).toString('hex');
   const draft = `${path}.${process.pid}`;

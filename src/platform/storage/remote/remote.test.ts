@@ -66,7 +66,7 @@ describe('storage: remote alone', () => {
       await transaction.findKey(key.hash);
     });
 
-    await expect(dying).rejects.toThrow('ended before it answered');
+    await expect(dying).rejects.toThrow('ended before it responded');
     await two.storage.management.change(change, async (transaction) => {
       expect(await transaction.findKey(key.hash)).toBeUndefined();
       await transaction.record(happening);

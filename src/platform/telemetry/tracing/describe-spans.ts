@@ -10,16 +10,16 @@ export interface SpanDescription {
   startMs: number;
   endMs: number;
   attributes: Attributes;
-  /** `error_type` of what went wrong. Never its message: a provider may have quoted the prompt. */
+  /** The `error_type`. Never the message, because a provider may have quoted the prompt. */
   errorType: string | undefined;
 }
 
-/** Keys of `trace` that are put into spans, and characters of a value. */
+/** Keys of `trace` that spans may have, and characters of a value. */
 const MAX_KEYS = 64;
 const LONGEST_VALUE = 4096;
 
 /**
- * The spans of a run: the request, and below it one for each try that was sent.
+ * The spans of a run: the request, with one child per attempt that was sent.
  *
  * @param now performance.now() of its end
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
@@ -34,7 +34,10 @@ export function describeSpans(run: ObservedRun, entry: LedgerEntry, now: number)
   };
 }
 
-/** Of one run, so that its spans fit together. `performance.timeOrigin` knows nothing of a clock that was set since. */
+/**
+ * One clock per run, so that its spans fit together. `performance.timeOrigin` does not follow changes of the system
+ * clock.
+ */
 interface Clock {
   /** performance.now() of the end. */
   now: number;
@@ -119,7 +122,7 @@ function describeAttempt(
         'session.id': request.session_id,
         'error.type': error?.errorType,
       }),
-      ...(isLast && describeUsage(run, entry, attempt)), // once: what adds up usage must not count it twice
+      ...(isLast && describeUsage(run, entry, attempt)), // once, so that sums of usage do not count it twice
     },
   };
 }
@@ -145,7 +148,7 @@ function describeUsage(run: ObservedRun, entry: LedgerEntry, attempt: ObservedAt
   };
 }
 
-/** Keys of `trace` with a meaning of their own. The ids are kept besides, since they may have been texts. */
+/** Keys of `trace` with a meaning of their own. The ids are also kept, because they may be texts. */
 const named: ReadonlySet<string> = new Set(['trace_name', 'span_name', 'generation_name']);
 
 function describeMetadata(trace: Record<string, unknown>): Attributes {

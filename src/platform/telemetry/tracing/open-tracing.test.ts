@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openTracing } from './open-tracing.ts';
 
-it('names what to install where OpenTelemetry is not', async () => {
+it('names the packages to install if OpenTelemetry is missing', async () => {
   const settings = {
     endpoint: 'http://localhost:4318',
     headers: {},

@@ -11,7 +11,7 @@ import { describeSpans, type SpanDescription } from './describe-spans.ts';
 import { isTraced, readTraceParent, type TraceParent } from './trace-parent.ts';
 
 export interface TracingSettings {
-  /** URL; `/v1/traces` is added unless it stands there. */
+  /** A URL. `/v1/traces` is added unless it is there. */
   endpoint: string;
   headers: Readonly<Record<string, string>>;
   /** 0 to 1. */
@@ -22,7 +22,7 @@ export interface TracingSettings {
 
 export interface Tracing {
   observe: Observe;
-  /** Sends what is left, for as long as one batch may take. */
+  /** Exports the remaining spans, within the time of one batch. */
   close(): Promise<void>;
 }
 
@@ -33,16 +33,16 @@ const packages = [
   '@opentelemetry/exporter-trace-otlp-http',
 ] as const;
 
-/** Spans in memory at which further ones are dropped. About 10 MB. */
+/** Maximum spans in memory. Further ones are dropped. About 10 MB. */
 const MAX_SPANS = 4096;
 const EXPORT_MS = 5000;
 const GATHER_MS = 1000;
-/** Failures are told once in this time. */
+/** Failures are logged once in this time. */
 const REPORT_INTERVAL_MS = 60_000;
 
 /**
- * Loads OpenTelemetry, and makes spans of runs that are over. They are made after the answer has been handed on, wait in
- * a queue that drops what is too much, and are sent in batches; a collector that is slow or gone costs nothing but spans.
+ * Loads OpenTelemetry and creates spans of finished runs. They are created after the response was passed on, wait in a
+ * bounded queue that drops the excess, and are exported in batches. A slow or unavailable collector costs only spans.
  *
  * @param locate gives the URL of a package, or throws
  * @throws {Error} naming the packages to install, for the operator
@@ -70,7 +70,7 @@ export async function openTracing(
       'service.name': settings.serviceName,
       'service.version': settings.version,
     }),
-    sampler: new sdk.AlwaysOnSampler(), // decided before, and whatever OTEL_TRACES_SAMPLER says
+    sampler: new sdk.AlwaysOnSampler(), // sampled before, regardless of OTEL_TRACES_SAMPLER
     idGenerator: {
       generateTraceId: () => wantedTraceId ?? ids.generateTraceId(),
       generateSpanId: () => ids.generateSpanId(),
@@ -115,7 +115,7 @@ export async function openTracing(
   return {
     observe(run, entry) {
       const { origin, request } = run;
-      if (!origin) return; // the gateway itself asked
+      if (!origin) return; // an internal request
       const parent = readTraceParent(origin.traceparent, request.trace);
       if (!isTraced(settings.sampling, request.session_id, parent)) return;
       const now = performance.now();
@@ -128,7 +128,7 @@ export async function openTracing(
       });
     },
     async close() {
-      await new Promise((resolve) => setImmediate(resolve)); // those that are being made
+      await new Promise((resolve) => setImmediate(resolve)); // spans in progress
       await provider.shutdown();
     },
   };
@@ -159,7 +159,7 @@ function limitRate(log: WriteLog): WriteLog {
   };
 }
 
-/** From where Headgate is installed, or from where the operator works. */
+/** From the installation of Headgate, or from the working directory. */
 async function loadPackages(locate: (name: string) => string) {
   try {
     const [api, sdk, resources, otlp] = await Promise.all(packages.map((name) => import(locate(name))));

@@ -1,5 +1,5 @@
 /**
- * Ids of the built-in providers that the GenAI conventions name otherwise; the rest go by their id.
+ * Ids of built-in providers that the GenAI conventions name differently. All others have their id.
  *
  * @see https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/#gen-ai-provider-name
  */

@@ -5,7 +5,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';
 
 describe('the header traceparent', () => {
-  it('names trace and span, and says whether they are kept', () => {
+  it('has the trace, the span and the sampling decision', () => {
     expect(readTraceParent(`00-${traceId}-${spanId}-01`)).toEqual({ traceId, spanId, isSampled: true });
     expect(readTraceParent(`00-${traceId}-${spanId}-00`)).toEqual({ traceId, spanId, isSampled: false });
     expect(readTraceParent(`cc-${traceId}-${spanId}-01-what-is-to-come`)).toMatchObject({ traceId, spanId });
@@ -15,12 +15,12 @@ describe('the header traceparent', () => {
     ['nothing', undefined],
     ['an empty one', ''],
     ['another version of the same length', `ff-${traceId}-${spanId}-01`],
-    ['more than its version has', `00-${traceId}-${spanId}-01-x`],
+    ['more fields than its version has', `00-${traceId}-${spanId}-01-x`],
     ['zeros', `00-${'0'.repeat(32)}-${spanId}-01`],
     ['a short span', `00-${traceId}-b7ad-01`],
     ['capitals', `00-${traceId.toUpperCase()}-${spanId}-01`],
-    ['two of them', `00-${traceId}-${spanId}-01, 00-${traceId}-${spanId}-01`],
-  ])('counts for nothing when it is %s', (_, header) => {
+    ['two headers', `00-${traceId}-${spanId}-01, 00-${traceId}-${spanId}-01`],
+  ])('is ignored if it is %s', (_, header) => {
     expect(readTraceParent(header)).toEqual({});
   });
 });
@@ -29,7 +29,7 @@ describe('`trace` of the request', () => {
   const header = `00-${traceId}-${spanId}-01`;
   const other = 'ffffffffffffffffffffffffffffffff';
 
-  it('goes before the header', () => {
+  it('wins over the header', () => {
     expect(readTraceParent(header, { trace_id: other })).toEqual({ traceId: other });
     expect(readTraceParent(header, { trace_id: other, parent_span_id: 'aaaaaaaaaaaaaaaa' })).toEqual({
       traceId: other,
@@ -43,7 +43,7 @@ describe('`trace` of the request', () => {
     expect(readTraceParent(header, { trace_id: traceId })).toEqual({ traceId, spanId, isSampled: true });
   });
 
-  it('may hold a UUID, or any text: the same text is always the same trace', () => {
+  it('may be a UUID, or any text: the same text is always the same trace', () => {
     expect(readTraceParent(undefined, { trace_id: '0AF76519-16CD-43DD-8448-EB211C80319C' })).toEqual({ traceId });
     const { traceId: made } = readTraceParent(undefined, { trace_id: 'order 17' });
     expect(made).toMatch(/^[\da-f]{32}$/);
@@ -56,13 +56,13 @@ describe('sampling', () => {
   const count = (share: number, ask: (at: number) => boolean) =>
     Array.from({ length: 2000 }, (_, at) => ask(at)).filter(Boolean).length / 2000 - share;
 
-  it('takes the share of sessions, and each whole or not at all', () => {
+  it('samples a share of sessions, each completely or not at all', () => {
     expect(Math.abs(count(0.3, (at) => isTraced(0.3, `session ${at}`, {})))).toBeLessThan(0.05);
     const first = isTraced(0.5, 'one', {});
     for (let at = 0; at < 20; at++) expect(isTraced(0.5, 'one', { isSampled: at % 2 === 0 })).toBe(first);
   });
 
-  it('without a session does as the one before us, and else takes the share of traces', () => {
+  it('without a session follows the decision of the parent, and otherwise samples traces', () => {
     expect(isTraced(0.01, undefined, { traceId, spanId, isSampled: true })).toBe(true);
     expect(isTraced(1, undefined, { traceId, spanId, isSampled: false })).toBe(false);
     expect(Math.abs(count(0.3, () => isTraced(0.3, undefined, {})))).toBeLessThan(0.05);

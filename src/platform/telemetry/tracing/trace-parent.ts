@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import { fractionOf } from '../../../domain/fraction.ts';
 
-/** What a request's span hangs on. */
+/** The parent of a request's span. */
 export interface TraceParent {
-  /** 32 lower-case hexadecimal digits; undefined: a trace of its own. */
+  /** 32 lower-case hexadecimal digits. Undefined: a new trace. */
   traceId?: string;
-  /** 16 of them; undefined: the first span of its trace. */
+  /** 16 of them. Undefined: the first span of its trace. */
   spanId?: string;
-  /** What the one before us has decided; undefined: nobody has. */
+  /** The decision of the parent. Undefined: there is none. */
   isSampled?: boolean;
 }
 
 /**
- * Reads the header `traceparent` and, over it, `trace.trace_id` and `trace.parent_span_id` of the request. An id that is
- * no hexadecimal number becomes one: the same text always the same.
+ * Reads the header `traceparent`, and `trace.trace_id` and `trace.parent_span_id` of the request, which win. An id that
+ * is no hexadecimal number is hashed, so that the same text always has the same id.
  *
  * @see https://www.w3.org/TR/trace-context/#traceparent-header
  */
@@ -43,7 +43,7 @@ function readId(given: unknown, digits: number): string | undefined {
   return createHash('sha256').update(given).digest('hex').slice(0, digits);
 }
 
-/** Is this request one of the share that is traced? A session is traced whole or not at all, and so is a trace. */
+/** Whether the request is sampled. A session is traced completely or not at all, and so is a trace. */
 export function isTraced(share: number, sessionId: string | undefined, parent: TraceParent): boolean {
   if (share === 0) return false;
   if (sessionId !== undefined) return share === 1 || fractionOf(sessionId) < share;
