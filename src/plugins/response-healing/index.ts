@@ -55,7 +55,7 @@ const LONGEST_HEALED = 16 * 1024 * 1024;
 const isCut = (chunks: readonly Chunk[]): boolean =>
   chunks.some((chunk) => chunk.type === 'finish' && chunk.reason !== 'stop');
 
-/** A buffered response is one batch. Its texts are either chunks or parts of whole items. */
+/** The texts of a whole response are either chunks or parts of whole items. */
 function healChunks(chunks: Chunk[], run: PluginRun, mode: string): Chunk[] {
   const heal = createHealer(run, mode);
   const texts = chunks.filter((chunk) => chunk.type === 'text');
