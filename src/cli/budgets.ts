@@ -1,15 +1,16 @@
 import { writeLimitUsage } from '../api/management/write-limit-usage.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
-import { usdOf, writeDollars } from '../metering/cost.ts';
+import { usdOf } from '../metering/cost.ts';
 import { listSpendingLimits } from '../metering/list-limits.ts';
 import { readLimitUsage } from '../metering/read-limit-usage.ts';
 import type { SpendingLimit } from '../metering/spending.ts';
 import { budgetIntervals, type KeyRecord, type SpendingScope } from '../platform/storage/storage.ts';
 import { readState } from './keys.ts';
 import { usageColumns, writeUsageCells } from './limit-usage.ts';
-import { withStore } from './open-store.ts';
-import { alignColumns, type Terminal } from './terminal.ts';
+import { readStore } from './open-store.ts';
+import { drawTable } from './table.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Where a limit is set, the broadest first. */
 const places: Record<SpendingLimit['kind'], string> = {
@@ -23,14 +24,11 @@ const places: Record<SpendingLimit['kind'], string> = {
 const kinds = Object.keys(places);
 
 /** Prints everything that limits spending and what is spent of it, the broadest first: as a table, or as a JSON list. */
-export async function printBudgets(
-  { stdout, stderr }: Terminal,
-  config: Config,
-  { json }: { json?: boolean },
-): Promise<void> {
+export async function printBudgets(terminal: Terminal, config: Config, { json }: { json?: boolean }): Promise<void> {
+  const { stdout, stderr } = terminal;
   const { budgets } = config;
   const nowMs = currentTimeMs();
-  const told = await withStore({ config, stderr }, async ({ access, management, ledger }) => {
+  const told = await readStore({ config, stderr }, async ({ access, management, ledger }) => {
     const limits = (await listSpendingLimits({ access, management, budgets })).sort(compare);
     const usages = await readLimitUsage(ledger, limits, nowMs);
     const keys = new Map((await access.listKeys()).map((key) => [key.hash, key]));
@@ -53,17 +51,22 @@ export async function printBudgets(
     return;
   }
   if (told.length === 0) {
-    stdout.write('Nothing limits what may be spent.\n');
+    stdout.write('No spending limit is set.\n');
     return;
   }
   const rows = told.map(({ limit, usage, key }) => [
     key ? `${limit.name} ${distinguish(key, nowMs)}` : limit.name,
     limit.guardrail?.title ?? places[limit.kind],
     limit.window,
-    writeDollars(limit.limitNanoUsd),
-    ...writeUsageCells(usage),
+    ...writeUsageCells(limit.limitNanoUsd, usage, nowMs),
   ]);
-  stdout.write(alignColumns([['WHO', 'BY', 'INTERVAL', 'USD', ...usageColumns], ...rows]));
+  const columns = [
+    { title: 'SCOPE', canWrap: true },
+    { title: 'SET BY', canWrap: true },
+    { title: 'INTERVAL' },
+    ...usageColumns,
+  ];
+  stdout.write(drawTable(terminal, columns, rows));
 }
 
 /** A key and the one that took its place have one name. */

@@ -3,11 +3,11 @@ import { deleteKey, rotateKey, updateKey } from '../api/keys/change-key.ts';
 import { readKeySpending, writeKey } from '../api/keys/write-key.ts';
 import { readRateLimits } from '../api/management/rate-limit-fields.ts';
 import type { Config } from '../config/schema.ts';
-import { rateLimitNames } from '../domain/rate-limits.ts';
 import { currentTimeMs } from '../domain/clock.ts';
+import { rateLimitNames } from '../domain/rate-limits.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
 import type { KeyRecord, LimitReset, ManagementTransaction } from '../platform/storage/storage.ts';
-import { withStore } from './open-store.ts';
+import { readStore } from './open-store.ts';
 import { operate } from './operate.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { CommandError, type Terminal } from './terminal.ts';
@@ -67,7 +67,7 @@ export function readDollars(option: string, text: string): bigint {
 
 /** Prints a key as the management API gives it, with what it has spent. */
 export async function showKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
-  const shown = await withStore({ config, stderr }, async ({ access, ledger }) => {
+  const shown = await readStore({ config, stderr }, async ({ access, ledger }) => {
     const key = resolveKey(await access.listKeys(), wanted);
     const [spending] = await readKeySpending(ledger, [key.hash], currentTimeMs());
     return writeKey(key, spending!);

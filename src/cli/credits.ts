@@ -2,11 +2,12 @@ import { readTotalSpending } from '../api/credits/handler.ts';
 import { listChanges } from '../api/management/change.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
+import { formatUsd } from '../domain/format-usd.ts';
 import { createTimedId } from '../domain/ids.ts';
 import { usdOf } from '../metering/cost.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { readDollars } from './change-keys.ts';
-import { withStore } from './open-store.ts';
+import { readStore, withStore } from './open-store.ts';
 import { byOperator } from './operate.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
@@ -40,9 +41,12 @@ export async function addCredits(
     return { wasOn, ...(await readBalance(storage)) };
   });
   const what = isTakenBack ? 'Took back' : 'Added';
-  stdout.write(`${what} ${sum.replace('-', '')} USD. ${describe(after)}\n`);
-  if (!wasOn) stderr.write('Credits are on now: every request must fit into what is left ("headgate credits off").\n');
-  if (after.balance <= 0) stderr.write('Nothing is left to spend: requests are answered 402.\n');
+  stdout.write(`${what} ${formatUsd(Math.abs(usdOf(nanoUsd)))}. ${describe(after)}\n`);
+  if (!wasOn)
+    stderr.write(
+      'Credits are on now: every request must fit into what is left. "headgate credits off" turns them off.\n',
+    );
+  if (after.balance <= 0) stderr.write('Nothing is left to spend: requests get 402.\n');
 }
 
 /** Takes the bound away: requests are no longer held to what was paid in. The audit log keeps the sum. */
@@ -61,7 +65,7 @@ export async function removeCredits({ stdout, stderr }: Terminal, config: Config
   });
   stdout.write(
     before.isOn
-      ? `Credits are off; they were ${before.credits} USD, of which ${before.balance} USD were left.\n`
+      ? `Credits are off. Before: ${formatUsd(before.credits)} added, ${formatUsd(before.balance)} left.\n`
       : 'Credits are off already.\n',
   );
 }
@@ -72,7 +76,7 @@ export async function showCredits(
   config: Config,
   { json }: { json?: boolean },
 ): Promise<void> {
-  const found = await withStore({ config, stderr }, readBalance);
+  const found = await readStore({ config, stderr }, readBalance);
   if (json) {
     const { isOn, credits, usage, balance } = found;
     const data = { total_credits: credits, total_usage: usage, balance: isOn ? balance : null };
@@ -99,4 +103,6 @@ async function readBalance({ management, ledger }: Storage): Promise<Balance> {
 }
 
 const describe = ({ isOn, credits, usage, balance }: Balance): string =>
-  isOn ? `Credits ${credits} USD, spent ${usage} USD, left ${balance} USD.` : `Credits are off; spent ${usage} USD.`;
+  isOn
+    ? `Credits: ${formatUsd(credits)} added, ${formatUsd(usage)} spent, ${formatUsd(balance)} left.`
+    : `Credits are off; ${formatUsd(usage)} spent.`;

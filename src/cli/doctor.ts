@@ -79,7 +79,7 @@ function tryLoad(load: () => LoadedConfig, findings: Finding[]): LoadedConfig | 
     findings.push({ status: 'ok', subject: 'config', says: loaded.file ?? 'no file, so the defaults' });
     for (const warning of loaded.warnings) findings.push({ status: 'warn', subject: 'config', says: warning });
     for (const { id, variable } of loaded.discovered) {
-      findings.push({ status: 'ok', subject: id, says: `comes by itself: its key is in ${variable}` });
+      findings.push({ status: 'ok', subject: id, says: `auto-configured from ${variable}` });
     }
     return loaded;
   } catch (error) {
@@ -99,6 +99,11 @@ function printFindings(terminal: Terminal, findings: readonly Finding[]): void {
   }
   const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
   const [broken, warned] = [count('fail'), count('warn')];
-  const verdict = broken > 0 ? `${broken} broken` : warned > 0 ? 'Works' : 'All is well';
-  terminal.stdout.write(`\n${verdict}${warned > 0 ? `, ${warned} to look at` : ''}.\n`);
+  terminal.stdout.write(`\n${writeVerdict(broken, warned)}\n`);
+}
+
+function writeVerdict(broken: number, warned: number): string {
+  if (broken + warned === 0) return 'All is well.';
+  const warnings = warned === 0 ? '' : warned === 1 ? ', 1 warning' : `, ${warned} warnings`;
+  return `${broken === 0 ? 'No problems' : broken === 1 ? '1 problem' : `${broken} problems`}${warnings}.`;
 }

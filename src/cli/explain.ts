@@ -4,8 +4,8 @@ import { readDefaults } from '../access/access.ts';
 import { applyGuardrails, type KeyIdentity } from '../access/apply-guardrails.ts';
 import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { checkMeaning } from '../api/responses/check-meaning.ts';
-import { rejectUnsupportedFeatures } from '../api/responses/unsupported-features.ts';
 import { readRequest } from '../api/responses/request.ts';
+import { rejectUnsupportedFeatures } from '../api/responses/unsupported-features.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
@@ -15,13 +15,14 @@ import { readJson } from '../http/read-json.ts';
 import { writePerToken } from '../metering/price.ts';
 import type { Storage, WorkspaceRecord } from '../platform/storage/storage.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
-import { type RoutingCaller, type Plan, planRoute, type RoutingContext } from '../routing/plan-route.ts';
+import { type Plan, planRoute, type RoutingCaller, type RoutingContext } from '../routing/plan-route.ts';
 import { resolveKey } from './change-keys.ts';
+import { findStoreFile } from './describe-store.ts';
 import { withReadOnlyStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
-import { resolveWorkspaceId, readRoutingContext } from './read-routing-context.ts';
-import { findStoreFile } from './describe-store.ts';
-import { alignColumns, CommandError, colorize, readMessage, type Terminal } from './terminal.ts';
+import { readRoutingContext, resolveWorkspaceId } from './read-routing-context.ts';
+import { type Column, drawTable } from './table.ts';
+import { CommandError, colorize, readMessage, type Terminal } from './terminal.ts';
 
 export interface ExplainOptions {
   /** File with the body of a `POST /responses`; `-` for the standard input. */
@@ -183,32 +184,42 @@ function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<str
   }
   const hasWeights = plan.endpoints.some(({ weight }) => weight !== 1);
   const rows = plan.endpoints.map((endpoint, index) => [
-    `  ${index + 1}`,
+    String(index + 1),
     endpoint.model,
     endpoint.tag,
-    writePrice(endpoint),
+    ...writePrices(endpoint),
     ...(hasWeights ? [String(endpoint.weight)] : []),
-    `first in ${writeShare(shares.get(endpoint.id) ?? 0)}`,
+    writeShare(shares.get(endpoint.id) ?? 0),
   ]);
-  const head = ['  #', 'model', 'endpoint', 'USD per million in / out', ...(hasWeights ? ['weight'] : []), 'drawn'];
-  stdout.write(`\n${alignColumns([head, ...rows])}`);
-  if ([...shares.values()].some((share) => share < 100)) {
-    stdout.write('\nThe order is one draw; every request draws anew.\n');
-  }
+  stdout.write(`\n${drawTable(terminal, listColumns(hasWeights), rows)}`);
+  const notes = [
+    plan.endpoints.some(({ pricing }) => pricing?.above) ? 'A price with + is higher for long prompts.' : [],
+    [...shares.values()].some((share) => share < 100)
+      ? 'FIRST is how often an endpoint comes first. The order above is one draw; every request draws again.'
+      : [],
+  ].flat();
+  if (notes.length > 0) stdout.write(`\n${notes.join('\n')}\n`);
   printExcluded(terminal, plan);
 }
 
-function printExcluded({ stdout }: Terminal, { excluded }: Plan<Endpoint>): void {
+function printExcluded(terminal: Terminal, { excluded }: Plan<Endpoint>): void {
   if (excluded.length === 0) return;
-  const rows = excluded.map(({ endpoint, code, reason }) => [`  ${endpoint.model}`, endpoint.tag, code, reason]);
-  stdout.write(`\nLeft out\n${alignColumns(rows)}`);
+  const rows = excluded.map(({ endpoint, code, reason }) => [endpoint.model, endpoint.tag, code, reason]);
+  const columns = [{ title: 'EXCLUDED' }, { title: 'ENDPOINT' }, { title: 'CODE' }, { title: 'REASON', canWrap: true }];
+  terminal.stdout.write(`\n${drawTable(terminal, columns, rows)}`);
 }
 
-/** USD per million tokens. */
-function writePrice({ pricing }: EndpointFacts): string {
-  if (!pricing) return 'unknown';
+const listColumns = (hasWeights: boolean): Column[] => [
+  ...[{ title: '#', isNumber: true }, { title: 'MODEL' }, { title: 'ENDPOINT' }],
+  ...['IN $/M', 'OUT $/M', ...(hasWeights ? ['WEIGHT'] : []), 'FIRST'].map((title) => ({ title, isNumber: true })),
+];
+
+/** USD per million tokens of input and of output; `+` means more for long prompts. */
+function writePrices({ pricing }: EndpointFacts): [string, string] {
+  if (!pricing) return ['unknown', 'unknown'];
+  const mark = pricing.above ? '+' : '';
   const { promptNanoUsdPerMillion: prompt, completionNanoUsdPerMillion: completion } = pricing;
-  return `${prompt / 1e9} / ${completion / 1e9}${pricing.above ? ' and more for long prompts' : ''}`;
+  return [`${prompt / 1e9}${mark}`, `${completion / 1e9}${mark}`];
 }
 
 const writeShare = (percent: number): string =>

@@ -13,13 +13,15 @@ import { writeGuardrail } from '../api/guardrails/write-guardrail.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
+import { formatUsd } from '../domain/format-usd.ts';
 import { defaultGuardrailId, modelGroups } from '../domain/guardrail.ts';
 import { usdOf } from '../metering/cost.ts';
 import type { GuardrailRecord, ManagementStore, Storage } from '../platform/storage/storage.ts';
 import { readDollars, resolveKey } from './change-keys.ts';
-import { withStore } from './open-store.ts';
+import { readStore } from './open-store.ts';
 import { operate, resolveWorkspace } from './operate.ts';
-import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+import { drawTable } from './table.ts';
+import { CommandError, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
 
 /** What a guardrail says, as an operator writes it. Of a list `none` takes the rule away. */
@@ -45,11 +47,12 @@ const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Prints all guardrails, the oldest first: as a table, or as a JSON list. */
 export async function printGuardrails(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   config: Config,
   { json, workspace }: { json?: boolean; workspace?: string },
 ): Promise<void> {
-  const { rows, names, holders } = await withStore({ config, stderr }, async ({ access, management }) => {
+  const { stdout, stderr } = terminal;
+  const { rows, names, holders } = await readStore({ config, stderr }, async ({ access, management }) => {
     const only = workspace === undefined ? undefined : (await resolveWorkspace(viewOf(management), workspace)).id;
     const { assignments } = await access.listAppliedGuardrails();
     return {
@@ -71,7 +74,7 @@ export async function printGuardrails(
     const isDefault = id === defaultGuardrailId(workspaceId);
     const count = (kind: string) => String(own.filter((one) => one.kind === kind).length);
     const says = Object.entries(writeRules(rules)).map(([rule, what]) => `${rule} ${what}`);
-    if (limitNanoUsd !== null) says.push(`${usdOf(limitNanoUsd)} USD ${resetInterval}`);
+    if (limitNanoUsd !== null) says.push(`${formatUsd(usdOf(limitNanoUsd))} ${resetInterval}`);
     const place = names.get(workspaceId) ?? '-';
     return [
       name,
@@ -82,7 +85,16 @@ export async function printGuardrails(
       says.join('; '),
     ];
   });
-  stdout.write(alignColumns([['NAME', 'WORKSPACE', 'KEYS', 'MEMBERS', 'ID', 'RULES'], ...cells]));
+  const columns = [
+    ...[
+      { title: 'NAME' },
+      { title: 'WORKSPACE' },
+      { title: 'KEYS', isNumber: true },
+      { title: 'MEMBERS', isNumber: true },
+    ],
+    ...[{ title: 'ID' }, { title: 'RULES', canWrap: true }],
+  ];
+  stdout.write(drawTable(terminal, columns, cells));
 }
 
 /** The rules that are there, in short. */
@@ -98,7 +110,7 @@ function writeRules(rules: GuardrailRecord['rules']): Record<string, string> {
 
 /** Prints a guardrail as the management API gives it, who has it, and what they have spent of its limit. */
 export async function showGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
-  const shown = await withStore({ config, stderr }, async (storage) => {
+  const shown = await readStore({ config, stderr }, async (storage) => {
     const { management } = storage;
     const guardrail = await findGuardrail(management, wanted);
     const budgets = await listGuardrailBudgets(storage, guardrail.id, ALL, currentTimeMs());
@@ -168,7 +180,7 @@ export async function removeGuardrail({ stdout, stderr }: Terminal, config: Conf
     await change((transaction) => deleteGuardrail(transaction, guardrail));
     return guardrail;
   });
-  stdout.write(`Deleted "${gone.name}". It holds for nobody any more.\n`);
+  stdout.write(`Deleted "${gone.name}". No key or member uses it now.\n`);
 }
 
 export interface AssigneeOptions {

@@ -1,4 +1,4 @@
-import { DEFAULT_MEMBER, DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
+import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { createKeyLabel, createKeyText, hashKey } from '../access/key-text.ts';
 import { createKey as saveNewKey } from '../api/keys/change-key.ts';
 import { readRateLimits } from '../api/management/rate-limit-fields.ts';
@@ -8,10 +8,12 @@ import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { defaultKeySettings, type KeyRecord, type ManagementTransaction } from '../platform/storage/storage.ts';
 import { type LimitOptions, readLimits } from './change-keys.ts';
-import { withStore } from './open-store.ts';
+import { formatDay } from './format-time.ts';
+import { readStore } from './open-store.ts';
 import { operate } from './operate.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
-import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+import { drawTable } from './table.ts';
+import { CommandError, type Terminal } from './terminal.ts';
 
 export interface CreateKeyOptions extends LimitOptions, RateOptions {
   name?: string;
@@ -43,16 +45,17 @@ export async function addKey({ stdout, stderr }: Terminal, config: Config, optio
     throw new CommandError('A management key administers all workspaces, so that it has none.');
   }
   const text = createKeyText(kind === 'management' ? 'management' : 'inference');
+  const hash = hashKey(text);
 
   const key = await operate({ config, stderr }, (_, change) =>
     change(async (transaction, nowMs): Promise<KeyRecord> => {
       const workspaceId = await settleWorkspace(transaction, options.workspace, nowMs);
-      const memberId = kind === 'member' ? (options.member ?? DEFAULT_MEMBER) : null;
+      const memberId = options.member ?? null;
       if (memberId !== null) await addMembers(transaction, workspaceId, [memberId], nowMs);
       const record: KeyRecord = {
         ...defaultKeySettings,
-        hash: hashKey(text),
-        name: options.name ?? `${nameKind(kind)} key`,
+        hash,
+        name: options.name ?? `key-${hash.slice(0, 8)}`,
         label: createKeyLabel(text),
         kind,
         workspaceId,
@@ -71,19 +74,17 @@ export async function addKey({ stdout, stderr }: Terminal, config: Config, optio
   );
 
   stdout.write(`${text}\n`);
-  const owner = { member: `of member ${key.memberId}`, organization: 'that acts as the organization', management: '' }[
-    kind
-  ];
-  const until = expiresAtMs === null ? '' : `, until ${new Date(expiresAtMs).toISOString()}`;
-  const what = kind === 'management' ? 'management key' : `inference key ${owner}`;
-  stderr.write(`"${key.name}": ${what}${until}. This is the only time its text is shown.\n`);
+  const owner = key.memberId === null ? 'the organization' : `the member ${key.memberId}`;
+  const what = kind === 'management' ? `management key "${key.name}"` : `inference key "${key.name}" for ${owner}`;
+  const until = expiresAtMs === null ? '' : `, valid until ${new Date(expiresAtMs).toISOString()}`;
+  stderr.write(`Created the ${what}${until}. Its text is shown only this once.\n`);
 }
 
 function readKind({ member, organization, management }: CreateKeyOptions): KeyRecord['kind'] {
   if ([member !== undefined, organization, management].filter(Boolean).length > 1) {
     throw new CommandError('Give one of --member, --organization and --management.');
   }
-  return management ? 'management' : organization ? 'organization' : 'member';
+  return management ? 'management' : member === undefined ? 'organization' : 'member';
 }
 
 /** @throws {CommandError} when it is neither a date nor a duration, or has passed */
@@ -126,12 +127,9 @@ async function settleWorkspace(
 }
 
 /** Prints all keys, the newest first: as a table, or as a JSON list. */
-export async function printKeys(
-  { stdout, stderr }: Terminal,
-  config: Config,
-  options: { json?: boolean },
-): Promise<void> {
-  const [keys, workspaces] = await withStore({ config, stderr }, ({ access }) =>
+export async function printKeys(terminal: Terminal, config: Config, options: { json?: boolean }): Promise<void> {
+  const { stdout, stderr } = terminal;
+  const [keys, workspaces] = await readStore({ config, stderr }, ({ access }) =>
     Promise.all([access.listKeys(), access.listWorkspaces()]),
   );
   keys.sort((a, b) => b.createdAtMs - a.createdAtMs);
@@ -152,15 +150,22 @@ export async function printKeys(
   }
   const rows = keys.map((key) => [
     key.name,
-    key.kind === 'organization' ? 'inference (organization)' : nameKind(key.kind),
+    nameKind(key.kind),
     key.label,
     (key.kind !== 'management' && names.get(key.workspaceId)) || '-',
-    key.memberId ?? '-',
+    key.kind === 'organization' ? '(organization)' : (key.memberId ?? '-'),
     readState(key, currentTimeMs()),
-    new Date(key.createdAtMs).toISOString().slice(0, 10),
+    formatDay(key.createdAtMs),
     key.hash.slice(0, 12),
   ]);
-  stdout.write(alignColumns([['NAME', 'KIND', 'LABEL', 'WORKSPACE', 'MEMBER', 'STATE', 'CREATED', 'HASH'], ...rows]));
+  const titles = ['NAME', 'KIND', 'LABEL', 'WORKSPACE', 'OWNER', 'STATE', 'CREATED', 'HASH'];
+  stdout.write(
+    drawTable(
+      terminal,
+      titles.map((title) => ({ title, canWrap: title === 'NAME' })),
+      rows,
+    ),
+  );
 }
 
 /** In the words of the configuration and the guides: who a key is for is another matter. */

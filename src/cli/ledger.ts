@@ -12,8 +12,9 @@ import { findCorrection, isSettled, type PricedEndpoint, reprice } from '../mete
 import { lockDataFolder } from '../platform/data-folder/data-folder.ts';
 import type { Correction, EntryQuery, Storage } from '../platform/storage/storage.ts';
 import { findStoreFile } from './describe-store.ts';
-import { withStore } from './open-store.ts';
-import { alignColumns, CommandError, readMessage, type Terminal } from './terminal.ts';
+import { readStore, withStore } from './open-store.ts';
+import { drawTable } from './table.ts';
+import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 export interface RecomputeOptions {
   /** A date or a time. A date is its whole day in UTC. */
@@ -37,10 +38,11 @@ const PAGE = 500;
  * @throws {CommandError} when an option says nothing that can be meant, or the embedded store is in use
  */
 export async function recompute(
-  { stdout, stderr }: Pick<Terminal, 'stdout' | 'stderr'>,
+  terminal: Pick<Terminal, 'env' | 'stdout' | 'stderr'>,
   { config, dataDir }: Pick<LoadedConfig, 'config' | 'dataDir'>,
   options: RecomputeOptions,
 ): Promise<void> {
+  const { stdout, stderr } = terminal;
   const query = readQuery(options, config);
   const { provider } = options;
   if (provider !== undefined && !config.providers.some(({ id }) => id === provider)) {
@@ -49,7 +51,8 @@ export async function recompute(
   }
   const unlock = options.apply ? takeStore(config, dataDir) : () => {};
   try {
-    await withStore({ config, stderr }, async (storage) => {
+    const open = options.apply ? withStore : readStore;
+    await open({ config, stderr }, async (storage) => {
       const find = await openPrices(config, dataDir, storage, (message) => stderr.write(`headgate: ${message}\n`));
       const sums = new Sums();
       let booked = 0;
@@ -57,7 +60,7 @@ export async function recompute(
         const corrections = entries.flatMap((entry) => sums.add(entry, find) ?? []);
         if (options.apply) booked += await storage.ledger.correct(corrections, currentTimeMs());
       }
-      stdout.write(sums.write());
+      stdout.write(sums.write(terminal));
       if (!sums.isEmpty) stdout.write(emitEnd(sums.corrections, options.apply ? booked : undefined));
     });
   } finally {
@@ -182,7 +185,7 @@ class Sums {
     return this.models.size === 0;
   }
 
-  write(): string {
+  write(terminal: Pick<Terminal, 'env' | 'stdout'>): string {
     if (this.isEmpty) return 'There are no entries of that time, model and provider.\n';
     const rows = [...this.models].sort(([a], [b]) => (a < b ? -1 : 1));
     const total = rows.reduce(
@@ -194,8 +197,7 @@ class Sums {
       }),
       nothing,
     );
-    const table = alignColumns([
-      ['MODEL', 'ENTRIES', 'TO CORRECT', 'OLD USD', 'NEW USD', 'DIFFERENCE'],
+    const table = drawTable(terminal, sumColumns, [
       ...rows.map(([model, sum]) => writeSum(model, sum)),
       writeSum('all', total),
     ]);
@@ -216,6 +218,11 @@ class Sums {
   }
 }
 
+const sumColumns = [
+  { title: 'MODEL' },
+  ...['ENTRIES', 'TO CORRECT', 'OLD USD', 'NEW USD', 'DIFFERENCE'].map((title) => ({ title, isNumber: true })),
+];
+
 const writeSum = (name: string, { entries, corrections, oldNanoUsd, newNanoUsd }: Sum): string[] => [
   ...[name, String(entries), String(corrections), writeUsd(oldNanoUsd), writeUsd(newNanoUsd)],
   `${newNanoUsd > oldNanoUsd ? '+' : ''}${writeUsd(newNanoUsd - oldNanoUsd)}`,
@@ -229,7 +236,7 @@ export async function showEntry(
   config: Config,
   id: string,
 ): Promise<void> {
-  const entry = await withStore({ config, stderr }, ({ ledger }) => ledger.find(undefined, id));
+  const entry = await readStore({ config, stderr }, ({ ledger }) => ledger.find(undefined, id));
   if (!entry) throw new CommandError(`The ledger has no entry ${id.slice(0, 100)}.`);
   const { requestedModel, providerId, endpointId, keyHash, memberId, cacheWriteTokens, special, correction } = entry;
   const counts = Object.entries(special ?? {}).map(([name, count]) => [writeName(name), count]);

@@ -1,12 +1,26 @@
-import { writeDollars } from '../metering/cost.ts';
+import { formatUsd } from '../domain/format-usd.ts';
+import { usdOf } from '../metering/cost.ts';
 import type { LimitUsage } from '../metering/read-limit-usage.ts';
+import { formatDistance } from './format-time.ts';
+import type { Column } from './table.ts';
 
-/** Beside the limit, in a table. */
-export const usageColumns = ['SPENT', 'LEFT', 'BEGINS ANEW'] as const;
+/** A limit and what is spent of it, in a table. */
+export const usageColumns: readonly Column[] = ['LIMIT', 'SPENT', 'LEFT', 'RESETS'].map((title) => ({
+  title,
+  isNumber: true,
+}));
 
 /** The cells of these columns. */
-export const writeUsageCells = ({ usageNanoUsd, remainingNanoUsd, resetsAtMs }: LimitUsage): string[] => [
-  writeDollars(usageNanoUsd),
-  writeDollars(remainingNanoUsd),
-  resetsAtMs === null ? 'never' : new Date(resetsAtMs).toISOString(),
+export const writeUsageCells = (
+  limitNanoUsd: bigint,
+  { usageNanoUsd, remainingNanoUsd, resetsAtMs }: LimitUsage,
+  nowMs: number,
+): string[] => [
+  formatUsd(usdOf(limitNanoUsd)),
+  formatUsd(usdOf(usageNanoUsd)),
+  formatUsd(roundDown(usdOf(remainingNanoUsd))),
+  resetsAtMs === null ? 'never' : formatDistance(resetsAtMs, nowMs),
 ];
+
+/** What is left never reads as more than it is. */
+const roundDown = (usd: number): number => (usd < 1 ? usd : Math.floor(usd * 100) / 100);

@@ -27,7 +27,7 @@ describe('a command for the store, beside a configuration with a mistake', () =>
     ['keys show app', '"name": "app"'],
     ['keys disable app', 'Disabled "app"'],
     ['credits show', 'Credits are off'],
-    ['credits add 5', 'Added 5 USD'],
+    ['credits add 5', 'Added $5.00'],
     ['budgets', ''],
     ['workspaces list', 'default'],
     ['guardrails list', ''],

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { ConfigError, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Path } from '../config/path.ts';
-import { findStoreFile, describeStore } from './describe-store.ts';
+import { describeStore, findStoreFile } from './describe-store.ts';
 import type { Terminal } from './terminal.ts';
 
 /**

@@ -2,20 +2,19 @@ import { updateMember } from '../api/members/change-member.ts';
 import { writeMember } from '../api/members/write-member.ts';
 import type { Config } from '../config/schema.ts';
 import type { MemberRecord } from '../platform/storage/storage.ts';
-import { withStore } from './open-store.ts';
+import { formatDay } from './format-time.ts';
+import { readStore } from './open-store.ts';
 import { operate } from './operate.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
-import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+import { drawTable } from './table.ts';
+import { CommandError, type Terminal } from './terminal.ts';
 
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Prints all members, the oldest first: as a table, or as a JSON list. */
-export async function printMembers(
-  { stdout, stderr }: Terminal,
-  config: Config,
-  { json }: { json?: boolean },
-): Promise<void> {
-  const { rows } = await withStore({ config, stderr }, ({ management }) => management.listMembers(ALL));
+export async function printMembers(terminal: Terminal, config: Config, { json }: { json?: boolean }): Promise<void> {
+  const { stdout, stderr } = terminal;
+  const { rows } = await readStore({ config, stderr }, ({ management }) => management.listMembers(ALL));
   if (json) {
     stdout.write(`${JSON.stringify(rows.map(writeMember), undefined, 2)}\n`);
     return;
@@ -27,16 +26,17 @@ export async function printMembers(
   const cells = rows.map(({ id, createdAtMs, rateLimits }) => [
     id,
     ...[rateLimits.requests_per_minute, rateLimits.tokens_per_minute, rateLimits.concurrent_streams].map(writeLimit),
-    new Date(createdAtMs).toISOString().slice(0, 10),
+    formatDay(createdAtMs),
   ]);
-  stdout.write(alignColumns([['MEMBER', 'REQUESTS/MIN', 'TOKENS/MIN', 'STREAMS', 'CREATED'], ...cells]));
+  const limits = ['REQUESTS/MIN', 'TOKENS/MIN', 'STREAMS'].map((title) => ({ title, isNumber: true }));
+  stdout.write(drawTable(terminal, [{ title: 'MEMBER' }, ...limits, { title: 'CREATED' }], cells));
 }
 
 const writeLimit = (limit: number): string => (limit === 0 ? '-' : String(limit));
 
 /** Prints a member as the management API gives it. */
 export async function showMember({ stdout, stderr }: Terminal, config: Config, id: string): Promise<void> {
-  const member = await withStore({ config, stderr }, ({ management }) => getMember(management, id));
+  const member = await readStore({ config, stderr }, ({ management }) => getMember(management, id));
   stdout.write(`${JSON.stringify(writeMember(member), undefined, 2)}\n`);
 }
 

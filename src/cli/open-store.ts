@@ -7,26 +7,60 @@ import type { Storage } from '../platform/storage/storage.ts';
 import { findStoreFile } from './describe-store.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
+interface StoreParts {
+  config: Config;
+  stderr: Terminal['stderr'];
+}
+
 /**
- * Opens the configured store for a command beside the server, and closes it after.
+ * Opens the configured store for a change beside the server, and closes it afterwards. Reports a store that is created,
+ * since that can be a mistake.
  *
- * A store that is new is told of: it may be a mistake.
- *
- * @throws {CommandError} when the store cannot be opened, or its schema cannot be brought up to date
+ * @throws {CommandError} if the store cannot be opened, or its schema cannot be updated
  */
-export async function withStore<Result>(
-  { config, stderr }: { config: Config; stderr: Terminal['stderr'] },
+export function withStore<Result>(
+  { config, stderr }: StoreParts,
+  use: (storage: Storage) => Promise<Result>,
+): Promise<Result> {
+  const file = findMissingFile(config);
+  if (file !== undefined) {
+    stderr.write(`headgate: creating a new store at ${file}. If your data is elsewhere, use --data.\n`);
+  }
+  return openAndUse(() => openConfigured(config), use);
+}
+
+/**
+ * The same for a command that only reads. If the store does not exist, an empty one in memory takes its place, so that
+ * no file is created.
+ */
+export function readStore<Result>(
+  { config, stderr }: StoreParts,
+  use: (storage: Storage) => Promise<Result>,
+): Promise<Result> {
+  const file = findMissingFile(config);
+  if (file === undefined) return openAndUse(() => openConfigured(config), use);
+  stderr.write(`headgate: there is no store at ${file} yet. If your data is elsewhere, use --data.\n`);
+  return openAndUse(() => openSqliteStorage(':memory:'), use);
+}
+
+/** The file of the store, if it does not exist. */
+function findMissingFile(config: Config): string | undefined {
+  const file = findStoreFile(config);
+  return file !== undefined && !existsSync(file) ? file : undefined;
+}
+
+const openConfigured = (config: Config): Promise<Storage> => {
+  const file = findStoreFile(config);
+  return file === undefined ? openPostgresStorage(config.storage.url, { poolSize: 2 }) : openSqliteStorage(file);
+};
+
+async function openAndUse<Result>(
+  open: () => Promise<Storage>,
   use: (storage: Storage) => Promise<Result>,
 ): Promise<Result> {
   let storage: Storage | undefined;
   try {
-    const file = findStoreFile(config);
-    if (file !== undefined && !existsSync(file)) {
-      stderr.write(`headgate: there was no store at ${file}, so a new one is made. Data elsewhere? Say --data.\n`);
-    }
-    storage = await (file === undefined
-      ? openPostgresStorage(config.storage.url, { poolSize: 2 })
-      : openSqliteStorage(file));
+    storage = await open();
     await storage.migrate();
   } catch (error) {
     await storage?.close();

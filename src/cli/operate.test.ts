@@ -26,12 +26,12 @@ async function succeed(...args: string[]): Promise<string> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return stdout;
 }
-/** Of a guardrail with names that mean nothing here, which is told. */
+/** Runs a command that warns of these names, as `allowed_models: "acme/*"`. */
 async function keep(names: readonly string[], ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await call('guardrails', ...args);
   expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
     code: 0,
-    lines: names.map((name) => expect.stringContaining(`headgate: ${name} means no `)),
+    lines: names.map((name) => expect.stringContaining(`matches ${name.split(': ')[1]} yet`)),
   });
   return stdout;
 }
@@ -85,7 +85,7 @@ describe('headgate guardrails', () => {
 
     const taken = await succeed('guardrails', 'unassign', 'interns', '--key', 'app', '--member', 'ada');
     expect(taken).toBe('2 of 2 no longer have "interns".\n');
-    expect(await succeed('guardrails', 'delete', 'interns')).toBe('Deleted "interns". It holds for nobody any more.\n');
+    expect(await succeed('guardrails', 'delete', 'interns')).toBe('Deleted "interns". No key or member uses it now.\n');
     expect((await ask('GET', `/guardrails/${made.id}`)).status).toBe(404);
   });
 
@@ -94,11 +94,11 @@ describe('headgate guardrails', () => {
     const { code, stdout, stderr } = await call('guardrails', 'create', '--name', 'odd', ...lists);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ allowed_models: lists.slice(1, 4), allowed_providers: ['simulatr'] });
-    const tell = (what: string, kind: string, nearest: string) =>
-      `headgate: ${what} means no ${kind} of this gateway, as it is now; the nearest name is ${nearest}. It is kept all the same.\n`;
+    const tell = (field: string, name: string, kind: string, nearest: string) =>
+      `headgate: ${field}: no ${kind} of this gateway matches "${name}" yet; the nearest name is ${nearest}. It is saved anyway.\n`;
     expect(stderr).toBe(
-      tell('allowed_models: "simulater/*"', 'model', 'simulator/*') +
-        tell('allowed_providers: "simulatr"', 'provider', 'simulator'),
+      tell('allowed_models', 'simulater/*', 'model', 'simulator/*') +
+        tell('allowed_providers', 'simulatr', 'provider', 'simulator'),
     );
     await succeed('guardrails', 'update', 'odd', '--name', 'odder'); // names no model: nothing is looked up
     await succeed('guardrails', 'delete', 'odder');
@@ -122,7 +122,7 @@ describe('headgate guardrails', () => {
     expect(JSON.parse(await succeed('guardrails', 'update', 'default:other', ...budget))).toMatchObject({
       ...{ enforce_zdr: null, limit_usd: 0.5, reset_interval: 'weekly', include_byok_in_budgets: true },
     });
-    expect(await succeed('guardrails', 'list')).toContain('0.5 USD weekly');
+    expect(await succeed('guardrails', 'list')).toContain('$0.50 weekly');
     expect(JSON.parse(await succeed('guardrails', 'update', 'default:other', '--limit', 'none'))).toMatchObject({
       ...{ limit_usd: null, reset_interval: null },
     });
@@ -206,7 +206,7 @@ describe('headgate workspaces', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout).default_text_model).toBe('router/aut');
     expect(stderr).toBe(
-      'headgate: default_text_model: "router/aut" means no model of this gateway, as it is now; the nearest name is router/auto. It is kept all the same.\n',
+      'headgate: default_text_model: no model of this gateway matches "router/aut" yet; the nearest name is router/auto. It is saved anyway.\n',
     );
     const none = [settings.text, 'none', settings.image, 'none', settings.sort, 'none'];
     expect(JSON.parse(await succeed('workspaces', 'update', 'main', ...none))).toMatchObject({
@@ -219,16 +219,18 @@ describe('headgate workspaces', () => {
     expect(await succeed('workspaces', 'budgets', 'other')).toBe('"other" has no budget.\n');
     const set = await succeed('workspaces', 'budgets', 'other', '--set', 'monthly=100', 'daily=0.5', '--include-byok');
     expect(set).toMatch(
-      /^INTERVAL {2}USD {2}SPENT {2}LEFT {2}BEGINS ANEW\nmonthly {3}100 {2}0 {6}100 {3}\d{4}-\d\d-01T00:00:00.000Z\n/,
+      /^INTERVAL +LIMIT +SPENT +LEFT +RESETS\nmonthly +\$100\.00 +\$0 +\$100\.00 +in \d+ (?:d|h|min)\n/,
     );
-    expect(set).toMatch(/\ndaily {5}0.5 {2}0 {6}0.5 {3}\S+T00:00:00.000Z\nWhat own provider keys cost counts, too.\n$/);
+    expect(set).toMatch(
+      /\ndaily +\$0\.50 +\$0 +\$0\.50 +in \d+ (?:h|min)\nWhat own provider keys cost counts, too.\n$/,
+    );
     await book(gateway, { workspaceId: other, createdAtMs: Date.now(), costNanoUsd: 200_000_000n });
-    expect(await succeed('workspaces', 'budgets', 'other')).toMatch(/\ndaily {5}0.5 {2}0.2 {4}0.3 {3}/);
+    expect(await succeed('workspaces', 'budgets', 'other')).toMatch(/\ndaily +\$0\.50 +\$0\.20 +\$0\.30 /);
     const wrong = await refuse('workspaces', 'budgets', 'other', '--remove', 'daily', '--set', 'weekly=200');
     expect(wrong).toContain('must be less than the monthly budget of 100 USD');
     expect((await ask('GET', '/workspaces/other/budgets')).body.data).toHaveLength(2);
     const left = await succeed('workspaces', 'budgets', 'other', '--remove', 'monthly', '--set', 'weekly=200');
-    expect(left).toMatch(/\nweekly {4}200 {2}0.2 {4}199.8 {2}.*\ndaily {5}0.5 {2}/);
+    expect(left).toMatch(/\nweekly +\$200\.00 +\$0\.20 +\$199\.80 .*\ndaily +\$0\.50 /);
     await succeed('workspaces', 'budgets', 'other', '--remove', 'weekly', 'daily', '--no-include-byok');
   });
 
@@ -258,7 +260,7 @@ describe('headgate workspaces', () => {
   });
 
   it('adds and removes members', async () => {
-    expect(await succeed('workspaces', 'members', 'other')).toBe('Nobody was added to it.\n');
+    expect(await succeed('workspaces', 'members', 'other')).toBe('It has no members.\n');
     const added = await succeed('workspaces', 'members', 'other', '--add', 'cleo', 'dan');
     expect(added).toMatch(/^MEMBER +ROLE +SINCE\ncleo +member +\d{4}-.*\ndan +member +\d{4}-.*\n$/);
     expect(await succeed('workspaces', 'members', 'other', '--remove', 'cleo')).not.toContain('cleo');
@@ -356,17 +358,17 @@ describe('headgate budgets', () => {
     await book(own, { ...spent, costNanoUsd: 300_000_000n }, { ...spent, costNanoUsd: 1n, isByok: true });
 
     const [head, ...rows] = (await read()).trimEnd().split('\n');
-    expect(head).toMatch(/^WHO +BY +INTERVAL +USD +SPENT +LEFT +BEGINS ANEW$/);
+    expect(head).toMatch(/^SCOPE +SET BY +INTERVAL +LIMIT +SPENT +LEFT +RESETS$/);
     expect(rows).toEqual([
-      expect.stringMatching(/^The organization +budgets.organization +lifetime +50 +0.3 +49.7 +never$/),
+      expect.stringMatching(/^The organization +budgets.organization +lifetime +\$50\.00 +\$0\.30 +\$49\.70 +never$/),
       expect.stringMatching(
-        /^The organization +budgets.organization +daily +2 +0.3 +1.7 +\d{4}-\d\d-\d\dT00:00:00.000Z$/,
+        /^The organization +budgets.organization +daily +\$2\.00 +\$0\.30 +\$1\.70 +in \d+ (?:h|min)$/,
       ),
-      expect.stringMatching(/^The workspace main +budget of the workspace +weekly +3 +0.300000001 +2.699999999 /),
-      expect.stringMatching(/^The member ada +budgets.member +monthly +1 +0.3 +0.7 /),
-      expect.stringMatching(/^The key shop \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +guardrail G +daily +0.25 +0.3 +0 /),
+      expect.stringMatching(/^The workspace main +budget of the workspace +weekly +\$3\.00 +\$0\.3000 +\$2\.69 /),
+      expect.stringMatching(/^The member ada +budgets.member +monthly +\$1\.00 +\$0\.30 +\$0\.70 /),
+      expect.stringMatching(/^The key shop \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +guardrail G +daily +\$0\.25 +\$0\.30 +\$0 /),
       expect.stringMatching(
-        /^The key shop \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +limit of the key +lifetime +0.5 +0.3 +0.2 +never$/,
+        /^The key shop \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +limit of the key +lifetime +\$0\.50 +\$0\.30 +\$0\.20 +never$/,
       ),
     ]);
     const told: Json[] = JSON.parse(await read('--json'));
@@ -385,6 +387,6 @@ describe('headgate budgets', () => {
   });
 
   it('says that nothing is limited', async () => {
-    expect(await succeed('budgets')).toBe('Nothing limits what may be spent.\n');
+    expect(await succeed('budgets')).toBe('No spending limit is set.\n');
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from './program.ts';
-import { alignColumns, colorize, type Terminal } from './terminal.ts';
+import { colorize, type Terminal } from './terminal.ts';
 
 const terminal: Terminal = { stdout: { write: () => true }, stderr: { write: () => true }, env: {}, cwd: '/' };
 
@@ -34,14 +34,5 @@ describe('what a terminal shows', () => {
     expect(colorize({ stdout, env: {} }, 'red', 'x')).toBe('\u001b[31mx\u001b[39m');
     expect(colorize({ stdout, env: { NO_COLOR: '1' } }, 'red', 'x')).toBe('x');
     expect(colorize({ stdout: { write: () => true }, env: {} }, 'red', 'x')).toBe('x');
-  });
-
-  it('stands in columns', () => {
-    expect(
-      alignColumns([
-        ['a', 'bb', ''],
-        ['ccc', 'd', 'e'],
-      ]),
-    ).toBe('a    bb\nccc  d   e\n');
   });
 });

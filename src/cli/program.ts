@@ -9,10 +9,10 @@ import type { CreateKeyOptions } from './keys.ts';
 import type { RecomputeOptions } from './ledger.ts';
 import { loadNeededConfig } from './load-needed-config.ts';
 import type { ListModelsOptions } from './models/list.ts';
+import { type RateOptions, withRateOptions } from './rate-options.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
-import { type RateOptions, withRateOptions } from './rate-options.ts';
-import { CommandError, readMessage, type Terminal, sanitizeOutput } from './terminal.ts';
+import { CommandError, readMessage, sanitizeOutput, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
 import type { BudgetOptions, WorkspaceOptions } from './workspaces.ts';
 
@@ -164,8 +164,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   withRateOptions(command(keys, 'create', 'make a key; its text is printed once, alone on stdout', keysExamples))
     .option('--name <name>', 'name for people')
     .option('--workspace <name>', 'name or id of its workspace')
-    .option('--member <id>', 'member who owns it; made when absent (owner)')
-    .option('--organization', 'acts as the organization, for no member')
+    .option('--member <id>', 'member who owns it; made when absent (the organization owns it)')
+    .option('--organization', 'the organization owns it: the default')
     .option('--management', 'administers, and cannot ask models')
     .option('--expires <when>', 'date, time, or 90d, 12h, 30m from now')
     .option('--external <user>', 'whom an application of yours makes it for')
@@ -552,9 +552,9 @@ Examples:
 
 const guardrailsExamples = `
 Examples:
-  $ headgate guardrails create --name interns --allow-model 'mistralai/*' openai/gpt-oss-20b --zdr all
+  $ headgate guardrails create --name interns --allow-model simulator/echo simulator/writer
   $ headgate guardrails assign interns --key app --member ada
-  $ headgate guardrails update interns --ignore-provider groq --allow-model none
+  $ headgate guardrails update interns --zdr all --allow-model none
   $ headgate guardrails update default:main --forbid free-training
   $ headgate guardrails list`;
 

@@ -18,13 +18,13 @@ import { nameRequestFile } from '../exchanges/file-names.ts';
 import { readRecordedRequest } from '../exchanges/folder.ts';
 import { textWires } from '../providers/index.ts';
 import {
-  type ScriptedResponse,
   gzip,
   hugeBody,
   json,
   recording,
   redirect,
   resetAfter,
+  type ScriptedResponse,
   sse,
   stallAfter,
 } from '../testing/scripted-responses.ts';

@@ -9,11 +9,11 @@ import { Cancellation } from '../domain/cancellation.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { capture, type Exchange } from '../exchanges/capture.ts';
 import {
-  type ResponseMode,
-  type RecordedRequest,
   isName,
-  nameResponseFile,
   nameRequestFile,
+  nameResponseFile,
+  type RecordedRequest,
+  type ResponseMode,
   type SentRequest,
 } from '../exchanges/file-names.ts';
 import { prepareFolder, replaceFiles } from '../exchanges/folder.ts';

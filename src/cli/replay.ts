@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readRequest } from '../api/responses/request.ts';
-import { type RecordedRequest, findRequestFile } from '../exchanges/file-names.ts';
+import { findRequestFile, type RecordedRequest } from '../exchanges/file-names.ts';
 import { isRecordedRequest, readRecordedRequest } from '../exchanges/folder.ts';
 import { cutHeader, readRecording } from '../exchanges/recording.ts';
 import { type Replayed, replayRecording } from '../exchanges/replay.ts';

@@ -40,21 +40,6 @@ export function colorize({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>, colo
   return isPlain ? text : styleText(color, text, { validateStream: false });
 }
 
-/** Rows as columns, two spaces between them. */
-export function alignColumns(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows) for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, at) => cell.padEnd(widths[at]!))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
-}
-
 /** What a file that cannot be read is, by the code of Node's error. */
 const unreadable: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `There is no file ${path}.`,

@@ -15,12 +15,12 @@ export function warnAboutUnknownNames(
 ): void {
   const say = (message: string): void => void stderr.write(`headgate: ${message}\n`);
   if (!loaded.isWhole) {
-    say('whether models and providers of these names are there is not looked up.');
+    say('names of models and providers are not checked, because the configuration has errors.');
     return;
   }
   try {
-    for (const warning of find(readRoutingContext(loaded, say))) say(`${warning} It is kept all the same.`);
+    for (const warning of find(readRoutingContext(loaded, say))) say(`${warning} It is saved anyway.`);
   } catch (error) {
-    say(`the models could not be looked up: ${readMessage(error)}`);
+    say(`the models could not be read: ${readMessage(error)}`);
   }
 }

@@ -15,29 +15,27 @@ import { writeWorkspace } from '../api/workspaces/write-workspace.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
-import type { SortKey } from '../domain/request-defaults.ts';
 import { rateLimitNames } from '../domain/rate-limits.ts';
-import { writeDollars } from '../metering/cost.ts';
+import type { SortKey } from '../domain/request-defaults.ts';
 import { type BudgetInterval, budgetIntervals, type WorkspaceDetails } from '../platform/storage/storage.ts';
 import { createSlug } from '../platform/storage/tables/workspace-slug.ts';
+import { formatDay } from './format-time.ts';
 import { usageColumns, writeUsageCells } from './limit-usage.ts';
-import { withStore } from './open-store.ts';
-import { resolveWorkspace, operate } from './operate.ts';
+import { readStore } from './open-store.ts';
+import { operate, resolveWorkspace } from './operate.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { resolveWorkspaceId } from './read-routing-context.ts';
-import { alignColumns, CommandError, type Terminal } from './terminal.ts';
+import { drawTable } from './table.ts';
+import { CommandError, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
 
 /** No list that is read at once is longer. */
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Prints all workspaces, the oldest first: as a table, or as a JSON list. */
-export async function printWorkspaces(
-  { stdout, stderr }: Terminal,
-  config: Config,
-  { json }: { json?: boolean },
-): Promise<void> {
-  const { rows, keys } = await withStore({ config, stderr }, async ({ access, management }) => ({
+export async function printWorkspaces(terminal: Terminal, config: Config, { json }: { json?: boolean }): Promise<void> {
+  const { stdout, stderr } = terminal;
+  const { rows, keys } = await readStore({ config, stderr }, async ({ access, management }) => ({
     rows: (await management.listWorkspaces(ALL)).rows,
     keys: await access.listKeys(),
   }));
@@ -53,10 +51,17 @@ export async function printWorkspaces(
     name,
     slug,
     String(keys.filter(({ workspaceId, kind }) => workspaceId === id && kind !== 'management').length),
-    new Date(createdAtMs).toISOString().slice(0, 10),
+    formatDay(createdAtMs),
     id,
   ]);
-  stdout.write(alignColumns([['NAME', 'SLUG', 'KEYS', 'CREATED', 'ID'], ...cells]));
+  const columns = [
+    { title: 'NAME' },
+    { title: 'SLUG' },
+    { title: 'KEYS', isNumber: true },
+    { title: 'CREATED' },
+    { title: 'ID' },
+  ];
+  stdout.write(drawTable(terminal, columns, cells));
 }
 
 export interface WorkspaceOptions extends RateOptions {
@@ -210,11 +215,12 @@ export interface BudgetOptions {
 
 /** Changes what is named, all of it or nothing, then prints the budgets and what is spent of them, the broadest first. */
 export async function changeBudgets(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   config: Config,
   wanted: string,
   { set = [], remove = [], includeByok }: BudgetOptions,
 ): Promise<void> {
+  const { stdout, stderr } = terminal;
   const settings = set.map(readBudget);
   const removals = remove.map(readInterval);
   const twice = settings.find(({ interval }, at) => settings.slice(0, at).some((other) => other.interval === interval));
@@ -243,10 +249,9 @@ export async function changeBudgets(
   }
   const rows = budgets.map(({ interval, limitNanoUsd }, at) => [
     interval,
-    writeDollars(limitNanoUsd),
-    ...writeUsageCells(usages[at]!),
+    ...writeUsageCells(limitNanoUsd, usages[at]!, currentTimeMs()),
   ]);
-  stdout.write(alignColumns([['INTERVAL', 'USD', ...usageColumns], ...rows]));
+  stdout.write(drawTable(terminal, [{ title: 'INTERVAL' }, ...usageColumns], rows));
   const { includeByokInBudgets } = workspace.settings;
   stdout.write(`What own provider keys cost ${includeByokInBudgets ? 'counts, too' : 'does not count'}.\n`);
 }
@@ -267,11 +272,12 @@ function readInterval(text: string): BudgetInterval {
 
 /** Adds and removes who is named, then prints who is in the workspace, those that came first in front. */
 export async function changeMembers(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   config: Config,
   wanted: string,
   { add = [], remove = [] }: { add?: string[]; remove?: string[] },
 ): Promise<void> {
+  const { stdout, stderr } = terminal;
   const { rows } = await operate({ config, stderr }, async ({ management }, change) => {
     const added = add.length === 0 ? [] : checkMembers({ user_ids: add }).user_ids;
     const removed = remove.length === 0 ? [] : checkMembers({ user_ids: remove }).user_ids;
@@ -283,9 +289,9 @@ export async function changeMembers(
     });
     return management.listWorkspaceMembers(id, ALL);
   });
-  if (rows.length === 0) stdout.write('Nobody was added to it.\n');
+  if (rows.length === 0) stdout.write('It has no members.\n');
   else {
-    const cells = rows.map(({ memberId, role, createdAtMs }) => [memberId, role, new Date(createdAtMs).toISOString()]);
-    stdout.write(alignColumns([['MEMBER', 'ROLE', 'SINCE'], ...cells]));
+    const cells = rows.map(({ memberId, role, createdAtMs }) => [memberId, role, formatDay(createdAtMs)]);
+    stdout.write(drawTable(terminal, [{ title: 'MEMBER' }, { title: 'ROLE' }, { title: 'SINCE' }], cells));
   }
 }

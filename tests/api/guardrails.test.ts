@@ -709,15 +709,15 @@ describe('names that mean nothing', () => {
     expect(made.status).toBe(201);
     expect(made.body.data).toMatchObject(lists);
     expect(made.body.warnings).toEqual([
-      'allowed_models: "acme/won" means no model of this gateway, as it is now; the nearest name is acme/one.',
-      'allowed_models: "opnai/*" means no model of this gateway, as it is now; the nearest name is openai/*.',
-      'ignored_models: "openai/gpt-7" means no model of this gateway, as it is now; the nearest name is openai/gpt.',
-      'allowed_providers: "alhpa" means no provider of this gateway, as it is now; the nearest name is alpha.',
+      'allowed_models: no model of this gateway matches "acme/won" yet; the nearest name is acme/one.',
+      'allowed_models: no model of this gateway matches "opnai/*" yet; the nearest name is openai/*.',
+      'ignored_models: no model of this gateway matches "openai/gpt-7" yet; the nearest name is openai/gpt.',
+      'allowed_providers: no provider of this gateway matches "alhpa" yet; the nearest name is alpha.',
     ]);
     const path = `/guardrails/${made.body.data.id}`;
     const changed = await ask('PATCH', path, { ignored_providers: ['nobody', 'gamma', 'nobody'] });
     expect(changed.body.warnings).toEqual([
-      'ignored_providers: "nobody" means no provider of this gateway, as it is now.',
+      'ignored_providers: no provider of this gateway matches "nobody" yet.',
     ]);
     expect((await ask('PATCH', path, { description: 'fine' })).body).not.toHaveProperty('warnings');
   });

@@ -295,15 +295,15 @@ describe('a default that nothing has', () => {
     expect(made.status).toBe(201);
     expect(made.body.data.default_text_model).toBe('Acme/onne');
     expect(made.body.warnings).toEqual([
-      'default_text_model: "Acme/onne" means no model of this gateway, as it is now; the nearest name is acme/one.',
+      'default_text_model: no model of this gateway matches "Acme/onne" yet; the nearest name is acme/one.',
     ]);
     const path = `/workspaces/${slug}`;
     const changed = await ask('PATCH', path, {
       ...{ default_text_model: 'router/aut', default_image_model: 'simulator/imag' },
     });
     expect(changed.body.warnings).toEqual([
-      'default_text_model: "router/aut" means no model of this gateway, as it is now; the nearest name is router/auto.',
-      'default_image_model: "simulator/imag" means no model of this gateway, as it is now; the nearest name is simulator/image.',
+      'default_text_model: no model of this gateway matches "router/aut" yet; the nearest name is router/auto.',
+      'default_image_model: no model of this gateway matches "simulator/imag" yet; the nearest name is simulator/image.',
     ]);
     const odd = await ask('PATCH', path, { default_text_model: 'router/fusion', default_image_model: 'acme/one' });
     expect(odd.body.warnings).toEqual([

@@ -7,7 +7,7 @@ import { runCli } from '../../src/cli/program.ts';
 export const guideUrl = new URL('../../docs/guides/routing.md', import.meta.url);
 
 /** A body, and below it what `headgate explain` prints of it. A file above it takes the place of the guide's own. */
-const example = /(```yaml\n# another headgate\.yaml\n([^`]+)```\n\n)?```json\n([^`]+)```\n\n```text\n[^`]*```/g;
+const example = /(```yaml\n# another headgate\.yaml\n([^`]+)```\n\n)?```json\n([^`]+)```\n\n```text\n[\s\S]*?```/g;
 
 /** The guide with what `headgate explain` prints today, under the configuration that the guide itself shows. */
 export async function writeGuide(): Promise<string> {

@@ -21,15 +21,20 @@ export async function checkProvider(provider: ProviderConfig, { probe }: { probe
   try {
     await lookup(url.hostname.replace(/^\[|\]$/g, ''));
   } catch (error) {
-    const says = `${url.hostname} has no address (${readMessage(error)})`;
+    const says = `${url.hostname} does not resolve (${readMessage(error)})`;
     return [
-      { status: 'fail', subject, says, mend: 'Correct base_url, or mend name resolution and network of this machine.' },
+      {
+        status: 'fail',
+        subject,
+        says,
+        mend: 'Correct base_url, or fix the name resolution or the network of this machine.',
+      },
     ];
   }
   const keys = provider.api_key === undefined ? [] : [provider.api_key].flat();
   if (!probe) {
     const count = keys.length === 1 ? '1 key' : `${keys.length || 'no'} keys`;
-    return [{ status: 'ok', subject, says: `${url.host} has an address; ${count}; not asked without --probe` }];
+    return [{ status: 'ok', subject, says: `${url.host} resolves; ${count}; not contacted (use --probe)` }];
   }
   const probed = keys.length === 0 ? [undefined] : keys;
   const findings = await Promise.all(

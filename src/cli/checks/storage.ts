@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../../config/schema.ts';
 import { openPostgresStorage } from '../../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../../platform/storage/sqlite/open.ts';
-import { findStoreFile, describeStore } from '../describe-store.ts';
+import { describeStore, findStoreFile } from '../describe-store.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 

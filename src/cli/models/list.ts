@@ -8,7 +8,8 @@ import type { LoadedConfig } from '../../config/load.ts';
 import type { EndpointFacts, Pricing } from '../../domain/endpoint.ts';
 import { writePerPiece } from '../../metering/price.ts';
 import { listAliases } from '../../routing/routing-context.ts';
-import { alignColumns, type Terminal } from '../terminal.ts';
+import { drawTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 
 export interface ListModelsOptions {
   /** Also what the catalogue knows and the configuration cannot serve. */
@@ -35,11 +36,12 @@ interface Line {
  * @param query texts that must all stand in the slug, the name or the providers; absent: every model
  */
 export async function listModels(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   { config, dataDir }: LoadedConfig,
   query: string | undefined,
   { all = false, json = false }: ListModelsOptions,
 ): Promise<void> {
+  const { stdout, stderr } = terminal;
   const { builtin, overrides } = config.catalog;
   const records = loadCatalogRecords({ builtin, overrides, dataDir }, (message) => stderr.write(`${message}\n`));
   const { models, endpoints, providers } = buildEndpoints(config, records);
@@ -61,7 +63,7 @@ export async function listModels(
     })
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   if (json) stdout.write(`${JSON.stringify(found.map(writeLine), undefined, 2)}\n`);
-  else if (found.length > 0) stdout.write(drawTable(found));
+  else if (found.length > 0) stdout.write(drawTable(terminal, columns, found.map(writeCells)));
   else stdout.write(all ? 'No model matches.\n' : 'No model matches. "--all" looks through the whole catalogue.\n');
 }
 
@@ -112,17 +114,21 @@ function listKnown({ models, endpoints }: CatalogRecords): Line[] {
 const writeUsd = (nanoUsdPerMillion: number | undefined): string =>
   nanoUsdPerMillion === undefined ? '-' : writePerPiece(nanoUsdPerMillion);
 
-const drawTable = (lines: readonly Line[]): string =>
-  alignColumns([
-    ['MODEL', 'CONTEXT', 'IN $/M', 'OUT $/M', 'PROVIDERS'],
-    ...lines.map(({ id, contextLength, pricing, providers }) => [
-      id,
-      contextLength === undefined ? '-' : String(contextLength),
-      writeUsd(pricing?.promptNanoUsdPerMillion),
-      writeUsd(pricing?.completionNanoUsdPerMillion),
-      providers.join(', ') || '-',
-    ]),
-  ]);
+const columns = [
+  ...[{ title: 'MODEL' }, { title: 'CONTEXT', isNumber: true }, { title: 'IN $/M', isNumber: true }],
+  ...[
+    { title: 'OUT $/M', isNumber: true },
+    { title: 'PROVIDERS', canWrap: true },
+  ],
+];
+
+const writeCells = ({ id, contextLength, pricing, providers }: Line): string[] => [
+  id,
+  contextLength?.toLocaleString('en-US') ?? '-',
+  writeUsd(pricing?.promptNanoUsdPerMillion),
+  writeUsd(pricing?.completionNanoUsdPerMillion),
+  providers.join(', ') || '-',
+];
 
 const writeLine = ({ id, name, contextLength, pricing, providers, target }: Line) => ({
   id,

@@ -68,11 +68,11 @@ describe('headgate models', () => {
     const { code, stdout } = await call([], { OPENAI_API_KEY: 'test' });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^MODEL +CONTEXT +IN \$\/M +OUT \$\/M +PROVIDERS\n/);
-    expect(stdout).toMatch(/^openai\/gpt-5\.4-mini +400000 +0\.75 +4\.5 +openai$/m);
+    expect(stdout).toMatch(/^openai\/gpt-5\.4-mini +400,000 +0\.75 +4\.5 +openai$/m);
     expect(stdout).toMatch(/^openai\/\* +- +- +- +openai$/m);
     expect(stdout).not.toContain('anthropic/');
-    expect(stdout).toMatch(/^router\/auto +\d+ +- +- +-$/m);
-    expect(stdout).toMatch(/^~openai\/gpt-mini-latest +\d+ +[\d.]+ +[\d.]+ +openai$/m);
+    expect(stdout).toMatch(/^router\/auto +[\d,]+ +- +- +-$/m);
+    expect(stdout).toMatch(/^~openai\/gpt-mini-latest +[\d,]+ +[\d.]+ +[\d.]+ +openai$/m);
   });
 
   it('lists everything the catalogue knows with --all', async () => {
@@ -243,7 +243,7 @@ describe('headgate models refresh', () => {
     await refresh(listWith({ openai: { 'gpt-5.4': listed({ name: 'Other', cost: { input: 3, output: 18 } }) } }));
     expect(readKept().models?.some(({ id }) => id === 'openai/gpt-5.4')).toBe(false);
     const { stdout } = await call(['gpt-5.4'], { OPENAI_API_KEY: 'test' });
-    expect(stdout).toMatch(/^openai\/gpt-5\.4 +\d+ +3 +18 /m);
+    expect(stdout).toMatch(/^openai\/gpt-5\.4 +[\d,]+ +3 +18 /m);
   });
 
   it('says the same when it is asked again, and keeps slugs', async () => {

@@ -1,0 +1,67 @@
+import { stripVTControlCharacters } from 'node:util';
+import Table from 'cli-table3';
+import { colorize, type Terminal } from './terminal.ts';
+
+export interface Column {
+  title: string;
+  /** Numbers, money and times are aligned at the right. */
+  isNumber?: boolean;
+  /** May be broken into lines of whole words if the terminal is too narrow. */
+  canWrap?: boolean;
+}
+
+type Rows = readonly (readonly string[])[];
+
+/** Draws rows as columns, two spaces between them, that fit the terminal. Other outputs have no width. */
+export function drawTable(terminal: Pick<Terminal, 'env' | 'stdout'>, columns: readonly Column[], rows: Rows): string {
+  const { isTTY, columns: width = Number.POSITIVE_INFINITY } = terminal.stdout;
+  const natural = drawLines(terminal, columns, rows);
+  const excess = isTTY ? longest(natural.map(stripVTControlCharacters)) - width : 0;
+  const lines = excess > 0 ? drawLines(terminal, columns, rows, narrow(columns, rows, excess)) : natural;
+  return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
+}
+
+function drawLines(
+  terminal: Pick<Terminal, 'env' | 'stdout'>,
+  columns: readonly Column[],
+  rows: Rows,
+  widths?: (number | null)[],
+): string[] {
+  const table = new Table({
+    head: columns.map(({ title }) => colorize(terminal, 'dim', title)),
+    colAligns: columns.map(({ isNumber }) => (isNumber ? 'right' : 'left')),
+    ...(widths && { colWidths: widths, wordWrap: true }),
+    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
+    chars: { ...noBorders, middle: '  ' },
+  });
+  for (const row of rows) table.push([...row]);
+  return table.toString().split('\n');
+}
+
+const noBorders = Object.fromEntries(
+  ['top', 'bottom', 'left', 'right', 'mid']
+    .flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
+    .map((name) => [name, '']),
+);
+
+/**
+ * Takes the excess from the columns that can wrap, the widest first, but never breaks a word.
+ *
+ * @returns a width for each of these columns, null for the others
+ */
+function narrow(columns: readonly Column[], rows: Rows, excess: number): (number | null)[] {
+  const cellsOf = (at: number) => [columns[at]!.title, ...rows.map((row) => row[at] ?? '')];
+  const widths = columns.map(({ canWrap }, at) => (canWrap ? longest(cellsOf(at)) : null));
+  const minima = columns.map((_, at) => longest(cellsOf(at).flatMap((cell) => cell.split(/\s+/))));
+  for (let left = excess; left > 0; left--) {
+    let widest = -1;
+    for (const [at, width] of widths.entries()) {
+      if (width !== null && width > minima[at]! && width > (widths[widest] ?? 0)) widest = at;
+    }
+    if (widest === -1) break;
+    widths[widest]!--;
+  }
+  return widths;
+}
+
+const longest = (texts: readonly string[]): number => Math.max(...texts.map((text) => [...text].length));
