@@ -9,18 +9,39 @@ import { version } from './version.ts';
 const MAX_NAMED = 8;
 
 /** What a start prints: the address, where data is, the providers with their models, and what to do next. */
-export function writeBanner(terminal: Pick<Terminal, 'env' | 'stdout'>, loaded: LoadedConfig, url: string): string {
+export const writeBanner = (terminal: Painted, loaded: LoadedConfig, url: string): string =>
+  `${colorize(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n${writeFacts(terminal, loaded, url)}`;
+
+/** The same for a gateway that runs already. @param state whether it accepts requests */
+export const writeStatus = (
+  terminal: Painted,
+  loaded: LoadedConfig,
+  { url, version: running, state, holder }: { url: string; version: string; state: string; holder: string },
+): string =>
+  `${colorize(terminal, 'bold', `Headgate ${running}`)} is running already (${holder}): ${url}\n` +
+  writeFacts(terminal, loaded, url, { State: state });
+
+type Painted = Pick<Terminal, 'env' | 'stdout'>;
+
+function writeFacts(
+  terminal: Painted,
+  loaded: LoadedConfig,
+  url: string,
+  first: Readonly<Record<string, string>> = {},
+): string {
   const { config, dataDir, file } = loaded;
   const publicUrl = (config.server.public_url ?? url).replace(/\/$/, '');
   const rows = {
+    ...first,
     'Base URL': `${publicUrl}/api/v1`,
     Data: resolve(dataDir),
     Config: file ?? 'no file, so the defaults',
     Providers: listProviders(loaded),
     Next: suggestNext(loaded),
   };
-  const lines = Object.entries(rows).map(([name, text]) => `  ${colorize(terminal, 'dim', name.padEnd(9))}  ${text}\n`);
-  return `${colorize(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n${lines.join('')}`;
+  return Object.entries(rows)
+    .map(([name, text]) => `  ${colorize(terminal, 'dim', name.padEnd(9))}  ${text}\n`)
+    .join('');
 }
 
 /** `openai (12 models and openai/*), simulator (9 models)`. */

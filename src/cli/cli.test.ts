@@ -167,6 +167,23 @@ describe('headgate start', () => {
     expect(sameData.stderr).toMatch(/^headgate: The data folder .* is in use .*\n$/);
   });
 
+  it('shows the status of the gateway that runs already when it is called without a command', async () => {
+    const { url, running } = await startUp();
+    const env = { HEADGATE_SERVER_PORT: new URL(url).port };
+    const status = await finish([], env);
+    expect(status).toMatchObject({ code: 0, stderr: '' });
+    expect(status.stdout.split('\n').slice(0, 4)).toEqual([
+      `Headgate 0.1.0 is running already (the process ${running.child.pid}): ${url}`,
+      '  State      ready',
+      `  Base URL   ${url}/api/v1`,
+      `  Data       ${join(cwd, 'data')}`,
+    ]);
+    const start = await finish(['start'], env);
+    expect(start).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('The data folder') });
+    const elsewhere = await finish([], { HEADGATE_SERVER_PORT: '1' });
+    expect(elsewhere).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('The data folder') });
+  });
+
   it('ends at once with 130 on a second signal', async () => {
     const { running, url } = await startUp();
     const key = /sk-rt-v1-[0-9a-f]{64}/.exec(running.stdout)![0];

@@ -83,7 +83,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     withSources(parent.command(name).description(description)).addHelpText('after', examples);
 
   withSources(program.command('start', { isDefault: true }))
-    .description('serve; what "headgate" alone does')
+    .description('serve; "headgate" alone does the same, or shows the status of a gateway that runs already')
     .option('--port <number>', 'port to listen on; 0 takes any free one (8787)')
     .option('--host <address>', 'address to listen on (127.0.0.1)')
     .option('--workers <number>', 'processes that serve; auto: one for each core (1)')
@@ -91,6 +91,11 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .addHelpText('after', startExamples)
     .action(async (options: SourceOptions, self: Command) => {
       if (self.args[0] !== undefined) throw new CommandError(refuse(self.args[0], program));
+      const isBare = self.parent?.args[0] !== 'start';
+      if (isBare) {
+        const { showStatus } = await import('./show-status.ts');
+        if (await showStatus(terminal, load(options))) return;
+      }
       const { start: run } = await import('./start.ts');
       exit(await run(terminal, () => load(options)));
     });

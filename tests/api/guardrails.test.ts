@@ -716,9 +716,7 @@ describe('names that mean nothing', () => {
     ]);
     const path = `/guardrails/${made.body.data.id}`;
     const changed = await ask('PATCH', path, { ignored_providers: ['nobody', 'gamma', 'nobody'] });
-    expect(changed.body.warnings).toEqual([
-      'ignored_providers: no provider of this gateway matches "nobody" yet.',
-    ]);
+    expect(changed.body.warnings).toEqual(['ignored_providers: no provider of this gateway matches "nobody" yet.']);
     expect((await ask('PATCH', path, { description: 'fine' })).body).not.toHaveProperty('warnings');
   });
 });

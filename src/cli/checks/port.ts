@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Config } from '../../config/schema.ts';
+import { findGateway } from '../find-gateway.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
-
-const timeoutMs = 2000;
 
 /** Is the port free, or does a Headgate answer there already? */
 export async function checkPort({ host, port }: Pick<Config['server'], 'host' | 'port'>): Promise<Finding> {
@@ -21,7 +20,7 @@ export async function checkPort({ host, port }: Pick<Config['server'], 'host' | 
       mend: 'Choose another --host or --port.',
     };
   }
-  if (await isHeadgate(host, port)) return { status: 'ok', subject, says: `a Headgate answers at ${place}` };
+  if (await findGateway({ host, port })) return { status: 'ok', subject, says: `a Headgate answers at ${place}` };
   return {
     status: 'fail',
     subject,
@@ -41,17 +40,5 @@ async function tryListen(host: string, port: number): Promise<NodeJS.ErrnoExcept
     return error as NodeJS.ErrnoException; // what listen() emits
   } finally {
     if (server.listening) await new Promise((resolve) => server.close(resolve));
-  }
-}
-
-async function isHeadgate(host: string, port: number): Promise<boolean> {
-  const reachable =
-    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  try {
-    const answer = await fetch(`http://${reachable}:${port}/health`, { signal: AbortSignal.timeout(timeoutMs) });
-    const body: unknown = await answer.json();
-    return typeof body === 'object' && body !== null && 'name' in body && body.name === 'headgate';
-  } catch {
-    return false;
   }
 }
