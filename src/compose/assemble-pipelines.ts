@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { describeGeneration } from '../contents/image-content.ts';
 import { findSetting } from '../domain/request.ts';
 import { ByteBudget } from '../pipeline/byte-budget.ts';
+import { createRetryParts } from '../pipeline/endpoint-queue.ts';
 import { estimateCost, estimateImagesCost } from '../pipeline/estimate-cost.ts';
 import type { ImagePipeline, ResponsePipeline } from '../pipeline/pipeline.ts';
 import { type ImageRun, type Run, readRequest } from '../pipeline/run.ts';
@@ -48,6 +49,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     routingContext,
     hashEndUser,
     maxAttempts: () => config().routing.max_attempts,
+    retry: createRetryParts(),
     begin: ledger.begin,
     record: ledger.record,
     region: () => config().server.region,

@@ -273,6 +273,14 @@ describe('another account of a provider (same_as)', () => {
     expect(ids({ id: 'team', same_as: 'groq', models: ['groq/*'] })).toEqual(['groq/*@team', 'else/three@team']);
   });
 
+  it('retries as its entry says, and otherwise as the configuration does', () => {
+    const { retry } = only('openai/one', { retry: { attempts: 5, share: 0 } }).provider;
+    expect(retry).toEqual({
+      ...{ attempts: 5, backoffMs: 250, maxBackoffMs: 4000, maxRetryAfterMs: 5000, budgetMs: 10_000 },
+      ...{ share: 0, minimum: 10 },
+    });
+  });
+
   it('takes the weight of its model, of the catalog, of its provider, or 1, in this order', () => {
     const weigh = (weight: number | undefined, entry: object, model: object) => {
       const records = mergeCatalogFiles([

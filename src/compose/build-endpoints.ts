@@ -70,7 +70,7 @@ function naming<Result>({ id }: ProviderConfig, work: () => Result): Result {
 
 function buildProvider(
   entry: ProviderConfig,
-  { timeouts, images }: Pick<Config, 'timeouts' | 'images'>,
+  { timeouts, retry, images }: Pick<Config, 'timeouts' | 'retry' | 'images'>,
   before: Provider | undefined,
 ): Provider {
   const [wire = wires.get(entry.wire), ...otherWires] = openWires.get(entry.wire) ?? [];
@@ -88,6 +88,15 @@ function buildProvider(
       firstByteMs: entry.timeouts?.first_byte_ms ?? timeouts.first_byte_ms,
       idleMs: entry.timeouts?.idle_ms ?? timeouts.idle_ms,
       totalMs: entry.timeouts?.total_ms ?? timeouts.total_ms,
+    },
+    retry: {
+      attempts: entry.retry?.attempts ?? retry.attempts,
+      backoffMs: entry.retry?.backoff_ms ?? retry.backoff_ms,
+      maxBackoffMs: entry.retry?.max_backoff_ms ?? retry.max_backoff_ms,
+      maxRetryAfterMs: entry.retry?.max_retry_after_ms ?? retry.max_retry_after_ms,
+      budgetMs: entry.retry?.budget_ms ?? retry.budget_ms,
+      share: entry.retry?.share ?? retry.share,
+      minimum: entry.retry?.minimum ?? retry.minimum,
     },
     imageFirstByteMs: entry.timeouts?.first_byte_ms ?? Math.max(timeouts.first_byte_ms, images.request_ms),
     ...(entry.base_url === undefined ? undefined : { baseUrl: entry.base_url }),

@@ -21,6 +21,8 @@ const about: Record<string, string> = {
   io_logging:
     'Inputs and outputs, for workspaces that turn it on; none does by itself. Guide: [observability](../guides/observability.md#inputs-and-outputs).',
   outbound: 'What the gateway may fetch when a caller names an address. Guide: [outbound](../guides/outbound.md).',
+  retry:
+    'When a request is sent to the same endpoint again. A provider may override each setting. Guide: [routing](../guides/routing.md#retries).',
   timeouts: 'How long things may take, in milliseconds. A provider may override all but `request_ms`.',
   images: 'Limits of `POST /images`. Guide: [images](../guides/images.md).',
   providers: 'Where models are. A provider names a wire, an address, keys, and its models: the endpoints.',

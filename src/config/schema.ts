@@ -15,8 +15,8 @@ import { routingStrategies } from '../domain/routing-strategy.ts';
 
 const milliseconds = (description: string, value: number, minimum = 1, more: { restart?: true } = {}) =>
   Type.Integer({ description, default: value, minimum, maximum: 2_147_483_647, ...more });
-const optionalMilliseconds = (description: string) =>
-  Type.Optional(Type.Integer({ description, minimum: 1, maximum: 2_147_483_647 }));
+const optionalMilliseconds = (description: string, minimum = 1) =>
+  Type.Optional(Type.Integer({ description, minimum, maximum: 2_147_483_647 }));
 const bytes = (description: string, value: number, more: { restart?: true } = {}) =>
   Type.Integer({ description, default: value, minimum: 1024, maximum: 1_073_741_824, unit: 'bytes', ...more });
 const price = (description: string) =>
@@ -272,6 +272,19 @@ const provider = Type.Object({
       first_byte_ms: optionalMilliseconds('Overrides `timeouts.first_byte_ms`.'),
       idle_ms: optionalMilliseconds('Overrides `timeouts.idle_ms`.'),
       total_ms: optionalMilliseconds('Overrides `timeouts.total_ms`.'),
+    }),
+  ),
+  retry: Type.Optional(
+    Type.Object({
+      attempts: Type.Optional(Type.Integer({ description: 'Overrides `retry.attempts`.', minimum: 1, maximum: 10 })),
+      backoff_ms: optionalMilliseconds('Overrides `retry.backoff_ms`.', 0),
+      max_backoff_ms: optionalMilliseconds('Overrides `retry.max_backoff_ms`.', 0),
+      max_retry_after_ms: optionalMilliseconds('Overrides `retry.max_retry_after_ms`.', 0),
+      budget_ms: optionalMilliseconds('Overrides `retry.budget_ms`.', 0),
+      share: Type.Optional(Type.Number({ description: 'Overrides `retry.share`.', minimum: 0, maximum: 1 })),
+      minimum: Type.Optional(
+        Type.Integer({ description: 'Overrides `retry.minimum`.', minimum: 0, maximum: 1_000_000 }),
+      ),
     }),
   ),
   dialect: Type.Optional(
@@ -681,6 +694,38 @@ export const configSchema = Type.Object({
     first_byte_ms: milliseconds('Until a provider’s answer begins.', 120_000),
     idle_ms: milliseconds('Longest silence within a provider’s answer.', 60_000),
     total_ms: milliseconds('Until a provider’s answer is complete.', 600_000),
+  }),
+  retry: Type.Object({
+    attempts: Type.Integer({
+      description: 'The most attempts at one endpoint for a request, the first included. 1: no retries.',
+      default: 3,
+      minimum: 1,
+      maximum: 10,
+    }),
+    backoff_ms: milliseconds(
+      'The delay before the first retry is random, up to this; it doubles with each further retry.',
+      250,
+      0,
+    ),
+    max_backoff_ms: milliseconds('The longest such delay.', 4_000, 0),
+    max_retry_after_ms: milliseconds(
+      'A provider that asks for a longer wait (`Retry-After`) is not tried again.',
+      5_000,
+      0,
+    ),
+    budget_ms: milliseconds('No retry starts later than this after the first attempt of the request.', 10_000, 0),
+    share: Type.Number({
+      description: 'The most retries of a provider within 60 seconds, as a share of its requests.',
+      default: 0.1,
+      minimum: 0,
+      maximum: 1,
+    }),
+    minimum: Type.Integer({
+      description: 'As many retries of a provider within 60 seconds are allowed in any case.',
+      default: 10,
+      minimum: 0,
+      maximum: 1_000_000,
+    }),
   }),
   providers: Type.Array(provider, {
     description: 'Where models are. None: the simulator alone, as `simulator/*`.',

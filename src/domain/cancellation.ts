@@ -12,6 +12,8 @@ export interface CancelListener {
 export class Cancellation {
   /** The reason. Undefined: it is not cancelled. */
   reason: GatewayError | undefined;
+  /** When the deadline cancels, as of performance.now(); undefined: there is none. */
+  deadlineAt: number | undefined;
   private listeners: CancelListener[] = [];
   private controller: AbortController | undefined;
 

@@ -183,6 +183,8 @@ export interface GatewayErrorOptions {
   errorType?: string;
   /** Whether another endpoint may serve the same request. Default: no. */
   retryable?: boolean;
+  /** Whether the same endpoint may serve the same request a moment later. Default: no. */
+  isTransient?: boolean | undefined;
   /** Seconds. Sent as `Retry-After`. */
   retryAfterSeconds?: number;
   /** A limit of the gateway. Sent as `X-RateLimit-*` and in the metadata. */
@@ -207,6 +209,7 @@ export class GatewayError extends Error {
   readonly metadata: Record<string, unknown>;
   readonly availability: Availability | undefined;
   readonly retryable: boolean;
+  readonly isTransient: boolean;
   readonly retryAfterSeconds: number | undefined;
   readonly providerCode: string | number | undefined;
   readonly blamesKey: boolean;
@@ -222,6 +225,7 @@ export class GatewayError extends Error {
     this.metadata = options.metadata ?? {};
     this.availability = options.availability;
     this.retryable = options.retryable ?? false;
+    this.isTransient = options.isTransient ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.providerCode = options.providerCode;
     this.blamesKey = options.blamesKey ?? false;

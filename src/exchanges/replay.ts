@@ -8,6 +8,7 @@ import type { ResponseObject } from '../domain/response.ts';
 import type { Sink } from '../domain/sink.ts';
 import { createResponse } from '../pipeline/create-response.ts';
 import { createRun } from '../pipeline/create-run.ts';
+import { createRetryParts } from '../pipeline/endpoint-queue.ts';
 import { isTerminal } from '../pipeline/fold-events.ts';
 import type { ResponsePipeline } from '../pipeline/pipeline.ts';
 import { lastAttemptOf } from '../pipeline/step.ts';
@@ -49,6 +50,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
   const pipeline: ResponsePipeline = {
     routingContext: () => routingContext,
     maxAttempts: () => 1,
+    retry: createRetryParts(),
     classifier: () => undefined,
     inspectors: [],
     preparers: [],

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 
@@ -20,6 +21,7 @@ export class ClientWatch {
     this.deadlineMs = deadlineMs;
     this.setting = setting;
     this.timer = setTimeout(passDeadline, deadlineMs, this);
+    this.cancellation.deadlineAt = performance.now() + deadlineMs;
     this.onClose = () => this.leave();
     raw.on('close', this.onClose);
     if (raw.closed) this.leave(); // while its admission was waited for

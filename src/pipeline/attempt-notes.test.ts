@@ -14,7 +14,7 @@ const endpoint = bareEndpoint(provider, 'simulator/echo', 'echo');
 let attempt: TextAttempt;
 let passed: Chunk[];
 beforeEach(() => {
-  attempt = createTextAttempt(endpoint, true);
+  attempt = createTextAttempt(endpoint, { isLast: true, isRetry: false });
   passed = [];
 });
 

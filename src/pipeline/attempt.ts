@@ -13,8 +13,10 @@ import type { AttemptCost } from './attempt-cost.ts';
  */
 export interface Attempt {
   readonly endpoint: Endpoint;
-  /** No other attempt can follow in its step: no key and no endpoint is left. */
+  /** No other endpoint and no other key is left for its step: at most a retry follows. */
   readonly isLast: boolean;
+  /** Its endpoint was tried before in its step, and failed. */
+  readonly isRetry: boolean;
   /** HTTP number; 200 while it lasts and when it succeeded. */
   status: number;
   error: GatewayError | undefined;
@@ -65,12 +67,16 @@ export interface ImageAttempt extends Attempt {
   readonly made: (Pick<EncodedImage, 'width' | 'height'> & Digested)[];
 }
 
+/** Where in a step an attempt comes. */
+export type AttemptTurn = Pick<Attempt, 'isLast' | 'isRetry'>;
+
 const nothing: readonly string[] = [];
 const nothingSent = { characters: 0, images: 0 };
 
-const createAttempt = (endpoint: Endpoint, isLast: boolean): Attempt => ({
+const createAttempt = (endpoint: Endpoint, { isLast, isRetry }: AttemptTurn): Attempt => ({
   endpoint,
   isLast,
+  isRetry,
   status: 200,
   error: undefined,
   key: undefined,
@@ -86,8 +92,8 @@ const createAttempt = (endpoint: Endpoint, isLast: boolean): Attempt => ({
   spent: undefined,
 });
 
-export const createTextAttempt = (endpoint: Endpoint, isLast: boolean): TextAttempt => ({
-  ...createAttempt(endpoint, isLast),
+export const createTextAttempt = (endpoint: Endpoint, turn: AttemptTurn): TextAttempt => ({
+  ...createAttempt(endpoint, turn),
   finish: undefined,
   sent: nothingSent,
   producedLength: 0,
@@ -95,8 +101,8 @@ export const createTextAttempt = (endpoint: Endpoint, isLast: boolean): TextAtte
   hasLateTools: false,
 });
 
-export const createImageAttempt = (endpoint: Endpoint, isLast: boolean): ImageAttempt => ({
-  ...createAttempt(endpoint, isLast),
+export const createImageAttempt = (endpoint: Endpoint, turn: AttemptTurn): ImageAttempt => ({
+  ...createAttempt(endpoint, turn),
   finish: undefined,
   made: [],
 });

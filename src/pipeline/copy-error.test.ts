@@ -7,6 +7,7 @@ const options: Required<GatewayErrorOptions> = {
   availability: createAvailability('capacity_exhausted', ['acme/one']),
   errorType: 'invalid_image',
   retryable: true,
+  isTransient: true,
   retryAfterSeconds: 7,
   rateLimit: { limit: 1, remaining: 0, resetAtMs: 60_000 },
   blamesKey: true,

@@ -13,6 +13,7 @@ import { createRoutingContext } from '../routing/routing-context.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { createImage } from './create-image.ts';
 import { createImageRun } from './create-run.ts';
+import { createRetryParts } from './endpoint-queue.ts';
 import type { ImagePipeline } from './pipeline.ts';
 
 /*
@@ -42,6 +43,7 @@ beforeEach(() => {
   pipeline = {
     routingContext: () => routingContext,
     maxAttempts: () => 1,
+    retry: createRetryParts(),
     record: (entry) => booked.push(entry),
     hashEndUser: () => '',
     region: () => 'local',

@@ -12,6 +12,7 @@ import type { ByteShare } from './byte-budget.ts';
 import { readFailure, receive, takeKey, upstreamOf } from './exchange.ts';
 import { type ReadResponseOptions, readInside } from './read-response.ts';
 import type { ImageRun } from './run.ts';
+import { wait } from './wait.ts';
 
 interface ExchangeOptions {
   memory: ByteShare;
@@ -97,7 +98,7 @@ export class ImageExchange {
   private async ask({ upstream, path, method }: Question, afterMs: number, headers: readonly string[]) {
     let waitMs = Math.max(MIN_WAIT_MS, afterMs);
     for (let failures = 0; ; failures++) {
-      await wait(waitMs, this.owner);
+      await wait(waitMs, this.owner.cancellation);
       waitMs *= 2;
       const isLast = failures === MAX_FAILED_QUESTIONS;
       try {
@@ -195,22 +196,4 @@ export class ImageExchange {
 function writeBody(body: ImageUpstreamRequest['body']): { body: Buffer; contentType: string } {
   if (Array.isArray(body)) return writeForm(body);
   return { body: Buffer.from(JSON.stringify(body)), contentType: 'application/json' };
-}
-
-/** @throws the reason of the cancellation, as soon as it comes */
-function wait(ms: number, { cancellation }: ImageRun): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (cancellation.reason) return reject(cancellation.reason);
-    const listener = {
-      cancelled(reason: GatewayError) {
-        clearTimeout(timer);
-        reject(reason);
-      },
-    };
-    const timer = setTimeout(() => {
-      cancellation.remove(listener);
-      resolve();
-    }, ms);
-    cancellation.add(listener);
-  });
 }

@@ -28,8 +28,13 @@ export interface RunMedia {
   found: Map<string, Media | GatewayError>;
 }
 
-/** Frees what was fetched: no endpoint needs it again. What is left of the budget stays. */
-export const releaseMedia = ({ media }: Pick<Run, 'media'>): void => media?.found.clear();
+/** Frees what was fetched, and its budget: no other endpoint needs it. A retry fetches it again. */
+export function releaseMedia({ media }: Pick<Run, 'media'>): void {
+  if (!media) return;
+  for (const found of media.found.values())
+    if (!(found instanceof GatewayError)) media.budget.left += found.bytes.length;
+  media.found.clear();
+}
 
 /** Fetches of one request that are under way at once. */
 const PARALLEL = 4;

@@ -6,6 +6,7 @@ import type { Health } from '../routing/health.ts';
 import type { InFlight } from '../routing/in-flight.ts';
 import type { Plan, RoutingContext } from '../routing/plan-route.ts';
 import type { ByteBudget } from './byte-budget.ts';
+import type { RetryParts } from './endpoint-queue.ts';
 import type { Classifier } from './find-task.ts';
 import type { ImageCheckParts } from './image-check.ts';
 import type { MediaSource } from './inline-urls.ts';
@@ -22,6 +23,7 @@ import type { ServerTools } from './server-tools.ts';
 export interface PipelineBase<R extends RunBase> {
   routingContext: () => RoutingContext<Endpoint> & { health: Health; inFlight: InFlight };
   maxAttempts: () => number;
+  retry: RetryParts;
   /** Called before each attempt is sent. @throws {GatewayError} if it must not be sent */
   begin?: Ledger['begin'];
   record: Ledger['record'];

@@ -200,7 +200,10 @@ class ChunkPass<C extends { type: string }> {
   /** @throws {GatewayError} when there was no `finish`: an answer that is not whole never passes for one that is */
   end(): void {
     if (this.isFinished) return;
-    throw new GatewayError('upstream_failed', `${this.how.name} ended its answer in the middle.`, { retryable: true });
+    throw new GatewayError('upstream_failed', `${this.how.name} ended its answer in the middle.`, {
+      retryable: true,
+      isTransient: true,
+    });
   }
 }
 

@@ -4,9 +4,10 @@ import type { Sink } from '../domain/sink.ts';
 import { totalOf } from '../metering/cost.ts';
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { type AttemptOutcome, isEndpointFault } from '../routing/health.ts';
-import type { Attempt } from './attempt.ts';
+import type { Attempt, AttemptTurn } from './attempt.ts';
 import type { AttemptCost } from './attempt-cost.ts';
 import { copyError } from './copy-error.ts';
+import { EndpointQueue } from './endpoint-queue.ts';
 import { Gate } from './gate.ts';
 import type { PipelineBase } from './pipeline.ts';
 import type { RunBase } from './run.ts';
@@ -14,7 +15,7 @@ import { attemptsOf, type Step } from './step.ts';
 
 /** What differs between the kinds of runs that walk a plan: what output consists of, and how to request it. */
 export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
-  createAttempt(endpoint: Endpoint, isLast: boolean): A;
+  createAttempt(endpoint: Endpoint, turn: AttemptTurn): A;
   /** @throws {GatewayError} what went wrong; `retryable` if another endpoint may do better */
   attempt(pipeline: P, run: R, attempt: A, out: Sink<C>): Promise<void>;
   /** Whether the client may see something of this chunk: all before it is held back. */
@@ -44,8 +45,9 @@ export interface AttemptSink<C> {
  * Walks the plan of a step until an attempt succeeds. Output is held back until some of it is visible (for a buffered
  * response: until its end), so that an attempt that fails before leaves no trace but its record.
  *
- * An endpoint is tried again with its other keys if it refuses one. A model whose limit (`limits.models`) is reached is
- * skipped. Failures that are the endpoint's go to its health.
+ * An endpoint is tried again with its other keys if it refuses one. After a failure the next endpoint is tried at once; when
+ * none is left, those whose failure was transient are retried, as their providers allow. A model whose limit
+ * (`limits.models`) is reached is skipped. Failures that are the endpoint's go to its health.
  *
  * @param open opens what takes the output of an attempt
  * @returns the one of the attempt that succeeded
@@ -61,35 +63,37 @@ export async function walkPlan<
   S extends AttemptSink<C>,
 >(pipeline: P, run: R, step: Step<A>, kind: RunKind<R, A, C, P>, open: (attempt: A) => S): Promise<S> {
   const { health, inFlight } = pipeline.routingContext();
-  const maxAttempts = pipeline.maxAttempts();
-  const { endpoints } = step.plan;
+  const { retry } = pipeline;
+  const { cancellation } = run;
+  const queue = new EndpointQueue(step.plan.endpoints, pipeline.maxAttempts(), cancellation.deadlineAt, retry);
   const kept: C[] = []; // of attempts that failed
-  const lost = new Set<string>(); // models that blamed the request are not tried elsewhere
   let entered: string | undefined; // the model whose limit has admitted the run
   let limited: GatewayError | undefined; // why the first of those that did not
   let failure: GatewayError | undefined;
-  let tried = 0;
 
-  for (let index = 0; index < endpoints.length && tried < maxAttempts; index++) {
-    const endpoint: Endpoint = endpoints[index]!;
-    if (lost.has(endpoint.model)) continue;
+  for (let turn = queue.next(); turn; turn = queue.next()) {
+    const { endpoint, isRetry } = turn;
     if (run.modelLimits && endpoint.model !== entered) {
       const entering = run.modelLimits.enter(endpoint.model);
       const rejection = entering instanceof Promise ? await entering : entering;
       if (rejection) {
-        lost.add(endpoint.model);
+        queue.dropModel(endpoint.model);
         skipModel(step, endpoint.model, rejection);
         limited ??= rejection;
         continue;
       }
       entered = endpoint.model;
     }
-    tried++;
-    const isLastEndpoint = index === endpoints.length - 1 || tried === maxAttempts;
+    if (!isRetry) retry.budget.countRequest(endpoint.provider.id);
+    else {
+      await retry.wait(turn.delayMs, cancellation).catch((reason) => {
+        throw withHistory(step, asGatewayError(reason));
+      });
+    }
     for (let keysLeft = endpoint.provider.keys.size; ; ) {
       const raised = raiseReservation(run);
       if (raised instanceof Promise) await raised;
-      const attempt = kind.createAttempt(endpoint, isLastEndpoint && keysLeft <= 1);
+      const attempt = kind.createAttempt(endpoint, { isLast: turn.isLast && keysLeft <= 1, isRetry });
       step.attempts.push(attempt);
       const sink = open(attempt);
       const gate = new Gate(run, attempt, kind, sink.first, kept);
@@ -111,11 +115,12 @@ export async function walkPlan<
       if (!hasOtherKey) health.record(endpoint.id, kind.describeOutcome(run, attempt));
       if (step.committed) throw failure; // the client has seen some of it
       attempt.spent = kind.measureFailed?.(run, attempt, gate.held);
-      const next = run.cancellation.reason ? 'nowhere' : whereNext(failure);
+      const next = cancellation.reason ? 'nowhere' : whereNext(failure);
       if (next === 'nowhere') throw withHistory(step, failure);
-      if (next === 'model') lost.add(endpoint.model);
+      if (next === 'model') queue.dropModel(endpoint.model); // it blamed the request
       if (!hasOtherKey) break;
     }
+    queue.fail(endpoint, failure);
   }
   throw failure ? withHistory(step, failure) : limited!; // there is an endpoint at least
 }

@@ -1,5 +1,6 @@
 import { Cancellation } from '../domain/cancellation.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
+import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { ImageFacts } from '../domain/images.ts';
 import { KeyRing } from './key-ring.ts';
 import type { Wire } from './provider.ts';
@@ -28,6 +29,8 @@ export interface Provider {
    */
   upstreamOf(url: URL): Upstream | undefined;
   readonly keys: KeyRing;
+  /** Undefined: a failed request is not sent again. */
+  readonly retry?: RetryPolicy | undefined;
   /** @returns the headers of a request with that key of the ring, as a flat list */
   headersFor(key: number, stream: boolean): string[];
   /** Takes the operator's keys out of what the provider said. */
@@ -84,6 +87,8 @@ export interface ProviderEntry {
   apiKeys: readonly string[];
   headers: Readonly<Record<string, string>>;
   timeouts: UpstreamTimeouts;
+  /** Absent: nothing is sent again. */
+  retry?: RetryPolicy;
   /** How long the first byte of a picture may take; absent: as any other. */
   imageFirstByteMs?: number;
   dialect: Readonly<Record<string, unknown>>;
@@ -169,6 +174,7 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
       return found;
     },
     keys: ring,
+    retry: entry.retry,
     headersFor: (key, stream) => (stream ? streamed : whole)[key]!,
     maskKeys: (text) =>
       secrets.reduce((masked, secret) => maskCut(masked.replaceAll(secret, '[masked]'), secret), text),

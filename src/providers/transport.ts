@@ -302,7 +302,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
 
 const lookAtClock = (exchange: Exchange): void => exchange.lookAtClock();
 
-const slow = (text: string, cause?: Error) => new GatewayError('upstream_timeout', text, { retryable: true, cause });
+const slow = (text: string, cause?: Error) =>
+  new GatewayError('upstream_timeout', text, { retryable: true, isTransient: true, cause });
 
 /**
  * Tells failures of a kept-alive connection that had been closed meanwhile from other failures. The system's errors do
@@ -335,7 +336,8 @@ const staleCodes = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 function readNetworkError(error: Error, name: string, timeouts: UpstreamTimeouts): Error {
   if (error instanceof GatewayError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? '';
-  const failed = (text: string) => new GatewayError('upstream_failed', text, { retryable: true, cause: error });
+  const failed = (text: string) =>
+    new GatewayError('upstream_failed', text, { retryable: true, isTransient: true, cause: error });
   switch (code) {
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'ETIMEDOUT':

@@ -69,6 +69,7 @@ function explain(
   const advice = storeWords.test(complaint.message) ? ` This gateway stores nothing: ${sendTheItem}.` : '';
   return new GatewayError(kind, `${says[kind]} (status ${status})${reason === '' ? '.' : `: ${reason}`}${advice}`, {
     retryable: isElsewhere || waits,
+    isTransient: !isRegional && isTransient(kind, complaint, status),
     retryAfterSeconds: waits
       ? (retryAfterSeconds ?? complaint.wait ?? readSpokenWait(complaint.message, kind))
       : undefined,
@@ -77,6 +78,13 @@ function explain(
     providerCode: typeof providerCode === 'string' ? shorten(maskSecrets(providerCode)) : providerCode,
     cause,
   });
+}
+
+/** Whether the provider may do better a moment later. An empty account stays empty. */
+function isTransient(kind: ErrorKind, { code, type }: Complaint, status: number): boolean {
+  if (`${code ?? ''} ${type}`.toLowerCase().includes('insufficient_quota')) return false;
+  if (kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_timeout') return true;
+  return kind === 'upstream_failed' && status >= 500 && status !== 501;
 }
 
 /** Refused, not paid, not allowed, or a 400 that means one of these. */

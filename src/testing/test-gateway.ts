@@ -60,8 +60,7 @@ export const testKeys = {
  * Starts a gateway.
  *
  * @param parts of the configuration file; `bootstrap` is added to that of a test gateway. Without `providers` the
- * simulator
- * responds
+ *   simulator responds. A failed attempt is final unless `retry` says otherwise, so that a test scripts every attempt
  * @param dataDir a folder of an earlier test gateway; absent: a new one
  */
 export async function testGateway(parts: Record<string, unknown> = {}, dataDir?: string): Promise<TestGateway> {
@@ -112,6 +111,7 @@ function readParts(parts: Record<string, unknown>, folder: string) {
   writeFileSync(
     file,
     JSON.stringify({
+      retry: { attempts: 1 },
       ...rest,
       server: { port: 0, shutdown_grace_ms: 2000, ...server },
       log: { level: 'silent', ...log },

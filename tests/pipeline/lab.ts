@@ -8,6 +8,7 @@ import type { ResponseRequest } from '../../src/domain/request.ts';
 import type { ResponseObject } from '../../src/domain/response.ts';
 import { createResponse } from '../../src/pipeline/create-response.ts';
 import { createRun } from '../../src/pipeline/create-run.ts';
+import { createRetryParts } from '../../src/pipeline/endpoint-queue.ts';
 import type { ResponsePipeline } from '../../src/pipeline/pipeline.ts';
 import type { Run } from '../../src/pipeline/run.ts';
 import { wires } from '../../src/providers/index.ts';
@@ -74,6 +75,7 @@ export async function openPipelineLab(servers = 1, parts: Partial<ResponsePipeli
   const pipeline: ResponsePipeline = {
     routingContext: () => world,
     maxAttempts: () => 5,
+    retry: createRetryParts(),
     classifier: () => undefined,
     inspectors: [],
     preparers: [],

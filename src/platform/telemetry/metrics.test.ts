@@ -69,6 +69,22 @@ describe('runs', () => {
     expect(samples(metrics, 'headgate_attempts_total')).toMatchObject([{ labels: { outcome: 'ok' }, value: 1 }]);
   });
 
+  it('count retries, and as attempts, too', () => {
+    const metrics = new Metrics();
+    const tried = { endpoint: endpoint('m') };
+    const failed = { ...tried, error: new GatewayError('upstream_overloaded', 'x') };
+    metrics.observe(run([failed, { ...failed, isRetry: true }, { ...tried, isRetry: true }]), entry());
+    const outcomes = (name: string) => samples(metrics, name).map(({ labels, value }) => [labels?.['outcome'], value]);
+    expect(outcomes('headgate_attempts_total')).toEqual([
+      ['upstream_overloaded', 2],
+      ['ok', 1],
+    ]);
+    expect(outcomes('headgate_retries_total')).toEqual([
+      ['upstream_overloaded', 1],
+      ['ok', 1],
+    ]);
+  });
+
   it('have an overhead: all time, waiting too, but that of every attempt that was sent', () => {
     const metrics = new Metrics();
     const selected = endpoint('m');

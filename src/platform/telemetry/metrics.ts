@@ -23,6 +23,8 @@ class ModelNumbers {
   costNanoUsd = 0;
   unpriced = 0;
   readonly attempts = new Map<string, number>();
+  /** Those of the attempts that were retries. */
+  readonly retries = new Map<string, number>();
   readonly firstOutput = new Histogram();
   /** Buffered and streamed. */
   readonly duration = [new Histogram(), new Histogram()] as const;
@@ -94,10 +96,11 @@ export class Metrics {
     const { origin } = run;
     const attempts = listAttempts(run);
     for (let at = 0; at < attempts.length; at++) {
-      const { endpoint, error } = attempts[at]!;
-      const counted = this.numbersOf(endpoint).attempts;
+      const { endpoint, error, isRetry } = attempts[at]!;
+      const counted = this.numbersOf(endpoint);
       const outcome = error ? error.kind : 'ok';
-      counted.set(outcome, (counted.get(outcome) ?? 0) + 1);
+      countOne(counted.attempts, outcome);
+      if (isRetry) countOne(counted.retries, outcome);
     }
     const endpoint = (run.steps.at(-1)?.committed ?? attempts.at(-1))?.endpoint;
     const numbers = endpoint ? this.numbersOf(endpoint) : this.nobody;
@@ -197,6 +200,14 @@ export class Metrics {
         type: 'counter',
         samples: used.flatMap(({ labels, attempts }) =>
           [...attempts].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
+        ),
+      },
+      {
+        name: 'headgate_retries_total',
+        help: 'Attempts that repeat a failed one at the same endpoint, by outcome; headgate_attempts_total counts them, too.',
+        type: 'counter',
+        samples: used.flatMap(({ labels, retries }) =>
+          [...retries].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
         ),
       },
       {
@@ -311,3 +322,6 @@ export function describeProcess(loopDelayMs: () => number): MetricFamily[] {
     },
   ];
 }
+
+const countOne = (counts: Map<string, number>, name: string): void =>
+  void counts.set(name, (counts.get(name) ?? 0) + 1);

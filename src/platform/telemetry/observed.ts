@@ -22,6 +22,8 @@ export interface ObservedEndpoint {
 
 export interface ObservedAttempt {
   readonly endpoint: ObservedEndpoint;
+  /** Its endpoint was tried before, and failed. */
+  readonly isRetry: boolean;
   readonly status: number;
   readonly error: GatewayError | undefined;
   readonly upstreamModel: string | undefined;

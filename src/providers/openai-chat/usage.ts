@@ -158,6 +158,7 @@ export function readFinishReason(reason: string, dropped: Set<string>): FinishRe
       throw new GatewayError('upstream_overloaded', 'The provider ran out of resources and broke off its answer.', {
         providerCode: reason,
         retryable: true,
+        isTransient: true,
       });
     case 'error':
     case 'abort': // vLLM and SGLang, when the server drops a request
@@ -165,6 +166,7 @@ export function readFinishReason(reason: string, dropped: Set<string>): FinishRe
       throw new GatewayError('upstream_failed', `The provider broke off its answer (finish reason ${reason}).`, {
         providerCode: reason,
         retryable: true,
+        isTransient: true,
       });
     default:
       dropped.add(`finish_reason (${reason.slice(0, 60)})`);
