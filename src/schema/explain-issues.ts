@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { findKinds, isObject, type Kinds, refinementsOf } from './by-kind.ts';
-import { findNearestName } from './nearest-name.ts';
+import { findNearestName } from '../domain/nearest-name.ts';
 import { fieldPath, Report, show } from './report.ts';
 import { characterCount } from './shapes.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import type { Page } from '../../platform/storage/storage.ts';
-import { findNearestName } from '../../schema/nearest-name.ts';
+import { findNearestName } from '../../domain/nearest-name.ts';
 
 /**
  * Reads the parameters of a query one by one; one that is not there, or empty, says nothing. What is not asked for does not
