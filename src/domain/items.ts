@@ -191,6 +191,39 @@ export type InputItem =
   | ConfigurationUpdateItem
   | CarriedItem;
 
+/**
+ * The kinds of input items that the gateway knows, but for its own (`router:…`). Others are carried as they are by a
+ * wire that has items of its own, and by no other: they pass the checks with the type of a `CarriedItem`.
+ */
+export const itemTypes: ReadonlySet<string> = new Set<InputItem['type']>([
+  ...(['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call'] as const),
+  ...(['custom_tool_call_output', 'additional_tools', 'agent_message', 'configuration_update'] as const),
+  ...(['item_reference', 'compaction', 'context_compaction', 'apply_patch_call', 'apply_patch_call_output'] as const),
+  ...(['local_shell_call', 'local_shell_call_output', 'shell_call', 'shell_call_output', 'mcp_list_tools'] as const),
+  ...(['mcp_approval_request', 'mcp_approval_response', 'mcp_call', 'web_search_call', 'file_search_call'] as const),
+  ...(['image_generation_call', 'code_interpreter_call', 'computer_call'] as const),
+]);
+
+/** Whether the gateway knows the kind of an item. */
+export const isKnownItem = ({ type }: { type: string }): boolean => itemTypes.has(type) || type.startsWith('router:');
+
+/** Items that hold parts, or a text in their place → the field. */
+export const partHolders: ReadonlyMap<string, 'content' | 'output'> = new Map([
+  ['message', 'content'],
+  ['agent_message', 'content'],
+  ['function_call_output', 'output'],
+  ['custom_tool_call_output', 'output'],
+]);
+
+/** The kinds of parts that the gateway knows in messages, between agents and in the output of tools. */
+export const partTypes: ReadonlySet<string> = new Set<MessagePart['type'] | EncryptedContentPart['type']>([
+  ...(['input_text', 'input_image', 'input_file', 'input_audio', 'input_video'] as const),
+  ...(['output_text', 'refusal', 'encrypted_content'] as const),
+]);
+
+/** Whether the gateway knows the kind of a part. */
+export const isKnownPart = ({ type }: { type: string }): boolean => partTypes.has(type);
+
 /** An entry of `output`. Open: a native provider may send unknown kinds. */
 export interface OutputItem {
   type: string;
@@ -240,6 +273,9 @@ export interface HostedTool {
     | 'apply_patch';
   [field: string]: unknown;
 }
+/** Tools whose definition is the caller's own. */
+const clientTools: ReadonlySet<string> = new Set<Tool['type']>(['function', 'custom', 'namespace']);
+
 /** Names of the web search that a provider runs. */
 export const searchTypes: ReadonlySet<string> = new Set<HostedTool['type']>([
   'web_search',
@@ -253,6 +289,16 @@ const providerRun: ReadonlySet<string> = new Set<string>([
   ...searchTypes,
   ...(['file_search', 'code_interpreter', 'image_generation', 'mcp'] satisfies HostedTool['type'][]),
 ]);
+
+/** Kinds of tools that the gateway knows, but for its own. */
+export const toolTypes: ReadonlySet<string> = new Set<string>([
+  ...clientTools,
+  ...providerRun,
+  ...(['computer_use_preview', 'local_shell', 'shell', 'apply_patch'] satisfies HostedTool['type'][]),
+]);
+
+/** Whether it is more than a function in other clothes: only some protocols and providers have such a tool. */
+export const isHosted = (tool: { type: string }): boolean => !clientTools.has(tool.type) && !isServerTool(tool);
 
 /** Whether the provider runs the tool. The other hosted kinds (a shell, patches, a computer) run at the client. */
 export const isProviderRun = ({ type }: { type: string }): boolean => providerRun.has(type);

@@ -1,5 +1,5 @@
 import { GatewayError } from '../domain/errors.ts';
-import type { InputItem } from '../domain/items.ts';
+import { type InputItem, isKnownItem, isKnownPart, partHolders } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { Media, MediaOptions } from '../platform/outbound/fetch-media.ts';
 import { isDataUrl, typeOfName } from '../providers/data-url.ts';
@@ -126,14 +126,6 @@ async function fetchMissing(
   });
 }
 
-/** Fields that hold parts, by the type of their item. */
-const holders: Partial<Record<InputItem['type'], 'content' | 'output'>> = {
-  message: 'content',
-  agent_message: 'content',
-  function_call_output: 'output',
-  custom_tool_call_output: 'output',
-};
-
 type OpenPart = { type: string } & Record<string, unknown>;
 
 /**
@@ -141,6 +133,7 @@ type OpenPart = { type: string } & Record<string, unknown>;
  *
  * @param change returns the part itself, or another one in its place
  * @returns `request` itself if no part was replaced
+ * @throws {GatewayError} for an item or a part of an unknown kind, which may hold an address anywhere
  */
 function mapParts(
   request: ResponseRequest,
@@ -149,12 +142,14 @@ function mapParts(
   let isChanged = false;
   const changeAny = (part: unknown, place: () => string): unknown => {
     if (typeof part !== 'object' || part === null) return part; // the text of a prompt variable
+    if (!isKnownPart(part as OpenPart)) throw refuseOpaque(place(), `the part ${(part as OpenPart).type}`);
     const after = change(part as OpenPart, place); // the checks of `api/responses/` demand a type
     if (after !== part) isChanged = true;
     return after;
   };
   const input = request.input.map((item, at) => {
-    const holder = holders[item.type];
+    if (!isKnownItem(item)) throw refuseOpaque(`input[${at}]`, `the item ${item.type}`);
+    const holder = partHolders.get(item.type);
     const parts: unknown = holder && item[holder as keyof InputItem];
     if (!holder || !Array.isArray(parts)) return item;
     const changed = parts.map((part, index) => changeAny(part, () => `input[${at}].${holder}[${index}]`));
@@ -167,6 +162,12 @@ function mapParts(
   if (!request.prompt || variables.length === 0) return { ...request, input };
   return { ...request, input, prompt: { ...request.prompt, variables: Object.fromEntries(variables) } };
 }
+
+const refuseOpaque = (path: string, what: string): GatewayError =>
+  refuseBecause(
+    path,
+    `For an endpoint that takes no addresses (urls: fetch), the gateway looks at each of them, and it does not know where ${what.slice(0, 100)} may have one.`,
+  );
 
 /**
  * Makes a data URL of base64 alone, so that no server can take it for the path of a file.

@@ -1,4 +1,6 @@
 import { GatewayError } from '../domain/errors.ts';
+import { itemTypes, partTypes, toolTypes } from '../domain/items.ts';
+import { findNearestName } from '../domain/nearest-name.ts';
 import type { Target } from './provider.ts';
 
 /** What the functions that write one request share. */
@@ -17,10 +19,24 @@ export interface Draft {
  * @param what it is, as the subject of a sentence: `The hosted tool file_search`
  */
 export function refuse(draft: Draft, path: string, what: string): GatewayError {
-  return refuseBecause(
-    path,
-    `${what} cannot be sent to ${draft.target.endpoint}: its ${draft.format} format has no place for it.`,
-  );
+  return refuseBecause(path, describeMissing(draft, what));
+}
+
+const describeMissing = ({ target, format }: Draft, what: string): string =>
+  `${what} cannot be sent to ${target.endpoint}: its ${format} format has no place for it.`;
+
+/** Kinds by what they are kinds of: those that the gateway knows. */
+const knownKinds = { item: itemTypes, part: partTypes, tool: toolTypes };
+
+/**
+ * The refusal of an item, a part or a tool for which the wire has no place. Where nobody here knows the kind, it may be a
+ * misspelling of one.
+ */
+export function refuseKind(draft: Draft, path: string, what: keyof typeof knownKinds, type: string): GatewayError {
+  const known = knownKinds[what];
+  const nearest = known.has(type) ? undefined : findNearestName(type, known);
+  const hint = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  return refuseBecause(path, `${describeMissing(draft, `The ${what} ${type.slice(0, 100)}`)}${hint}`);
 }
 
 /** @param message a whole sentence, naming the endpoint */

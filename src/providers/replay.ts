@@ -1,5 +1,5 @@
 import type { AgentMessageItem, FunctionCallItem, InputItem, ReasoningEffort, Tool } from '../domain/items.ts';
-import { type Draft, dropUnknown, refuse, refuseReference } from './draft.ts';
+import { type Draft, dropUnknown, refuseKind, refuseReference } from './draft.ts';
 
 /*
  * What the wires without items of their own make alike of items that a caller sends.
@@ -79,7 +79,7 @@ export function writeOtherItem(draft: Draft, control: Control, item: InputItem, 
       throw refuseReference(draft, place(), item.id);
     default:
       // What the gateway's own tools did before is told by the answer that followed.
-      if (!item.type.startsWith('router:')) throw refuse(draft, place(), `An item of type ${item.type}`);
+      if (!item.type.startsWith('router:')) throw refuseKind(draft, place(), 'item', item.type);
       draft.dropped.push(`${place()} (${item.type})`);
   }
 }

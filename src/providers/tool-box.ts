@@ -8,7 +8,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '../domain/items.ts';
-import { type Draft, dropUnknown, refuse, refuseBecause } from './draft.ts';
+import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from './draft.ts';
 
 /*
  * Tools for wires that know functions and nothing else: a group is flattened into the name, a custom tool is a function
@@ -110,7 +110,7 @@ export function addTools(draft: Draft, box: ToolBox, list: ToolList): void {
       }
       default:
         if (list.takeOther?.(tool, place)) break;
-        if (!isProviderRun(tool)) throw refuse(draft, place(), `The tool ${tool.type}`);
+        if (!isProviderRun(tool)) throw refuseKind(draft, place(), 'tool', tool.type);
         box.leftOut.add(tool.type);
         draft.dropped.push(`${place()} (${tool.type})`);
     }

@@ -1,5 +1,5 @@
 import type { EndpointFacts, Special } from '../domain/endpoint.ts';
-import { isProviderRun } from '../domain/items.ts';
+import { isHosted, isKnownItem, isKnownPart, partHolders } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { blendedPrice } from '../metering/price.ts';
 import type { Exclusion } from './filters.ts';
@@ -54,9 +54,13 @@ export class Needs {
     return this.parameters.filter((parameter) => softParameters.includes(parameter));
   }
 
-  /** Tools that the provider runs: an endpoint whose wire has them goes before one that leaves them out. */
+  /**
+   * Kinds of tools, items and parts that not every wire has a place for. An endpoint whose wire has goes before one that
+   * leaves them out or refuses them.
+   */
   get specials(): readonly Special[] {
-    return (this.request.tools ?? []).filter(isProviderRun).map(({ type }) => ({ what: 'tool', type }));
+    const tools = (this.request.tools ?? []).filter(isHosted).map(({ type }): Special => ({ what: 'tool', type }));
+    return [...tools.slice(0, MAX_SPECIALS), ...this.walk().specials];
   }
 
   /** What an endpoint can never do, whatever the caller prefers. */
@@ -80,14 +84,17 @@ export class Needs {
   }
 }
 
+/** Of tools, and of items and parts: each is compared with every endpoint of a model. */
+const MAX_SPECIALS = 50;
+
 const softParameters = ['tools', 'tool_choice', 'structured_outputs', 'response_format', 'verbosity'];
 
-const partModalities: Readonly<Record<string, string>> = {
-  input_image: 'image',
-  input_file: 'file',
-  input_audio: 'audio',
-  input_video: 'video',
-};
+const partModalities: ReadonlyMap<string, string> = new Map([
+  ['input_image', 'image'],
+  ['input_file', 'file'],
+  ['input_audio', 'audio'],
+  ['input_video', 'video'],
+]);
 
 type Part = { type?: string; text?: string };
 
@@ -95,30 +102,43 @@ interface Walked {
   modalities: Set<string>;
   characters: number;
   images: number;
+  specials: Special[];
 }
 
 function walkInput({ input, instructions }: ResponseRequest): Walked {
   const modalities = new Set<string>();
+  const unknown = new Map<string, Special>();
   let characters = instructions?.length ?? 0;
   let images = 0;
+  const note = (what: Special['what'], type: string): void => {
+    if (unknown.size < MAX_SPECIALS) unknown.set(`${what} ${type}`, { what, type });
+  };
   const look = (content: unknown): void => {
     if (typeof content === 'string') characters += content.length;
     else if (Array.isArray(content)) {
       for (const part of content as (Part | null)[]) {
         if (typeof part !== 'object' || part === null) continue; // items that nobody knows may hold anything
-        const modality = partModalities[part.type ?? ''];
+        const modality = partModalities.get(part.type ?? '');
         if (modality === 'image') images++;
         if (modality !== undefined) modalities.add(modality);
         else if (typeof part.text === 'string') characters += part.text.length;
       }
     }
   };
-  for (const item of input as { content?: unknown; output?: unknown; arguments?: unknown }[]) {
+  for (const item of input as { type: string; content?: unknown; output?: unknown; arguments?: unknown }[]) {
+    if (!isKnownItem(item)) {
+      note('item', item.type);
+      characters += JSON.stringify(item).length; // what of it the model reads is the provider's to know
+      continue;
+    }
     look(item.content);
     look(item.output);
     if (typeof item.arguments === 'string') characters += item.arguments.length;
+    const holder = partHolders.get(item.type);
+    const parts = holder && item[holder];
+    if (Array.isArray(parts)) for (const part of parts) if (!isKnownPart(part)) note('part', part.type);
   }
-  return { modalities, characters, images };
+  return { modalities, characters, images, specials: [...unknown.values()] };
 }
 
 const plainParameters = [

@@ -10,8 +10,10 @@ export interface Kinds {
   schemas: ReadonlyMap<string, TSchema>;
   /** The kind of an object without the field; `undefined` when the field is needed. */
   kindWithoutKey: (value: Record<string, unknown>) => string | undefined;
-  /** For kinds that no page lists; without it they are refused. */
+  /** For kinds that no page lists; without it they are rejected. */
   other: TSchema | undefined;
+  /** Names that are rejected also with `other`, because they are no new kinds → the kind that is meant, if that is known. */
+  reserved: ReadonlyMap<unknown, string | undefined>;
   /** The page that lists them, for a message that would be too long with all of them. */
   docs: string | undefined;
   /** The compiled check: whether a value is one of them. */
@@ -21,6 +23,7 @@ export interface Kinds {
 interface KindOptions {
   kindWithoutKey?: Kinds['kindWithoutKey'];
   other?: TSchema;
+  reserved?: Kinds['reserved'];
   docs?: string;
 }
 
@@ -38,7 +41,7 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
   options: KindOptions = {},
 ): TUnsafe<Static<Schemas[keyof Schemas]>> {
   const byName: ReadonlyMap<string, TSchema> = new Map(Object.entries(schemas));
-  const { other, docs, kindWithoutKey = () => undefined } = options;
+  const { other, docs, kindWithoutKey = () => undefined, reserved = new Map() } = options;
   const compile = (schema: TSchema) => {
     const validator = Compile(schema);
     return (value: unknown): boolean => validator.Check(value);
@@ -51,9 +54,10 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
     if (!isObject(value)) return false;
     const kind = value[key] === undefined ? kindWithoutKey(value) : value[key];
     const checkKind = checks.get(kind);
-    return checkKind === undefined ? checkOther(value) : checkKind(value);
+    if (checkKind !== undefined) return checkKind(value);
+    return !reserved.has(kind) && checkOther(value);
   };
-  kindsByCheck.set(check, { noun, key, schemas: byName, kindWithoutKey, other, docs, check });
+  kindsByCheck.set(check, { noun, key, schemas: byName, kindWithoutKey, other, reserved, docs, check });
   return Type.Refine(Type.Unsafe<Static<Schemas[keyof Schemas]>>({}), check);
 }
 

@@ -60,7 +60,8 @@ function explainKind(kinds: Kinds, value: unknown, path: string, report: Report)
   }
   const given = value[kinds.key];
   const kind = given === undefined ? kinds.kindWithoutKey(value) : given;
-  const schema = typeof kind === 'string' ? (kinds.schemas.get(kind) ?? kinds.other) : kinds.other;
+  const other = typeof kind === 'string' && !kinds.reserved.has(kind) ? kinds.other : undefined;
+  const schema = typeof kind === 'string' ? (kinds.schemas.get(kind) ?? other) : undefined;
   const keyPath = fieldPath(path, kinds.key);
   if (schema !== undefined) explainIssues(schema, value, path, report);
   else if (given === undefined) {
@@ -72,19 +73,12 @@ function explainKind(kinds: Kinds, value: unknown, path: string, report: Report)
   }
 }
 
-/** What chat completions call kinds of this interface. */
-const chatNames: Readonly<Record<string, string>> = {
-  text: 'input_text',
-  image_url: 'input_image',
-  file: 'input_file',
-};
-
-function hintAtKind(given: unknown, { key, schemas }: Kinds): string | undefined {
+function hintAtKind(given: unknown, { key, schemas, reserved }: Kinds): string | undefined {
   if (key === 'role' && given === 'tool') {
     return 'what a tool answered is an item of its own: `{"type": "function_call_output", "call_id", "output"}`';
   }
-  const name = typeof given === 'string' && Object.hasOwn(chatNames, given) ? chatNames[given]! : undefined;
-  return name !== undefined && schemas.has(name) ? `did you mean \`${name}\`?` : hintAt(given, [...schemas.keys()]);
+  const name = reserved.get(given);
+  return name === undefined ? hintAt(given, [...schemas.keys()]) : `did you mean \`${name}\`?`;
 }
 
 /** A longer list helps less than it hides. */

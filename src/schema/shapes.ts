@@ -60,3 +60,6 @@ export const trace = Type.Object({
   generation_name: Type.Optional(Type.String()),
   parent_span_id: Type.Optional(Type.String()),
 });
+
+/** An object of a kind that no page lists: it passes as it is. */
+export const unknownKind = Type.Object({ type: Type.String() });

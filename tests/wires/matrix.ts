@@ -157,6 +157,8 @@ export const rows: readonly Row[] = [
   },
   { name: '`configuration_update`', request: item({ type: 'configuration_update', reasoning: { effort: 'low' } }) },
   { name: 'replay: shell, patch, MCP and computer calls', request: item({ type: 'mcp_call', id: 'm' }) },
+  { name: 'items of unknown kinds', request: item({ type: 'quantum_call', id: 'q' }) },
+  { name: 'content parts of unknown kinds', request: part({ type: 'input_hologram' }) },
   { name: '`max_output_tokens`, `temperature`', request: { max_output_tokens: 5000, temperature: 0.5 } },
   { name: '`top_p`', request: { top_p: 0.5 } },
   { name: '`top_k`', request: { top_k: 5 } },

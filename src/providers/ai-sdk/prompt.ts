@@ -1,18 +1,20 @@
-import type {
-  AgentMessageItem,
-  CustomToolCallItem,
-  CustomToolCallOutputItem,
-  EncryptedContentPart,
-  FunctionCallItem,
-  FunctionCallOutputItem,
-  InputItem,
-  MessageItem,
-  MessagePart,
-  ReasoningItem,
+import {
+  type AgentMessageItem,
+  type CustomToolCallItem,
+  type CustomToolCallOutputItem,
+  type EncryptedContentPart,
+  type FunctionCallItem,
+  type FunctionCallOutputItem,
+  type InputItem,
+  isKnownItem,
+  isKnownPart,
+  type MessageItem,
+  type MessagePart,
+  type ReasoningItem,
 } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { isDataUrl, readDataUrl } from '../data-url.ts';
-import { type Draft, dropUnknown, refuse } from '../draft.ts';
+import { type Draft, dropUnknown, refuse, refuseKind } from '../draft.ts';
 import { readGeneratedImage } from '../generated-image.ts';
 import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../replay.ts';
 import { upstreamName } from '../tool-box.ts';
@@ -64,7 +66,7 @@ function noteSeal(conversation: Conversation, item: InputItem, name: string): vo
 function writeItem(draft: Draft, conversation: Conversation, item: InputItem, index: number, name: string): void {
   const place = `input[${index}]`;
   const at = () => place;
-  const fields = fieldsOf[item.type];
+  const fields = isKnownItem(item) ? fieldsOf[item.type] : undefined;
   if (fields) dropUnknown(draft, item, fields, at);
   switch (item.type) {
     case 'message': {
@@ -172,8 +174,8 @@ function writeParts(
 }
 
 function writePart(draft: Draft, part: MessagePart | EncryptedContentPart, place: string): Part | undefined {
-  const fields = partFields[part.type];
-  if (fields === undefined) throw refuse(draft, place, `A part of type ${part.type}`);
+  const fields = isKnownPart(part) ? partFields[part.type] : undefined;
+  if (fields === undefined) throw refuseKind(draft, place, 'part', part.type);
   dropUnknown(draft, part, fields, () => place);
   switch (part.type) {
     case 'input_text':

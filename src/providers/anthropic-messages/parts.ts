@@ -1,6 +1,6 @@
-import type { CacheControl, EncryptedContentPart, MessagePart } from '../../domain/items.ts';
+import { type CacheControl, type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
 import { isDataUrl, readDataUrl, typeOfName } from '../data-url.ts';
-import { type Draft, dropUnknown, refuse, refuseBecause } from '../draft.ts';
+import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from '../draft.ts';
 import type { Dialect } from './dialect.ts';
 import type { Block, CacheMark, Source } from './wire.ts';
 
@@ -40,9 +40,8 @@ export function writeParts(
   for (let index = 0; index < (parts?.length ?? 0); index++) {
     const part = parts![index]!;
     const place = () => `${path}[${index}]`;
-    const fields = known[part.type];
-    if (fields === undefined) throw refuse(draft, place(), `A part of type ${(part as { type: string }).type}`);
-    dropUnknown(draft, part, fields, place);
+    if (!isKnownPart(part)) throw refuseKind(draft, place(), 'part', (part as { type: string }).type);
+    dropUnknown(draft, part, known[part.type], place);
     const block = writePart(draft, part, place);
     if (block === undefined) continue;
     const mark = readMark(draft, part);

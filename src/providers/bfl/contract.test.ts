@@ -16,7 +16,7 @@ testImageWire(bfl, new URL('recordings', import.meta.url), {
     'failed.whole.http': 'upstream_failed',
     'no-credits.http': 'upstream_failed',
     'no-task.whole.http': 'upstream_failed',
-    'not-found.http': 'upstream_failed',
+    'not-found.http': 'upstream_path_missing',
     'rate-limited.http': 'rate_limited',
     'ready-empty.whole.http': 'upstream_failed',
     'request-moderated.whole.http': 'content_policy',

@@ -21,7 +21,7 @@ testImageWire(fal, new URL('recordings', import.meta.url), {
     'locked.http': 'upstream_failed',
     'no-pictures.whole.http': 'upstream_failed',
     'no-runner.http': 'upstream_overloaded',
-    'not-found.http': 'upstream_failed',
+    'not-found.http': 'upstream_path_missing',
     'nowhere.whole.http': 'upstream_failed',
     'rate-limited.http': 'rate_limited',
     'server-error.http': 'upstream_failed',

@@ -1,6 +1,6 @@
-import type { EncryptedContentPart, MessagePart } from '../../domain/items.ts';
+import { type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
 import { isDataUrl, readDataUrl, typeOfName } from '../data-url.ts';
-import { type Draft, dropUnknown, refuse } from '../draft.ts';
+import { type Draft, dropUnknown, refuse, refuseKind } from '../draft.ts';
 import type { Dialect } from './dialect.ts';
 import type { ModelTraits } from './models.ts';
 import type { Part } from './wire.ts';
@@ -39,9 +39,8 @@ export function writeParts(
   for (let index = 0; index < (parts?.length ?? 0); index++) {
     const part = parts![index]!;
     const place = () => `${path}[${index}]`;
-    const fields = known[part.type];
-    if (fields === undefined) throw refuse(draft, place(), `A part of type ${(part as { type: string }).type}`);
-    dropUnknown(draft, part, fields, place);
+    if (!isKnownPart(part)) throw refuseKind(draft, place(), 'part', (part as { type: string }).type);
+    dropUnknown(draft, part, known[part.type], place);
     const after = writePart(draft, part, place);
     if (after) written.push(after);
   }

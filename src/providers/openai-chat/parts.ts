@@ -1,5 +1,5 @@
-import type { EncryptedContentPart, MessagePart } from '../../domain/items.ts';
-import { dropUnknown, refuse } from '../draft.ts';
+import { type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
+import { dropUnknown, refuse, refuseKind } from '../draft.ts';
 import type { ChatDraft } from './draft.ts';
 import type { ChatPart } from './wire.ts';
 
@@ -44,8 +44,8 @@ export function writeMessageContent(
     const part = parts[index]!;
     const place = () => `${path}[${index}]`;
     const isText = part.type === 'input_text' || part.type === 'output_text';
+    if (!isKnownPart(part)) throw refuseKind(draft, place(), 'part', (part as { type: string }).type);
     const known = isText && draft.dialect.cache_control ? textWithBreakpoint : knownFields[part.type];
-    if (known === undefined) throw refuse(draft, place(), `A part of type ${(part as { type: string }).type}`);
     dropUnknown(draft, part, known, place);
     if (part.type === 'refusal') {
       refusal = refusal === undefined ? part.refusal : `${refusal}\n${part.refusal}`;

@@ -12,7 +12,7 @@ testImageWire(recraft, new URL('recordings', import.meta.url), {
     'no-list.whole.http': 'upstream_failed',
     'no-picture.whole.http': 'upstream_failed',
     'no-units.http': 'upstream_failed',
-    'not-found.http': 'upstream_failed',
+    'not-found.http': 'upstream_path_missing',
     'page.http': 'upstream_failed',
     'rate-limited.http': 'rate_limited',
     'server-error.http': 'upstream_failed',

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../domain/errors.ts';
-import { isProviderRun, type Tool } from '../../domain/items.ts';
+import { type InputItem, isKnownItem, isKnownPart, isProviderRun, partHolders, type Tool } from '../../domain/items.ts';
 import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
-import { sendTheItem } from '../draft.ts';
+import { type Draft, refuseKind, sendTheItem } from '../draft.ts';
 import type { Target, UpstreamRequest } from '../provider.ts';
 import type { SimulatorRequest } from './wire.ts';
 
@@ -25,6 +25,7 @@ const harmless = [
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<undefined> {
   if (request.prompt) throw refuse('prompt', 'it keeps no prompt templates', target);
   const dropped: string[] = harmless.filter((field) => request[field] != null);
+  const draft: Draft = { target, format: 'simulator', dropped };
   const tools = request.tools?.filter((tool, index) => {
     if (isClientTool(tool)) return true;
     const reason = `it does not run the hosted tool ${tool.type}`;
@@ -35,6 +36,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   });
   for (const [index, item] of request.input.entries()) {
     if (item.type === 'item_reference') throw refuse(`input[${index}]`, `nothing is stored: ${sendTheItem}`, target);
+    checkKinds(draft, item, `input[${index}]`);
   }
   const model = target.upstreamModel.replace(/^simulator\//, ''); // as an entry without `upstream_model` names it
   const body: SimulatorRequest = { model, input: request.input };
@@ -58,6 +60,16 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
 
 /** Tools that the simulator can call: the client runs them. */
 const isClientTool = (tool: Tool): boolean => ['function', 'custom', 'namespace'].includes(tool.type);
+
+/** @throws {GatewayError} for an item or a part of a kind that nobody knows: it is probably misspelled */
+function checkKinds(draft: Draft, item: InputItem, place: string): void {
+  if (!isKnownItem(item)) throw refuseKind(draft, place, 'item', item.type);
+  const field = partHolders.get(item.type);
+  const parts: unknown = field && (item as Record<string, unknown>)[field];
+  for (const [index, part] of Array.isArray(parts) ? parts.entries() : []) {
+    if (!isKnownPart(part)) throw refuseKind(draft, `${place}.${field}[${index}]`, 'part', part.type);
+  }
+}
 
 /** Whether `tool_choice` names the tool, or demands a call and there is no tool of the client. */
 function isForced({ type }: Tool, { tool_choice: choice, tools = [] }: ResponseRequest): boolean {

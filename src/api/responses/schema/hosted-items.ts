@@ -9,6 +9,7 @@ import {
   nullable,
   oneOf,
   strings,
+  unknownKind,
 } from '../../../schema/shapes.ts';
 import { containerFileCitation } from './parts.ts';
 
@@ -145,55 +146,70 @@ const mcp = {
     error: maybe(
       Type.Union([
         Type.String(),
-        byKind('an MCP error', 'type', {
-          mcp_protocol_error: Type.Object({
-            type: Type.Literal('mcp_protocol_error'),
-            code: Type.Integer(),
-            message: Type.String(),
-          }),
-          http_error: Type.Object({
-            type: Type.Literal('http_error'),
-            code: Type.Integer(),
-            message: Type.String(),
-          }),
-          mcp_tool_execution_error: Type.Object({
-            type: Type.Literal('mcp_tool_execution_error'),
-            content: Type.Optional(Type.Unknown()),
-          }),
-        }),
+        byKind(
+          'an MCP error',
+          'type',
+          {
+            mcp_protocol_error: Type.Object({
+              type: Type.Literal('mcp_protocol_error'),
+              code: Type.Integer(),
+              message: Type.String(),
+            }),
+            http_error: Type.Object({
+              type: Type.Literal('http_error'),
+              code: Type.Integer(),
+              message: Type.String(),
+            }),
+            mcp_tool_execution_error: Type.Object({
+              type: Type.Literal('mcp_tool_execution_error'),
+              content: Type.Optional(Type.Unknown()),
+            }),
+          },
+          { other: unknownKind },
+        ),
       ]),
     ),
     output: maybe(Type.String()),
   }),
 };
 
-const webSearchAction = byKind('a search action', 'type', {
-  search: Type.Object({
-    type: Type.Literal('search'),
-    query: Type.String(),
-    queries: Type.Optional(strings()),
-    sources: Type.Optional(Type.Array(urlSource)),
-  }),
-  open_page: Type.Object({ type: Type.Literal('open_page'), url: maybe(Type.String()) }),
-  find_in_page: Type.Object({ type: Type.Literal('find_in_page'), pattern: Type.String(), url: Type.String() }),
-});
+const webSearchAction = byKind(
+  'a search action',
+  'type',
+  {
+    search: Type.Object({
+      type: Type.Literal('search'),
+      query: Type.String(),
+      queries: Type.Optional(strings()),
+      sources: Type.Optional(Type.Array(urlSource)),
+    }),
+    open_page: Type.Object({ type: Type.Literal('open_page'), url: maybe(Type.String()) }),
+    find_in_page: Type.Object({ type: Type.Literal('find_in_page'), pattern: Type.String(), url: Type.String() }),
+  },
+  { other: unknownKind },
+);
 
-const codeOutput = byKind('a code interpreter output', 'type', {
-  logs: Type.Object({ type: Type.Literal('logs'), logs: Type.String() }),
-  image: Type.Object({ type: Type.Literal('image'), url: Type.String() }),
-  file: Type.Object({
-    type: Type.Literal('file'),
-    id: Type.Optional(Type.String()),
-    filename: Type.Optional(Type.String()),
-    media_type: Type.Optional(Type.String()),
-    size_bytes: Type.Optional(Type.Integer()),
-    sha256: Type.Optional(Type.String()),
-    status: Type.Optional(Type.String()),
-    download_url: Type.Optional(Type.String()),
-    expires_at: Type.Optional(Type.String()),
-    error_code: maybe(Type.String()),
-  }),
-});
+const codeOutput = byKind(
+  'a code interpreter output',
+  'type',
+  {
+    logs: Type.Object({ type: Type.Literal('logs'), logs: Type.String() }),
+    image: Type.Object({ type: Type.Literal('image'), url: Type.String() }),
+    file: Type.Object({
+      type: Type.Literal('file'),
+      id: Type.Optional(Type.String()),
+      filename: Type.Optional(Type.String()),
+      media_type: Type.Optional(Type.String()),
+      size_bytes: Type.Optional(Type.Integer()),
+      sha256: Type.Optional(Type.String()),
+      status: Type.Optional(Type.String()),
+      download_url: Type.Optional(Type.String()),
+      expires_at: Type.Optional(Type.String()),
+      error_code: maybe(Type.String()),
+    }),
+  },
+  { other: unknownKind },
+);
 
 const hostedCalls = {
   web_search_call: Type.Object({

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
-import { itemStatus, maybe, nullable, oneOf, reasoningEffort } from '../../../schema/shapes.ts';
+import { itemStatus, maybe, nullable, oneOf, reasoningEffort, unknownKind } from '../../../schema/shapes.ts';
 import { hostedItems } from './hosted-items.ts';
 import { agentPart, assistantPart, inputPart, reasoningText, summaryText, toolOutputPart } from './parts.ts';
 import { routerItems } from './router-items.ts';
@@ -152,6 +152,7 @@ export const inputItem = byKind(
   },
   {
     kindWithoutKey: (item) => (Object.hasOwn(item, 'role') ? 'message' : undefined),
+    other: unknownKind, // choice 272
     docs: docsUrl('reference/items'),
   },
 );

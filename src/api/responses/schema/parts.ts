@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
+import { partTypes } from '../../../domain/items.ts';
 import { byKind } from '../../../schema/by-kind.ts';
-import { cacheControl, maybe, nullable, oneOf } from '../../../schema/shapes.ts';
+import { cacheControl, maybe, nullable, oneOf, unknownKind } from '../../../schema/shapes.ts';
 
 const isText = (value: unknown) => typeof value === 'string';
 
@@ -90,7 +91,7 @@ const annotation = byKind(
     file_path: Type.Object({ type: Type.Literal('file_path'), file_id: Type.String(), index: Type.Integer() }),
     container_file_citation: containerFileCitation,
   },
-  { other: Type.Object({ type: Type.String() }) },
+  { other: unknownKind },
 );
 
 const tokenLogprob = { token: Type.String(), logprob: Type.Number(), bytes: nullable(Type.Array(Type.Integer())) };
@@ -114,29 +115,60 @@ const inputParts = {
   input_video: inputVideo,
 };
 
+/** Names that are no new kinds: those of parts that belong elsewhere, and what chat completions call parts. */
+const reserved: ReadonlyMap<string, string | undefined> = new Map([
+  ...[...partTypes, 'reasoning_text', 'summary_text'].map((type) => [type, undefined] as const),
+  ...([
+    ['text', 'input_text'],
+    ['image_url', 'input_image'],
+    ['file', 'input_file'],
+  ] as const),
+]);
+
+/**
+ * A kind that no page lists passes, because a provider that has sent it takes it back. Wires without such parts reject
+ * it. choice 272
+ */
+const unknownKinds = { other: unknownKind, reserved };
+
 /** What a user, system or developer message holds. */
-export const inputPart = byKind('an input part', 'type', inputParts);
+export const inputPart = byKind('an input part', 'type', inputParts, unknownKinds);
 
 /** What an assistant message holds: its own parts, or input parts (responses-items.md section 4). */
-export const assistantPart = byKind('a part of an assistant message', 'type', {
-  output_text: outputText,
-  refusal,
-  ...inputParts,
-});
+export const assistantPart = byKind(
+  'a part of an assistant message',
+  'type',
+  {
+    output_text: outputText,
+    refusal,
+    ...inputParts,
+  },
+  unknownKinds,
+);
 
 /** What the output of a client's tool holds, when it is no plain string. */
-export const toolOutputPart = byKind('a tool output part', 'type', {
-  input_text: inputText,
-  input_image: inputImage,
-  input_file: inputFile,
-});
+export const toolOutputPart = byKind(
+  'a tool output part',
+  'type',
+  {
+    input_text: inputText,
+    input_image: inputImage,
+    input_file: inputFile,
+  },
+  unknownKinds,
+);
 
 /** What agents send one another. */
-export const agentPart = byKind('an agent message part', 'type', {
-  input_text: inputText,
-  input_image: inputImage,
-  encrypted_content: encryptedContent,
-});
+export const agentPart = byKind(
+  'an agent message part',
+  'type',
+  {
+    input_text: inputText,
+    input_image: inputImage,
+    encrypted_content: encryptedContent,
+  },
+  unknownKinds,
+);
 
 /** @see responses-items.md section 1.2 */
 export const reasoningText = Type.Object({ type: Type.Literal('reasoning_text'), text: Type.String() });

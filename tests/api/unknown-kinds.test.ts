@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { itemTypes } from '../../src/domain/items.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { ask, provider, type WireName, wholeBody, wireNames } from './lab.ts';
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+const of = (wire: WireName, name: string) =>
+  provider(wire, name, upstream, { models: [{ model: 'both/m', upstream_model: 'm' }] });
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  gateway = await testGateway({
+    providers: [
+      ...wireNames.map((wire) => provider(wire, 'one', upstream)),
+      of('openai-chat', 'first'),
+      of('openai-responses', 'second'),
+      provider('openai-responses', 'fetch', upstream, { urls: 'fetch' }),
+    ],
+  });
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+beforeEach(() => {
+  upstream.always(({ path }) => json(wholeBody(path.endsWith('/responses') ? 'openai-responses' : 'openai-chat')));
+});
+
+const user = { type: 'message', role: 'user', content: 'Go on.' };
+const unknown = {
+  type: 'quantum_call',
+  id: 'qc_1',
+  role: 'user',
+  status: 'half',
+  state: { '': [null, 0.1, 'ü\u2028'], nested: { type: 'message', content: 5 } },
+};
+const send = (model: string, ...items: object[]) => ask(gateway, 'buffered', { model, input: [...items, user] });
+const sent = () => upstream.requests.at(-1)!;
+const sentInput = () => (sent().body as { input: object[] }).input;
+
+describe('an item of a kind that the gateway does not know', () => {
+  it('goes back to a provider with items of its own as it came from it', async () => {
+    const recording = new URL(
+      '../../src/providers/openai-responses/recordings/unknown-kinds.whole.http',
+      import.meta.url,
+    );
+    const text = readFileSync(recording, 'utf8');
+    const body = JSON.parse(text.slice(text.indexOf('{'))) as object;
+    upstream.respond(json(body));
+    const { response } = await send('openai-responses/one');
+    const output = response!.output as { type: string }[];
+    expect(output.some(({ type }) => !itemTypes.has(type))).toBe(true);
+
+    const { status } = await send('openai-responses/one', ...output);
+
+    expect(status).toBe(200);
+    expect(sentInput().slice(0, -1)).toEqual(output);
+  });
+
+  it('is carried whatever it holds', async () => {
+    expect((await send('openai-responses/one', unknown)).status).toBe(200);
+    expect(sentInput()[0]).toEqual(unknown);
+  });
+
+  it.each([
+    'openai-chat',
+    'anthropic-messages',
+    'gemini',
+  ] as const)('is a 400 that names the kind on %s', async (wire) => {
+    const before = upstream.requests.length;
+
+    const { status, envelope } = await send(`${wire}/one`, unknown);
+
+    expect(status).toBe(400);
+    expect(envelope?.error.message).toMatch(
+      /^input\[0\]: The item quantum_call cannot be sent to .*has no place for it\.$/,
+    );
+    expect(upstream.requests.length).toBe(before);
+  });
+
+  it('chooses an endpoint that has a place for it', async () => {
+    const { status } = await ask(gateway, 'buffered', {
+      model: 'both/m',
+      input: [unknown, user],
+      provider: { order: ['openai-chat-first'] },
+    });
+
+    expect([status, sent().path]).toEqual([200, '/v1/responses']);
+  });
+
+  it('is not sent to an endpoint that takes no addresses, since it may hold one', async () => {
+    const { status, envelope } = await send('openai-responses/fetch', unknown);
+
+    expect([status, envelope?.error.message]).toEqual([
+      400,
+      expect.stringMatching(/^input\[0\]: .*urls: fetch.*quantum_call/),
+    ]);
+  });
+
+  it.each(['simulator/echo', 'openai-chat/one'])('may be a misspelt one: %s names the nearest', async (model) => {
+    const { status, envelope } = await send(model, { type: 'mesage', role: 'user', content: 'a' });
+
+    expect([status, envelope?.error.message]).toEqual([
+      400,
+      expect.stringMatching(/^input\[0\]: The item mesage .* Did you mean message\?$/),
+    ]);
+  });
+});
+
+describe('a part of a kind that the gateway does not know', () => {
+  const hologram = { type: 'input_hologram', layers: [1, { deep: true }] };
+  const message = { type: 'message', role: 'user', content: [hologram] };
+  const output = [
+    { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c', output: [hologram] },
+  ];
+
+  it('goes to a provider with items of its own', async () => {
+    expect((await send('openai-responses/one', message, ...output)).status).toBe(200);
+    expect(sentInput().slice(0, 3)).toEqual([message, ...output]);
+  });
+
+  it.each([
+    'openai-chat/one',
+    'anthropic-messages/one',
+    'gemini/one',
+    'simulator/echo',
+  ])('is a 400 on %s', async (model) => {
+    for (const [items, path] of [
+      [[message], 'input[0].content[0]'],
+      [output, 'input[1].output[0]'],
+    ] as const) {
+      const { status, envelope } = await send(model, ...items);
+      expect([status, envelope?.error.message]).toEqual([
+        400,
+        expect.stringContaining(`${path}: The part input_hologram cannot be sent to`),
+      ]);
+    }
+  });
+
+  it.each(['__proto__', 'constructor', 'toString'])('is nothing else for being called %s', async (type) => {
+    for (const model of ['openai-chat/one', 'anthropic-messages/one', 'gemini/one', 'simulator/echo']) {
+      expect((await send(model, { type: 'message', role: 'user', content: [{ type }] })).status).toBe(400);
+      expect((await send(model, { type })).status).toBe(400);
+    }
+  });
+});
