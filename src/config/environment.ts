@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { docsUrl } from '../domain/docs-url.ts';
-import { findNearestName } from '../schema/nearest-name.ts';
+import { findNearestName } from '../domain/nearest-name.ts';
 import type { Problem } from './interpolate.ts';
 import { getIn, isMapping, type Path } from './path.ts';
 import { findNode, rootNode, type SchemaNode } from './schema-node.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findNearestName } from '../schema/nearest-name.ts';
+import { findNearestName } from '../domain/nearest-name.ts';
 import { checkRelations, findSuspiciousPrices, findUnusedSettings, type RelationProblem } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
