@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Path } from '../config/path.ts';
-import { findNearestName } from '../schema/nearest-name.ts';
+import { findNearestName } from '../domain/nearest-name.ts';
 import type { UpdateKeyOptions } from './change-keys.ts';
 import type { ExplainOptions } from './explain.ts';
 import type { AssigneeOptions, RuleOptions } from './guardrails.ts';

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { findNearestName } from '../schema/nearest-name.ts';
+import { findNearestName } from '../domain/nearest-name.ts';
 import type { Problem } from './interpolate.ts';
 import { isMapping, type Path } from './path.ts';
 import { isSecret, nameType, rootNode, type SchemaNode } from './schema-node.ts';
