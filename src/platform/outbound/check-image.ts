@@ -73,8 +73,8 @@ export async function checkImage(
   if (!all.formats.includes(format)) {
     throw new ImageError('unsupported_image_format', `It is ${format}; what is taken is ${all.formats.join(', ')}.`);
   }
-  const danger = format === 'svg' ? findUnsafeContent(bytes) : undefined;
-  if (danger !== undefined) throw new ImageError('invalid_image', `It holds ${danger}.`);
+  const danger = format === 'svg' ? await findUnsafeContent(bytes) : undefined;
+  if (danger !== undefined) throw new ImageError('invalid_image', `It contains ${danger}.`);
   using _place = await decoders.take(signal);
   return decode(bytes, format, all);
 }

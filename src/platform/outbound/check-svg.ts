@@ -1,70 +1,144 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type SaxesAttributeNS, SaxesParser, type SaxesTagNS } from 'saxes';
+import {
+  allowedAtRules,
+  allowedAttributes,
+  allowedElements,
+  allowedFunctions,
+  ignoredNamespaces,
+} from './svg-allow-list.ts';
+
+/** Characters that are parsed before the event loop gets a turn. */
+const SLICE = 65_536;
+const MAX_DEPTH = 256;
+
+const svgNamespaces = new Set(['', 'http://www.w3.org/2000/svg']);
+const xlinkNamespace = 'http://www.w3.org/1999/xlink';
+const xmlNamespaces = new Set(['http://www.w3.org/XML/1998/namespace', 'http://www.w3.org/2000/xmlns/']);
+
+/** The document type that drawing programs write. It has no internal subset, so it defines no entities. */
+const standardDoctype =
+  /^\s*svg PUBLIC "-\/\/W3C\/\/DTD SVG [\w. ]{1,40}\/\/EN"\s{1,40}"http:\/\/www\.w3\.org\/[\w./-]{1,100}"\s{0,40}$/;
+
 /**
- * Finds what an SVG may not hold that is passed on: code, entities, and whatever makes a viewer fetch something. Strict
- * rather than clever: what could be read in two ways is refused, comments included.
+ * Finds what an SVG must not contain if it is passed on: code, entities, and anything that makes a viewer load something.
+ * Parses strictly and allows only listed elements, attributes and style functions.
  *
- * @returns what was found, as the end of a sentence; undefined when there is nothing
+ * @returns a noun phrase for "It contains …"; undefined if the SVG is safe
  */
-export function findUnsafeContent(bytes: Uint8Array): string | undefined {
+export async function findUnsafeContent(bytes: Uint8Array): Promise<string | undefined> {
   const text = decode(bytes);
   if (text === undefined) return 'text that is not UTF-8';
-  const declared = /^\ufeff?\s*<\?xml[^>]*\bencoding\s*=\s*["']([^"']*)/i.exec(text)?.[1];
-  if (declared !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(declared)) return 'an encoding other than UTF-8';
-  if (markup.test(text)) return 'a document type or entities';
-  if (/<\?(?!xml\s)/i.test(text)) return 'a processing instruction';
-  const tags = findTags(text);
-  const element = elements.exec(tags)?.[1]; // names of elements and attributes cannot be written as references
-  if (element !== undefined) return `the element ${element}`;
-  if (/[\s"'/]on[a-z]+\s*=/i.test(tags)) return 'an event handler';
-  const plain = decodeReferences(tags);
-  if (animatedLink.test(plain)) return 'an animated link';
-  for (const [, quoted] of plain.matchAll(links)) {
-    if (!isInside(quoted!.replace(/^["']|["']$/g, ''))) return 'a link to something outside';
+  const check = new SvgCheck();
+  for (let at = 0; at < text.length && check.found === undefined; at += SLICE) {
+    if (at > 0) await nextTurn();
+    check.write(text.slice(at, at + SLICE));
   }
-  for (const [, link] of plain.matchAll(/url\(([^)]*)/gi)) {
-    if (!isInside(link!.trim().replace(/^["']|["']$/g, ''))) return 'a link to something outside';
-  }
-  if (/@import|image-set\s*\(|expression\s*\(|-moz-binding|javascript:|vbscript:/i.test(plain))
-    return 'a style or script that loads something';
-  const hasEscapes =
-    plain.includes('\\') && (style.test(plain) || /\bstyle\s*=/i.test(plain) || escapedCall.test(plain));
-  if (hasEscapes) return 'a style with escapes';
-  return undefined;
+  return check.end();
 }
 
-/** Words that are drawn are words, whatever they say. Where it is not plain what are words and what tags, all of it counts. */
-function findTags(text: string): string {
-  if (text.includes('<!') || style.test(text)) return text;
-  const words = text.replaceAll(tag, '');
-  return /[<>]/.test(words) ? text : (text.match(tag) ?? []).join('');
+class SvgCheck {
+  /** The first problem. */
+  found: string | undefined;
+  private readonly parser = new SaxesParser({ xmlns: true, position: false });
+  private depth = 0;
+  /** Text of the open `style` element. */
+  private sheet: string | undefined;
+
+  constructor() {
+    const { parser } = this;
+    parser.on('error', () => this.reject('markup that is not well-formed'));
+    parser.on('doctype', (doctype) => {
+      if (!standardDoctype.test(doctype)) this.reject('a document type or entities');
+    });
+    parser.on('processinginstruction', () => this.reject('a processing instruction'));
+    parser.on('xmldecl', ({ encoding }) => {
+      if (encoding !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(encoding)) {
+        this.reject('an encoding other than UTF-8');
+      }
+    });
+    parser.on('opentag', (tag) => this.checkElement(tag));
+    parser.on('closetag', ({ local }) => {
+      this.depth--;
+      if (local === 'style') this.checkSheet();
+    });
+    parser.on('text', (text) => this.addStyle(text));
+    parser.on('cdata', (text) => this.addStyle(text));
+  }
+
+  write(text: string): void {
+    this.parser.write(text);
+  }
+
+  end(): string | undefined {
+    if (this.found === undefined) this.parser.close();
+    return this.found;
+  }
+
+  private reject(problem: string | undefined): void {
+    this.found ??= problem;
+  }
+
+  private addStyle(text: string): void {
+    if (this.sheet !== undefined) this.sheet += text;
+  }
+
+  private checkSheet(): void {
+    if (this.sheet !== undefined) this.reject(findUnsafeStyle(this.sheet));
+    this.sheet = undefined;
+  }
+
+  private checkElement({ uri, local, attributes }: SaxesTagNS): void {
+    if (++this.depth > MAX_DEPTH) this.reject(`elements nested more than ${MAX_DEPTH} levels deep`);
+    const isSvg = svgNamespaces.has(uri);
+    if (!isSvg && !ignoredNamespaces.has(uri)) this.reject(`an element of the namespace ${uri.slice(0, 100)}`);
+    if (!isSvg) return;
+    if (!allowedElements.has(local)) this.reject(`the element ${local.slice(0, 100)}`);
+    if (local === 'style') this.sheet = '';
+    for (const attribute of Object.values(attributes)) this.reject(findUnsafeAttribute(attribute));
+  }
 }
 
-const tag = /<(?:[^<>"']|"[^"<]*"|'[^'<]*')*>/g;
+function findUnsafeAttribute({ uri, local, value }: SaxesAttributeNS): string | undefined {
+  if (xmlNamespaces.has(uri)) return local === 'base' ? 'the attribute xml:base' : undefined;
+  if (ignoredNamespaces.has(uri) || /^(?:aria|data)-/.test(local)) return undefined;
+  if (local === 'href' && (uri === '' || uri === xlinkNamespace)) {
+    return isInternal(value) ? undefined : 'an external link';
+  }
+  if (uri === xlinkNamespace) return undefined;
+  if (uri !== '' || !allowedAttributes.has(local)) return `the attribute ${local.slice(0, 100)}`;
+  if (local === 'attributeName' && !isAnimatable(value)) return 'an animated link or event handler';
+  return plainAttributes.has(local) ? undefined : findUnsafeStyle(value);
+}
 
-/** Declarations, but for the one that drawing programs write, which names a document type and brings nothing of its own. */
-const markup =
-  /<!(?!--|\[CDATA\[|DOCTYPE svg PUBLIC "-\/\/W3C\/\/DTD SVG [\w. ]{1,40}\/\/EN"\s{1,40}"http:\/\/www\.w3\.org\/[\w./-]{1,100}"\s{0,40}>)/;
+/** Attributes whose value is a name or words. */
+const plainAttributes = new Set(['id', 'class', 'title', 'lang']);
 
-/** What a document may write before the name of an element or attribute: names in XML have letters of all alphabets. */
-const prefix = `(?:[^\\s<>"'/=:]+:)?`;
+/** Checks a style sheet, a `style` attribute or the value of a presentation attribute. */
+function findUnsafeStyle(style: string): string | undefined {
+  if (style.includes('\\')) return 'a style with escapes';
+  for (const [, rule] of style.matchAll(/@([\w-]+)/g)) {
+    if (!allowedAtRules.has(rule!.toLowerCase())) return `the style rule @${rule!.slice(0, 100)}`;
+  }
+  for (const [, name] of style.matchAll(/(?<![\w-])([\w-]+)\(/g)) {
+    if (!allowedFunctions.has(name!.toLowerCase())) return `the style function ${name!.slice(0, 100)}`;
+  }
+  for (const [, link] of style.matchAll(/url\(([^)]*)/gi)) {
+    if (!isInternal(link!.trim().replace(/^["']|["']$/g, ''))) return 'an external link';
+  }
+  return /-moz-binding|\bbehavior\s*:/i.test(style) ? 'a style that loads code' : undefined;
+}
 
-const elements = new RegExp(
-  `<${prefix}(script|foreignObject|iframe|object|embed|applet|audio|video|handler|listener|link|meta|base|html|body|include)[\\s>/]`,
-  'i',
-);
-const style = new RegExp(`<${prefix}style\\b`, 'i');
-const animatedLink = new RegExp(`attributeName\\s*=\\s*(?:["']\\s*)?${prefix}(?:href|on)`, 'i');
-const links = new RegExp(`(?<=[\\s"'/])${prefix}(?:href|src|base|ping)\\s*=\\s*("[^"]*"?|'[^']*'?)`, 'gi');
+const isAnimatable = (name: string): boolean =>
+  allowedAttributes.has(name.trim()) && !/^(?:href|style)$/.test(name.trim());
 
-/** In an attribute that is read as a style: `fill="\\75rl(…)"`. */
-const escapedCall = /\\[^"'<>(\\]*\(/;
-
-/** Within the document, or a bitmap that is written out. */
-const isInside = (link: string): boolean => {
+/** Whether a link points into the document, or is an embedded bitmap. */
+function isInternal(link: string): boolean {
   const trimmed = link.trim();
   return (
     trimmed === '' || trimmed.startsWith('#') || /^data:image\/(?:png|jpe?g|gif|webp);base64,[\w+/=\s]*$/i.test(trimmed)
   );
-};
+}
 
 function decode(bytes: Uint8Array): string | undefined {
   try {
@@ -73,15 +147,3 @@ function decode(bytes: Uint8Array): string | undefined {
     return undefined;
   }
 }
-
-const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-/** As a reader would see it: `&#106;avascript:` is `javascript:`. */
-const decodeReferences = (text: string): string =>
-  text.includes('&')
-    ? text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));?/gi, (whole, hex, decimal, name) => {
-        if (name !== undefined) return named[name.toLowerCase()]!;
-        const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-        return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-      })
-    : text;
