@@ -193,6 +193,32 @@ describe('limits of models that a request comes to later', () => {
     expect(refusal({ model: 'acme/b' }).message).toContain('5 tokens a minute');
   });
 
+  it('count a request that serves another one for its model, and its tokens for the caller, too', () => {
+    const { admit, refusal } = limit({
+      tokens_per_minute: 100,
+      models: models({ requests_per_minute: 1, tokens_per_minute: 60 }),
+    });
+    const ticket = admit({ model: 'acme/a' })!;
+    const inner = ticket.openInner('gen-inner');
+    expect(inner.enter('acme/b')).toBeUndefined();
+    expect(ticket.openInner('gen-second').enter('acme/b')).toMatchObject({ kind: 'rate_limited' });
+    inner.end(50, false);
+    ticket.end(50, false);
+    expect(refusal({ key: 'other', model: 'acme/b' }).message).toContain('The model acme/b is limited to 1 requests');
+    expect(refusal({ model: 'other/m' }).message).toContain('100 tokens a minute');
+  });
+
+  it('count no tokens of such a request for the model of the other', () => {
+    const { admit, refusal } = limit({ models: models({ tokens_per_minute: 60 }) });
+    const ticket = admit({ model: 'acme/a' })!;
+    const inner = ticket.openInner('gen-inner');
+    inner.enter('acme/b');
+    inner.end(60, false);
+    ticket.end(59, false);
+    admit({ model: 'acme/a' });
+    refusal({ model: 'acme/b' });
+  });
+
   it('take back a request that was refused', () => {
     const { admit } = limit({ models: models({ requests_per_minute: 1 }) });
     const ticket = admit(of('acme/a', 'acme/b'))!;

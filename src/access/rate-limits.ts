@@ -25,6 +25,13 @@ export interface Ticket {
    */
   enter(model: string): MaybePromise<GatewayError | undefined>;
   /**
+   * Opens a ticket for a request that the gateway itself makes to serve this one. It counts for the limits of its models;
+   * its tokens also count for the limits of the caller, when this one ends.
+   *
+   * @param id of no other request
+   */
+  openInner(id: string): Ticket;
+  /**
    * Call it once, when the request is over.
    *
    * @param tokens that it used, as far as anybody knows
@@ -164,13 +171,29 @@ export class RateLimiter {
     if (refusal) throw this.refuse(admission.scopes[refusal.scope]!, refusal);
     const { counters } = this.parts;
     let entered: EnteredModels | undefined;
+    let innerTokens = 0;
     return {
       enter: (model) => {
         entered ??= { all: [], current: undefined };
         return this.enter(model, admission, entered);
       },
+      openInner: (id) => {
+        const inner = this.issue({ ...admission, id, scopes: [], isStream: false }, undefined);
+        return {
+          ...inner,
+          end(tokens, isTakenBack) {
+            inner.end(tokens, isTakenBack);
+            innerTokens += tokens;
+          },
+        };
+      },
       end(tokens, isTakenBack) {
-        if (admission.scopes.length > 0) void counters.leave(admission, tokens, isTakenBack);
+        if (admission.scopes.length > 0 && innerTokens === 0) void counters.leave(admission, tokens, isTakenBack);
+        else {
+          for (const [isModel, scopes] of Map.groupBy(admission.scopes, ({ kind }) => kind === 'model')) {
+            void counters.leave({ ...admission, scopes }, isModel ? tokens : tokens + innerTokens, isTakenBack);
+          }
+        }
         if (!entered) return;
         for (const each of entered.all) void counters.leave(each, each === entered.current ? tokens : 0, isTakenBack);
       },

@@ -4,6 +4,7 @@ import { findSetting } from '../domain/request.ts';
 import { ByteBudget } from '../pipeline/byte-budget.ts';
 import { createRetryParts } from '../pipeline/endpoint-queue.ts';
 import { estimateCost, estimateImagesCost } from '../pipeline/estimate-cost.ts';
+import { findTask } from '../pipeline/find-task.ts';
 import type { ImagePipeline, ResponsePipeline } from '../pipeline/pipeline.ts';
 import { type ImageRun, type Run, readRequest } from '../pipeline/run.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
@@ -58,9 +59,9 @@ export function assemblePipelines(parts: PipelinesParts): {
   };
   const pipeline: ResponsePipeline = {
     ...everyRun,
-    classifier() {
+    findTask(run) {
       const { classifier } = config().routers.auto;
-      return classifier && { model: classifier.model, timeoutMs: classifier.timeout_ms };
+      return classifier && findTask(pipeline, { model: classifier.model, timeoutMs: classifier.timeout_ms }, run);
     },
     inspectors: [],
     preparers: plugins.map((plugin) => (run) => {

@@ -11,6 +11,11 @@ export interface LedgerEntry {
   createdAtMs: number;
   /** The kind of request. Absent: a response. */
   apiType?: 'image';
+  /**
+   * The generation that this one served: the gateway itself made the request. Sums over entries need not look at it, since
+   * no entry contains what another one has used.
+   */
+  parentId?: string;
   workspaceId: string;
   keyHash: string;
   memberId: string | null;
@@ -131,6 +136,7 @@ export type EntryOrigin = Pick<
   LedgerEntry,
   | 'id'
   | 'apiType'
+  | 'parentId'
   | 'createdAtMs'
   | 'workspaceId'
   | 'keyHash'

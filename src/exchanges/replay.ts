@@ -51,7 +51,6 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
     routingContext: () => routingContext,
     maxAttempts: () => 1,
     retry: createRetryParts(),
-    classifier: () => undefined,
     inspectors: [],
     preparers: [],
     record: () => {},

@@ -137,8 +137,10 @@ export const nanoUsdOf = (dollars: number): bigint => BigInt(Math.round(dollars 
  * `usage` of the response object. `cost` is null when no price is known: never a silent zero.
  *
  * @param isByok an own key of the workspace was used
+ * @param inner costs of the runs that have served this one: part of `cost`, and of nothing else
  */
-export function writeUsage(usage: Usage, cost: Cost, isByok = false): WireUsage {
+export function writeUsage(usage: Usage, cost: Cost, isByok = false, inner: readonly Cost[] = []): WireUsage {
+  const total = inner.reduce(addCost, cost);
   const input: WireUsage['input_tokens_details'] = { cached_tokens: usage.cachedTokens };
   if (usage.cacheWriteTokens !== undefined) input.cache_write_tokens = usage.cacheWriteTokens;
   const wire: WireUsage = {
@@ -147,7 +149,7 @@ export function writeUsage(usage: Usage, cost: Cost, isByok = false): WireUsage 
     output_tokens: usage.outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     total_tokens: usage.totalTokens,
-    cost: cost.priced ? usdOf(totalOf(cost)) : null,
+    cost: total.priced ? usdOf(totalOf(total)) : null,
     is_byok: isByok,
   };
   const { upstreamCostNanoUsd: upstream, special } = usage;

@@ -40,6 +40,7 @@ it('keeps every field of what is appended, from the return of append on', () => 
   const entries = [
     createTestEntry({ costNanoUsd: 2n ** 63n - 1n, inputCostNanoUsd: 2n ** 62n + 1n, requestedModel: 'a\nb"\u2028\0' }),
     createTestEntry({ router: 'router/auto', task: 'code:review' }),
+    createTestEntry({ parentId: 'gen-parent' }),
     createTestEntry({ special: { webSearches: 2 }, isByok: true, upstreamCostNanoUsd: 5, tier: 'flex' }),
     createTestEntry({ memberId: null, model: null, firstOutputMs: null }),
     createTestEntry({ pictures: { made: 1, madePixels: 5, references: 0, referencePixels: 0, variant: '1k' } }),
@@ -203,7 +204,7 @@ describe('a request that goes out', () => {
       ...[{ providerId: 'bolt' }, { endpointId: 'acme/other@bolt' }, { isByok: true }, { router: 'router/auto' }],
       ...[{ task: 'code' }, { requestedModel: 'acme/other' }, { createdAtMs: 7 }, { workspaceId: 'other' }],
       ...[{ keyHash: 'other' }, { memberId: null }, { streamed: false }, { streamed: true }, { sessionId: 'other' }],
-      ...[{ endUser: 'other' }, { apiType: 'image' } as const],
+      ...[{ endUser: 'other' }, { apiType: 'image' } as const, { parentId: 'gen-parent' }],
     ];
     const begun = changes.map(() => journal.begin(createTestInFlight()));
     const entries = changes.map((change, at) => createTestEntry({ ...begun[at]!.underway, ...change }));

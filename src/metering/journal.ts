@@ -242,7 +242,7 @@ const readLines = (lines: readonly LedgerLine[]) => lines.map((line) => ({ ...li
 const inFlightFields = [
   ...['id', 'createdAtMs', 'workspaceId', 'keyHash', 'memberId', 'requestedModel', 'router', 'task'],
   ...['model', 'provider', 'providerId', 'endpointId', 'tier', 'isByok', 'streamed', 'sessionId', 'endUser'],
-  ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'apiType', 'lines'],
+  ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'apiType', 'lines', 'parentId'],
 ] as readonly (keyof InFlightEntry)[];
 
 /** What is known of it afterwards, in the same way. */
@@ -254,9 +254,10 @@ const endFields = [
 
 /** A request that goes out, as a line: a list, half as long as an entry. */
 function serializeInFlight(underway: InFlightEntry): string {
-  const { lines } = underway;
-  // Few have lines, and only they have a place to fill before them.
-  const fields = lines ? { apiType: null, ...underway, lines: writeLines(lines) } : underway;
+  const { lines, parentId } = underway;
+  // Few have lines or a parent, and only they have places to fill before them.
+  const isUsual = lines === undefined && parentId === undefined;
+  const fields = isUsual ? underway : { apiType: null, ...underway, lines: lines ? writeLines(lines) : null };
   return writeList('underway', inFlightFields, fields as InFlightEntry); // for `readInFlight`
 }
 
@@ -298,7 +299,8 @@ const continues = (underway: InFlightEntry, entry: LedgerEntry): boolean =>
   entry.streamed === underway.streamed &&
   entry.sessionId === underway.sessionId &&
   entry.endUser === underway.endUser &&
-  entry.apiType === underway.apiType;
+  entry.apiType === underway.apiType &&
+  entry.parentId === underway.parentId;
 
 /** What the process that wrote these files booked, and what it had no time to book. */
 function readOrphanedRecords(files: readonly string[]): OrphanedRecords {
@@ -346,7 +348,9 @@ const readCost = ({ costNanoUsd, inputCostNanoUsd = 0 }: Record<string, unknown>
 function readInFlight(values: readonly unknown[]): InFlightEntry {
   const fields = readList(inFlightFields, values);
   const underway = { ...fields, ...readCost(fields) } as InFlightEntry; // by its writer
-  if (underway.apiType === null) delete underway.apiType;
+  for (const field of ['apiType', 'lines', 'parentId'] as const) {
+    if (underway[field] === null || underway[field] === undefined) delete underway[field];
+  }
   if (underway.lines) underway.lines = readLines(underway.lines);
   return underway;
 }

@@ -76,10 +76,12 @@ class RunContext implements BuilderContext {
 
   settle() {
     settleRun(this.run);
-    const { usage, cost } = this.run;
-    const isUsed = usage && cost && (usage.totalTokens > 0 || totalOf(cost) > 0n);
+    const { usage, cost, innerRuns } = this.run;
+    const isByok = committedOf(this.run)?.endpoint.workspace !== undefined;
+    const inner = innerRuns.map((run) => run.cost);
+    const isUsed = usage && cost && (usage.totalTokens > 0 || [cost, ...inner].some((each) => totalOf(each) > 0n));
     return {
-      usage: isUsed ? writeUsage(usage, cost, committedOf(this.run)?.endpoint.workspace !== undefined) : null,
+      usage: isUsed ? writeUsage(usage, cost, isByok, inner) : null,
       routerMetadata: createRouterMetadata(this.run, this.region),
     };
   }

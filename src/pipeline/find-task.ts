@@ -2,6 +2,7 @@ import type { InputItem } from '../domain/items.ts';
 import { findSetting, type RequestSettings, type ResponseRequest } from '../domain/request.ts';
 import { findPinnedModel } from '../routing/routers/auto.ts';
 import { isTask, tasks } from '../routing/routers/classify.ts';
+import { EventFold } from './fold-events.ts';
 import type { ResponsePipeline } from './pipeline.ts';
 import { respond } from './respond.ts';
 import { type Run, readRequest } from './run.ts';
@@ -17,21 +18,23 @@ const MAX_CHARACTERS = 5_000;
 const MAX_TURNS = 12;
 
 /**
- * What a conversation for the auto router is about, as a small model sees it.
+ * Asks a small model what a conversation for the auto router is about.
  *
- * @returns undefined when nobody need be asked; a promise of undefined when the answer was late, or none. Never rejects:
- *   then the words decide
+ * @returns undefined if no model need be asked; a promise of undefined if the response was late or useless. Never
+ *   rejects: then the words decide
  * @see routers.md sections 1.2 and 1.3
  */
-export function findTask(pipeline: ResponsePipeline, run: Run): Promise<string | undefined> | undefined {
-  const classifier = pipeline.classifier();
-  const { caller, cancellation: parent } = run;
-  if (!classifier || !wantsAuto(run.request)) return undefined;
-  const request = readRequest(run);
+export function findTask(
+  pipeline: ResponsePipeline,
+  { model, timeoutMs }: Classifier,
+  parent: Run,
+): Promise<string | undefined> | undefined {
+  if (!wantsAuto(parent.request)) return undefined;
+  const request = readRequest(parent);
   if (isPinned(request)) return undefined;
-  const { model, timeoutMs } = classifier;
-  return respond(pipeline, { request: writeQuestion(request, model), caller, timeoutMs, parent }).then(
-    readTask,
+  const fold = new EventFold();
+  return respond(pipeline, { request: writeQuestion(request, model), timeoutMs, parent }, fold).then(
+    () => readTask(fold.response),
     () => undefined,
   );
 }

@@ -7,7 +7,6 @@ import type { InFlight } from '../routing/in-flight.ts';
 import type { Plan, RoutingContext } from '../routing/plan-route.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { RetryParts } from './endpoint-queue.ts';
-import type { Classifier } from './find-task.ts';
 import type { ImageCheckParts } from './image-check.ts';
 import type { MediaSource } from './inline-urls.ts';
 import type { Inspector } from './inspect-input.ts';
@@ -44,8 +43,8 @@ export interface PipelineBase<R extends RunBase> {
 
 /** What serves responses. */
 export interface ResponsePipeline extends PipelineBase<Run> {
-  /** Undefined: the words of a conversation say what it is about. */
-  classifier: () => Classifier | undefined;
+  /** Asks a model what a conversation is about. Absent, or undefined: the words say so. @see findTask */
+  findTask?: (run: Run) => Promise<string | undefined> | undefined;
   /** Look at the input, in order; the first that blocks it ends the run. */
   inspectors: readonly Inspector[];
   /** Change the request, in order. Each may have a reviser for the output. */

@@ -1,7 +1,6 @@
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { planRoute } from '../routing/plan-route.ts';
 import type { TextAttempt } from './attempt.ts';
-import { findTask } from './find-task.ts';
 import type { ResponsePipeline } from './pipeline.ts';
 import { planStep } from './plan-step.ts';
 import { type Run, readRequest } from './run.ts';
@@ -20,6 +19,6 @@ export function planResponse(pipeline: ResponsePipeline, run: Run): MaybePromise
       planRoute(readRequest(run), run.caller, pipeline.routingContext(), hints, onRefused),
     );
   };
-  const asked = findTask(pipeline, run);
+  const asked = pipeline.findTask?.(run);
   return asked ? asked.then(plan) : plan(undefined);
 }

@@ -1,54 +1,72 @@
-import type { Caller } from '../domain/caller.ts';
 import { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
+import type { ResponseEvent } from '../domain/events.ts';
 import { createTimedId } from '../domain/ids.ts';
 import type { ResponseRequest } from '../domain/request.ts';
-import type { ResponseObject } from '../domain/response.ts';
+import type { Sink } from '../domain/sink.ts';
+import { addCost } from '../metering/cost.ts';
 import { createResponse } from './create-response.ts';
 import { createRun } from './create-run.ts';
-import { EventFold } from './fold-events.ts';
 import type { ResponsePipeline } from './pipeline.ts';
+import { isOverLimit, type Run } from './run.ts';
 
-/** A request that the gateway makes itself, in the course of a caller's. */
+/** A request that the gateway itself makes to serve a caller's. */
 export interface InnerRequest {
   request: ResponseRequest;
-  /** On whose account. */
-  caller: Caller;
   timeoutMs: number;
-  /** Of the request that it is made for. */
-  parent: Cancellation;
+  /** The run that it serves, on whose caller's account. */
+  parent: Run;
 }
 
+/** A run that serves a run that serves a run … is no deeper than this. */
+export const MAX_DEPTH = 4;
+
 /**
- * Asks a model for a whole answer, along the same path as a caller's request, with a ledger entry of its own.
+ * Serves an inner request along the same path as a caller's: it is planned for the same caller, admitted by the limits of
+ * its models, has a reservation and a ledger entry of its own, which names the parent, and ends when the parent is
+ * cancelled. The response of the parent adds its cost.
  *
- * @throws {GatewayError} what the request fails with; `request_timeout` after `timeoutMs`
+ * @param sink takes batches of events, the last of them terminal
+ * @throws {GatewayError} what the request fails with before its first event; `request_timeout` after `timeoutMs`
  */
 export async function respond(
   pipeline: ResponsePipeline,
-  { request, caller, timeoutMs, parent }: InnerRequest,
-): Promise<ResponseObject> {
+  { request, timeoutMs, parent }: InnerRequest,
+  sink: Sink<ResponseEvent>,
+): Promise<void> {
+  const depth = (parent.parent?.depth ?? 0) + 1;
+  if (depth > MAX_DEPTH) {
+    throw new GatewayError('unprocessable', `Requests of the gateway itself are nested ${MAX_DEPTH} deep at most.`);
+  }
   const cancellation = new Cancellation();
   const listener = { cancelled: (reason: GatewayError) => cancellation.cancel(reason) };
-  parent.add(listener);
+  if (parent.cancellation.reason) cancellation.cancel(parent.cancellation.reason);
+  else parent.cancellation.add(listener);
   const timer = setTimeout(() => {
-    cancellation.cancel(new GatewayError('request_timeout', `No answer came within ${timeoutMs} ms.`));
+    cancellation.cancel(new GatewayError('request_timeout', `No response came within ${timeoutMs} ms.`));
   }, timeoutMs);
+  const generationId = createTimedId('gen-');
+  const modelLimits = parent.modelLimits?.openInner(generationId);
   const run = createRun(pipeline, {
     request,
-    caller,
-    generationId: createTimedId('gen-'),
+    caller: parent.caller,
+    generationId,
     cancellation,
     metadata: false,
     ignoredFields: [],
     clamped: [],
+    modelLimits,
+    parent: { generationId: parent.generationId, depth },
   });
-  const fold = new EventFold();
   try {
-    await createResponse(pipeline, run, fold);
-    return fold.response;
+    await createResponse(pipeline, run, sink);
   } finally {
     clearTimeout(timer);
-    parent.remove(listener);
+    parent.cancellation.remove(listener);
+    modelLimits?.end(run.usage?.totalTokens ?? 0, isOverLimit(run));
+    parent.innerRuns.push({ generationId, cost: sumInnerCosts(run) });
   }
 }
+
+/** What a run cost that has ended, with the runs that have served it. */
+const sumInnerCosts = ({ cost, innerRuns }: Run) => innerRuns.reduce((sum, inner) => addCost(sum, inner.cost), cost!);

@@ -77,6 +77,9 @@ function describeParams(run: RunBase): Record<string, unknown> {
   if (defaults) params['workspace_defaults'] = defaults;
   if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;
   if (run.unknownProviders) params['unknown_providers'] = run.unknownProviders.slice(0, MAX_REASONS);
+  if (run.innerRuns.length > 0) {
+    params['inner_generations'] = run.innerRuns.slice(0, MAX_REASONS).map(({ generationId }) => generationId);
+  }
   const attempt = lastAttemptOf(run);
   const clamped = attempt ? [...run.clamped, ...attempt.adjustments] : run.clamped;
   if (clamped.length > 0) params['clamped'] = clamped;

@@ -33,8 +33,37 @@ export interface RunOrigin {
   clamped: readonly string[];
   /** The setting that named the model; undefined: the request did. */
   modelDefault?: ModelDefault | undefined;
-  /** Says of each model before it is asked whether its limit lets the request in. Absent: no model has one. */
-  modelLimits?: { enter(model: string): MaybePromise<GatewayError | undefined> } | undefined;
+  /** Admits the run to each model before it is called. Absent: no model has a limit. */
+  modelLimits?: ModelLimits | undefined;
+  /** The run that this one serves: the gateway itself makes the request. Absent: a caller makes it. */
+  parent?: ParentRun | undefined;
+}
+
+/** The rate limits of models, as they apply to one run. */
+export interface ModelLimits {
+  /** @returns why the model must not be called now; a promise only if it is counted elsewhere */
+  enter(model: string): MaybePromise<GatewayError | undefined>;
+  /** @returns the limits for a run that serves this one */
+  openInner(generationId: string): InnerLimits;
+}
+
+export interface InnerLimits extends ModelLimits {
+  /** @param tokens that the inner run used @param isTakenBack it was rejected before it was sent, and does not count */
+  end(tokens: number, isTakenBack: boolean): void;
+}
+
+/** What an inner run knows of the run that it serves. */
+export interface ParentRun {
+  readonly generationId: string;
+  /** 1 for a run that serves a caller's. */
+  readonly depth: number;
+}
+
+/** A run that has served another one. It has a ledger entry of its own. */
+export interface InnerRun {
+  readonly generationId: string;
+  /** What it cost, with the runs that have served it. */
+  readonly cost: Cost;
 }
 
 /** What the edge hands over with a request for a response. */
@@ -76,6 +105,8 @@ export interface RunBase extends RunOrigin {
   usage: Usage | undefined;
   /** The sum over all attempts, failed ones included. */
   cost: Cost | undefined;
+  /** Runs that have served this one. Only the response adds up what they cost. */
+  readonly innerRuns: InnerRun[];
   error: GatewayError | undefined;
   /** Whether it is in the ledger. */
   closed: boolean;

@@ -84,6 +84,7 @@ function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): EntryOrig
     streamed: run.request.stream === true,
     sessionId: run.request.session_id ?? null,
     endUser: run.endUser ?? null,
+    ...(run.parent && { parentId: run.parent.generationId }),
   };
 }
 

@@ -375,6 +375,37 @@ describe('routers', () => {
       await expect.poll(async () => (await gateway.gateway.storage.ledger.readTotals()).entries).toBe(2);
     });
 
+    it('adds what it cost to the response, and to no other sum', async () => {
+      await withClassifier();
+      beta.always(says('{"task": "math"}'));
+      const answer = await ask({ model: 'router/auto', input: 'How many?' });
+      const { ledger } = gateway.gateway.storage;
+      await expect.poll(async () => (await ledger.readTotals()).entries).toBe(2);
+      const entries = await ledger.list({ limit: 10 });
+      const outer = entries.find(({ parentId }) => parentId === undefined)!;
+      const inner = entries.find(({ parentId }) => parentId === outer.id)!;
+      expect(inner).toMatchObject({ model: 'small/one', outcome: 'completed' });
+      expect(inner.costNanoUsd).toBeGreaterThan(0n);
+      expect(outer).toMatchObject({ model: 'acme/dear' });
+      expect(answer.body.usage).toMatchObject({ cost: Number(outer.costNanoUsd + inner.costNanoUsd) / 1e9 });
+      expect(answer.body.router_metadata?.params).toMatchObject({ inner_generations: [inner.id] });
+      const ofOuter = (await (await gateway.get(`/generation?id=${outer.id}`)).json()) as { data: object };
+      expect(ofOuter.data).toMatchObject({ total_cost: Number(outer.costNanoUsd) / 1e9 });
+    });
+
+    it('is held to the limit of its model', async () => {
+      const limits = { models: [{ model: 'small/one', requests_per_minute: 1 }] };
+      await open(models, [{ model: 'small/one', pricing: usd(1) }], { routers, limits });
+      beta.always(says('{"task": "math"}'));
+      expect(stageOf(await ask({ model: 'router/auto', input: 'How many?' }))).toMatchObject({
+        classified_by: 'model',
+      });
+      expect(stageOf(await ask({ model: 'router/auto', input: 'How many?' }))).toMatchObject({
+        classified_by: 'words',
+      });
+      expect(beta.requests).toHaveLength(1);
+    });
+
     it.each([
       ['fails', () => failed(500)],
       ['talks', () => says('It is about maths.')],

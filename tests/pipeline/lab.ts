@@ -76,7 +76,6 @@ export async function openPipelineLab(servers = 1, parts: Partial<ResponsePipeli
     routingContext: () => world,
     maxAttempts: () => 5,
     retry: createRetryParts(),
-    classifier: () => undefined,
     inspectors: [],
     preparers: [],
     record: (entry) => entries.push(entry),

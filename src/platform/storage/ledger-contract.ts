@@ -105,6 +105,7 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
       pictures: { made: 1, madePixels: 4_000_000, references: 2, referencePixels: 3_000_000, variant: '2k' },
     });
     const unmeasured = createTestEntry({ pictures: { made: 0, references: 3 } });
+    const inner = createTestEntry({ parentId: full.id });
     const sparse = createTestEntry({
       memberId: null,
       model: null,
@@ -117,7 +118,9 @@ export function testLedgerStore(pair: () => { storage: Storage; other: Storage }
       sessionId: null,
       endUser: null,
     });
-    await ledger.append([full, sparse, unmeasured]);
+    await ledger.append([full, sparse, unmeasured, inner]);
+
+    expect(await ledger.find(inner.workspaceId, inner.id)).toEqual(inner);
 
     expect(await ledger.find(unmeasured.workspaceId, unmeasured.id)).toEqual(unmeasured);
     expect(await ledger.find(full.workspaceId, full.id)).toEqual(full);

@@ -28,6 +28,7 @@ export const logMessages = {
       'cancelled',
       'duration_ms',
       'made_by_gateway',
+      'parent_id',
       'workspace_id',
       'requested_model',
       'model',

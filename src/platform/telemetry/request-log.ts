@@ -57,6 +57,7 @@ function describeRequestLine(run: ObservedRun, entry: LedgerEntry): LogFields<'r
     request_id: origin?.requestId,
     generation_id: entry.id,
     ...(origin ? undefined : { made_by_gateway: true }),
+    ...(entry.parentId !== undefined && { parent_id: entry.parentId }),
     workspace_id: entry.workspaceId,
     requested_model: entry.requestedModel.slice(0, 200),
     model: entry.model,

@@ -15,6 +15,7 @@ import { pictures } from './0011-pictures.ts';
 import { bootstrapKeys } from './0012-bootstrap-keys.ts';
 import { counterEpochs } from './0013-counter-epochs.ts';
 import { rateLimits } from './0014-rate-limits.ts';
+import { parents } from './0015-parents.ts';
 
 /** In the order of their names. One that was released is never changed: what must differ is a new one. */
 const migrations: Record<string, Migration> = {
@@ -32,6 +33,7 @@ const migrations: Record<string, Migration> = {
   '0012-bootstrap-keys': bootstrapKeys,
   '0013-counter-epochs': counterEpochs,
   '0014-rate-limits': rateLimits,
+  '0015-parents': parents,
 };
 
 const migrationTable = 'headgate_migrations';

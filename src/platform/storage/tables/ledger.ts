@@ -43,6 +43,8 @@ export interface LedgerTable extends PartColumns {
   corrected_at_ms: NullableInteger;
   /** Null: a response. */
   api_type: LedgerEntry['apiType'] | null;
+  /** Null: a caller made the request. */
+  parent_id: string | null;
 }
 
 /** 48 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
@@ -293,14 +295,20 @@ export const hasCommonColumnsOnly = ({
   pictures: images,
   upstreamCostNanoUsd,
   apiType,
+  parentId,
 }: LedgerEntry): boolean =>
-  special === undefined && images === undefined && upstreamCostNanoUsd === null && (apiType ?? null) === null;
+  special === undefined &&
+  images === undefined &&
+  upstreamCostNanoUsd === null &&
+  (apiType ?? null) === null &&
+  parentId === undefined;
 
-const writeRareColumns = ({ special, pictures: images, upstreamCostNanoUsd, apiType }: LedgerEntry) => ({
+const writeRareColumns = ({ special, pictures: images, upstreamCostNanoUsd, apiType, parentId }: LedgerEntry) => ({
   ...writeSpecialCounts(special),
   ...writeImageCounts(images),
   upstream_cost_nano_usd: upstreamCostNanoUsd,
   api_type: apiType ?? null,
+  parent_id: parentId ?? null,
 });
 
 export function writeCommonColumns(entry: LedgerEntry) {
@@ -359,5 +367,6 @@ function readEntry(row: Selectable<LedgerTable>): RecordedEntry {
     sessionId: row.session_id,
     endUser: row.end_user,
     ...(row.api_type && { apiType: row.api_type }),
+    ...(row.parent_id && { parentId: row.parent_id }),
   };
 }

@@ -72,6 +72,7 @@ function describeRequest(run: ObservedRun, entry: LedgerEntry, { now, zeroMs }: 
         'gen_ai.conversation.id': request.session_id,
         'headgate.request_id': origin?.requestId,
         'headgate.router': entry.router,
+        'headgate.parent_id': entry.parentId,
         'trace.name': textOf(trace['trace_name']),
         'user.id': run.endUser,
         'session.id': request.session_id,

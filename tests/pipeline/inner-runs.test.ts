@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Cancellation } from '../../src/domain/cancellation.ts';
+import { GatewayError } from '../../src/domain/errors.ts';
+import type { ResponseEvent } from '../../src/domain/events.ts';
+import type { ResponseRequest } from '../../src/domain/request.ts';
+import { EventFold } from '../../src/pipeline/fold-events.ts';
+import { type InnerRequest, MAX_DEPTH, respond } from '../../src/pipeline/respond.ts';
+import type { Run } from '../../src/pipeline/run.ts';
+import { checkEvents } from '../api/check-events.ts';
+import { defaultCounts } from '../clients/turn.ts';
+import { model, openPipelineLab, type PipelineLab } from './lab.ts';
+
+/** Of one turn: input tokens at 1 USD a million, output tokens at 10 USD. */
+const turnNanoUsd = BigInt(defaultCounts.input * 1000 + defaultCounts.output * 10_000);
+const question = (): ResponseRequest => ({ model, input: [{ type: 'message', role: 'user', content: 'Which task?' }] });
+
+let lab: PipelineLab;
+/** Runs before each run is planned that a caller has asked for. */
+let serve: ((parent: Run) => Promise<unknown>) | undefined;
+beforeEach(async () => {
+  serve = undefined;
+  lab = await openPipelineLab(1, {
+    preparers: [
+      async (run) => {
+        if (!run.parent) await serve?.(run);
+        return undefined;
+      },
+    ],
+  });
+});
+afterEach(() => lab.close());
+
+const inner = (parent: Run, parts: Partial<InnerRequest> = {}, sink = new EventFold()) =>
+  respond(lab.pipeline, { request: question(), timeoutMs: 60_000, parent, ...parts }, sink);
+
+describe('an inner run', () => {
+  it('has an entry of its own, which names its parent; only the response of the parent adds the two up', async () => {
+    serve = (parent) => inner(parent);
+    lab.script('openai-chat', 0, { text: 'weather' }, { text: 'Sunny.' });
+    const { response } = await lab.respond('openai-chat', 'buffered');
+
+    expect(response).toMatchObject({
+      output: [{ content: [{ text: 'Sunny.' }] }],
+      usage: { input_tokens: defaultCounts.input, cost: Number(2n * turnNanoUsd) / 1e9 },
+    });
+    expect(lab.entries).toMatchObject([
+      { parentId: 'gen-1', costNanoUsd: turnNanoUsd, memberId: 'ada', workspaceId: 'w' },
+      { id: 'gen-1', costNanoUsd: turnNanoUsd },
+    ]);
+    expect(lab.entries[1]).not.toHaveProperty('parentId');
+  });
+
+  it('streams its events to whatever takes them', async () => {
+    const events: ResponseEvent[] = [];
+    const sink = { write: (batch: ResponseEvent[]) => void events.push(...batch) };
+    serve = (parent) =>
+      respond(lab.pipeline, { request: { ...question(), stream: true }, timeoutMs: 60_000, parent }, sink);
+    lab.script('openai-chat', 0, { text: 'one two three' }, { text: 'Sunny.' });
+    await lab.respond('openai-chat', 'buffered');
+
+    checkEvents(events);
+    expect(events.filter(({ type }) => type === 'response.output_text.delta')).toHaveLength(3);
+  });
+
+  it('counts its failures for the parent, which goes on', async () => {
+    serve = (parent) => inner(parent).catch(() => undefined);
+    lab.script('openai-chat', 0, { fail: { status: 400, message: 'No.' } }, { text: 'Sunny.' });
+    const { response } = await lab.respond('openai-chat', 'buffered');
+
+    expect(response).toMatchObject({ status: 'completed', usage: { cost: Number(turnNanoUsd) / 1e9 } });
+    expect(lab.entries).toMatchObject([
+      { parentId: 'gen-1', outcome: 'failed', costNanoUsd: 0n },
+      { outcome: 'completed' },
+    ]);
+  });
+
+  it('adds up what it was served with', async () => {
+    let innermost: Run | undefined;
+    serve = async (parent) => {
+      const steps = lab.pipeline.preparers;
+      lab.pipeline.preparers = [
+        async (run) => {
+          if (run.parent?.depth === 1) await inner(run);
+          if (run.parent?.depth === 2) innermost = run;
+          return undefined;
+        },
+      ];
+      await inner(parent);
+      lab.pipeline.preparers = steps;
+    };
+    lab.script('openai-chat', 0, { text: 'a' }, { text: 'b' }, { text: 'c' });
+    const { response } = await lab.respond('openai-chat', 'buffered');
+
+    expect(response!.usage).toMatchObject({ cost: Number(3n * turnNanoUsd) / 1e9 });
+    expect(lab.entries.map(({ costNanoUsd }) => costNanoUsd)).toEqual([turnNanoUsd, turnNanoUsd, turnNanoUsd]);
+    expect(lab.entries[0]!.parentId).toBe(lab.entries[1]!.id);
+    expect(innermost!.parent).toMatchObject({ depth: 2 });
+  });
+
+  it('is not nested deeper than so much', async () => {
+    serve = (parent) => inner({ ...parent, parent: { generationId: 'gen-0', depth: MAX_DEPTH } });
+    const { error } = await lab.respond('openai-chat', 'buffered');
+    expect(error).toMatchObject({ status: 422 });
+    expect(lab.upstreams[0]!.requests).toEqual([]);
+  });
+
+  it('ends when its time is over', async () => {
+    let failure: unknown;
+    serve = (parent) =>
+      inner(parent, { timeoutMs: 50 }).catch((error: unknown) => {
+        failure = error;
+      });
+    lab.script('openai-chat', 0, { text: 'late', after: 'silence' }, { text: 'Sunny.' });
+    const { response } = await lab.respond('openai-chat', 'buffered');
+
+    expect(failure).toMatchObject({ kind: 'request_timeout' });
+    expect(response).toMatchObject({ status: 'completed' });
+  });
+
+  it('ends with its parent, also one that was cancelled before', async () => {
+    const cancellation = new Cancellation();
+    const left = new GatewayError('client_closed', 'The client disconnected.');
+    serve = (parent) => {
+      cancellation.cancel(left);
+      return inner(parent);
+    };
+    const { error } = await lab.respond('openai-chat', 'buffered', {}, cancellation);
+
+    expect(error).toBe(left);
+    expect(lab.upstreams[0]!.requests).toEqual([]);
+  });
+
+  it('is admitted by the limits of its models, and tells them what it used', async () => {
+    const calls: string[] = [];
+    const limits = (id: string) => ({
+      enter: (name: string) => void calls.push(`${id} enters ${name}`),
+      end: (tokens: number, isTakenBack: boolean) => void calls.push(`${id} ends ${tokens} ${isTakenBack}`),
+      openInner: () => limits('inner'),
+    });
+    serve = (parent) => inner({ ...parent, modelLimits: limits('outer') });
+    lab.script('openai-chat', 0, { text: 'weather' }, { text: 'Sunny.' });
+    await lab.respond('openai-chat', 'buffered');
+
+    expect(calls).toEqual([`inner enters ${model}`, `inner ends ${defaultCounts.input + defaultCounts.output} false`]);
+  });
+});
