@@ -6,7 +6,7 @@ import { createRetryParts } from '../pipeline/endpoint-queue.ts';
 import { estimateCost, estimateImagesCost } from '../pipeline/estimate-cost.ts';
 import { findTask } from '../pipeline/find-task.ts';
 import type { ImagePipeline, ResponsePipeline } from '../pipeline/pipeline.ts';
-import { type ImageRun, type Run, readRequest } from '../pipeline/run.ts';
+import { buildRequest, type ImageRun, type Run } from '../pipeline/run.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
 import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
@@ -71,7 +71,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     reserve(run, plan) {
       const { caller, generationId } = run;
       if (!spending.limits(caller)) return undefined;
-      return spending.reserve(caller, generationId, estimateCost(readRequest(run), plan));
+      return spending.reserve(caller, generationId, estimateCost(buildRequest(run), plan));
     },
     observe(run, entry) {
       telemetry.observe(run, entry);

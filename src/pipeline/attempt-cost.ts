@@ -72,7 +72,7 @@ export function priceAttempt(run: Run, attempt: TextAttempt, usage: Usage, image
   const reported = finish?.serviceTier;
   const tier = reported ? truncateName(reported) : (endpoint.tier ?? null);
   const counted = images && { pictures: images };
-  if (isFree(run, endpoint)) return { usage, cost: zeroCost, tier, ...counted };
+  if (isPaidByRouter(run, endpoint)) return { usage, cost: zeroCost, tier, ...counted };
   const pricing = pricesOfTier(endpoint, reported);
   // Where each image has its price: no provider says how many it read.
   const all = pricing?.imageNanoUsd && sent.images > 0 ? withImages(usage, sent.images) : usage;
@@ -81,7 +81,7 @@ export function priceAttempt(run: Run, attempt: TextAttempt, usage: Usage, image
 }
 
 /** Whether a router pays for the endpoint. */
-export const isFree = ({ steps }: RunBase, endpoint: Endpoint): boolean =>
+export const isPaidByRouter = ({ steps }: RunBase, endpoint: Endpoint): boolean =>
   steps.at(-1)?.plan.choiceOf(endpoint)?.isFree === true;
 
 const withImages = (usage: Usage, inputImages: number): Usage => ({

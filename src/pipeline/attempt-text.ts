@@ -8,8 +8,8 @@ import { noMediaSource, releaseMedia } from './inline-urls.ts';
 import type { ResponsePipeline } from './pipeline.ts';
 import type { Run } from './run.ts';
 import { writeInFlightResponse } from './settle-run.ts';
+import { translateRequest } from './translate-request.ts';
 import { exchangeByWire } from './wire-fallback.ts';
-import { writeRequest } from './write-request.ts';
 
 /**
  * Makes an attempt: writes the request, sends it, and reads the response into chunks, a batch for each network read.
@@ -26,7 +26,7 @@ export async function attemptText(
   const { provider } = attempt.endpoint;
   const media = pipeline.media ?? (() => noMediaSource);
   await exchangeByWire(provider, async (wire) => {
-    const made = writeRequest(run, attempt, wire, media);
+    const made = translateRequest(run, attempt, wire, media);
     const written = made instanceof Promise ? await made : made;
     if (run.request.stream === true && run.request.debug?.echo_upstream_body) {
       await out.write([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);

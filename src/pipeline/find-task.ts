@@ -5,7 +5,7 @@ import { isTask, tasks } from '../routing/routers/classify.ts';
 import { EventFold } from './fold-events.ts';
 import type { ResponsePipeline } from './pipeline.ts';
 import { respond } from './respond.ts';
-import { type Run, readRequest } from './run.ts';
+import { buildRequest, type Run } from './run.ts';
 
 /** The model that says what a conversation is about. */
 export interface Classifier {
@@ -30,7 +30,7 @@ export function findTask(
   parent: Run,
 ): Promise<string | undefined> | undefined {
   if (!wantsAuto(parent.request)) return undefined;
-  const request = readRequest(parent);
+  const request = buildRequest(parent);
   if (isPinned(request)) return undefined;
   const fold = new EventFold();
   return respond(pipeline, { request: writeQuestion(request, model), timeoutMs, parent }, fold).then(

@@ -3,7 +3,7 @@ import { planRoute } from '../routing/plan-route.ts';
 import type { TextAttempt } from './attempt.ts';
 import type { ResponsePipeline } from './pipeline.ts';
 import { planStep } from './plan-step.ts';
-import { type Run, readRequest } from './run.ts';
+import { buildRequest, type Run } from './run.ts';
 import type { Step } from './step.ts';
 
 /**
@@ -16,7 +16,7 @@ export function planResponse(pipeline: ResponsePipeline, run: Run): MaybePromise
   const plan = (task: string | undefined): MaybePromise<Step<TextAttempt>> => {
     const hints = task === undefined ? {} : { task };
     return planStep(pipeline, run, (onRefused) =>
-      planRoute(readRequest(run), run.caller, pipeline.routingContext(), hints, onRefused),
+      planRoute(buildRequest(run), run.caller, pipeline.routingContext(), hints, onRefused),
     );
   };
   const asked = pipeline.findTask?.(run);

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../providers/provider-entry.ts';
 import { deriveSessionKey, type StickyMemory } from '../routing/sticky.ts';
-import { type Run, readRequest } from './run.ts';
+import { buildRequest, type Run } from './run.ts';
 import { committedOf } from './step.ts';
 
 /**
@@ -15,7 +15,7 @@ export function rememberSession(run: Run, sticky: StickyMemory): void {
   let { key } = plan.session;
   if (!key?.isExplicit) {
     if ((usage?.cachedTokens ?? 0) === 0 || !isCacheCheaper(selected)) return;
-    key ??= deriveSessionKey(readRequest(run));
+    key ??= deriveSessionKey(buildRequest(run));
   }
   const slug = plan.choiceOf(selected)?.router ?? selected.model;
   if (key) sticky.remember(caller.workspaceId, slug, key, selected.id, selected.model.toLowerCase());

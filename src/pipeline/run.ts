@@ -147,7 +147,7 @@ export const isOverLimit = (run: Pick<RunBase, 'steps' | 'error'>): boolean =>
   !isDispatched(run) && (run.error?.metadata['limit_source'] !== undefined || run.error?.rateLimit !== undefined);
 
 /** What a run asks for, as a whole request. */
-export const readRequest = ({ request, input }: Pick<Run, 'request' | 'input'>): ResponseRequest => ({
+export const buildRequest = ({ request, input }: Pick<Run, 'request' | 'input'>): ResponseRequest => ({
   ...request,
   input: input.read(),
 });

@@ -3,10 +3,10 @@ import type { InFlightEntry, LedgerEntry } from '../domain/ledger-entry.ts';
 import { costOfGeneration } from '../metering/image-cost.ts';
 import { variantOf } from '../routing/image-needs.ts';
 import type { ImageAttempt } from './attempt.ts';
-import { type AttemptCost, isFree, usedNothing, zeroCost } from './attempt-cost.ts';
+import { type AttemptCost, isPaidByRouter, usedNothing, zeroCost } from './attempt-cost.ts';
 import type { ImageRun } from './run.ts';
 import { committedOf } from './step.ts';
-import { writeInFlight, writeEntry } from './write-entry.ts';
+import { writeEntry, writeInFlight } from './write-entry.ts';
 
 /** Settles what a generation used and cost: all of it, or nothing. @see images.md section 7 */
 function settle(run: ImageRun): void {
@@ -21,7 +21,7 @@ function measure(run: ImageRun, { endpoint, finish, made }: ImageAttempt): Attem
   const images = countImages(made, run.references, variantOf(run.request));
   return {
     usage: reported ?? usedNothing(),
-    cost: isFree(run, endpoint) ? zeroCost : costOfGeneration(endpoint, { pictures: images, usage: reported }),
+    cost: isPaidByRouter(run, endpoint) ? zeroCost : costOfGeneration(endpoint, { pictures: images, usage: reported }),
     tier: endpoint.tier ?? null,
     pictures: images,
   };

@@ -6,7 +6,7 @@ import type { Attempt, TextAttempt } from './attempt.ts';
 import { measureAttempt, priceAttempt, sumCosts, usedNothing, zeroCost } from './attempt-cost.ts';
 import type { Run } from './run.ts';
 import { attemptsOf, committedOf, isDispatched, type Step } from './step.ts';
-import { addAttempts, writeInFlight, writeEntry } from './write-entry.ts';
+import { addAttempts, writeEntry, writeInFlight } from './write-entry.ts';
 
 /** Settles what a run used and cost: the tokens of its model calls, and the cost of all its attempts. */
 export function settleRun(run: Run): void {

@@ -21,7 +21,7 @@ interface Entry {
 }
 
 /** `open`, or what is wrong: the port alone, or the address at any port. */
-export type Verdict = 'open' | 'port' | 'address';
+export type AddressVerdict = 'open' | 'port' | 'address';
 
 /** Where the gateway may connect to. Pure. */
 export class AddressRules {
@@ -61,7 +61,7 @@ export class AddressRules {
   }
 
   /** @param name under which the address was found; undefined when it stood in the URL */
-  judge(address: Address, port: number, name: string | undefined): Verdict {
+  judge(address: Address, port: number, name: string | undefined): AddressVerdict {
     if (this.deny.some((entry) => isWithin(entry, address) && (entry.port ?? port) === port)) return 'address';
     const opened = this.allow.filter((entry) => isWithin(entry, address));
     const isNameOpen = name !== undefined && this.opensName(name, port);

@@ -29,7 +29,7 @@ interface Message {
 }
 
 /** The messages of a call, and what control items change elsewhere in the request. */
-export class Conversation implements Control {
+export class WireConversation implements Control {
   readonly prompt: Message[] = [];
   readonly additionalTools: Control['additionalTools'] = [];
   effort: Control['effort'];
@@ -48,8 +48,8 @@ export class Conversation implements Control {
 }
 
 /** @param name of the package, to which opaque reasoning is bound */
-export function writePrompt(draft: Draft, { instructions, input }: ResponseRequest, name: string): Conversation {
-  const conversation = new Conversation();
+export function writePrompt(draft: Draft, { instructions, input }: ResponseRequest, name: string): WireConversation {
+  const conversation = new WireConversation();
   if (instructions) conversation.prompt.push({ role: 'system', content: instructions });
   for (const item of input) noteSeal(conversation, item, name);
   for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index, name);
@@ -57,13 +57,13 @@ export function writePrompt(draft: Draft, { instructions, input }: ResponseReque
 }
 
 /** What seals a call may stand before it or behind it. */
-function noteSeal(conversation: Conversation, item: InputItem, name: string): void {
+function noteSeal(conversation: WireConversation, item: InputItem, name: string): void {
   if (item.type !== 'reasoning') return;
   const seal = readSeal(name, (item as ReasoningItem).encrypted_content);
   if (seal?.on === 'call' && seal.callId !== undefined) conversation.sealed.set(seal.callId, seal.metadata);
 }
 
-function writeItem(draft: Draft, conversation: Conversation, item: InputItem, index: number, name: string): void {
+function writeItem(draft: Draft, conversation: WireConversation, item: InputItem, index: number, name: string): void {
   const place = `input[${index}]`;
   const at = () => place;
   const fields = isKnownItem(item) ? fieldsOf[item.type] : undefined;
@@ -153,7 +153,7 @@ const options = (metadata: Metadata | undefined) =>
 
 function writeReasoning(
   draft: Draft,
-  conversation: Conversation,
+  conversation: WireConversation,
   item: ReasoningItem,
   place: string,
   name: string,

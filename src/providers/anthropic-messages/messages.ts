@@ -19,7 +19,7 @@ import type { Block, Source, Turn } from './wire.ts';
 export const reasoningFormat = 'anthropic-claude-v1';
 
 /** What `instructions` and `input` say: system blocks, turns, and what control items change elsewhere in the request. */
-export class Conversation implements Control {
+export class WireConversation implements Control {
   readonly system: Block[] = [];
   readonly turns: Turn[] = [];
   readonly additionalTools: Control['additionalTools'] = [];
@@ -73,15 +73,15 @@ export function writeMessages(
   draft: MessagesDraft,
   instructions: string | null | undefined,
   input: readonly InputItem[],
-): Conversation {
-  const conversation = new Conversation();
+): WireConversation {
+  const conversation = new WireConversation();
   if (instructions) conversation.system.push({ type: 'text', text: instructions });
   for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index);
   conversation.endTurn();
   return conversation;
 }
 
-function writeItem(draft: MessagesDraft, conversation: Conversation, item: InputItem, index: number): void {
+function writeItem(draft: MessagesDraft, conversation: WireConversation, item: InputItem, index: number): void {
   const place = () => `input[${index}]`;
   switch (item.type) {
     case 'message': {
@@ -137,7 +137,7 @@ function writeItem(draft: MessagesDraft, conversation: Conversation, item: Input
 }
 
 /** The protocol has one system prompt, in front of everything. */
-function addSystem(draft: MessagesDraft, conversation: Conversation, blocks: Block[], place: () => string): void {
+function addSystem(draft: MessagesDraft, conversation: WireConversation, blocks: Block[], place: () => string): void {
   for (const block of blocks) {
     if (block.type !== 'text') throw refuse(draft, place(), 'An image or file in a system message');
     conversation.system.push(block);

@@ -4,7 +4,7 @@ import { dropRest, isSet, refuse } from '../draft.ts';
 import { effortShare, planEffort } from '../effort.ts';
 import type { Target, UpstreamRequest } from '../provider.ts';
 import { readDialect, readTraits } from './dialect.ts';
-import { type Conversation, writeMessages } from './messages.ts';
+import { type WireConversation, writeMessages } from './messages.ts';
 import type { ModelTraits } from './models.ts';
 import type { MessagesDraft } from './parts.ts';
 import { writeTools } from './tools.ts';
@@ -63,7 +63,7 @@ const MIN_BUDGET = 1024;
 const MAX_BUDGET = 128_000;
 
 interface ReasoningPlan {
-  conversation: Conversation;
+  conversation: WireConversation;
   traits: ModelTraits;
   isForced: boolean;
 }

@@ -2,7 +2,7 @@ import { searchTypes, type Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { dropUnknown } from '../draft.ts';
 import { addTools, type FlatTool, planTools, ToolBox } from '../tool-box.ts';
-import type { Conversation } from './messages.ts';
+import type { WireConversation } from './messages.ts';
 import type { MessagesDraft } from './parts.ts';
 
 export interface WrittenTools {
@@ -14,7 +14,11 @@ export interface WrittenTools {
 }
 
 /** Function tools, custom tools as functions, and the provider's own search. */
-export function writeTools(draft: MessagesDraft, request: ResponseRequest, conversation: Conversation): WrittenTools {
+export function writeTools(
+  draft: MessagesDraft,
+  request: ResponseRequest,
+  conversation: WireConversation,
+): WrittenTools {
   const box = new ToolBox();
   const native: object[] = [];
   const takeOther = (tool: Tool, place: () => string): boolean => {

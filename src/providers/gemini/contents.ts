@@ -22,7 +22,7 @@ export const reasoningFormat = 'google-gemini-v1';
 const noSignature = 'skip_thought_signature_validator';
 
 /** What `instructions` and `input` say: the system text, turns, and what control items change elsewhere in the request. */
-export class Conversation implements Control {
+export class WireConversation implements Control {
   readonly system: Part[] = [];
   readonly contents: GeminiContent[] = [];
   readonly additionalTools: Control['additionalTools'] = [];
@@ -82,15 +82,15 @@ export function writeContents(
   draft: GeminiDraft,
   instructions: string | null | undefined,
   input: readonly InputItem[],
-): Conversation {
-  const conversation = new Conversation();
+): WireConversation {
+  const conversation = new WireConversation();
   if (instructions) conversation.system.push({ text: instructions });
   for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index);
   conversation.settle();
   return conversation;
 }
 
-function writeItem(draft: GeminiDraft, conversation: Conversation, item: InputItem, index: number): void {
+function writeItem(draft: GeminiDraft, conversation: WireConversation, item: InputItem, index: number): void {
   const place = () => `input[${index}]`;
   switch (item.type) {
     case 'message': {
@@ -139,7 +139,7 @@ function writeItem(draft: GeminiDraft, conversation: Conversation, item: InputIt
 /** Signatures go back to who made them, to the letter; thoughts themselves are not asked for again. */
 function writeReasoning(
   draft: GeminiDraft,
-  conversation: Conversation,
+  conversation: WireConversation,
   item: ReasoningItem,
   place: () => string,
 ): void {
@@ -161,7 +161,7 @@ const isLikelyOurs = ({ format, id, encrypted_content: sealed }: ReasoningItem):
 
 function writeCall(
   draft: GeminiDraft,
-  conversation: Conversation,
+  conversation: WireConversation,
   item: FunctionCallItem | CustomToolCallItem,
   place: () => string,
 ): void {
@@ -176,7 +176,7 @@ function writeCall(
 /** A result is an object; text is wrapped into one, and pictures stand behind it. */
 function writeOutput(
   draft: GeminiDraft,
-  conversation: Conversation,
+  conversation: WireConversation,
   item: FunctionCallOutputItem | CustomToolCallOutputItem,
   index: number,
 ): void {

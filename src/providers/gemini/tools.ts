@@ -2,7 +2,7 @@ import { searchTypes, type Tool, type ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { dropUnknown, refuse, refuseBecause } from '../draft.ts';
 import { addTools, type FlatTool, planTools, ToolBox, type ToolPlan } from '../tool-box.ts';
-import type { Conversation } from './contents.ts';
+import type { WireConversation } from './contents.ts';
 import type { GeminiDraft } from './parts.ts';
 import { writeSubset } from './schema.ts';
 import type { ReaderContext } from './wire.ts';
@@ -14,7 +14,7 @@ export interface WrittenTools {
 }
 
 /** Function tools, custom tools as functions, and the provider's own search. */
-export function writeTools(draft: GeminiDraft, request: ResponseRequest, conversation: Conversation): WrittenTools {
+export function writeTools(draft: GeminiDraft, request: ResponseRequest, conversation: WireConversation): WrittenTools {
   const box = new ToolBox();
   let offersSearch = false;
   const takeOther = (tool: Tool, place: () => string): boolean => {

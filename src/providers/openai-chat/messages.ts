@@ -18,7 +18,7 @@ import { writeReasoningDetails } from './reasoning-details.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
 
 /** What `input` says: messages, and what its control items change elsewhere in the request. */
-export interface Conversation extends Control {
+export interface WireConversation extends Control {
   messages: ChatMessage[];
 }
 
@@ -30,8 +30,8 @@ export function writeMessages(
   draft: ChatDraft,
   instructions: string | null | undefined,
   input: readonly InputItem[],
-): Conversation {
-  const conversation: Conversation = { messages: [], additionalTools: [] };
+): WireConversation {
+  const conversation: WireConversation = { messages: [], additionalTools: [] };
   const { messages } = conversation;
   if (instructions) messages.push({ role: 'system', content: instructions });
   let turn: ChatMessage | undefined; // the assistant message that the next item of the assistant joins

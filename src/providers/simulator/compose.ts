@@ -1,4 +1,4 @@
-import type { Conversation } from './conversation.ts';
+import type { WireConversation } from './conversation.ts';
 import type { ScriptTurn } from './language.ts';
 import type { SimulatorModel } from './models.ts';
 import { type Output, planOutputs } from './outputs.ts';
@@ -15,7 +15,7 @@ const SKETCHES = 2;
 export function* compose(
   model: SimulatorModel,
   request: SimulatorRequest,
-  conversation: Conversation,
+  conversation: WireConversation,
 ): Generator<Message> {
   const { turn, seed, inputTokens } = conversation;
   const meter = createMeter(request.max_output_tokens);

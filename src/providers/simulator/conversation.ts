@@ -3,7 +3,7 @@ import { joinTurns, readScript, type ScriptTurn } from './language.ts';
 import type { SimulatorRequest } from './wire.ts';
 
 /** Everything that an answer depends on, drawn from the input. */
-export interface Conversation {
+export interface WireConversation {
   /** The last user message without its directives. */
   prompt: string;
   turn: ScriptTurn;
@@ -23,13 +23,13 @@ const TOKENS_OF_MEDIA = 64;
 export const countTokens = (characters: number): number => Math.ceil(characters / 4);
 
 /** Reads the input: what was said last, what it asks for, and how far the tool loop has come. */
-export function readConversation(request: SimulatorRequest): Conversation {
+export function readConversation(request: SimulatorRequest): WireConversation {
   const { input, instructions = '' } = request;
   const lastUser = input.findLastIndex(isFromUser);
   const said = readScript(lastUser === -1 ? '' : readText(input[lastUser]!));
   const told = readScript([instructions, ...input.filter(isFromOperator).map(readText)].join('\n'));
   const names = new Map<unknown, string>();
-  const outputs: Conversation['outputs'] = [];
+  const outputs: WireConversation['outputs'] = [];
   let turnIndex = 0;
   for (const [index, item] of input.entries()) {
     if ('call_id' in item && 'name' in item) names.set(item.call_id, String(item.name));

@@ -1,13 +1,13 @@
 import type { ReasoningSetting } from '../../domain/request.ts';
-import type { Conversation } from './conversation.ts';
+import type { WireConversation } from './conversation.ts';
 import { nameSubject, takeWords, writeSentences } from './prose.ts';
 import type { SimulatorRequest } from './wire.ts';
 
 /** What a model says when no directive says it. */
 export interface SimulatorModel {
   /** Undefined: this model does not reason of its own accord. */
-  reason?(conversation: Conversation, reasoning: ReasoningSetting): string;
-  answer(conversation: Conversation, request: SimulatorRequest): string;
+  reason?(conversation: WireConversation, reasoning: ReasoningSetting): string;
+  answer(conversation: WireConversation, request: SimulatorRequest): string;
   /** Draws in place of writing. */
   draws?: boolean;
 }
@@ -24,7 +24,7 @@ const WRITER_CHARACTERS = 700;
 const WRITER_MOST_TOKENS = 2000;
 
 /** Whole sentences: as many as `max_output_tokens` has room for, or about 120 words. At least one. */
-function write({ prompt, turn }: Conversation, request: SimulatorRequest): string {
+function write({ prompt, turn }: WireConversation, request: SimulatorRequest): string {
   const limit = request.max_output_tokens;
   const room = limit === undefined ? WRITER_CHARACTERS : Math.min(limit, WRITER_MOST_TOKENS) * 4;
   const wanted = turn.words ?? 0;
@@ -40,7 +40,7 @@ function write({ prompt, turn }: Conversation, request: SimulatorRequest): strin
 
 const stepsByEffort = { none: 0, minimal: 1, low: 2, medium: 3, high: 5, xhigh: 7, max: 9 };
 
-function reason({ prompt }: Conversation, { effort, enabled, max_tokens: maxTokens }: ReasoningSetting): string {
+function reason({ prompt }: WireConversation, { effort, enabled, max_tokens: maxTokens }: ReasoningSetting): string {
   const steps = enabled === false ? 0 : stepsByEffort[effort ?? 'medium'];
   const sentences = writeSentences(prompt, 'reasoning');
   const lines = Array.from({ length: steps }, (_, index) => `${index + 1}. ${sentences.next().value}`);
@@ -49,7 +49,7 @@ function reason({ prompt }: Conversation, { effort, enabled, max_tokens: maxToke
 }
 
 /** The text of an answer: of the model, or of what the tools said, cut or stretched to the words asked for. */
-export function composeText(model: SimulatorModel, conversation: Conversation, request: SimulatorRequest): string {
+export function composeText(model: SimulatorModel, conversation: WireConversation, request: SimulatorRequest): string {
   const { outputs, turn } = conversation;
   const text =
     outputs.length > 0

@@ -1,4 +1,4 @@
-import type { Conversation } from './conversation.ts';
+import type { WireConversation } from './conversation.ts';
 import { fillSchema } from './fill-schema.ts';
 import type { OutputDirective } from './language.ts';
 import { type SimulatorModel, composeText } from './models.ts';
@@ -15,7 +15,11 @@ export type Output =
   | { kind: 'image'; prompt: string };
 
 /** Decides what to put out: what the directives order, and else what the request and the model call for. */
-export function planOutputs(model: SimulatorModel, request: SimulatorRequest, conversation: Conversation): Output[] {
+export function planOutputs(
+  model: SimulatorModel,
+  request: SimulatorRequest,
+  conversation: WireConversation,
+): Output[] {
   const { orders } = conversation.turn;
   const outputs: Output[] = [];
   if (!orders.some((order) => order.kind === 'reason')) {
@@ -34,7 +38,7 @@ function obey(
   order: Exclude<OutputDirective, { kind: 'cite' }>,
   tools: CallableTool[],
   request: SimulatorRequest,
-  conversation: Conversation,
+  conversation: WireConversation,
 ): Output {
   switch (order.kind) {
     case 'say':
@@ -51,7 +55,7 @@ function obey(
   }
 }
 
-function think(text: string, { reasoning }: SimulatorRequest, { prompt }: Conversation): Output {
+function think(text: string, { reasoning }: SimulatorRequest, { prompt }: WireConversation): Output {
   return { kind: 'reasoning', text, ...(reasoning?.summary && { summary: `Thought about ${nameSubject(prompt)}.` }) };
 }
 
@@ -59,7 +63,7 @@ function answerFreely(
   model: SimulatorModel,
   tools: CallableTool[],
   request: SimulatorRequest,
-  conversation: Conversation,
+  conversation: WireConversation,
 ): Output[] {
   const { format, tool_choice: choice } = request;
   const tool = tools[0];
@@ -75,7 +79,7 @@ function answerFreely(
   return [{ kind: 'text', text, cites: [] }];
 }
 
-function makeArguments(tool: CallableTool, { prompt }: Conversation): string {
+function makeArguments(tool: CallableTool, { prompt }: WireConversation): string {
   if (tool.kind === 'custom') return prompt || tool.name;
   return JSON.stringify(fillSchema(tool.parameters ?? { type: 'object', properties: {}, additionalProperties: false }));
 }

@@ -5,7 +5,7 @@ import { Needs } from '../routing/needs.ts';
 import type { TextAttempt } from './attempt.ts';
 import { fitRequest } from './fit-request.ts';
 import { inlineUrls, type MediaSource } from './inline-urls.ts';
-import { type Run, readRequest } from './run.ts';
+import { buildRequest, type Run } from './run.ts';
 
 /**
  * The request as the endpoint of an attempt accepts it. Nothing of it is kept: the input is parked while a provider works.
@@ -13,7 +13,7 @@ import { type Run, readRequest } from './run.ts';
  * @returns a promise only if addresses are fetched
  * @throws {GatewayError} if the endpoint cannot do what the request needs
  */
-export function writeRequest(
+export function translateRequest(
   run: Run,
   attempt: TextAttempt,
   wire: Wire,
@@ -24,7 +24,7 @@ export function writeRequest(
   const name = `${endpoint.model} at ${provider.name}`;
   const step = run.steps.at(-1);
   const choice = step?.plan.choiceOf(endpoint);
-  const settled = step?.settings ? { ...readRequest(run), ...step.settings } : readRequest(run);
+  const settled = step?.settings ? { ...buildRequest(run), ...step.settings } : buildRequest(run);
   const asked = choice?.rewrite ? choice.rewrite(settled) : settled;
   const { request: fitted, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
   attempt.hasLateTools = asked.tools !== undefined && asked.input.some(({ type }) => type === 'additional_tools');
