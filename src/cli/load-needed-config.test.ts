@@ -50,7 +50,7 @@ describe('a command for the store, beside a configuration with a mistake', () =>
     ['storage: { uri: "postgres://x" }', 'storage.uri: there is no such key'],
     ['storag: { url: "postgres://x" }', 'storag: there is no such key'],
     ['storage: { url: "${GONE}" }', 'the environment has no GONE'],
-    ['storage: []', 'storage: must be a mapping'],
+    ['storage: []', 'storage: must be an object'],
   ])('stops where nobody knows which store is meant: %s', async (text, says) => {
     save(text);
     const { code, stdout, stderr } = await run('keys', 'create', '--name', 'other');

@@ -1,9 +1,11 @@
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { findNearestName } from '../domain/nearest-name.ts';
+import { explainIssues } from '../schema/explain-issues.ts';
+import { Report } from '../schema/report.ts';
 import type { Problem } from './interpolate.ts';
 import { isMapping, type Path } from './path.ts';
-import { isSecret, nameType, rootNode, type SchemaNode } from './schema-node.ts';
+import { isSecret, rootNode, type SchemaNode } from './schema-node.ts';
 import { readByteSize } from './size.ts';
 
 export interface SchemaCheck {
@@ -75,14 +77,13 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
     return result;
   }
 
-  /** @returns false when it is not what it must be */
+  /** @returns false if the value is invalid */
   function checkLeaf(node: SchemaNode, value: unknown, path: Path): boolean {
-    // A node is a TypeBox type, seen as a plain object; see schema-node.ts.
-    const keywords = Value.Errors(node as unknown as TSchema, value).map((error) => error.keyword);
-    if (keywords.length === 0) return true;
-    const keyword = node.anyOf ? 'anyOf' : keywords[0]!;
-    const got = mayShow(path) && !isSecret(path) && keyword !== 'minItems' ? show(value) + suggest(node, value) : '';
-    problems.push({ path, message: explain(keyword, node) + got });
+    const schema = node as unknown as TSchema; // a node is a TypeBox type, see schema-node.ts
+    if (Value.Check(schema, value)) return true;
+    const report = new LeafReport(mayShow(path) && !isSecret(path));
+    explainIssues(schema, value, '', report);
+    for (const { message } of report.issues.slice(0, 1)) problems.push({ path, message });
     return false;
   }
 
@@ -117,40 +118,28 @@ function convert(node: SchemaNode, value: unknown): unknown {
   return value;
 }
 
-function explain(keyword: string, node: SchemaNode): string {
-  switch (keyword) {
-    case 'minimum':
-      return `must be ${node.minimum} or more`;
-    case 'maximum':
-      return `must be ${node.maximum} or less`;
-    case 'minLength':
-      return node.minLength === 1 ? 'must not be empty' : `must have ${node.minLength} or more characters`;
-    case 'minItems':
-      return 'must not be empty';
-    case 'pattern':
-      return `must be ${node.says}`;
-    case 'enum':
-    case 'const':
-      return `must be ${nameType(node)}`;
-    default: {
-      const says = node.anyOf?.find((one) => one.says)?.says ?? `a ${nameType(node)}`;
-      return `must be ${says}${node.unit === 'bytes' ? ' in bytes, or like 32MiB' : ''}`;
-    }
+/** Explains one value of the file, whose path is written in front. */
+class LeafReport extends Report {
+  private readonly mayShow: boolean;
+
+  constructor(mayShow: boolean) {
+    super();
+    this.mayShow = mayShow;
+  }
+
+  override add(path: string, says: string): void {
+    this.take({ path, message: says });
+  }
+
+  override fork(): LeafReport {
+    return new LeafReport(this.mayShow);
+  }
+
+  override show(value: unknown): string | undefined {
+    const shown = super.show(value);
+    return this.mayShow && !hasCredentials.test(shown ?? '') ? shown : undefined;
   }
 }
 
-/** The word of a closed list that was probably meant. */
-function suggest(node: SchemaNode, value: unknown): string {
-  const meant = typeof value === 'string' && node.enum ? findNearestName(value, node.enum.map(String)) : undefined;
-  return meant === undefined ? '' : `; did you mean "${meant}"?`;
-}
-
-function show(value: unknown): string {
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? ', not a list' : ', not a mapping';
-  const text = JSON.stringify(value) ?? '';
-  const isLong = text.length > 60 || text === '""';
-  return isLong || hasCredentials.test(text) ? '' : `, not ${text}`;
-}
-
-/** `https://ada:secret@host`: one who puts them where none may be shall not read them in a log. */
+/** `https://ada:secret@host`: credentials in the wrong place must not appear in a log. */
 const hasCredentials = /\/\/[^/\s]*@/;

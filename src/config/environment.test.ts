@@ -84,9 +84,9 @@ describe('HEADGATE_<PATH>', () => {
 
   it('names the variable when its value is wrong', () => {
     expect(() => load({ HEADGATE_SERVER_PORT: 'x' })).toThrow(
-      'HEADGATE_SERVER_PORT (server.port): must be a whole number, not "x"',
+      'HEADGATE_SERVER_PORT (server.port): must be an integer from 0 to 65535, got "x"',
     );
-    expect(() => load({}, { port: '-1' })).toThrow('--port (server.port): must be 0 or more, not -1');
+    expect(() => load({}, { port: '-1' })).toThrow('--port (server.port): must be an integer from 0 to 65535, got -1');
     expect(() => load({ HEADGATE_PROVIDERS: '[{' })).toThrow(
       'HEADGATE_PROVIDERS (providers): is neither YAML nor JSON',
     );

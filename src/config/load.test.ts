@@ -171,43 +171,49 @@ describe('what is wrong with a file', () => {
       'ConfigError: wrong.yaml:2: server.prot: there is no such key; the nearest known key is "port"',
       'wrong.yaml:3: server.host: must not be empty',
       'wrong.yaml:4: providerz: there is no such key; the nearest known key is "providers"',
-      'wrong.yaml:5: timeouts.idle_ms: must be 1 or more, not 0',
+      'wrong.yaml:5: timeouts.idle_ms: must be an integer from 1 to 2147483647, got 0',
     ]);
   });
 
   it.each([
-    ['server: { port: x }', '1: server.port: must be a whole number, not "x"'],
-    ['server: { port: 70000 }', '1: server.port: must be 65535 or less, not 70000'],
-    ['server: { body_limit: much }', '1: server.body_limit: must be a size in bytes, or like 32MiB, not "much"'],
+    ['server: { port: x }', '1: server.port: must be an integer from 0 to 65535, got "x"'],
+    ['server: { port: 70000 }', '1: server.port: must be an integer from 0 to 65535, got 70000'],
+    [
+      'server: { body_limit: much }',
+      '1: server.body_limit: must be a size from 1024 to 1073741824 bytes, or like 32MiB, got "much"',
+    ],
     [
       'server: { cors_origins: [a] }',
-      '1: server.cors_origins[0]: must be an origin like `https://app.example.com`, or `*`, not "a"',
+      '1: server.cors_origins[0]: must be an origin like `https://app.example.com`, or `*`, got "a"',
     ],
-    ['server: []', '1: server: must be a mapping, not a list'],
+    ['server: []', '1: server: must be an object, got a list of 0'],
     [
       'providers: [{ id: a, wire: opnai-chat, base_url: "http://x", models: [{ model: m }] }]',
-      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, openai-images, bfl, recraft, fal, ai-sdk, simulator, not "opnai-chat"; did you mean "openai-chat"?',
+      '1: providers[0].wire: must be one of `openai`, `openai-responses`, `openai-chat`, `anthropic-messages`, `gemini`, `openai-images`, `bfl`, `recraft`, `fal`, `ai-sdk`, `simulator`, got "opnai-chat"; did you mean `openai-chat`?',
     ],
     [
       'providers: [{ id: a, wire: simulator, models: [{ model: a/b, capabilities: { input: [text, txt] } }] }]',
-      '1: providers[0].models[0].capabilities.input[1]: must be one of text, image, file, audio, video, not "txt"; did you mean "text"?',
+      '1: providers[0].models[0].capabilities.input[1]: must be one of `text`, `image`, `file`, `audio`, `video`, got "txt"; did you mean `text`?',
     ],
     [
       'providers: [{ id: a, wire: simulator, models: [{ model: a/b, capabilities: { output: [smell] } }] }]',
-      '1: providers[0].models[0].capabilities.output[0]: must be one of text, image, embeddings, audio, video, rerank, decisions, speech, transcription, not "smell"',
+      '1: providers[0].models[0].capabilities.output[0]: must be one of `text`, `image`, `embeddings`, `audio`, `video`, `rerank`, `decisions`, `speech`, `transcription`, got "smell"',
     ],
     [
       'log: { level: wran }',
-      '1: log.level: must be one of trace, debug, info, warn, error, fatal, silent, not "wran"; did you mean "warn"?',
+      '1: log.level: must be one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`, got "wran"; did you mean `warn`?',
     ],
-    ['log: { level: loud }', '1: log.level: must be one of trace, debug, info, warn, error, fatal, silent, not "loud"'],
+    [
+      'log: { level: loud }',
+      '1: log.level: must be one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`, got "loud"',
+    ],
     ['storage: { url: mysql://x }', '1: storage.url: must be `file:` and a path, or a `postgres://` URL'],
     ['[1]', '1: The file must be a mapping, as in "server: { port: 8787 }"'],
     ['server: { port: 1', '1: Flow map in block collection must be sufficiently indented and end with a }'],
     ['server: {}\nserver: {}', '2: Map keys must be unique'],
     [
       provider().replace('openai-chat', 'smtp'),
-      '1: providers[0].wire: must be one of openai-responses, openai-chat, anthropic-messages, gemini, openai-images, bfl, recraft, fal, ai-sdk, simulator, not "smtp"',
+      '1: providers[0].wire: must be one of `openai`, `openai-responses`, `openai-chat`, `anthropic-messages`, `gemini`, `openai-images`, `bfl`, `recraft`, `fal`, `ai-sdk`, `simulator`, got "smtp"',
     ],
     [
       provider().replace('model: m', 'modle: m'),
@@ -240,10 +246,10 @@ describe('what is wrong with a file', () => {
       'io_logging: { max_pending_bytes: 256KB }',
       '1: io_logging.max_pending_bytes: must not be below max_bytes, which is 262144',
     ],
-    [provider(', api_key: 5'), '1: providers[0].api_key: must be a string or list of string'],
+    [provider(', api_key: 5'), '1: providers[0].api_key: must be a string or a list (each entry a string)'],
     [
       provider().replace('model: m', 'model: m, pricing: { prompt: "-1" }'),
-      '1: providers[0].models[0].pricing.prompt: must be a decimal number, not "-1"',
+      '1: providers[0].models[0].pricing.prompt: must be a decimal number, got "-1"',
     ],
   ])('%s', (text, problem) => {
     expect(problemsOf(text)).toContain(problem);
@@ -267,18 +273,20 @@ bootstrap:
     - { key: a-key-of-nine1, name: b, workspace: main, membr: ada }
     - { key: a-key-of-eight, name: c, kind: managment }
 `;
-    const told = problemsOf(text).map((line) => line.replace(/: (must be (?:one|a) |there is no such key).*/, ': $1'));
+    const told = problemsOf(text).map((line) =>
+      line.replace(/: (must be (?:one|an?) |there is no such key).*/, ': $1'),
+    );
     expect(told).toEqual([
-      '2: server.port: must be a ',
+      '2: server.port: must be an ',
       '4: providers[0].wire: must be one ',
       '5: providers[1].models[0].modle: there is no such key',
-      '5: providers[1].base_url: must be an http or https URL',
+      '5: providers[1].base_url: must be an ',
       '5: providers[1].models[1].model: may hold one * only',
       '6: providers[2].base_uri: there is no such key',
       '6: providers[2].models[0].tier: must be one ',
       '6: providers[2].models[1].teir: there is no such key',
       '6: providers[2].id: is the same as in entry 1',
-      '7: providers[3]: must be a ',
+      '7: providers[3]: must be an ',
       '8: io_logging.max_bytes: must be a ',
       '9: budgets.member.monthly: must be a ',
       '9: budgets.member.daily: must be below weekly, which is 5',
@@ -294,8 +302,9 @@ bootstrap:
     const [problem] = problemsOf(
       'providers: [{ id: a, wire: simulator, models: [{ model: a/b, supported_parameters: [tools, temprature] }] }]',
     );
-    expect(problem).toMatch(/^1: providers\[0\]\.models\[0\]\.supported_parameters\[1\]: must be one of temperature, /);
-    expect(problem).toMatch(/, not "temprature"; did you mean "temperature"\?$/);
+    expect(problem).toBe(
+      '1: providers[0].models[0].supported_parameters[1]: has an unknown value, got "temprature"; did you mean `temperature`?',
+    );
   });
 
   it.each([

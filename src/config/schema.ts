@@ -10,7 +10,7 @@ import { routingStrategies } from '../domain/routing-strategy.ts';
  * The configuration, in the words of the file. The schema is its documentation: `describe.ts` makes
  * docs/reference/configuration.md of it. Four keywords are ours: `unit: 'bytes'` lets the file say `32MiB`;
  * `restart: true` marks what a reload cannot change; `secret: true` keeps a value out of every message;
- * `says` puts a pattern into words, after "must be".
+ * `says` puts a pattern into words.
  */
 
 const milliseconds = (description: string, value: number, minimum = 1, more: { restart?: true } = {}) =>
@@ -22,7 +22,7 @@ const bytes = (description: string, value: number, more: { restart?: true } = {}
 const price = (description: string) =>
   Type.Optional(
     Type.Union(
-      [Type.Number({ minimum: 0 }), Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$', says: 'a decimal number' })],
+      [Type.Number({ minimum: 0 }), Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$', says: 'must be a decimal number' })],
       { description },
     ),
   );
@@ -46,10 +46,10 @@ const server = Type.Object({
     Type.String({
       description: 'The address clients use, when a proxy stands in front. The start tells it.',
       pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
-      says: 'an http or https URL without credentials, query and fragment',
+      says: 'must be an http or https URL without credentials, query and fragment',
     }),
   ),
-  regional_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$', says: 'a host name' }), {
+  regional_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$', says: 'must be a host name' }), {
     description:
       'Host names at which interns are not reached. Without effect in this build, which has no interns; no request is held to a region by it.',
     default: [],
@@ -71,7 +71,10 @@ const server = Type.Object({
     33_554_432,
   ),
   cors_origins: Type.Array(
-    Type.String({ pattern: '^(\\*|https?://[^/?#@\\s]+)$', says: 'an origin like `https://app.example.com`, or `*`' }),
+    Type.String({
+      pattern: '^(\\*|https?://[^/?#@\\s]+)$',
+      says: 'must be an origin like `https://app.example.com`, or `*`',
+    }),
     {
       description: 'Origins whose pages may call the gateway; `*` is any. Empty: CORS is off.',
       default: [],
@@ -242,7 +245,7 @@ const provider = Type.Object({
   id: Type.String({
     description: 'Short name, unique: letters, digits, `-`, `_`, `.`.',
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
-    says: 'letters, digits, `-`, `_` and `.`, a letter or digit first',
+    says: 'must be letters, digits, `-`, `_` and `.`, a letter or digit first',
   }),
   name: Type.Optional(text('Name shown in metadata. Absent: the id.')),
   wire: Type.Enum([...wireNames], {
@@ -376,7 +379,7 @@ const bootstrapKey = Type.Object({
     description: 'The key itself, 8 or more characters. Write `${NAME}`.',
     minLength: 8,
     pattern: '^[!-~]+$',
-    says: 'printable ASCII without spaces',
+    says: 'must be printable ASCII without spaces',
     secret: true,
   }),
   name: text('Name for people.'),
@@ -430,7 +433,7 @@ const routers = Type.Object({
       alias: Type.String({
         description: '`~author/family-latest`.',
         pattern: '^~[^/\\s]+/\\S+$',
-        says: '`~author/family-latest`',
+        says: 'must be `~author/family-latest`',
       }),
       pattern: text('Which models belong to the family: `acme/one-*`.'),
       exclude: patterns('Which of them do not.'),
@@ -577,7 +580,7 @@ export const configSchema = Type.Object({
         'Where everything is kept: `file:…` (SQLite; relative to the working directory) or `postgres://…`. `<data>` is the data folder.',
       default: 'file:<data>/headgate.db',
       pattern: '^(file:.|postgres(ql)?://.)',
-      says: '`file:` and a path, or a `postgres://` URL',
+      says: 'must be `file:` and a path, or a `postgres://` URL',
       secret: true,
       restart: true,
     }),
@@ -593,7 +596,7 @@ export const configSchema = Type.Object({
         'Where limits and budgets are counted that several hosts share: `redis://…` or `valkey://…` (`rediss:`, `valkeys:` with TLS). Empty: in the PostgreSQL of `storage.url`, otherwise in the process. `memory`: in the process, always.',
       default: '',
       pattern: '^(|memory|(redis|valkey)s?://.+)$',
-      says: 'a `redis://` or `valkey://` URL, `memory`, or empty',
+      says: 'must be a `redis://` or `valkey://` URL, `memory`, or empty',
       restart: true,
       secret: true,
     }),
@@ -637,7 +640,7 @@ export const configSchema = Type.Object({
         description:
           'Where traces go, as OTLP over HTTP in JSON: `http://localhost:4318`; `/v1/traces` is added unless it stands there. Absent: there are none. Needs packages that you install; a start without them names them.',
         pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
-        says: 'an http or https URL without credentials, query and fragment',
+        says: 'must be an http or https URL without credentials, query and fragment',
         restart: true,
       }),
     ),

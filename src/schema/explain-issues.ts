@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { findKinds, isObject, type Kinds, refinementsOf } from './by-kind.ts';
 import { findNearestName } from '../domain/nearest-name.ts';
-import { fieldPath, Report, show } from './report.ts';
+import { fieldPath, type Report } from './report.ts';
 import { characterCount } from './shapes.ts';
 
 /** The keywords of JSON Schema that the schemas here use, and `says`: our own words for a rule that a regex cannot tell. */
@@ -24,6 +24,7 @@ export interface Keywords {
   required?: string[];
   additionalProperties?: boolean | TSchema;
   says?: string;
+  unit?: 'bytes';
 }
 
 /** A TypeBox schema is plain JSON Schema; its types show only the keywords of the builder that made it. */
@@ -55,7 +56,7 @@ function explainShape(schema: TSchema, value: unknown, path: string, report: Rep
 
 function explainKind(kinds: Kinds, value: unknown, path: string, report: Report): void {
   if (!isObject(value)) {
-    report.add(path, `must be ${kinds.noun}: an object, got ${show(value)}`);
+    report.add(path, `must be ${kinds.noun}: an object${got(value, report)}`);
     return;
   }
   const given = value[kinds.key];
@@ -69,7 +70,7 @@ function explainKind(kinds: Kinds, value: unknown, path: string, report: Report)
   } else {
     const hint = hintAtKind(given, kinds);
     const rest = hint === undefined ? listKinds('; the kinds are ', kinds) : `; ${hint}`;
-    report.add(keyPath, `does not name ${kinds.noun}: ${show(given)}${rest}`);
+    report.add(keyPath, `does not name ${kinds.noun}${got(given, report, ': ')}${rest}`);
   }
 }
 
@@ -99,8 +100,9 @@ function explainWords(rules: Keywords, value: unknown, path: string, report: Rep
   const words = rules.enum ?? [rules.const];
   if (words.includes(value)) return;
   const hint = hintAt(value, words.map(String));
-  const says = rules.says ?? `must be ${describeWords(words)}`;
-  report.add(path, `${says}, got ${show(value)}${hint === undefined ? '' : `; ${hint}`}`);
+  const isTooLong = hint !== undefined && words.length > MAX_LISTED;
+  const says = rules.says ?? (isTooLong ? 'has an unknown value' : `must be ${describeWords(words)}`);
+  report.add(path, `${says}${got(value, report)}${hint === undefined ? '' : `; ${hint}`}`);
 }
 
 function hintAt(typed: unknown, names: string[]): string | undefined {
@@ -116,11 +118,11 @@ function explainUnion(members: TSchema[], value: unknown, path: string, report: 
   }
   const candidates = members.filter((member) => isOfType(member, value));
   if (candidates.length === 0) {
-    report.add(path, `must be ${[...new Set(members.map(describe))].join(' or ')}, got ${show(value)}`);
+    report.add(path, `must be ${[...new Set(members.map(describe))].join(' or ')}${got(value, report)}`);
     return;
   }
   const attempts = candidates.map((member) => {
-    const attempt = new Report();
+    const attempt = report.fork();
     explainIssues(member, value, path, attempt);
     return attempt.issues;
   });
@@ -137,20 +139,34 @@ function explainType(rules: Keywords, value: unknown, path: string, report: Repo
 }
 
 function mustBe(rules: Keywords, value: unknown, path: string, report: Report): void {
-  report.add(path, `${rules.says ?? `must be ${describeType(rules)}`}, got ${show(value)}`);
+  // Words for a pattern say nothing about a value that is not a string.
+  const says = rules.pattern !== undefined && typeof value !== 'string' ? undefined : rules.says;
+  report.add(path, `${says ?? `must be ${describeType(rules)}`}${got(value, report)}`);
+}
+
+/** The value after an introduction; '' if it must not be shown. */
+function got(value: unknown, report: Report, introduction = ', got '): string {
+  const shown = report.show(value);
+  return shown === undefined ? '' : introduction + shown;
 }
 
 function explainString(rules: Keywords, value: string, path: string, report: Report): void {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = rules;
-  if (value.length < minLength) report.add(path, 'must not be empty, got ""');
+  if (value.length < minLength) {
+    report.add(path, minLength === 1 ? 'must not be empty' : `must have ${minLength} or more characters`);
+    return;
+  }
   const count = value.length > maxLength ? characterCount(value) : 0;
-  if (count > maxLength) report.add(path, `has ${count} characters; at most ${maxLength} are allowed: ${show(value)}`);
-  else if (pattern !== undefined && !new RegExp(pattern).test(value)) mustBe(rules, value, path, report);
+  if (count > maxLength) {
+    report.add(path, `has ${count} characters; at most ${maxLength} are allowed${got(value, report, ': ')}`);
+  } else if (pattern !== undefined && !new RegExp(pattern).test(value)) mustBe(rules, value, path, report);
 }
 
 function explainArray(rules: Keywords, value: unknown[], path: string, report: Report): void {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY, items } = rules;
-  if (value.length < minItems) report.add(path, `has ${value.length} entries; at least ${minItems} is needed`);
+  if (value.length < minItems) {
+    report.add(path, minItems === 1 ? 'must not be empty' : `must have ${minItems} or more entries`);
+  }
   if (value.length > maxItems) report.add(path, `has ${value.length} entries; at most ${maxItems} are allowed`);
   if (items === undefined) return;
   const last = Math.min(value.length, maxItems); // what is too much needs no second complaint
@@ -251,7 +267,8 @@ function wordsOf(schema: TSchema): unknown[] | undefined {
   return rules.enum ?? (rules.const === undefined ? undefined : [rules.const]);
 }
 
-function describeType({ type, minimum, maximum, items }: Keywords): string {
+function describeType({ type, minimum, maximum, items, unit }: Keywords): string {
+  if (unit === 'bytes') return `a size${describeRange(minimum, maximum) || ' in'} bytes, or like 32MiB`;
   switch (type) {
     case 'object':
       return 'an object';

@@ -22,6 +22,16 @@ export class Report {
     this.take({ path, message: `${fieldName(path)} ${says}${says.endsWith('?') ? '' : '.'}` });
   }
 
+  /** A report of the same kind, for an explanation that may be dropped. */
+  fork(): Report {
+    return new Report();
+  }
+
+  /** @returns the value as a message shows it; undefined if a message must not show it */
+  show(value: unknown): string | undefined {
+    return show(value);
+  }
+
   /** An issue as another report worded it; once only. */
   take(issue: Issue): void {
     const isKnown = this.issues.some((known) => known.path === issue.path && known.message === issue.message);
