@@ -3,6 +3,7 @@ import { createFeedbackHandlers } from '../api/generation/feedback.ts';
 import { createGenerationHandler } from '../api/generation/handler.ts';
 import { createHealthHandler, createReadyHandler } from '../api/health/handler.ts';
 import { showHome } from '../api/home/handler.ts';
+import { writeImageError } from '../api/images/errors.ts';
 import { createImagesHandler } from '../api/images/handler.ts';
 import { createImageModelsHandlers } from '../api/images/models.ts';
 import { createManagementHandlers } from '../api/management/handlers.ts';
@@ -90,10 +91,10 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   const everyRun = {
     describeRun: (run: Parameters<typeof createRouterMetadata>[0]) => createRouterMetadata(run, config().server.region),
     open,
-    keepAliveMs: () => config().server.keep_alive_comment_ms,
     admit,
     canRecord,
     onFailure,
+    keepAliveMs: () => config().server.keep_alive_comment_ms,
   };
 
   return createServer({
@@ -106,6 +107,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         streamMs: () => config().images.stream_ms,
       }),
       imageBodyLimit: images.body_limit,
+      writeImageError,
       ...createImageModelsHandlers({
         catalog,
         rowsFor: (caller) => listRows(catalog(), latest(), (endpoint) => canUse(endpoint, caller)),

@@ -1,25 +1,29 @@
-import { asGatewayError, GatewayError } from '../domain/errors.ts';
+import { type Availability, asGatewayError, GatewayError } from '../domain/errors.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
+import type { ErrorResponse } from './error-dialect.ts';
 
-/** An error as it leaves: the only place that makes such bodies. @see interface "Errors", responses.md section 5 */
-export interface ErrorResponse {
-  status: number;
-  headers: Record<string, string>;
-  body: { error: Record<string, unknown>; router_metadata?: RouterMetadata };
+/** The body of an error, also of those that other dialects build on. @see docs/reference/errors.md */
+export interface ErrorEnvelope {
+  error: { code: number; message: string; metadata: Record<string, unknown>; availability?: Availability };
+  router_metadata?: RouterMetadata;
 }
 
 /**
- * Writes the envelope of anything thrown. What is no GatewayError becomes a 500 that leaks nothing.
+ * Writes the error envelope: the dialect of every route that names no other. What is no GatewayError becomes a 500 that
+ * leaks nothing.
  *
  * @param routerMetadata left out on 500, whatever the caller asked for
  */
-export function writeErrorEnvelope(thrown: unknown, routerMetadata?: RouterMetadata): ErrorResponse {
+export function writeErrorEnvelope(
+  thrown: unknown,
+  routerMetadata?: RouterMetadata,
+): ErrorResponse & { body: ErrorEnvelope } {
   const error = asGatewayError(thrown);
   const isOurs = error.status === 500;
   const metadata: Record<string, unknown> = { error_type: error.errorType, ...error.metadata };
   if (!isOurs && error.providerCode !== undefined) metadata['provider_code'] = error.providerCode;
-  const body: ErrorResponse['body'] = { error: { code: error.status, message: error.message, metadata } };
-  if (error.availability) body.error['availability'] = error.availability;
+  const body: ErrorEnvelope = { error: { code: error.status, message: error.message, metadata } };
+  if (error.availability) body.error.availability = error.availability;
   if (!isOurs && routerMetadata) body.router_metadata = routerMetadata;
   const headers: Record<string, string> = {};
   // 529 is what a provider's 503 becomes.

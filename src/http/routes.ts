@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ManagementHandlers } from '../api/management/handlers.ts';
 import type { Caller, KeyKind } from '../domain/caller.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
+import type { ErrorDialect } from './error-dialect.ts';
 import type { BodyShare } from './read-body.ts';
 
 declare module 'fastify' {
@@ -42,6 +43,8 @@ export interface Route {
   permission: Permission;
   /** Absent: `server.body_limit`. */
   bodyLimit?: BodyLimit;
+  /** How errors are written, those of the server included. Absent: the error envelope. */
+  errors?: ErrorDialect;
   /** No field of the body is required, so that none at all is fine, also where a content type names one. */
   bodyIsOptional?: boolean;
   /** What it returns is sent; a stream is written to `reply.raw` after `reply.hijack()`. */
@@ -54,6 +57,7 @@ export interface Handlers extends ManagementHandlers {
   createImage: Route['handler'];
   /** Bytes. */
   imageBodyLimit: number;
+  writeImageError: ErrorDialect;
   listImageModels: Route['handler'];
   listImageEndpoints: Route['handler'];
   findGeneration: Route['handler'];
@@ -82,6 +86,7 @@ export function listRoutes(handlers: Handlers): Route[] {
       path: '/api/v1/images',
       permission: 'inference',
       bodyLimit: { bytes: handlers.imageBodyLimit, source: 'images.body_limit' },
+      errors: handlers.writeImageError,
       handler: handlers.createImage,
     },
     { method: 'GET', path: '/api/v1/images/models', permission: 'any', handler: handlers.listImageModels },

@@ -8,6 +8,7 @@ import { createId, createTimedId } from '../domain/ids.ts';
 import { adviseOnPath } from './advise-on-path.ts';
 import { createMethodFinder } from './allowed-methods.ts';
 import { BodyBudget } from './body-budget.ts';
+import type { ErrorDialect } from './error-dialect.ts';
 import { readEdgeError, writeErrorEnvelope } from './error-envelope.ts';
 import { checkExpectation, isAwaitingContinue, routeExpectations } from './expect.ts';
 import { describeRequest, type FailedRequest } from './failed-request.ts';
@@ -49,6 +50,7 @@ interface RouteSetting {
   bodyIsOptional?: boolean;
   watch?: WatchResponse;
   bodyLimit?: BodyLimit | undefined;
+  errors?: ErrorDialect | undefined;
 }
 
 const requestIdShape = /^[\w.:-]{1,128}$/;
@@ -172,6 +174,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         bodyIsOptional: route.bodyIsOptional ?? false,
         watch: options.watchRoute(route.method, route.path),
         bodyLimit: route.bodyLimit,
+        errors: route.errors,
       },
       handler: route.handler,
     });
@@ -222,7 +225,8 @@ const bodyLimitOf = (request: FastifyRequest, { bodyLimit }: EdgeOptions): BodyL
   settingOf(request).bodyLimit ?? { bytes: bodyLimit, source: 'server.body_limit' };
 
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
-  const answer = writeErrorEnvelope(readEdgeError(thrown), request.routerMetadata);
+  const { errors = writeErrorEnvelope } = settingOf(request);
+  const answer = errors(readEdgeError(thrown), request.routerMetadata);
   if (answer.status >= 500) {
     const error =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
@@ -230,7 +234,7 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   }
   if (isAwaitingContinue(request.raw))
     reply.header('connection', 'close'); // what comes next may be its body or a request
-  else if (!request.raw.complete && answer.status !== 503) {
+  else if (!request.raw.complete && !options.isDraining()) {
     reply.removeHeader('connection'); // `close`: the client is still sending
     drainBody(request.raw);
   }

@@ -3,32 +3,32 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 
-/** Cancels a request when its client leaves or the deadline passes. */
+/** How long a request may take, and the setting that says so. */
+export interface Deadline {
+  ms: number;
+  setting: string;
+}
+
+/** Cancels a request when its client disconnects or the deadline passes. */
 export class ClientWatch {
   readonly cancellation = new Cancellation();
   private readonly raw: ServerResponse;
-  private readonly deadlineMs: number;
-  private readonly setting: string;
+  private readonly deadline: Deadline;
   private readonly timer: NodeJS.Timeout;
   private readonly onClose: () => void;
 
-  /**
-   * @param deadlineMs from now to 408
-   * @param setting that says so
-   */
-  constructor(raw: ServerResponse, deadlineMs: number, setting = 'timeouts.request_ms') {
+  constructor(raw: ServerResponse, deadline: Deadline) {
     this.raw = raw;
-    this.deadlineMs = deadlineMs;
-    this.setting = setting;
-    this.timer = setTimeout(passDeadline, deadlineMs, this);
-    this.cancellation.deadlineAt = performance.now() + deadlineMs;
+    this.deadline = deadline;
+    this.timer = setTimeout(passDeadline, deadline.ms, this);
+    this.cancellation.deadlineAt = performance.now() + deadline.ms;
     this.onClose = () => this.leave();
     raw.on('close', this.onClose);
     if (raw.closed) this.leave(); // while its admission was waited for
   }
 
   passDeadline(): void {
-    const text = `The request took longer than ${this.deadlineMs} ms (${this.setting}).`;
+    const text = `The request took longer than ${this.deadline.ms} ms (${this.deadline.setting}).`;
     this.cancellation.cancel(new GatewayError('request_timeout', text));
   }
 

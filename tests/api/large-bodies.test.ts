@@ -18,9 +18,10 @@ const object = (fields: number): string => `{${repeat(fields, (index) => `"k${in
 async function refusal(path: string, body: string) {
   const response = await gateway.post(path, body);
   const { error } = (await response.json()) as {
-    error: { message: string; metadata: { issues?: { path: string }[] } };
+    error: { message: string; metadata: { issues?: { path: string }[]; param?: string } };
   };
-  return { status: response.status, message: error.message, paths: error.metadata.issues?.map((issue) => issue.path) };
+  const { issues, param } = error.metadata;
+  return { status: response.status, message: error.message, paths: issues?.map((issue) => issue.path), param };
 }
 
 describe('a body with too much in it', () => {
@@ -43,6 +44,7 @@ describe('a body with too much in it', () => {
     for (const route of ['/responses', '/images']) {
       const answer = await refusal(route, start + rest);
       expect(answer).toMatchObject({ status: 400, paths: [path] });
+      if (route === '/images' && path !== '') expect(answer.param).toEqual(path);
       expect(answer.message).toMatch(/which is the limit\.$/);
     }
   });

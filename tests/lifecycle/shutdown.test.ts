@@ -29,6 +29,8 @@ describe('SIGTERM', () => {
     expect(await refused.json()).toMatchObject({
       error: { code: 503, message: expect.stringContaining('shutting down') },
     });
+    const image = await gateway.post({ prompt: 'too late' }, undefined, '/images');
+    expect([image.status, image.headers.get('connection')]).toEqual([529, 'close']);
     expect((await gateway.get('/health')).status).toBe(200);
     const ready = await gateway.get('/ready');
     expect(ready.status).toBe(503);

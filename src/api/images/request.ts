@@ -2,8 +2,8 @@ import { invalidRequest } from '../../domain/errors.ts';
 import { type ImageRequest, type Resolution, readPixelSize, resolutions } from '../../domain/images.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { IgnoredFields } from '../edge/ignored-fields.ts';
-import type { RequestHints } from '../responses/request.ts';
-import { checkSessionId } from '../responses/session-header.ts';
+import type { RequestHints } from '../edge/request-hints.ts';
+import { checkSessionId } from '../edge/session-header.ts';
 import { checkImageBody } from './check.ts';
 import { type ImageBody, knownImageFields } from './schema.ts';
 
@@ -20,7 +20,7 @@ export interface ParsedImageRequest {
  * Checks a `POST /images` body and settles what it may say in several ways: header or field, tier as `size` or
  * `resolution`.
  *
- * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues` and the first field in `metadata.param`
+ * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`
  * @see docs/reference/images.md#request-body
  */
 export function readImageRequest(body: unknown, { sessionId, defaultModel }: RequestHints): ParsedImageRequest {
@@ -28,11 +28,7 @@ export function readImageRequest(body: unknown, { sessionId, defaultModel }: Req
   if (hasDefaultModel) body.model = defaultModel;
   const { issues } = checkImageBody(body);
   const all = [...issues, ...checkSessionId(sessionId)];
-  if (all.length > 0) {
-    const error = invalidRequest(all);
-    error.metadata['param'] = all[0]!.path;
-    throw error;
-  }
+  if (all.length > 0) throw invalidRequest(all);
   const checked = body as ImageBody; // no issue was found
   const { size, input_references: references } = checked;
   const isTier = size !== undefined && (resolutions as readonly string[]).includes(size);

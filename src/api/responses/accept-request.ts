@@ -1,7 +1,8 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
 import { explainModelDefault } from '../../pipeline/explain-model-default.ts';
+import type { RequestHints } from '../edge/request-hints.ts';
 import { checkMeaning } from './check-meaning.ts';
-import { type ParsedRequest, type RequestHints, readRequest } from './request.ts';
+import { type ParsedRequest, readRequest } from './request.ts';
 import { rejectUnsupportedFeatures } from './unsupported-features.ts';
 
 /**

@@ -4,12 +4,13 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import type { InputSource } from '../../pipeline/conversation.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { IgnoredFields } from '../edge/ignored-fields.ts';
+import type { RequestHints } from '../edge/request-hints.ts';
+import { checkSessionId } from '../edge/session-header.ts';
 import { lacksModel } from './check-conversation.ts';
 import { checkRequest } from './check-request.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { pluginFields } from './schema/plugins.ts';
 import { knownRequestFields, type RequestBody } from './schema.ts';
-import { checkSessionId } from './session-header.ts';
 
 /** The most server-tool steps of one request, and their default. @see interface "Limits", ruling 2 */
 const maxToolCalls = 30;
@@ -25,14 +26,6 @@ export interface ParsedRequest {
   hasDefaultModel: boolean;
   /** Nulls were taken from the input, which are still in its bytes. */
   hadNulls: boolean;
-}
-
-/** What else says something of a request. */
-export interface RequestHints {
-  /** The header `x-session-id`; the field `session_id` wins over it. */
-  sessionId?: string | undefined;
-  /** The model of a request that names none; absent: it is refused. */
-  defaultModel?: string | undefined;
 }
 
 /**

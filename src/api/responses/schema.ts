@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { maxIdCharacters } from '../edge/session-header.ts';
 import { byKind } from '../../schema/by-kind.ts';
 import { anyObject, cacheControl, mapOf, maybe, nullable, oneOf, reasoningEffort, trace } from '../../schema/shapes.ts';
 import { inputItem } from './schema/items.ts';
@@ -7,9 +8,6 @@ import { inputFile, inputImage, inputText } from './schema/parts.ts';
 import { pluginSetting, providerPreferences } from './schema/plugins.ts';
 import { toolChoice } from './schema/tool-choice.ts';
 import { tool } from './schema/tools.ts';
-
-/** Most characters of `session_id`, of the header `x-session-id` and of `user`. */
-export const maxIdCharacters = 256;
 
 const promptVariable = Type.Union([
   Type.String(),

@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Issue } from '../../domain/errors.ts';
 import { show } from '../../schema/report.ts';
 import { characterCount } from '../../schema/shapes.ts';
-import { maxIdCharacters } from './schema.ts';
+
+/** Most characters of `session_id`, of the header `x-session-id` and of `user`. */
+export const maxIdCharacters = 256;
 
 /** How coding agents name the session that a request belongs to, each in a header of its own. */
 const agentHeaders = [
@@ -14,8 +16,8 @@ const agentHeaders = [
 ];
 
 /**
- * The session that the headers name: `x-session-id`, else the header of a coding agent. One of the latter that is too
- * long for an id is nobody's mistake, and left alone.
+ * Returns the session that the headers name: `x-session-id`, or the header of a coding agent. A header of an agent that
+ * is too long for an id is ignored.
  */
 export function findSessionHeader(headers: IncomingHttpHeaders): string | undefined {
   const own = headers['x-session-id'];
@@ -27,7 +29,7 @@ export function findSessionHeader(headers: IncomingHttpHeaders): string | undefi
   return undefined;
 }
 
-/** What is wrong with the session that a header names: it may be too long. */
+/** Returns the issue of a session id that is too long. */
 export function checkSessionId(sessionId: string | undefined): Issue[] {
   if (sessionId === undefined || sessionId.length <= maxIdCharacters) return [];
   const length = characterCount(sessionId);

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-/** The new header wins over the legacy one when it has a valid value. @see router-metadata.md section 1 */
+/** Whether the caller wants `router_metadata`. The new header has precedence over the legacy one if its value is valid. */
 export function wantsMetadata(headers: FastifyRequest['headers']): boolean {
   const now = String(headers['x-router-metadata'] ?? '').toLowerCase();
   if (now === 'enabled' || now === 'disabled') return now === 'enabled';

@@ -1,0 +1,7 @@
+/** What is known of a request besides its body. */
+export interface RequestHints {
+  /** The session that a header names. The field `session_id` has precedence. */
+  sessionId?: string | undefined;
+  /** The model of a request that names none. Without it such a request is rejected. */
+  defaultModel?: string | undefined;
+}

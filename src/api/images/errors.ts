@@ -1,0 +1,16 @@
+import { asGatewayError, type Issue } from '../../domain/errors.ts';
+import { writeErrorEnvelope } from '../../http/error-envelope.ts';
+import type { ErrorDialect } from '../../http/error-dialect.ts';
+import { asImageError } from '../../pipeline/as-image-error.ts';
+
+/**
+ * Writes an error of `POST /images`: with the statuses of this path, and the first field that is wrong as
+ * `metadata.param`.
+ */
+export const writeImageError: ErrorDialect = (thrown, routerMetadata) => {
+  const error = asImageError(asGatewayError(thrown));
+  const response = writeErrorEnvelope(error, routerMetadata);
+  const [first] = (error.metadata['issues'] as Issue[] | undefined) ?? [];
+  if (first !== undefined && first.path !== '') response.body.error.metadata['param'] = first.path;
+  return response;
+};

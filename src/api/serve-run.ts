@@ -1,0 +1,127 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Ticket } from '../access/rate-limits.ts';
+import type { Caller } from '../domain/caller.ts';
+import { asGatewayError, type GatewayError } from '../domain/errors.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
+import type { RequestSettings } from '../domain/request.ts';
+import type { RouterMetadata } from '../domain/router-metadata.ts';
+import { describeRequest, type FailedRequest } from '../http/failed-request.ts';
+import type { OpenRequests } from '../http/open-requests.ts';
+import { ClientWatch, type Deadline } from '../http/watch-client.ts';
+import { ledgerUnavailable } from '../metering/ledger.ts';
+import { isOverLimit, type RunBase, type RunOrigin } from '../pipeline/run.ts';
+import { lastAttemptOf } from '../pipeline/step.ts';
+import { wantsMetadata } from './edge/wants-metadata.ts';
+
+export interface ServeRunParts {
+  /** Whether the ledger can keep a record of another request. */
+  canRecord: () => boolean;
+  /** Lets a request in, or rejects it with 429. A promise only if it is counted elsewhere. */
+  admit: (caller: Caller, request: RequestSettings, id: string) => MaybePromise<Ticket | undefined>;
+  /** Where runs are registered, so that a shutdown can end them. */
+  open: OpenRequests;
+  describeRun: (run: RunBase) => RouterMetadata | undefined;
+  /** Called with the failure of a response that had begun. The server reports all others. */
+  onFailure: (error: GatewayError, request: FailedRequest) => void;
+}
+
+/** A request of one API that has passed all checks of its body. */
+export interface AcceptedRequest<R extends RunBase>
+  extends Pick<RunOrigin, 'ignoredFields' | 'clamped' | 'modelDefault'> {
+  /** The fields that the rate limits look at. */
+  settings: RequestSettings;
+  deadline: Deadline;
+  createRun: (origin: RunOrigin) => R;
+  /** Writes the response of the run in the format of the API. */
+  respond: (run: R) => RunResponse;
+}
+
+export interface RunResponse {
+  /** Serves the run. @throws {GatewayError} */
+  run(): Promise<void>;
+  /** @returns the body; undefined if the response has been written to the connection */
+  end(): MaybePromise<string | undefined>;
+  /** For a response that may begin before the run has ended. */
+  stream?: {
+    /** Whether the status is sent, so that a failure cannot have one. */
+    readonly begun: boolean;
+    /** Ends a response that has begun. */
+    fail(error: GatewayError): void;
+    /** Called once, however the run ended. */
+    close(): void;
+  };
+}
+
+/**
+ * The way of every request that makes a run: the ledger and the rate limits let it in, a deadline, a shutdown or the end
+ * of its connection cancel it, and its failure is reported once. The APIs differ in what they accept and write.
+ *
+ * @param accept checks the body. @throws {GatewayError} if it is invalid
+ */
+export async function serveRun<R extends RunBase>(
+  parts: ServeRunParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  accept: () => AcceptedRequest<R>,
+): Promise<unknown> {
+  const handledAt = performance.now();
+  const { headers, generationId } = request;
+  const caller = request.caller!; // the route needs a key
+  const { settings, deadline, createRun, respond, ...changes } = accept();
+
+  if (!parts.canRecord()) throw ledgerUnavailable();
+  const admitted = parts.admit(caller, settings, generationId);
+  const ticket = admitted instanceof Promise ? await admitted : admitted;
+
+  const client = new ClientWatch(reply.raw, deadline);
+  const end = parts.open.begin(
+    (reason) => client.cancellation.cancel(reason),
+    settings.stream === true ? 'stream' : 'response',
+  );
+  request.hasRun = true;
+  const run = createRun({
+    ...changes,
+    caller,
+    origin: {
+      requestId: request.id,
+      receivedAt: request.receivedAt,
+      handledAt,
+      traceparent: headers['traceparent'] as string | undefined, // Node joins repeated headers
+    },
+    generationId,
+    cancellation: client.cancellation,
+    metadata: wantsMetadata(headers),
+    modelLimits: ticket,
+  });
+  const { stream, ...response } = respond(run);
+  try {
+    await response.run();
+    const body = await response.end();
+    if (body !== undefined) return body;
+  } catch (error) {
+    const failure = asGatewayError(error);
+    if (!stream?.begun) {
+      request.routerMetadata = parts.describeRun(run);
+      noteEndpoint(request, run);
+      throw failure;
+    }
+    stream.fail(failure);
+  } finally {
+    stream?.close();
+    client.stop();
+    end();
+    ticket?.end(run.usage?.totalTokens ?? 0, isOverLimit(run));
+  }
+  if (run.error && run.error.status >= 500) {
+    noteEndpoint(request, run);
+    parts.onFailure(run.error, describeRequest(request));
+  }
+  return reply.hijack();
+}
+
+/** Notes for the log which endpoint was tried last. */
+function noteEndpoint(request: FastifyRequest, run: RunBase): void {
+  const last = lastAttemptOf(run)?.endpoint;
+  if (last) request.askedLast = { model: last.model, provider: last.provider.name };
+}

@@ -1,0 +1,97 @@
+import type { FastifyInstance } from 'fastify';
+import { afterEach, expect, it } from 'vitest';
+import type { Caller } from '../domain/caller.ts';
+import { asGatewayError, GatewayError } from '../domain/errors.ts';
+import type { ErrorDialect } from './error-dialect.ts';
+import { createOpenRequests } from './open-requests.ts';
+import type { Route } from './routes.ts';
+import { createServer } from './server.ts';
+
+let app: FastifyInstance | undefined;
+afterEach(() => app?.close());
+
+/** The errors of another API, as a route of it would have them. */
+const dialect: ErrorDialect = (thrown) => {
+  const { status, errorType, message } = asGatewayError(thrown);
+  return { status, headers: { 'x-dialect': 'other' }, body: { type: 'error', error: { type: errorType, message } } };
+};
+
+const fail: Route['handler'] = async () => {
+  throw new GatewayError('unprocessable', 'It contradicts itself.');
+};
+const crash: Route['handler'] = async () => {
+  throw new TypeError('a secret of the gateway');
+};
+
+async function serve(options: { isDraining?: boolean } = {}): Promise<FastifyInstance> {
+  const row = { method: 'POST', permission: 'inference', handler: fail } as const;
+  app = await createServer({
+    routes: [
+      { ...row, path: '/api/v1/other', errors: dialect, bodyLimit: { bytes: 300, source: 'other.body_limit' } },
+      { ...row, path: '/api/v1/crash', errors: dialect, handler: crash },
+      { ...row, path: '/api/v1/plain' },
+    ],
+    authenticate(authorization) {
+      if (authorization === undefined) throw new GatewayError('authentication', 'Missing authentication header.');
+      return { kind: authorization } as Caller; // as much of it as the server looks at
+    },
+    isDraining: () => options.isDraining ?? false,
+    open: createOpenRequests(),
+    bodyLimit: 1000,
+    bodyMemory: () => 1_000_000,
+    receiveMs: 1000,
+    corsOrigins: [],
+    onFailure: () => {},
+    receivedAt: () => 0,
+    watchRoute: () => () => {},
+  });
+  return app;
+}
+
+async function post(path: string, body: string, headers: Record<string, string> = {}) {
+  const response = await app!.inject({
+    method: 'POST',
+    url: `/api/v1${path}`,
+    payload: body,
+    headers: { authorization: 'member', 'content-type': 'application/json', ...headers },
+  });
+  return { status: response.statusCode, headers: response.headers, body: response.json() as Record<string, unknown> };
+}
+
+it.each([
+  ['a handler', 422, 'unprocessable', '{}', {}],
+  ['a body that is not JSON', 400, 'invalid_request', '{', {}],
+  ['a body that is nested too deep', 400, 'invalid_request', `${'['.repeat(101)}${']'.repeat(101)}`, {}],
+  ['a body that is too large', 413, 'payload_too_large', ' '.repeat(301), {}],
+  ['another content type', 400, 'invalid_request', '{}', { 'content-type': 'text/plain' }],
+  ['a key of the wrong kind', 403, 'permission_denied', '{}', { authorization: 'management' }],
+])('writes the errors of %s in the dialect of the route', async (_, status, type, body, headers) => {
+  await serve();
+  const response = await post('/other', body, headers as Record<string, string>);
+  expect(response).toMatchObject({
+    status,
+    headers: { 'x-dialect': 'other' },
+    body: { type: 'error', error: { type } },
+  });
+  expect(response.body['error']).not.toHaveProperty('code');
+});
+
+it('writes a missing key, a shutdown and a fault of the gateway in the dialect of the route', async () => {
+  await serve();
+  const missing = await app!.inject({ method: 'POST', url: '/api/v1/other' });
+  expect(missing.statusCode).toBe(401);
+  expect(missing.json()).toMatchObject({ type: 'error', error: { type: 'authentication' } });
+  const crashed = await post('/crash', '{}');
+  expect(crashed).toMatchObject({ status: 500, body: { type: 'error', error: { type: 'server' } } });
+  expect(JSON.stringify(crashed.body)).not.toContain('secret');
+  await app!.close();
+
+  await serve({ isDraining: true });
+  expect(await post('/other', '{}')).toMatchObject({ status: 503, body: { error: { type: 'provider_overloaded' } } });
+});
+
+it('writes the envelope on other routes, and where there is no route', async () => {
+  await serve();
+  expect(await post('/plain', '{}')).toMatchObject({ status: 422, body: { error: { code: 422 } } });
+  expect(await post('/nowhere', '{}')).toMatchObject({ status: 404, body: { error: { code: 404 } } });
+});
