@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   closeSync,
+  fstatSync,
   ftruncateSync,
   mkdtempSync,
   openSync,
@@ -16,7 +17,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LedgerEntry, InFlightEntry } from '../domain/ledger-entry.ts';
 import { createTestEntry, createTestLine } from '../platform/storage/ledger-contract.ts';
-import { openJournal, serializeEntry } from './journal.ts';
+import { openJournal } from './journal.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -294,53 +295,136 @@ describe('a request that goes out', () => {
 });
 
 describe('a disk that is full in the middle of a line', () => {
-  /** It takes `room` bytes more, and gives back what a failed line has taken only when it can be shortened. */
+  /** It takes `room` bytes more; what is overwritten takes none. */
   function openFull() {
-    const state = { room: Number.POSITIVE_INFINITY, canShorten: true };
+    const state = { room: Number.POSITIVE_INFINITY };
     const { journal } = openJournal(folder, {
-      write(fd, bytes, offset, length) {
-        if (state.room <= 0) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
-        const written = writeSync(fd, bytes, offset, Math.min(length, state.room));
-        state.room -= written;
+      write(fd, bytes, offset, length, position) {
+        const inside = Math.max(0, fstatSync(fd).size - position);
+        if (inside === 0 && state.room <= 0)
+          throw Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
+        const written = writeSync(fd, bytes, offset, Math.min(length, inside + Math.max(0, state.room)), position);
+        state.room -= Math.max(0, written - inside);
         return written;
       },
-      truncate(fd, bytes) {
-        if (!state.canShorten) throw new Error('EIO: i/o error');
-        ftruncateSync(fd, bytes);
-      },
+      truncate: ftruncateSync,
+      sync: async () => {},
     });
     return { journal, state };
   }
-  const lineLength = (entry: LedgerEntry) => Buffer.byteLength(`${serializeEntry(entry)}\n`);
 
-  it.each([
-    ['can be shortened', true],
-    ['cannot be shortened', false],
-  ])('leaves no half of it in front of the next one where the file %s', (_, canShorten) => {
+  it('leaves no half of it in front of the next one', () => {
     const { journal, state } = openFull();
     const entries = [createTestEntry(), createTestEntry(), createTestEntry()];
     journal.append(entries[0]!);
     const lost = createTestEntry();
-    state.canShorten = canShorten;
-    for (const room of [100, 1, lineLength(lost) - 1]) {
-      state.room = room; // the last one lacks its line end alone
-      expect(() => journal.append(lost)).toThrow('ENOSPC');
+    for (const room of [100, 1, 500]) {
+      state.room = room;
+      expect(() => journal.append(createTestEntry({ ...lost, requestedModel: 'm'.repeat(2000) }))).toThrow('ENOSPC');
       expect(readOrphanedRecords()).toEqual({ entries: [entries[0]], interrupted: 0, unreadable: [] });
     }
     state.room = Number.POSITIVE_INFINITY;
-    journal.append(entries[1]!);
-    expect(readOrphaned()).toEqual(entries.slice(0, 2));
+    journal.append(entries[1]!); // shorter than what was written of the one before
+    expect(readOrphanedRecords()).toEqual({ entries: entries.slice(0, 2), interrupted: 0, unreadable: [] });
 
     state.room = 50;
     expect(() => journal.begin(createTestEntry())).toThrow('ENOSPC');
-    state.canShorten = true;
-    state.room = 50; // not enough again: what is there must stay whole
-    expect(() => journal.append(entries[2]!)).toThrow('ENOSPC');
+    expect(readOrphanedRecords()).toEqual({ entries: entries.slice(0, 2), interrupted: 0, unreadable: [] });
     state.room = Number.POSITIVE_INFINITY;
     journal.append(entries[2]!);
     expect(readOrphanedRecords()).toEqual({ entries, interrupted: 0, unreadable: [] });
     journal.forget(journal.mark());
     expect(sizes()).toEqual([0]);
+  });
+
+  it('takes the entry of every request that has gone out, in whatever order they end', () => {
+    const { journal, state } = openFull();
+    const begun = Array.from({ length: 40 }, () => journal.begin(createTestEntry()));
+    state.room = 0;
+    expect(() => journal.append(createTestEntry({ requestedModel: 'm'.repeat(100_000) }))).toThrow('ENOSPC');
+    const entries = begun.map(({ underway }, at) =>
+      createTestEntry({ ...underway, ...(at % 2 === 0 && { lines: [createTestLine(), createTestLine()] }) }),
+    );
+    for (let at = begun.length - 1; at >= 0; at--) journal.append(entries[at]!, begun[at]);
+    expect(readOrphanedRecords()).toEqual({ entries: entries.toReversed(), interrupted: 0, unreadable: [] });
+    expect(() => {
+      for (let time = 0; time < 100; time++) journal.begin(createTestEntry());
+    }).toThrow('ENOSPC'); // what is left of the space is not endless
+  });
+
+  it('reserves the space also in the file in which the journal goes on', () => {
+    const { journal, state } = openFull();
+    const begun = Array.from({ length: 3 }, () => journal.begin(createTestEntry()));
+    for (let at = 0; at < 3; at++) journal.append(createTestEntry({ requestedModel: 'm'.repeat(3_000_000) }));
+    journal.forget(journal.mark());
+    expect(sizes()).toHaveLength(2);
+    state.room = 0;
+    const entries = begun.map(({ underway }) => createTestEntry({ ...underway }));
+    for (const [at, entry] of entries.entries()) journal.append(entry, begun[at]);
+    journal.forget({ ...journal.mark(), bytes: 0 }); // the first file goes
+    expect(readOrphanedRecords()).toEqual({ entries, interrupted: 0, unreadable: [] });
+  });
+});
+
+describe('a sync', () => {
+  /** Each waits to be let through. */
+  function openSlow() {
+    const waiting: PromiseWithResolvers<void>[] = [];
+    const { journal } = openJournal(folder, {
+      write: writeSync,
+      truncate: ftruncateSync,
+      sync(fd) {
+        fstatSync(fd); // it is open
+        const gate = Promise.withResolvers<void>();
+        waiting.push(gate);
+        return gate.promise;
+      },
+    });
+    return { journal, waiting };
+  }
+
+  it('is shared by all who ask while one is running', async () => {
+    const { journal, waiting } = openSlow();
+    const done: number[] = [];
+    const ask = (number: number) => journal.sync().then(() => done.push(number));
+    journal.append(createTestEntry());
+    const all = [ask(0), ask(1), ask(2)];
+    waiting[0]!.resolve();
+    await all[0];
+    await expect.poll(() => waiting.length).toBe(2);
+    expect(done).toEqual([0]);
+    all.push(ask(3));
+    waiting[1]!.resolve();
+    await Promise.all(all.slice(0, 3));
+    await expect.poll(() => waiting.length).toBe(3);
+    expect(done).toEqual([0, 1, 2]);
+    waiting[2]!.resolve();
+    await Promise.all(all);
+  });
+
+  it('of a file ends although the journal goes on in another one, or is closed', async () => {
+    const { journal, waiting } = openSlow();
+    for (let at = 0; at < 3; at++) journal.append(createTestEntry({ requestedModel: 'm'.repeat(3_000_000) }));
+    journal.begin(createTestEntry());
+    const asked = [journal.sync(), journal.sync()];
+    journal.forget(journal.mark());
+    journal.append(createTestEntry());
+    asked.push(journal.sync());
+    journal.close();
+    expect(() => journal.append(createTestEntry())).toThrow('closed');
+    for (let at = 0; at < 3; at++) {
+      await expect.poll(() => waiting.length).toBeGreaterThan(at);
+      waiting[at]!.resolve();
+    }
+    await Promise.all(asked);
+    await expect(journal.sync()).rejects.toThrow();
+  });
+
+  it('rejects when the disk fails', async () => {
+    const { journal, waiting } = openSlow();
+    const asked = journal.sync();
+    waiting[0]!.reject(new Error('EIO: i/o error'));
+    await expect(asked).rejects.toThrow('EIO');
   });
 });
 

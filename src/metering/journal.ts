@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  fdatasync,
   ftruncateSync,
   mkdirSync,
   openSync,
@@ -9,21 +10,32 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { DenseSet } from '../domain/dense-set.ts';
 import { errorKinds } from '../domain/errors.ts';
+import { inTurns } from '../domain/in-turns.ts';
 import type { LedgerEntry, LedgerLine, InFlightEntry } from '../domain/ledger-entry.ts';
 
 /** Bytes after which the journal goes on in a new file, so that a busy gateway does not keep one for ever. */
 const ROTATE_BYTES = 8 * 1024 * 1024;
 
+/** Bytes by which a file grows at least when space is reserved. */
+const RESERVE_STEP = 8 * 1024;
+/** Space for the entry of a request, beside twice the line of its beginning. */
+const RESERVE_BASE = 1024;
+
 /**
- * Requests that go out to providers, and entries on their way to the store, as lines of a file. What is written has been
- * handed to the kernel on return, so it outlives a `kill -9`; the store makes entries outlive a power cut.
+ * Requests that go out to providers, and entries on their way to the store, as lines of a file. A written line has been
+ * handed to the kernel, so it survives a `kill -9`; `sync` makes it survive a power cut, and so does the store.
+ *
+ * With the line of a beginning, space is reserved for the entry of the request: on a full disk, a request that has gone
+ * out can still be recorded. The space is zeros at the end of the file, which the next lines replace.
  */
 export interface Journal {
   /**
-   * Writes that a request goes out. It stays open until its entry is appended.
+   * Writes that a request goes out, and reserves the space of its entry. It stays open until its entry is appended.
    *
    * @param before the attempt of the same request whose place this one takes
    * @throws the file system's error, for example ENOSPC; nothing is then written
@@ -36,6 +48,8 @@ export interface Journal {
   append(entry: LedgerEntry, begun?: InFlightRequest): void;
   /** The entry of this request is in the store without having been appended. */
   settle(begun: InFlightRequest): void;
+  /** Resolves when everything written so far is on disk. Many calls share one sync. @throws the file system's error */
+  sync(): Promise<void>;
   /** Marks the place up to which everything has been appended so far. */
   mark(): JournalMark;
   /** All entries before the mark are in the store: their lines may go. */
@@ -46,8 +60,10 @@ export interface Journal {
 /** A request that is under way. */
 export interface InFlightRequest {
   readonly underway: InFlightEntry;
-  /** @see Bag */
+  /** @see DenseSet */
   place: number;
+  /** Bytes that are reserved for its entry. */
+  reserved: number;
 }
 
 export interface JournalMark {
@@ -65,12 +81,13 @@ export interface OrphanedRecords {
   unreadable: string[];
 }
 
-/** How lines come to a file, and go: with a full disk both can fail. */
+/** The calls of the file system that can fail. */
 export interface JournalDisk {
-  write: (fd: number, bytes: Buffer, offset: number, length: number) => number;
+  write: (fd: number, bytes: Buffer, offset: number, length: number, position: number) => number;
   truncate: (fd: number, bytes: number) => void;
+  sync: (fd: number) => Promise<void>;
 }
-const nodeDisk: JournalDisk = { write: writeSync, truncate: ftruncateSync };
+const nodeDisk: JournalDisk = { write: writeSync, truncate: ftruncateSync, sync: promisify(fdatasync) };
 
 export interface OpenedJournal {
   journal: Journal;
@@ -93,14 +110,15 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
   let number = 0;
   let file = closed;
   let copied = 0; // of its bytes the first so many, from the file before
+  let reserved = 0; // for the entries of all open requests
 
   /** When this fails, the old file goes on. */
   function openNext(): void {
     const path = join(folder, `ledger-${Date.now()}-${randomBytes(4).toString('hex')}.jsonl`);
-    const next = new JournalFile(openSync(path, 'ax', 0o600), disk);
+    const next = new JournalFile(openSync(path, 'wx', 0o600), disk, folder);
     try {
       const lines = open.list().map(({ underway }) => serializeInFlight(underway));
-      if (lines.length > 0) next.write(lines.join(''));
+      if (lines.length > 0) next.write(lines.join(''), reserved);
     } catch (error) {
       next.close();
       unlinkSync(path);
@@ -115,18 +133,26 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
 
   const journal: Journal = {
     begin(underway, before) {
-      file.write(serializeInFlight(underway));
-      const begun = { underway, place: -1 };
+      const line = serializeInFlight(underway);
+      const begun = { underway, place: -1, reserved: RESERVE_BASE + 2 * line.length };
+      const after = reserved + begun.reserved - (before?.reserved ?? 0);
+      file.write(line, after);
+      reserved = after;
       if (before) open.delete(before);
       open.add(begun);
       return begun;
     },
     append(entry, begun) {
       const isWritten = begun !== undefined && continues(begun.underway, entry);
-      file.write(isWritten ? writeEnd(entry) : `${serializeEntry(entry)}\n`);
-      if (begun) open.delete(begun);
+      const after = reserved - (begun?.reserved ?? 0);
+      file.write(isWritten ? writeEnd(entry) : `${serializeEntry(entry)}\n`, after);
+      if (begun) journal.settle(begun);
     },
-    settle: (begun) => open.delete(begun),
+    settle(begun) {
+      reserved -= begun.reserved;
+      open.delete(begun);
+    },
+    sync: () => file.sync(),
     mark: () => ({ file: number, bytes: file.bytes }),
     forget(mark) {
       if (file === closed) return;
@@ -156,68 +182,106 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
 /** In place of a file's number, which may be another file's by then. */
 const CLOSED = -1;
 
-/** Ends a line that was never acknowledged: no line that means something has this character. */
-const NEVER_MIND = '\u0018\n';
-
 /** Lines are short, and written one by one. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+const zeros = Buffer.alloc(64 * 1024);
 
-/** A file of lines. Half a line never stands before another one, also where it cannot be taken back. */
+/**
+ * A file of lines, and after them reserved space. A line that was written in part is overwritten by the next one; a reader
+ * skips it, because it has no line end.
+ */
 class JournalFile {
+  /** Bytes of the lines. */
   bytes = 0;
   private fd: number;
   private readonly disk: JournalDisk;
-  /** Of `bytes` so many at the end are of a line whose write has failed. */
-  private torn = 0;
+  private readonly folder: string;
+  /** Bytes of the file; never less than `bytes`. */
+  private size = 0;
+  private isClosed = false;
+  private waiting = 0;
+  /** Whether its name is on disk, too. */
+  private isInFolder = false;
+  /** Callers during a sync share the next one. */
+  private readonly syncInTurns = inTurns(() => this.syncNow());
 
-  constructor(fd: number, disk: JournalDisk) {
+  constructor(fd: number, disk: JournalDisk, folder: string) {
     this.fd = fd;
     this.disk = disk;
+    this.folder = folder;
   }
 
-  /** @throws the file system's error; the file then says what it said before */
-  write(text: string): void {
-    if (this.fd === CLOSED) throw new Error('The journal is closed.');
-    if (this.torn > 0) this.takeBack();
-    const line = this.torn > 0 ? NEVER_MIND + text : text;
+  /**
+   * @param reserved bytes that stay reserved after the line
+   * @throws the file system's error; the file then says what it said before
+   */
+  write(line: string, reserved: number): void {
+    if (this.isClosed) throw new Error('The journal is closed.');
     const fits = line.length * 3 <= scratch.length;
     const source = fits ? scratch : Buffer.from(line);
     const length = fits ? scratch.write(line) : source.length;
-    let written = 0;
-    try {
-      while (written < length) written += this.disk.write(this.fd, source, written, length - written);
-    } catch (error) {
-      this.bytes += written;
-      this.torn += written;
-      if (written > 0) this.takeBack();
-      throw error;
+    if (reserved > 0) this.grow(this.bytes + length + reserved);
+    for (let written = 0; written < length; ) {
+      written += this.disk.write(this.fd, source, written, length - written, this.bytes + written);
     }
     this.bytes += length;
-    this.torn = 0;
+    this.size = Math.max(this.size, this.bytes);
   }
 
-  /** Half a line goes where the disk lets it; else the next line says that it does not count. */
-  private takeBack(): void {
+  private grow(wanted: number): void {
+    if (wanted <= this.size) return;
+    for (const end = wanted + RESERVE_STEP; this.size < end; ) {
+      this.size += this.disk.write(this.fd, zeros, 0, Math.min(zeros.length, end - this.size), this.size);
+    }
+  }
+
+  async sync(): Promise<void> {
+    this.waiting++;
     try {
-      this.disk.truncate(this.fd, this.bytes - this.torn);
-      this.bytes -= this.torn;
-      this.torn = 0;
-    } catch {} // tried again with the next line
+      await this.syncInTurns();
+    } finally {
+      this.waiting--;
+      this.closeIfDone();
+    }
+  }
+
+  private async syncNow(): Promise<void> {
+    await this.disk.sync(this.fd);
+    if (!this.isInFolder) await syncFolder(this.folder);
+    this.isInFolder = true;
   }
 
   empty(): void {
-    if (this.bytes > 0) this.disk.truncate(this.fd, 0);
+    if (this.size > 0) this.disk.truncate(this.fd, 0);
+    this.size = 0;
     this.bytes = 0;
-    this.torn = 0;
   }
 
+  /** Nothing can be written afterwards. Syncs that were asked for are still made. */
   close(): void {
-    if (this.fd !== CLOSED) closeSync(this.fd);
+    this.isClosed = true;
+    this.closeIfDone();
+  }
+
+  private closeIfDone(): void {
+    if (!this.isClosed || this.waiting > 0 || this.fd === CLOSED) return;
+    closeSync(this.fd);
     this.fd = CLOSED;
   }
 }
 
-const closed = new JournalFile(CLOSED, nodeDisk);
+/** The name of a new file is on disk only then. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await openFile(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+const closed = new JournalFile(CLOSED, nodeDisk, '');
+closed.close();
 
 /** An entry as a line, without its end. */
 export function serializeEntry(entry: LedgerEntry): string {
@@ -308,9 +372,8 @@ function readOrphanedRecords(files: readonly string[]): OrphanedRecords {
   const open = new Map<string, InFlightEntry>();
   const unreadable: string[] = [];
   for (const file of files) {
-    // A last line without its line end was never acknowledged: the write did not return.
+    // What follows the last line end was never acknowledged: reserved space, or a line whose write did not return.
     for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) {
-      if (line.endsWith(NEVER_MIND[0]!)) continue; // the same
       try {
         const fields = JSON.parse(line);
         if (!Array.isArray(fields)) entries.push(readEntry(fields));
