@@ -235,8 +235,8 @@ it('without limits there is nothing to end', () => {
 it('never lets in more than the limit within any 60 seconds', () => {
   const steps = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 60 });
   fc.assert(
-    fc.property(steps, fc.integer({ min: 1, max: 5 }), (waits, most) => {
-      const { admit, pass } = limit({ requests_per_minute: most });
+    fc.property(steps, fc.integer({ min: 1, max: 5 }), (waits, max) => {
+      const { admit, pass } = limit({ requests_per_minute: max });
       const admitted: number[] = [];
       let at = 0;
       for (const wait of waits) {
@@ -249,7 +249,7 @@ it('never lets in more than the limit within any 60 seconds', () => {
       }
       for (const from of admitted) {
         const within = admitted.filter((each) => each >= from && each < from + 59_000);
-        expect(within.length).toBeLessThanOrEqual(most);
+        expect(within.length).toBeLessThanOrEqual(max);
       }
     }),
   );

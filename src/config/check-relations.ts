@@ -112,10 +112,10 @@ const piecePrices = ['request', 'image', 'web_search', 'searched_request'] as co
 function checkPrices({ pricing, image }: ModelConfig, path: Path): RelationProblem[] {
   const problems: RelationProblem[] = [];
   const check = (price: unknown, unit: string, place: Path, leansOn: Path[] = []): void => {
-    const most = unit === 'token' ? MAX_USD_PER_TOKEN : MAX_USD_PER_PIECE;
-    if (price === undefined || Number(price) <= most) return;
+    const max = unit === 'token' ? MAX_USD_PER_TOKEN : MAX_USD_PER_PIECE;
+    if (price === undefined || Number(price) <= max) return;
     const hint = unit === 'token' ? '; prices are per token, not per million' : '';
-    problems.push({ path: place, message: `must be ${most} USD a ${unit} or less, not ${price}${hint}`, leansOn });
+    problems.push({ path: place, message: `must be ${max} USD a ${unit} or less, not ${price}${hint}`, leansOn });
   };
   const checkAll = (prices: object, place: Path): void => {
     for (const [key, price] of Object.entries(prices)) {

@@ -91,13 +91,13 @@ it('drops and counts contents beyond its bound while the store is unavailable, l
   try {
     const { log, store, stored, troubles } = open();
     store.isGone = true;
-    let most = 0;
+    let max = 0;
     for (let count = 0; count < 500; count++) {
       log.record(createRun('x '.repeat(1000)));
-      most = Math.max(most, log.pendingBytes);
+      max = Math.max(max, log.pendingBytes);
       if (count % 100 === 0) await vi.advanceTimersByTimeAsync(1000);
     }
-    expect(most).toBeLessThanOrEqual(100_000);
+    expect(max).toBeLessThanOrEqual(100_000);
     expect(log.dropped).toBeGreaterThan(400);
     expect(troubles.filter((message) => message === 'content queue full')).toHaveLength(1);
     expect(troubles.filter((message) => message === 'content write failed')).toHaveLength(1);

@@ -36,11 +36,11 @@ const inRun = /[A-Za-z0-9+/_-]/;
  * @param most maximum characters; the rest of the text is not read
  * @returns `isWhole` is false if the text continues
  */
-export function describeEmbeddedData(text: string, most: number): { text: string; isWhole: boolean } {
+export function describeEmbeddedData(text: string, max: number): { text: string; isWhole: boolean } {
   let shown = '';
   let from = 0; // everything before is in `shown`
   // Every run contains one of these positions. Its ends are found from there.
-  for (let at = 0; at < text.length && at - SHORTEST_RUN - from < most - shown.length; at += SHORTEST_RUN) {
+  for (let at = 0; at < text.length && at - SHORTEST_RUN - from < max - shown.length; at += SHORTEST_RUN) {
     const { start, end } = findRun(text, at, from);
     if (end - start < SHORTEST_RUN) continue;
     const { bytes, sha256 } = describeBinary(text.slice(start, end));
@@ -48,15 +48,15 @@ export function describeEmbeddedData(text: string, most: number): { text: string
     from = end;
     at = end - (end % SHORTEST_RUN);
   }
-  const end = Math.min(text.length, from + Math.max(0, most - shown.length));
+  const end = Math.min(text.length, from + Math.max(0, max - shown.length));
   return { text: shown + text.slice(from, end), isWhole: end === text.length };
 }
 
-function findRun(text: string, at: number, least: number): { start: number; end: number } {
+function findRun(text: string, at: number, min: number): { start: number; end: number } {
   runFrom.lastIndex = at;
   const [found = ''] = runFrom.exec(text) ?? [];
-  if (found === '' || at < least) return { start: at, end: at };
+  if (found === '' || at < min) return { start: at, end: at };
   let start = at;
-  while (start > least && inRun.test(text[start - 1]!)) start--;
+  while (start > min && inRun.test(text[start - 1]!)) start--;
   return { start, end: at + found.length };
 }

@@ -23,8 +23,8 @@ it('deletes expired contents, slice by slice, and nothing newer', async () => {
   let nowMs = bornAt + 30 * DAY_MS;
   const slices: number[] = [];
   const retention = openRetention({
-    async deleteBefore(beforeMs, most) {
-      const deleted = await storage.contents.deleteBefore(beforeMs, most);
+    async deleteBefore(beforeMs, max) {
+      const deleted = await storage.contents.deleteBefore(beforeMs, max);
       slices.push(deleted);
       return deleted;
     },

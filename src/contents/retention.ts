@@ -3,7 +3,7 @@ import { currentTimeMs } from '../domain/clock.ts';
 import { repeatHourly } from '../platform/hourly.ts';
 
 export interface RetentionOptions {
-  deleteBefore: (beforeMs: number, most: number) => Promise<number>;
+  deleteBefore: (beforeMs: number, max: number) => Promise<number>;
   /** Milliseconds that a content is kept, read each time. */
   keepMs: () => number;
   now?: () => number;

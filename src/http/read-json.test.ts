@@ -114,7 +114,7 @@ describe('the scan before parsing', () => {
   const levels = (value: unknown): number =>
     typeof value !== 'object' || value === null
       ? 0
-      : 1 + Object.values(value).reduce<number>((most, entry) => Math.max(most, levels(entry)), 0);
+      : 1 + Object.values(value).reduce<number>((max, entry) => Math.max(max, levels(entry)), 0);
 
   it('counts what the parser makes, whatever the strings contain', () => {
     const text = fc.stringMatching(/^[\\"[\]{},:a\u00e9\u{1f600}]*$/u, { size: 'medium' });

@@ -90,11 +90,11 @@ const completed = { type: 'response.completed', sequence_number: 9, response: {}
 describe('a stream to a client', () => {
   it('takes no more than one batch beyond what the client reads', async () => {
     let batches = 0;
-    let most = 0;
+    let max = 0;
     const { answer, over } = await serve(async (raw) => {
       const stream = new EventStream(raw, options);
       for (; batches < 2000; batches++) {
-        most = Math.max(most, raw.writableLength);
+        max = Math.max(max, raw.writableLength);
         await stream.write([delta({ delta: 'x'.repeat(16_384) })]); // 32 MiB in all
       }
       await stream.write([completed]);
@@ -110,7 +110,7 @@ describe('a stream to a client', () => {
       { timeout: 5000, interval: 100 },
     );
     expect(batches).toBeLessThan(1500);
-    expect(most).toBeLessThan(64 * 1024);
+    expect(max).toBeLessThan(64 * 1024);
     let text = '';
     for await (const piece of answer.setEncoding('latin1')) text += piece;
     await over;

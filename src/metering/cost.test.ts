@@ -22,8 +22,8 @@ describe('the cost of an answer', () => {
       expect(cost).toMatchObject({ inputNanoUsd, priced: false });
       expect(totalOf(cost)).toBe(MAX_COST_NANO_USD);
     }
-    const most = costOf(dear, usage({ inputTokens: 4_500_000, outputTokens: 4_500_000 }));
-    expect(most).toEqual({
+    const max = costOf(dear, usage({ inputTokens: 4_500_000, outputTokens: 4_500_000 }));
+    expect(max).toEqual({
       inputNanoUsd: MAX_COST_NANO_USD / 2n,
       outputNanoUsd: MAX_COST_NANO_USD / 2n,
       priced: true,

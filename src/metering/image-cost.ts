@@ -188,10 +188,10 @@ export function estimateImage(maker: ImagePricedEndpoint, promptCharacters: numb
   const lines = imageLinesOf(maker);
   if (!lines) return 0n;
   const asked = { count: 1, references: 0, promptCharacters, size: { width: 1024, height: 1024 } };
-  let most = 0n;
+  let max = 0n;
   for (const variant of new Set([undefined, ...lines.map((line) => line.variant?.toLowerCase())])) {
     const cost = estimateImageCost(lines, { ...asked, variant }) ?? 0n;
-    if (cost > most) most = cost;
+    if (cost > max) max = cost;
   }
-  return most;
+  return max;
 }

@@ -53,7 +53,7 @@ function estimateDearest(
   describe: (endpoint: Endpoint) => string,
 ): Estimate {
   const costAt = (endpoint: Endpoint) => (plan.choiceOf(endpoint)?.isFree ? 0n : estimate(endpoint));
-  const most: Estimate = {
+  const max: Estimate = {
     nanoUsd: 0n,
     sharedNanoUsd: undefined,
     describe(nanoUsd) {
@@ -63,8 +63,8 @@ function estimateDearest(
   };
   for (const endpoint of plan.endpoints) {
     const cost = costAt(endpoint);
-    if (cost > most.nanoUsd) most.nanoUsd = cost;
-    if (endpoint.workspace === undefined && cost >= (most.sharedNanoUsd ?? 0n)) most.sharedNanoUsd = cost;
+    if (cost > max.nanoUsd) max.nanoUsd = cost;
+    if (endpoint.workspace === undefined && cost >= (max.sharedNanoUsd ?? 0n)) max.sharedNanoUsd = cost;
   }
-  return most;
+  return max;
 }

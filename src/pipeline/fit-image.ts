@@ -79,15 +79,15 @@ class Fit {
   }
 
   count(asked: number): number {
-    const most = upperBound(this.can.n) ?? 1;
-    if (asked > 1 && most === 1) throw this.refuse('n', `${asked} is more than it makes at once: 1`);
-    return asked <= most ? asked : this.change('n', asked, most);
+    const max = upperBound(this.can.n) ?? 1;
+    if (asked > 1 && max === 1) throw this.refuse('n', `${asked} is more than it makes at once: 1`);
+    return asked <= max ? asked : this.change('n', asked, max);
   }
 
   references(asked: readonly EncodedImage[]): readonly EncodedImage[] {
-    const most = upperBound(this.can.input_references) ?? 0;
-    if (asked.length <= most) return asked;
-    const rule = most === 0 ? 'it takes none' : `it takes ${most}`;
+    const max = upperBound(this.can.input_references) ?? 0;
+    if (asked.length <= max) return asked;
+    const rule = max === 0 ? 'it takes none' : `it takes ${max}`;
     throw this.refuse('input_references', `there are ${asked.length}, and ${rule}`);
   }
 

@@ -25,7 +25,7 @@ export function countResponseImages(
   const made = results.map(measure);
   const largest = made
     .filter((size): size is PixelSize => size.width !== undefined)
-    .reduce<PixelSize | undefined>((most, size) => (most && areaOf(most) >= areaOf(size) ? most : size), undefined);
+    .reduce<PixelSize | undefined>((max, size) => (max && areaOf(max) >= areaOf(size) ? max : size), undefined);
   return countImages(made, sent, largest && tierOf(largest).toLowerCase());
 }
 

@@ -191,9 +191,9 @@ describe('speed', () => {
       ['p99', 99],
     ] as const) {
       expect(view().latencyMs(percentile)).toBe(share);
-      const least = view().throughput(percentile)!;
-      expect(hundred.filter((speed) => speed >= least).length).toBeGreaterThanOrEqual(share);
-      expect(hundred.filter((speed) => speed >= least).length).toBeLessThanOrEqual(share + 1);
+      const min = view().throughput(percentile)!;
+      expect(hundred.filter((speed) => speed >= min).length).toBeGreaterThanOrEqual(share);
+      expect(hundred.filter((speed) => speed >= min).length).toBeLessThanOrEqual(share + 1);
     }
   });
 

@@ -9,9 +9,9 @@ export class RecentSamples {
   private next = 0;
   private sorted: { atMs: number; spanMs: number; values: readonly number[] } | undefined;
 
-  constructor(most: number) {
-    this.values = new Float64Array(most);
-    this.times = new Float64Array(most);
+  constructor(max: number) {
+    this.values = new Float64Array(max);
+    this.times = new Float64Array(max);
   }
 
   add(value: number, nowMs: number): void {

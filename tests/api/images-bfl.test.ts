@@ -186,7 +186,7 @@ describe('pictures that lie elsewhere', () => {
   it('wait for one another where memory is for one of them', async () => {
     await serveApart({ memory: 8 * 1024 * 1024 });
     let underway = 0;
-    let most = 0;
+    let max = 0;
     let ready = 0;
     const allReady = Promise.withResolvers<void>();
     upstream.always(async ({ method, path }) => {
@@ -195,7 +195,7 @@ describe('pictures that lie elsewhere', () => {
         if (++ready === 5) allReady.resolve();
         return json({ id: 't', status: 'Ready', result: { sample: `${upstream.url}/sample.png` } });
       }
-      most = Math.max(most, ++underway);
+      max = Math.max(max, ++underway);
       await allReady.promise;
       await gateway.get('/images/models'); // the others would have come by then
       underway--;
@@ -203,7 +203,7 @@ describe('pictures that lie elsewhere', () => {
     });
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => ask()));
     expect(outcomes.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    expect(most).toBe(1);
+    expect(max).toBe(1);
   });
 
   it('let one go that waits and whose client leaves', async () => {

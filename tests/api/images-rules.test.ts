@@ -149,10 +149,10 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
 
   it('refuses more references than it takes', async () => {
     const { input_references: can } = await parameters();
-    const most = can?.max ?? 0;
-    if (most >= 16) return; // the interface ends there, too
+    const max = can?.max ?? 0;
+    if (max >= 16) return; // the interface ends there, too
     const before = lab.upstream.requests.length;
-    const input_references = Array(most + 1).fill(reference(dataUrl(made)));
+    const input_references = Array(max + 1).fill(reference(dataUrl(made)));
     expect(failureOf(await lab.ask(how, { input_references }))).toMatchObject({ status: 400, type: 'invalid_request' });
     expect(lab.upstream.requests).toHaveLength(before);
   });

@@ -22,10 +22,10 @@ import { chatChunk, provider, responseObject, stream, streamFrames, type WireNam
 
 const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? 5);
 const clients = 12;
-const loadMs = { least: 20, most: 200 };
+const loadMs = { min: 20, max: 200 };
 const seed = Number(process.env['HEADGATE_TEST_SEED'] ?? randomInt(2 ** 31));
 const random = createRandom(seed);
-const between = (least: number, most: number): number => least + Math.floor(random() * (most - least + 1));
+const between = (min: number, max: number): number => min + Math.floor(random() * (max - min + 1));
 
 /** Nano-dollars: of a fresh token of input, of a cached one, of output, of a request. */
 const price = { input: 1_000n, cached: 100n, output: 2_000n, request: 50_000n };
@@ -127,7 +127,7 @@ async function killAgainAndAgain(store: Store): Promise<void> {
       }),
     );
     await Promise.race([busy.promise, Promise.all(asking)]); // the clients end first where one of them fails
-    await pause(between(loadMs.least, loadMs.most));
+    await pause(between(loadMs.min, loadMs.max));
     server.process.kill('SIGKILL');
     await server.exited;
     await Promise.all(asking);

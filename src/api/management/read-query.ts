@@ -12,7 +12,7 @@ export interface QueryReader {
   /** @param rule what a text must be, as the end of a sentence */
   shaped(name: string, shape: RegExp, rule: string): string | undefined;
   word<Word extends string>(name: string, words: readonly Word[]): Word | undefined;
-  integer(name: string, limits: { least: number; most: number; byDefault: number }): number;
+  integer(name: string, limits: { min: number; max: number; byDefault: number }): number;
   refuse(name: string, value: string, rule: string): void;
 }
 
@@ -45,12 +45,12 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
       if (value !== undefined && found === undefined) refuse(name, value, `one of ${words.join(', ')}`);
       return found;
     },
-    integer(name, { least, most, byDefault }) {
+    integer(name, { min, max, byDefault }) {
       const value = text(name);
       if (value === undefined) return byDefault;
       const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
-      if (number >= least && number <= most) return number;
-      refuse(name, value, `an integer from ${least} to ${most}`);
+      if (number >= min && number <= max) return number;
+      refuse(name, value, `an integer from ${min} to ${max}`);
       return byDefault;
     },
   });
@@ -67,8 +67,8 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
 /** `offset` and `limit` of a list. @see docs/reference/management.md */
 export const readPage = (reader: QueryReader): Page => ({
   offset: readOffset(reader),
-  limit: reader.integer('limit', { least: 1, most: 100, byDefault: 50 }),
+  limit: reader.integer('limit', { min: 1, max: 100, byDefault: 50 }),
 });
 
 export const readOffset = (reader: QueryReader): number =>
-  reader.integer('offset', { least: 0, most: Number.MAX_SAFE_INTEGER, byDefault: 0 });
+  reader.integer('offset', { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 });

@@ -63,12 +63,12 @@ export function readModelQuery(query: Readonly<Record<string, unknown>>): ModelQ
     if (wrong !== undefined) refuse(name, wrong, `one of ${known!.join(', ')}`);
     return list;
   };
-  const readInteger = (name: string, least: number, most = Number.MAX_SAFE_INTEGER): number | undefined => {
+  const readInteger = (name: string, min: number, max = Number.MAX_SAFE_INTEGER): number | undefined => {
     const text = readText(name);
     if (text === undefined) return undefined;
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= least && value <= most) return value;
-    return refuse(name, text, `an integer from ${least} to ${most}`);
+    if (value >= min && value <= max) return value;
+    return refuse(name, text, `an integer from ${min} to ${max}`);
   };
   const readPrice = (name: string): number | undefined => {
     const text = readText(name);

@@ -61,10 +61,10 @@ export function findBudgetRefusal(
     let broadest = spendingWindows.length;
     let refused = -1;
     for (let limit = 0; limit < limits.length; limit++) {
-      const { window: name, nanoUsd: most, isExhaustedWhenReached } = limits[limit]!;
+      const { window: name, nanoUsd: max, isExhaustedWhenReached } = limits[limit]!;
       const window = spendingWindows.indexOf(name);
       const spent = spentNanoUsd[window]!;
-      if (spent + wantedNanoUsd <= most && !(isExhaustedWhenReached && spent >= most)) continue;
+      if (spent + wantedNanoUsd <= max && !(isExhaustedWhenReached && spent >= max)) continue;
       if (window >= broadest) continue;
       broadest = window;
       refused = limit;

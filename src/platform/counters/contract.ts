@@ -316,17 +316,17 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
 
       it('keep sums of millions of dollars to the nano-dollar', async () => {
         const account = randomUUID();
-        const most = 9_000_000_000_000_000n;
+        const max = 9_000_000_000_000_000n;
         const claim = (nanoUsd: bigint, booked: bigint) =>
-          createClaim(account, nanoUsd, most, { recordedNanoUsd: [booked, booked, booked, booked] });
-        expect(await counters.reserve(createReservation(claim(2n, most - 1n)))).toMatchObject({
-          spentNanoUsd: most - 1n,
+          createClaim(account, nanoUsd, max, { recordedNanoUsd: [booked, booked, booked, booked] });
+        expect(await counters.reserve(createReservation(claim(2n, max - 1n)))).toMatchObject({
+          spentNanoUsd: max - 1n,
         });
-        const last = createReservation(claim(1n, most - 1n));
+        const last = createReservation(claim(1n, max - 1n));
         expect(await counters.reserve(last)).toBeUndefined();
         await counters.settle(last, settlement(1n));
         expect(await counters.reserve(createReservation(claim(0n, 0n)))).toMatchObject({
-          spentNanoUsd: most,
+          spentNanoUsd: max,
           reservedNanoUsd: 0n,
         });
       });

@@ -143,10 +143,10 @@ export function readEntry(text: string): Entry {
   const [address = '', bits] = host.split('/');
   if (ipaddr.IPv6.isValid(address) || ipaddr.IPv4.isValidFourPartDecimal(address)) {
     const parsed = ipaddr.parse(address);
-    const most = parsed.kind() === 'ipv4' ? 32 : 128;
-    if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most))
-      throw wrong(`has no length from 0 to ${most} after its /`);
-    return { network: [parsed, bits === undefined ? most : Number(bits)], ...at };
+    const max = parsed.kind() === 'ipv4' ? 32 : 128;
+    if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= max))
+      throw wrong(`has no length from 0 to ${max} after its /`);
+    return { network: [parsed, bits === undefined ? max : Number(bits)], ...at };
   }
   const name = host.toLowerCase().replace(/\.$/, '');
   const bare = name.replace(/^\*\./, '');

@@ -64,7 +64,7 @@ export async function createSqlStorage(
     contents: {
       append: (contents) => appendContents(db, contents),
       find: (id) => findContent(db, id),
-      deleteBefore: (beforeMs, most) => deleteContentsBefore(db, beforeMs, most),
+      deleteBefore: (beforeMs, max) => deleteContentsBefore(db, beforeMs, max),
       addFeedback: (feedback) => addFeedback(db, feedback),
       listFeedback: (query) => listFeedback(db, query),
     },

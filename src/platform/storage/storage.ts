@@ -275,7 +275,7 @@ export interface ContentStore {
    * @param most that go at once, so that no lock is held for long
    * @returns how many went
    */
-  deleteBefore(beforeMs: number, most: number): Promise<number>;
+  deleteBefore(beforeMs: number, max: number): Promise<number>;
   /** @returns false when the ledger has no such generation: then nothing is kept */
   addFeedback(feedback: FeedbackRecord): Promise<boolean>;
   /** The newest first. */

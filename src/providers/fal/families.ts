@@ -23,16 +23,16 @@ const passthrough = [
 interface Traits {
   shape: Family['shape'];
   /** The most pictures of one request. */
-  most: number;
+  max: number;
   /** The most references, and their field. */
-  references?: { most: number; field: NonNullable<Family['reference']> };
+  references?: { max: number; field: NonNullable<Family['reference']> };
   suffix?: Family['suffix'];
   more?: ImageParameters;
 }
 
-function family({ shape, most, references, suffix, more }: Traits): Family {
+function family({ shape, max, references, suffix, more }: Traits): Family {
   const parameters: ImageParameters = {
-    ...(most > 1 && { n: { type: 'range', min: 1, max: most } }),
+    ...(max > 1 && { n: { type: 'range', min: 1, max: max } }),
     aspect_ratio: { type: 'enum', values: ratios },
     ...(shape === 'image_size' && {
       size: { type: 'range', min: 256, max: 2048 },
@@ -40,7 +40,7 @@ function family({ shape, most, references, suffix, more }: Traits): Family {
     }),
     output_format: { type: 'enum', values: ['jpeg', 'png'] },
     seed: { type: 'boolean' },
-    ...(references && { input_references: { type: 'range', min: 0, max: references.most } }),
+    ...(references && { input_references: { type: 'range', min: 0, max: references.max } }),
     ...more,
   };
   return {
@@ -52,41 +52,41 @@ function family({ shape, most, references, suffix, more }: Traits): Family {
 }
 
 /** What a model is taken for that is none of the others. */
-export const defaultFamily = family({ shape: 'image_size', most: 4 });
+export const defaultFamily = family({ shape: 'image_size', max: 4 });
 
 const edits = { withReferences: '/edit' };
 const flux2 = family({
   shape: 'image_size',
-  most: 1,
-  references: { most: 8, field: 'image_urls' },
+  max: 1,
+  references: { max: 8, field: 'image_urls' },
   suffix: edits,
 });
 
 /** The first that is found in the name of a model. */
 const families: readonly (readonly [RegExp, Family])[] = [
-  [/\/edit$/, family({ shape: 'image_size', most: 4, references: { most: 8, field: 'image_urls' } })],
-  [/\/image-to-image$/, family({ shape: 'image_size', most: 4, references: { most: 1, field: 'image_url' } })],
+  [/\/edit$/, family({ shape: 'image_size', max: 4, references: { max: 8, field: 'image_urls' } })],
+  [/\/image-to-image$/, family({ shape: 'image_size', max: 4, references: { max: 1, field: 'image_url' } })],
   [
     /\/text-to-vector$/,
-    family({ shape: 'image_size', most: 1, more: { output_format: { type: 'enum', values: ['svg'] } } }),
+    family({ shape: 'image_size', max: 1, more: { output_format: { type: 'enum', values: ['svg'] } } }),
   ],
   [/\/flux-2-(?:pro|max|flex)$/, flux2],
   [
     /\/nano-banana(?:-\w+)?$/,
     family({
-      ...{ shape: 'aspect_ratio', most: 4, references: { most: 10, field: 'image_urls' }, suffix: edits },
+      ...{ shape: 'aspect_ratio', max: 4, references: { max: 10, field: 'image_urls' }, suffix: edits },
       more: { output_format: { type: 'enum', values: ['png', 'jpeg', 'webp'] } },
     }),
   ],
   [
     /\/flux-pro\/kontext(?:\/max)?$/,
     family({
-      ...{ shape: 'aspect_ratio', most: 4, references: { most: 1, field: 'image_url' } },
+      ...{ shape: 'aspect_ratio', max: 4, references: { max: 1, field: 'image_url' } },
       suffix: { without: '/text-to-image' },
     }),
   ],
-  [/\/flux-pro\/v1\.1-ultra$/, family({ shape: 'aspect_ratio', most: 4 })],
-  [/\/imagen4(?:\/|$)/, family({ shape: 'aspect_ratio', most: 4 })],
+  [/\/flux-pro\/v1\.1-ultra$/, family({ shape: 'aspect_ratio', max: 4 })],
+  [/\/imagen4(?:\/|$)/, family({ shape: 'aspect_ratio', max: 4 })],
 ];
 
 export const findFamily = (model: string): Family => families.find(([name]) => name.test(model))?.[1] ?? defaultFamily;

@@ -2,26 +2,26 @@ import type { ReasoningEffort } from '../../domain/items.ts';
 import { type Dialect, levels } from './dialect.ts';
 
 export interface ModelTraits {
-  /** `budget`: a number of tokens between `least` and `most`; `level`: a word. */
+  /** `budget`: a number of tokens between `min` and `max`; `level`: a word. */
   thinking: 'budget' | 'level' | 'none';
   /** The smallest budget that thinks. 0 stands beside it as "not at all" where `canStop`. */
-  least: number;
-  most: number;
+  min: number;
+  max: number;
   canStop: boolean;
   levels: readonly ReasoningEffort[];
 }
 
-const budget = (least: number, most: number, canStop: boolean): ModelTraits => ({
+const budget = (min: number, max: number, canStop: boolean): ModelTraits => ({
   thinking: 'budget',
-  least,
-  most,
+  min,
+  max,
   canStop,
   levels: [],
 });
 const level = (...known: ReasoningEffort[]): ModelTraits => ({
   thinking: 'level',
-  least: 0,
-  most: 0,
+  min: 0,
+  max: 0,
   canStop: false,
   levels: known,
 });
@@ -49,7 +49,7 @@ export function readTraits(dialect: Dialect, model: string): ModelTraits {
   return {
     ...traits,
     thinking: dialect.thinking === 'auto' ? traits.thinking : dialect.thinking,
-    most: traits.most || unknown.most,
+    max: traits.max || unknown.max,
     levels: dialect.levels.length > 0 ? dialect.levels : traits.levels.length > 0 ? traits.levels : levels,
   };
 }

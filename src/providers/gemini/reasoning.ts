@@ -63,17 +63,17 @@ interface Wish {
 
 function planBudget(draft: GeminiDraft, request: ResponseRequest, { effort, budget, isOff }: Wish): ThinkingConfig {
   const { traits, dropped } = draft;
-  const { least, most, canStop } = traits;
+  const { min, max, canStop } = traits;
   if (isOff) {
-    if (!canStop) dropped.push(`reasoning.effort (none → ${least} tokens)`);
-    return { includeThoughts: false, thinkingBudget: canStop ? 0 : least };
+    if (!canStop) dropped.push(`reasoning.effort (none → ${min} tokens)`);
+    return { includeThoughts: false, thinkingBudget: canStop ? 0 : min };
   }
   if (budget !== undefined) {
     if (effort) dropped.push('reasoning.effort');
-    const fit = Math.min(Math.max(budget, least), most);
+    const fit = Math.min(Math.max(budget, min), max);
     if (fit !== budget) dropped.push(`reasoning.max_tokens (${budget} → ${fit})`);
     return { includeThoughts: true, thinkingBudget: fit };
   }
   const share = Math.floor((request.max_output_tokens || ASSUMED_OUTPUT) * effortShare(effort ?? 'medium'));
-  return { includeThoughts: true, thinkingBudget: Math.min(Math.max(share, least), most) };
+  return { includeThoughts: true, thinkingBudget: Math.min(Math.max(share, min), max) };
 }

@@ -25,7 +25,7 @@ interface ReaderContext {
  * @param least characters; reached where the expression can be stretched
  * @returns undefined when it is no regular expression, or one that is beyond this
  */
-export function fillPattern(pattern: string, least: number, nth: number): string | undefined {
+export function fillPattern(pattern: string, min: number, nth: number): string | undefined {
   if (pattern.length > MAX_PATTERN) return undefined;
   try {
     let text = '';
@@ -33,7 +33,7 @@ export function fillPattern(pattern: string, least: number, nth: number): string
       const reading = { pattern: [...pattern], at: 0, nth, extra, stepsLeft: MAX_STEPS };
       text = writeAlternatives(reading);
       if (reading.at < reading.pattern.length) return undefined;
-      if (text.length >= least) break;
+      if (text.length >= min) break;
     }
     return text;
   } catch (error) {
@@ -77,9 +77,9 @@ function readCount(reading: ReaderContext): number {
   reading.at += all.length;
   if (sign === '?') return Math.min(reading.extra, 1);
   if (sign) return reading.extra + (sign === '+' ? 1 : 0);
-  const least = Number(from);
-  const most = comma === undefined ? least : to === undefined ? Number.POSITIVE_INFINITY : Number(to);
-  return Math.min(least + reading.extra, most);
+  const min = Number(from);
+  const max = comma === undefined ? min : to === undefined ? Number.POSITIVE_INFINITY : Number(to);
+  return Math.min(min + reading.extra, max);
 }
 
 function writeAtom(reading: ReaderContext): string {

@@ -183,9 +183,7 @@ const leaf = fc.oneof(
   fc.constant({ type: 'null' }),
   fc.constant({}),
   fc.record({ type: fc.constant('string'), format: fc.constantFrom('date-time', 'email', 'uuid', 'uri', 'ipv4') }),
-  fc
-    .tuple(fc.nat(8), fc.nat(8))
-    .map(([least, more]) => ({ type: 'string', minLength: least, maxLength: least + more })),
+  fc.tuple(fc.nat(8), fc.nat(8)).map(([min, more]) => ({ type: 'string', minLength: min, maxLength: min + more })),
   bounds.map(([low, more]) => ({ type: 'integer', minimum: low, maximum: low + more })),
   bounds.map(([low, more]) => ({ type: 'integer', exclusiveMinimum: low, exclusiveMaximum: low + more + 2 })),
   bounds.map(([low, more]) => ({ type: ['null', 'number'], exclusiveMinimum: low / 7, maximum: (low + more + 1) / 7 })),
@@ -207,7 +205,7 @@ const { schema } = fc.letrec<{ schema: object }>((tie) => ({
       })),
     fc
       .tuple(tie('schema'), fc.nat(3), fc.nat(3))
-      .map(([items, least, more]) => ({ type: 'array', items, minItems: least, maxItems: least + more })),
+      .map(([items, min, more]) => ({ type: 'array', items, minItems: min, maxItems: min + more })),
     fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
     fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((branches) => ({
       oneOf: branches.map((branch, index) => ({

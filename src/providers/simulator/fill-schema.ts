@@ -130,11 +130,11 @@ function fillType(root: Root, type: string, rules: SchemaRules, place: Place): u
 function fillObject(root: Root, rules: SchemaRules, place: Place): unknown {
   const properties = (rules.properties ?? {}) as SchemaRules; // `dropMalformed` has checked both
   const required = new Set((rules.required ?? []) as string[]);
-  const most = Number(rules.maxProperties ?? Number.POSITIVE_INFINITY);
-  const least = Number(rules.minProperties ?? 0);
+  const max = Number(rules.maxProperties ?? Number.POSITIVE_INFINITY);
+  const min = Number(rules.minProperties ?? 0);
   const rest = rules.additionalProperties;
   const entries: [string, unknown][] = [];
-  let optionalRoom = most - required.size;
+  let optionalRoom = max - required.size;
   for (const name of new Set([...Object.keys(properties), ...required])) {
     const isOptional = !required.has(name);
     if (isOptional && optionalRoom <= 0) continue;
@@ -145,24 +145,24 @@ function fillObject(root: Root, rules: SchemaRules, place: Place): unknown {
     if (isOptional) optionalRoom--;
     entries.push([name, value]);
   }
-  const isMap = typeof rest === 'object' && Object.keys(properties).length === 0 && most > 0;
-  for (let extra = 1; entries.length < Math.max(least, isMap ? 1 : 0) && rest !== false; extra++) {
+  const isMap = typeof rest === 'object' && Object.keys(properties).length === 0 && max > 0;
+  for (let extra = 1; entries.length < Math.max(min, isMap ? 1 : 0) && rest !== false; extra++) {
     const name = `key_${extra}`;
     if (Object.hasOwn(properties, name)) continue;
-    const isOptional = entries.length >= least;
+    const isOptional = entries.length >= min;
     const value = fill(root, rest, { ...place, name, depth: place.depth + 1, isOptional });
     if (value === impossible) break;
     entries.push([name, value]);
   }
-  return entries.length < least ? impossible : Object.fromEntries(entries);
+  return entries.length < min ? impossible : Object.fromEntries(entries);
 }
 
 function fillArray(root: Root, rules: SchemaRules, place: Place): unknown {
   const prefix = Array.isArray(rules.prefixItems) ? rules.prefixItems : [];
   const wanted = Number(rules.contains === undefined ? 0 : (rules.minContains ?? 1));
-  const least = Math.max(Number(rules.minItems ?? 0), wanted);
-  const most = Number(rules.maxItems ?? Number.POSITIVE_INFINITY);
-  const length = Math.min(Math.max(least, prefix.length, rules.items === false ? 0 : 1), most);
+  const min = Math.max(Number(rules.minItems ?? 0), wanted);
+  const max = Number(rules.maxItems ?? Number.POSITIVE_INFINITY);
+  const length = Math.min(Math.max(min, prefix.length, rules.items === false ? 0 : 1), max);
   const values: unknown[] = [];
   const seen = new Set<string>();
   for (let index = 0; index < length; index++) {
@@ -171,7 +171,7 @@ function fillArray(root: Root, rules: SchemaRules, place: Place): unknown {
     let value: unknown = impossible;
     // Entries that must differ are tried with other numbers until one does.
     for (let nth = index; nth < index + 100; nth++) {
-      value = fill(root, entry, { ...place, nth, depth: place.depth + 1, isOptional: index >= least });
+      value = fill(root, entry, { ...place, nth, depth: place.depth + 1, isOptional: index >= min });
       if (rules.uniqueItems !== true || value === impossible || !seen.has(JSON.stringify(value))) break;
       value = impossible;
     }
@@ -179,5 +179,5 @@ function fillArray(root: Root, rules: SchemaRules, place: Place): unknown {
     seen.add(JSON.stringify(value));
     values.push(value);
   }
-  return values.length < least ? impossible : values;
+  return values.length < min ? impossible : values;
 }

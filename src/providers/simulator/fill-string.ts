@@ -33,14 +33,14 @@ const MAX_CHARACTERS = 100_000;
  * Lengths are code points, and more than 100,000 are not made.
  */
 export function fillString(rules: SchemaRules, name: string, nth: number): string {
-  const least = Math.min(Number(rules.minLength ?? 0), MAX_CHARACTERS);
-  const most = Number(rules.maxLength ?? Number.POSITIVE_INFINITY);
+  const min = Math.min(Number(rules.minLength ?? 0), MAX_CHARACTERS);
+  const max = Number(rules.maxLength ?? Number.POSITIVE_INFINITY);
   if (typeof rules.format === 'string' && Object.hasOwn(formats, rules.format)) return formats[rules.format]!(nth);
-  const patterned = typeof rules.pattern === 'string' ? fillPattern(rules.pattern, least, nth) : undefined;
+  const patterned = typeof rules.pattern === 'string' ? fillPattern(rules.pattern, min, nth) : undefined;
   if (patterned !== undefined) return patterned;
   const ending = nth === 0 ? '' : ` ${nth + 1}`;
-  if (most <= ending.length) return most < 1 ? '' : String(nth).padStart(least, '0').slice(-most);
+  if (max <= ending.length) return max < 1 ? '' : String(nth).padStart(min, '0').slice(-max);
   const text = [...(name || 'text')];
-  const length = Math.max(least - ending.length, Math.min(text.length, most - ending.length));
+  const length = Math.max(min - ending.length, Math.min(text.length, max - ending.length));
   return Array.from({ length }, (_, index) => text[index % text.length]).join('') + ending;
 }

@@ -73,11 +73,11 @@ export function drawText(text: string, { left, top, width, height }: TextBox): s
   const words = text.normalize('NFD').replace(/\p{M}/gu, '').toUpperCase().split(/\s+/).filter(Boolean);
   for (let point = Math.max(1, Math.floor(height / LINE)); point >= 1; point--) {
     const columns = Math.floor(width / (STEP * point));
-    const most = Math.floor(height / (LINE * point));
+    const max = Math.floor(height / (LINE * point));
     const lines = breakLines(words, columns);
-    if (lines === undefined || (lines.length > most && point > 1)) continue;
+    if (lines === undefined || (lines.length > max && point > 1)) continue;
     return lines
-      .slice(0, most)
+      .slice(0, max)
       .map((line, index) => drawLine(line, left, top + index * LINE * point, point))
       .join('');
   }

@@ -147,11 +147,11 @@ function setBreak(
 const isFinishReason = (word: string): word is FinishReason =>
   ['stop', 'length', 'content_filter', 'tool_calls'].includes(word);
 
-/** A directive that is one number, cut to `most`. */
-function countOf(field: 'words' | 'logprobs' | 'waitMs' | 'slowMs', most: number, byDefault = '') {
+/** A directive that is one number, cut to `max`. */
+function countOf(field: 'words' | 'logprobs' | 'waitMs' | 'slowMs', max: number, byDefault = '') {
   return (turn: ScriptTurn, rest: string): boolean => {
     const count = readCount(rest || byDefault);
-    if (count !== undefined) turn[field] = Math.min(count, most);
+    if (count !== undefined) turn[field] = Math.min(count, max);
     return count !== undefined;
   };
 }

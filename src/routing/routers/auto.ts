@@ -163,7 +163,7 @@ function usualCost({ pricing }: EndpointFacts): number {
 }
 
 const leastOf = (endpoints: readonly EndpointFacts[], read: (endpoint: EndpointFacts) => number): number =>
-  endpoints.reduce((least, endpoint) => Math.min(least, read(endpoint)), Number.POSITIVE_INFINITY);
+  endpoints.reduce((min, endpoint) => Math.min(min, read(endpoint)), Number.POSITIVE_INFINITY);
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b);
 

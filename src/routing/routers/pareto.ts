@@ -32,9 +32,9 @@ export const paretoRouter: Router = {
     const { settings } = ask;
     const source = (setting?.['price_source'] as 'prompt' | 'weighted_avg' | undefined) ?? settings.pareto.priceSource;
     const cap = (setting?.['max_price'] as number | undefined) ?? settings.pareto.maxPrice;
-    const least = (setting?.['min_coding_score'] as number | undefined) ?? settings.pareto.minCodingScore;
+    const min = (setting?.['min_coding_score'] as number | undefined) ?? settings.pareto.minCodingScore;
     const candidates = listCandidates(ask, source ?? 'prompt');
-    const found = cap === undefined ? planTier(ask, candidates, least) : planCapped(candidates, cap);
+    const found = cap === undefined ? planTier(ask, candidates, min) : planCapped(candidates, cap);
     const models = preferRemembered(found.models, ask.remembered).slice(0, FALLBACKS + 1);
     if (models.length === 0) {
       const limit = cap === undefined ? 'can serve this request' : `is priced at or below max_price (${cap})`;
@@ -98,8 +98,8 @@ function leastPrice(prices: readonly (number | undefined)[]): number | undefined
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-function planTier(ask: RouterInput, candidates: readonly Candidate[], least: number | undefined) {
-  const wanted: TierName = least === undefined || least >= 0.66 ? 'high' : least >= 0.33 ? 'medium' : 'low';
+function planTier(ask: RouterInput, candidates: readonly Candidate[], min: number | undefined) {
+  const wanted: TierName = min === undefined || min >= 0.66 ? 'high' : min >= 0.33 ? 'medium' : 'low';
   for (const tier of neighbours[wanted]) {
     const shortlist = candidates.filter(({ score }) => tierOf(score) === tier);
     if (shortlist.length === 0) continue;

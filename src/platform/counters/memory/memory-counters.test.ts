@@ -74,14 +74,14 @@ describe('counters: memory alone', () => {
   it('forgets accounts that the ledger knows, so that their number follows those in use and not those ever used', () => {
     let nowMs = start;
     const counters = new MemoryCounters(() => nowMs, 100);
-    let most = 0;
+    let max = 0;
     for (let second = 0; second < 20_000; second++, nowMs += 1000) {
       const reservation = createReservation(`key ${second}`, 0n, nowMs - (nowMs % 10_000));
       expect(counters.reserve(reservation)).toBeUndefined();
       counters.settle(reservation, { atMs: nowMs, costsNanoUsd: [7n] });
-      most = Math.max(most, counters.accountCount);
+      max = Math.max(max, counters.accountCount);
     }
-    expect(most).toBeLessThan(500); // those of the last four minutes, and as many that were not looked at yet
+    expect(max).toBeLessThan(500); // those of the last four minutes, and as many that were not looked at yet
   });
 
   it('forgets no account in which something is held, nor any while the ledger is not read', () => {
@@ -124,8 +124,8 @@ describe('counters: memory alone', () => {
         const workers = [new Worker(ledger), new Worker(ledger)] as const;
         const spent = new Map<string, bigint>();
         const underWay: { worker: Worker; reservation: Reservation; endsAtMs: number }[] = [];
-        const most = new Map<string, bigint>(); // what is spent, and what is held
-        const add = (account: string, nanoUsd: bigint) => most.set(account, (most.get(account) ?? 0n) + nanoUsd);
+        const max = new Map<string, bigint>(); // what is spent, and what is held
+        const add = (account: string, nanoUsd: bigint) => max.set(account, (max.get(account) ?? 0n) + nanoUsd);
         let forgot = 0;
         for (const [at, { worker: index, account: number, takesSeconds }] of seconds.entries()) {
           nowMs += 1000;
@@ -150,7 +150,7 @@ describe('counters: memory alone', () => {
             add(account, reservedNanoUsd);
           }
           if (counters.accountCount < before) forgot++;
-          expect(most.get(account) ?? 0n).toBeLessThanOrEqual(limitNanoUsd);
+          expect(max.get(account) ?? 0n).toBeLessThanOrEqual(limitNanoUsd);
         }
         expect(forgot).toBeGreaterThan(0);
         expect([...spent.values()].some((nanoUsd) => nanoUsd > limitNanoUsd - reservedNanoUsd)).toBe(true); // limits were reached

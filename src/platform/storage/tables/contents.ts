@@ -36,7 +36,7 @@ export async function findContent(db: Database, id: string): Promise<ContentReco
 }
 
 /** Deletes at most so many of those that are older. */
-export async function deleteContentsBefore(db: Database, beforeMs: number, most: number): Promise<number> {
+export async function deleteContentsBefore(db: Database, beforeMs: number, max: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('contents')
     .where('id', 'in', (old) =>
@@ -45,7 +45,7 @@ export async function deleteContentsBefore(db: Database, beforeMs: number, most:
         .select('id')
         .where('created_at_ms', '<', BigInt(Math.round(beforeMs)))
         .orderBy('created_at_ms')
-        .limit(most),
+        .limit(max),
     )
     .executeTakeFirstOrThrow();
   return Number(numDeletedRows);

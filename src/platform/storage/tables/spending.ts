@@ -104,7 +104,7 @@ export async function readSpending(
     sumSince(day, 'cost_nano_usd').as(`cost${index}`),
     sumSince(day, 'byok_nano_usd').as(`byok${index}`),
   ]);
-  const earliest = days.reduce((least, day) => (day < least ? day : least));
+  const earliest = days.reduce((min, day) => (day < min ? day : min));
   const found = new Map<string, SpendingSums>();
   const note = (kind: Kind, id: string, row: object): void => {
     const read = (part: 'cost' | 'byok') => days.map((_, index) => (row as Record<string, bigint>)[`${part}${index}`]!);
