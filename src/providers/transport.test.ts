@@ -42,10 +42,42 @@ async function readAll(answer: UpstreamResponse): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
+const CONTINUE = 'HTTP/1.1 100 Continue\r\nx-a: b\r\n\r\n';
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\nHTTP/1.1 100 ';
+
 const timed = (changes: Partial<typeof timeouts>): Upstream =>
   createUpstream({ name: 'Acme', baseUrl: scripted.url, timeouts: { ...timeouts, ...changes } });
 
 describe('the network of a provider', () => {
+  it.each([
+    ['alone', [CONTINUE, OK]],
+    ['twice', [CONTINUE + CONTINUE, OK]],
+    ['with the response', [CONTINUE + OK]],
+  ])('passes over a 100 Continue that it did not ask for, %s', async (_how, pieces) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', async () => {
+        for (const piece of pieces) {
+          socket.write(piece);
+          await nextTurn();
+        }
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const to = createUpstream({
+      ...{ name: 'Acme', timeouts },
+      baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    });
+
+    for (let times = 0; times < 2; times++) {
+      const answer = await send(to);
+      expect([answer.status, await readAll(answer)]).toEqual([200, 'HTTP/1.1 100 ']);
+    }
+
+    await to.close(true);
+    server.close();
+  });
+
   it('sends to the path behind the base URL, and keeps its query', async () => {
     scripted.always(json({ ok: true }));
     const azure = createUpstream({ name: 'Acme', baseUrl: `${scripted.url}/deep/?api-version=7`, timeouts });

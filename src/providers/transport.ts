@@ -3,6 +3,7 @@ import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { CancelListener, Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { Sink } from '../domain/sink.ts';
+import { skipContinue } from './skip-continue.ts';
 import { type UpstreamBody, createUpstreamBody, type FlowControl } from './upstream-body.ts';
 
 /** Time limits of one attempt, in milliseconds. */
@@ -317,7 +318,10 @@ function createStaleCheck(connectMs: number) {
     connect(options: buildConnector.Options, callback: buildConnector.Callback): void {
       connect(options, (...result) => {
         const socket = result[1];
-        socket?.prependListener('error', (error) => carried.set(error, socket.bytesRead));
+        if (socket) {
+          socket.prependListener('error', (error) => carried.set(error, socket.bytesRead));
+          skipContinue(socket);
+        }
         callback(...result);
       });
     },

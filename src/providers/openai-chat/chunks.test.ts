@@ -6,6 +6,29 @@ import { createReader, readWhole } from './chunks.ts';
 
 const finish = (chunks: Chunk[]) => chunks.at(-1);
 
+describe('a message that cannot be read', () => {
+  const choice = (fields: object) => ({ choices: [{ index: 0, finish_reason: 'stop', ...fields }] });
+
+  it.each([7, true, { type: 'text', text: 'Hi' }])('is a failure if its content is %j', (content) => {
+    const failure = expect.objectContaining({ kind: 'upstream_failed', retryable: true });
+    expect(() => readWhole(choice({ message: { role: 'assistant', content } }), {})).toThrow(failure);
+    expect(() => createReader({}).read({ event: '', data: JSON.stringify(choice({ delta: { content } })) })).toThrow(
+      failure,
+    );
+  });
+
+  it.each([{}, { message: null }])('is a failure if a whole response has none: %j', (fields) => {
+    expect(() => readWhole(choice(fields), {})).toThrow('a choice without a message');
+  });
+
+  it('is an empty response if its content is null', () => {
+    expect(readWhole(choice({ message: { role: 'assistant', content: null } }), {}).map(({ type }) => type)).toEqual([
+      'start',
+      'finish',
+    ]);
+  });
+});
+
 describe('a streamed answer', () => {
   it('is text, and a finish with usage and tier', () => {
     expect(stream('text')).toEqual([

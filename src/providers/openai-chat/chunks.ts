@@ -19,6 +19,7 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
   const answer = new AnswerReader(readerContext);
   const chunks = answer.take(body as ChatResponse, 'message');
   if (!answer.seenChoice) throw invalidUpstreamData('The provider answered without a choice.');
+  if (answer.lacksMessage) throw invalidUpstreamData('The provider sent a choice without a message.');
   for (const chunk of answer.end()) chunks.push(chunk);
   return chunks;
 }
@@ -41,6 +42,7 @@ class AnswerReader implements Reader {
   private citations: unknown;
   private searchResults: unknown;
   private ended = false;
+  private seenMessage = false;
 
   constructor(readerContext: ReaderContext) {
     this.message = new MessageReader(readerContext, this.dropped);
@@ -121,6 +123,11 @@ class AnswerReader implements Reader {
     return chunks;
   }
 
+  /** Whether it ends in order and says nothing, not even an empty text. A filtered choice may do so. */
+  get lacksMessage(): boolean {
+    return !this.seenMessage && this.reason === 'stop';
+  }
+
   end(): Chunk[] {
     const { reason } = this;
     if (this.ended || reason === undefined) return []; // without a reason the stream was cut
@@ -157,6 +164,7 @@ class AnswerReader implements Reader {
     if (choice.delta) this.streamed = true;
     // Some servers repeat the text so far as `message` beside each delta; others stream one whole message.
     const said = choice[key] ?? (this.streamed ? undefined : choice.message);
+    if (said) this.seenMessage = true;
     if (said) this.message.read(said, { logprobs: choice.logprobs, isWhole: said !== choice.delta }, chunks);
     for (const name in choice) {
       switch (name) {

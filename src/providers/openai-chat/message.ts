@@ -1,5 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { readDataUrl } from '../data-url.ts';
+import { invalidUpstreamData } from '../invalid-data.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
 import { readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';
@@ -96,7 +97,9 @@ export class MessageReader {
     if (details !== undefined || reasoning !== undefined) this.readReasoning(reasoning, details, chunks);
     if (typeof content === 'string') this.addText(content, chunks);
     else if (Array.isArray(content)) this.readParts(content, chunks);
-    else if (content !== undefined) this.dropped.add('message.content');
+    else if (content !== undefined) {
+      throw invalidUpstreamData(`The provider sent a message whose content is of type ${typeof content}.`);
+    }
     if (typeof logprobs === 'object' && logprobs !== null) this.readLogprobs(logprobs, chunks);
     else if (logprobs) this.dropped.add('logprobs');
     if (annotations) {
