@@ -43,7 +43,7 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
     this.raw.end();
   }
 
-  /** The failure of a stream that has begun. @see images.md section 5 */
+  /** The failure of a stream that has begun. @see docs/reference/images.md#streaming */
   fail({ message, errorType, status, metadata }: GatewayError): void {
     if (this.isStream === false) {
       this.raw.destroy(); // a body that promises more than comes is no answer

@@ -118,7 +118,7 @@ export function listRoutes(handlers: Handlers): Route[] {
   ];
 }
 
-/** @see platform.md section 10 */
+/** @see docs/reference/http.md */
 const MANAGEMENT_BODY_LIMIT: BodyLimit = { bytes: 1024 * 1024, source: 'fixed for management' };
 
 function listManagementRoutes(handlers: Handlers): Route[] {

@@ -280,7 +280,7 @@ const clientHeaders = [
   'x-stainless-timeout',
 ];
 
-/** @see platform.md section 11; wildcards are not valid in the lists of headers, so each name is written out */
+/** @see docs/reference/http.md#headers; wildcards are not valid in the lists of headers, so each name is written out */
 async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   await app.register(cors, {
     origin: origins.includes('*') ? '*' : [...origins],

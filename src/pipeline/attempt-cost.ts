@@ -29,7 +29,7 @@ export const zeroCost: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: tru
  *
  * @param items finished items of its output; image calls among them may have a price
  * @returns undefined if it produced nothing that is known of: then a failure costs nothing
- * @see responses.md section 5, "Zero-output answers"
+ * @see docs/guides/money.md#interrupted-responses-and-crashes
  */
 export function measureAttempt(run: Run, attempt: TextAttempt, items: readonly OutputItem[]): AttemptCost | undefined {
   const { endpoint, sent } = attempt;

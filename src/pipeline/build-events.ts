@@ -32,7 +32,7 @@ export interface BuilderContext {
  * Turns the chunks of one run into events. With `item-writer.ts` it alone knows item ids, indexes and sequence numbers. A class, since
  * there is one for every request and a bundle of closures costs several times as much.
  *
- * @see responses-stream.md sections 2 to 4
+ * @see docs/reference/events.md#common-fields, docs/reference/events.md#order
  */
 export class EventBuilder {
   /** True once the terminal event has been built. */

@@ -4,7 +4,7 @@ const LONG = 2000;
  * A copy of an upstream body for `response.debug`: long texts (images, files) are cut to 2,000 characters and say so.
  * Keys of providers travel in headers, so none is in here.
  *
- * @see responses-stream.md section 6
+ * @see docs/reference/events.md#debug
  */
 export function shortenForDebug(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (_key, member) =>

@@ -22,7 +22,7 @@ const MAX_TURNS = 12;
  *
  * @returns undefined if no model need be asked; a promise of undefined if the response was late or useless. Never
  *   rejects: then the words decide
- * @see routers.md sections 1.2 and 1.3
+ * @see docs/reference/routers.md#auto
  */
 export function findTask(
   pipeline: ResponsePipeline,

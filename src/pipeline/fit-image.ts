@@ -33,7 +33,7 @@ export interface FittedImage {
   dropped: string[];
 }
 
-/** How far a shape may be off and still be called the same. @see images.md section 3 */
+/** How far a shape may be off and still be called the same. @see docs/reference/images.md#size */
 const SHAPE_TOLERANCE = 0.02;
 
 /**
@@ -42,7 +42,7 @@ const SHAPE_TOLERANCE = 0.02;
  *
  * @param references those of the request, loaded
  * @throws {GatewayError} `invalid_request` for more pictures or references than the endpoint takes
- * @see images.md section 3, "Other stated combination rules"
+ * @see docs/reference/images.md#size
  */
 export function fitImage(
   request: ImageRequest,

@@ -99,7 +99,7 @@ describe('parameters that an endpoint does not take (routing.md 4, require_param
   });
 });
 
-describe('the tier (section 12)', () => {
+describe('the tier', () => {
   it.each<[Body['service_tier'], 'flex' | 'priority' | 'default' | undefined, unknown, string[]]>([
     [undefined, 'flex', 'flex', []],
     ['auto', 'flex', 'flex', []],

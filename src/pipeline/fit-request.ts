@@ -27,7 +27,7 @@ const removableFields = Object.entries(removable) as [keyof typeof removable, st
  * @param isAlias the model was named by an alias: what it cannot leave out is then turned down as far as it goes
  * @returns `request` itself when nothing had to change, and the names of what was left out or changed
  * @throws {GatewayError} `invalid_request` when reasoning is turned off on a model that always reasons
- * @see routing.md section 4 `require_parameters`, section 12; routers.md section 5
+ * @see docs/reference/routing.md#provider-preferences `require_parameters`, docs/reference/routing.md#service-tiers; docs/reference/routers.md#latest
  */
 export function fitRequest(
   request: ResponseRequest,

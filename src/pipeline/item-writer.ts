@@ -13,7 +13,7 @@ const MAX_ID_LENGTH = 1024;
  * The events of items and their parts, numbered: what is added, what grows, what is done. It keeps the order inside an
  * item right; which item a chunk belongs to is `build-events.ts`'s business.
  *
- * @see responses-stream.md sections 3 and 4
+ * @see docs/reference/events.md#order
  */
 export class ItemWriter implements TextCounter {
   readonly items: OpenItem[] = [];
@@ -215,7 +215,7 @@ export class ItemWriter implements TextCounter {
   }
 }
 
-/** Kinds that know no `incomplete`. @see responses-items.md section 3 */
+/** Kinds that know no `incomplete`. @see docs/reference/items.md#output-items */
 const allOrNothing = new Set(['web_search_call', 'file_search_call', 'image_generation_call']);
 
 /** An item as far as it came when the run broke. */

@@ -33,7 +33,7 @@ export interface ReferenceParts {
 /**
  * Loads the references of a run, in order, and makes out what they are by their content.
  *
- * @throws {GatewayError} that names the reference, with the `error_type` of images.md section 8
+ * @throws {GatewayError} that names the reference, with the `error_type` of docs/reference/images.md#errors
  */
 export async function loadReferences(run: ImageRun, parts: ReferenceParts): Promise<void> {
   const { input_references: urls = [] } = run.request;

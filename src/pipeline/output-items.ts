@@ -98,7 +98,7 @@ export function createEmptyItem(item: OutputItem): OutputItem {
  * The events that tell of a hosted call's progress, for an item that arrived whole: type and own fields, without place
  * and number.
  *
- * @see responses-stream.md section 4
+ * @see docs/reference/events.md#order
  */
 export function hostedProgress(item: OutputItem): { type: string; [field: string]: unknown }[] {
   switch (item.type) {

@@ -5,7 +5,7 @@ import { committedOf } from './step.ts';
 
 /**
  * Remembers where a conversation went that succeeded. One that the caller did not name is only remembered if the provider
- * read from its cache: elsewhere there is nothing to read. @see routing.md section 11
+ * read from its cache: elsewhere there is nothing to read. @see docs/reference/routing.md#sessions
  */
 export function rememberSession(run: Run, sticky: StickyMemory): void {
   const { error, usage, caller } = run;

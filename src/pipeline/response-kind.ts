@@ -33,7 +33,7 @@ function describeOutcome(run: Run, attempt: TextAttempt): AttemptOutcome {
   };
 }
 
-/** A call is broken if its arguments are not JSON, or if its tool was not offered. @see routing.md section 6 */
+/** A call is broken if its arguments are not JSON, or if its tool was not offered. @see docs/reference/routing.md#quality */
 function judgeToolCalls({ builder, steps, request }: Run, { hasLateTools }: TextAttempt): 'sound' | 'broken' {
   const { tools = [] } = request;
   const { firstItem, toolCalls } = steps.at(-1)!; // it is the step of the attempt

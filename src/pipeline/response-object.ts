@@ -13,7 +13,7 @@ import type { WireUsage } from '../domain/usage.ts';
  *
  * @param createdAt Unix seconds
  * @param model the slug of the model that answers, not the alias that was sent
- * @see responses.md section 4
+ * @see docs/reference/responses.md#result
  */
 export function createResponseObject(
   request: RequestSettings,

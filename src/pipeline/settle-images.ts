@@ -8,7 +8,7 @@ import type { ImageRun } from './run.ts';
 import { committedOf } from './step.ts';
 import { writeEntry, writeInFlight } from './write-entry.ts';
 
-/** Settles what a generation used and cost: all of it, or nothing. @see images.md section 7 */
+/** Settles what a generation used and cost: all of it, or nothing. @see docs/reference/images.md#cost */
 function settle(run: ImageRun): void {
   const attempt = committedOf(run);
   if (attempt && run.isComplete) attempt.spent = measure(run, attempt);

@@ -53,7 +53,7 @@ export interface AttemptSink<C> {
  * @returns the one of the attempt that succeeded
  * @throws {GatewayError} of the last attempt, with the earlier ones in `metadata.previous_errors`; `rate_limited` if all
  *   models were skipped
- * @see routing.md section 7, interface "Events"
+ * @see docs/reference/routing.md#attempts
  */
 export async function walkPlan<
   A extends Attempt,
@@ -212,7 +212,7 @@ const describeErrors = (tried: readonly Attempt[]) =>
 
 /**
  * When every attempt failed for want of capacity, or of a provider that works or has the model. The code goes with the
- * status that the caller is told, whatever the other attempts came to. @see routing.md section 8.3
+ * status that the caller is told, whatever the other attempts came to. @see docs/reference/errors.md#errormetadata
  */
 function describeAvailability({ plan }: Step, tried: readonly Attempt[], told: GatewayError): Availability | undefined {
   const isGone = told.kind === 'model_unavailable';

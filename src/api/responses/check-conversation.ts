@@ -4,7 +4,7 @@ import { type Report, show } from '../../schema/report.ts';
 /** The fields of the body, read with care: the shapes may be wrong, and every problem is to be found. */
 type Body = Record<string, unknown>;
 
-/** The 400 rules on model and conversation that need more than one field. @see responses.md section 5.4 */
+/** The 400 rules on model and conversation that need more than one field. @see docs/reference/errors.md */
 export function checkConversation(body: Body, report: Report): void {
   checkModel(body, report);
   if (body.prompt === undefined || body.prompt === null) checkInput(body, report);
@@ -37,7 +37,7 @@ function checkInput({ input, messages }: Body, report: Report): void {
   }
 }
 
-/** Null and missing content is allowed in one message, as long as another has some (responses-items.md section 4). */
+/** Null and missing content is allowed in one message, as long as another has some (docs/reference/items.md#messages). */
 function isEmptyMessage(item: unknown): boolean {
   if (!isObject(item) || (item.type !== undefined && item.type !== 'message') || item.role === undefined) return false;
   const { content } = item;

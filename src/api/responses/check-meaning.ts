@@ -4,11 +4,10 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
 
 /**
- * Refuses a request whose body has the right shape but cannot be meant. Where the pages say 400 for the same case,
- * ruling 10 wins.
+ * Rejects a request whose body has the right shape but contradicts itself.
  *
  * @throws {GatewayError} `unprocessable`, with every problem in `metadata.issues`
- * @see README.md ruling 10
+ * @see docs/reference/errors.md
  */
 export function checkMeaning(request: ResponseRequest): void {
   const found = [checkChoice(request), checkOutputs(request.input), checkDeferral(request.tools)];
@@ -43,7 +42,7 @@ type AllowedTools = Extract<ToolChoice, { type: 'allowed_tools' }>;
 
 const isAllowedTools = (choice: Exclude<ToolChoice, string>): choice is AllowedTools => choice.type === 'allowed_tools';
 
-/** Plugins that work by adding a server tool to the request (plugins.md sections 6 and 7, routers.md section 3.1). */
+/** Plugins that work by adding a server tool to the request (docs/reference/plugins.md, docs/reference/routers.md). */
 const toolsOfPlugins = new Map([
   ['web', 'router:web_search'],
   ['web-fetch', 'router:web_fetch'],
@@ -122,7 +121,7 @@ function checkOutputs(input: InputItem[]): Issue[] {
   return issues;
 }
 
-/** Something must be left that the model sees. The search tool itself counts as such a tool (responses-tools.md 4.6). */
+/** Something must be left that the model sees. The search tool itself counts as such a tool (docs/reference/tools.md#server-tools). */
 function checkDeferral(tools: Tool[] | undefined): Issue[] {
   if (tools === undefined || tools.length === 0) return [];
   const members = tools.flatMap((tool): object[] => (isKind(tool, 'namespace') ? tool.tools : [tool]));

@@ -297,7 +297,7 @@ describe('fields of a wrong type or word', () => {
     expect(paths(fields)).toEqual([path]);
   });
 
-  it('takes one stop condition as an object, and every kind in a list (ruling 5)', () => {
+  it('takes one stop condition as an object, and every kind in a list', () => {
     const conditions = [
       { type: 'step_count_is', step_count: 1 },
       { type: 'has_tool_call', tool_name: 'x' },
@@ -424,7 +424,7 @@ describe('rules between tools', () => {
     expect(paths({ tools: [group] })).toEqual(['tools[0].tools[1].defer_loading']);
   });
 
-  it('leaves defer_loading on all tools to the check of the meaning (ruling 10)', () => {
+  it('leaves defer_loading on all tools to the check of the meaning', () => {
     expect(check({ tools: [deferred] })).toEqual([]);
   });
 

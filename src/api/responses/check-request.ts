@@ -12,7 +12,7 @@ import { isRequestBody, requestSchema } from './schema.ts';
  *
  * @param body from `readJson`, which limits its depth and its numbers
  * @returns at most 100 issues; none when the body is a `RequestBody`
- * @see responses-request.md, responses-items.md, responses-tools.md, responses.md section 5.4
+ * @see docs/reference/responses.md#request-body, docs/reference/items.md, docs/reference/tools.md, docs/reference/errors.md
  */
 export function checkRequest(body: unknown): Issue[] {
   const report = new Report();

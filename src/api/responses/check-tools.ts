@@ -7,7 +7,7 @@ interface FoundTool {
   tool: Record<string, unknown>;
 }
 
-/** The 400 rules on tools that need more than one of them. @see responses.md section 5.4, responses-tools.md section 4 */
+/** The 400 rules on tools that need more than one of them. @see docs/reference/errors.md, docs/reference/tools.md#server-tools */
 export function checkTools(body: Record<string, unknown>, report: Report): void {
   const tools = findTools(body.tools, 'tools');
   const announced = Array.isArray(body.input) ? findAnnouncedTools(body.input) : [];
@@ -45,7 +45,7 @@ function flatten(tools: FoundTool[]): FoundTool[] {
   );
 }
 
-/** Names are trimmed and unique, and one entry at most goes without. Identity is positional (responses-items.md 2.7). */
+/** Names are trimmed and unique, and one entry at most goes without. Identity is positional (docs/reference/items.md#replayed-output). */
 function checkInstanceNames(tools: FoundTool[], type: string, report: Report): void {
   const names = new Set<string | undefined>();
   for (const { path, tool } of tools) {
@@ -79,7 +79,7 @@ function checkInheritedFunctions(tools: FoundTool[], announced: FoundTool[], rep
 const findFunctionNames = (tools: FoundTool[]): Set<unknown> =>
   new Set(flatten(tools).flatMap(({ tool }) => (tool.type === 'function' ? [tool.name] : [])));
 
-/** With tool search the model must stay free to search (responses-request.md section 10). */
+/** With tool search the model must stay free to search (docs/reference/tools.md#tool-choice). */
 function checkSearchChoice(choice: unknown, report: Report): void {
   if (choice === undefined || choice === 'auto' || (isObject(choice) && choice.type === 'allowed_tools')) return;
   const given = isObject(choice) ? show(choice.type) : show(choice);
@@ -91,7 +91,7 @@ function checkSearchChoice(choice: unknown, report: Report): void {
 
 /**
  * A deferred tool is found by tool search or never. When every tool is deferred, the body has a right shape that cannot
- * be meant: that is 422 and `check-meaning.ts` (ruling 10).
+ * be meant: that is 422 and `check-meaning.ts` (docs/reference/errors.md).
  */
 function checkDeferredTools(tools: FoundTool[], announced: FoundTool[], report: Report): void {
   const own = flatten(tools);

@@ -88,7 +88,7 @@ describe('aliases and clamps', () => {
     expect(read({ service_tier: 'flex' }).request.service_tier).toBe('flex');
   });
 
-  it('clamps max_tool_calls above 30 and says so (ruling 2)', () => {
+  it('clamps max_tool_calls above 30 and says so', () => {
     expect(read({ max_tool_calls: 30 })).toMatchObject({ request: { max_tool_calls: 30 }, clamped: [] });
     expect(read({ max_tool_calls: 31 })).toMatchObject({
       request: { max_tool_calls: 30 },
@@ -123,7 +123,7 @@ describe('aliases and clamps', () => {
 });
 
 describe('unknown top-level fields', () => {
-  it('are removed and named (ruling 13)', () => {
+  it('are removed and named', () => {
     const { request, ignoredFields } = read({ stream_options: {}, conversation: null, temperature: 1 });
     expect(ignoredFields).toEqual(['stream_options', 'conversation']);
     expect(Object.keys(request).sort()).toEqual(['input', 'model', 'temperature']);

@@ -12,7 +12,7 @@ import { dropNulls } from './drop-nulls.ts';
 import { pluginFields } from './schema/plugins.ts';
 import { knownRequestFields, type RequestBody } from './schema.ts';
 
-/** The most server-tool steps of one request, and their default. @see interface "Limits", ruling 2 */
+/** The most server-tool steps of one request, and their default. @see docs/reference/responses.md#limits, docs/reference/responses.md#request-body */
 const maxToolCalls = 30;
 
 /** A request in the one shape that everything after the edge reads, and what had to be changed to get there. */
@@ -20,7 +20,7 @@ export interface ParsedRequest {
   request: ResponseRequest;
   /** Unknown fields of the body and of its plugins, for `params.ignored_fields`. */
   ignoredFields: string[];
-  /** A sentence for each value that was cut down to its limit (ruling 2). */
+  /** A sentence for each value that was cut down to its limit (docs/reference/responses.md#request-body). */
   clamped: string[];
   /** The model is the default that was handed in. */
   hasDefaultModel: boolean;
@@ -33,7 +33,7 @@ export interface ParsedRequest {
  * alias or name. Works in place: the body belongs to the caller's request alone, and the result is that same object.
  *
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`
- * @see responses-request.md
+ * @see docs/reference/responses.md#request-body
  */
 export function readRequest(body: unknown, { sessionId, defaultModel }: RequestHints): ParsedRequest {
   const hasDefaultModel = defaultModel !== undefined && isObject(body) && lacksModel(body);
@@ -108,7 +108,7 @@ function clampToolCalls(body: RequestBody): string[] {
 
 /**
  * The deprecated `route` says what `provider.sort.partition` says: `fallback` is `model`, which is the default, and
- * `sort` is `none`. The newer field wins, and other values are ignored (responses-request.md section 1).
+ * `sort` is `none`. The newer field wins, and other values are ignored (docs/reference/responses.md#request-body).
  */
 function settleRoute(body: RequestBody, ignored: IgnoredFields): void {
   const { route } = body;

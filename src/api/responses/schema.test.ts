@@ -156,7 +156,7 @@ describe('input items', () => {
   });
 });
 
-describe('the leniencies of responses-items.md section 4', () => {
+describe('leniencies for real clients', () => {
   it.each([
     ['an image without detail', { role: 'user', content: [{ type: 'input_image', image_url: 'https://x/y.png' }] }],
     [

@@ -14,7 +14,7 @@ const promptVariable = Type.Union([
   byKind('a prompt variable', 'type', { input_text: inputText, input_image: inputImage, input_file: inputFile }),
 ]);
 
-/** The three last values are the compatible API's; its clients send them, so they pass without effect (section 2.2). */
+/** The three last values are the compatible API's; its clients send them, so they pass without effect. */
 const include = oneOf(
   'file_search_call.results',
   'message.input_image.image_url',
@@ -72,10 +72,10 @@ const metadata = mapOf(Type.String({ maxLength: 512 }), {
 const slug = () => Type.String({ minLength: 1 });
 
 /**
- * The body of `POST /responses`. Open: unknown top-level fields are dropped and named in the metadata (ruling 13).
+ * The body of `POST /responses`. Open: unknown top-level fields are dropped and named in the metadata (docs/reference/responses.md#request-body).
  * What needs more than one field to decide stands in `check-tools.ts` and `check-conversation.ts`.
  *
- * @see responses-request.md section 1
+ * @see docs/reference/responses.md#request-body
  */
 export const requestSchema = Type.Object({
   background: maybe(Type.Boolean()),

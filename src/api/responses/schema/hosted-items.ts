@@ -13,14 +13,14 @@ import {
 } from '../../../schema/shapes.ts';
 import { containerFileCitation } from './parts.ts';
 
-/** What a patch does to one file; diffs are in the V4A dialect. @see responses-items.md section 2.4 */
+/** What a patch does to one file; diffs are in the V4A dialect. @see docs/reference/items.md#patches-and-shells */
 export const patchOperation = byKind('a patch operation', 'type', {
   create_file: Type.Object({ type: Type.Literal('create_file'), path: Type.String(), diff: Type.String() }),
   update_file: Type.Object({ type: Type.Literal('update_file'), path: Type.String(), diff: Type.String() }),
   delete_file: Type.Object({ type: Type.Literal('delete_file'), path: Type.String() }),
 });
 
-/** @see responses-items.md section 2.4 */
+/** @see docs/reference/items.md#patches-and-shells */
 export const shellAction = Type.Object({
   commands: strings(),
   timeout_ms: maybe(Type.Integer()),
@@ -90,7 +90,7 @@ const shells = {
     output: Type.String(),
     status: maybe(itemStatus),
   }),
-  // Section 2.4 needs `action`; section 3.5 does not, but needs `id` and `status`.
+  // An input call needs `action`; a replayed output call needs `id` and `status`.
   shell_call: Type.Union([
     Type.Object({ ...shellCall, action: shellAction, id: maybe(Type.String()), status: maybe(itemStatus) }),
     Type.Object({ ...shellCall, action: Type.Optional(shellAction), id: Type.String(), status: itemStatus }),
@@ -260,5 +260,5 @@ const hostedCalls = {
   }),
 };
 
-/** Patches, shells, MCP and the hosted calls of the compatible API. @see responses-items.md sections 2.4, 2.5, 3.5 */
+/** Patches, shells, MCP and the hosted calls of the compatible API. @see docs/reference/items.md#patches-and-shells, docs/reference/items.md#input-items */
 export const hostedItems = { ...patches, ...shells, ...mcp, ...hostedCalls };

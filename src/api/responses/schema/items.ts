@@ -18,7 +18,7 @@ const inputMessage = <Role extends 'user' | 'system' | 'developer'>(role: Role) 
     phase,
   });
 
-/** Easy message and replayed output message in one: `id`, `status` and `content` may be missing (section 4). */
+/** Easy message and replayed output message in one: `id`, `status` and `content` may be missing. */
 const assistantMessage = Type.Object({
   type: Type.Optional(Type.Literal('message')),
   role: Type.Literal('assistant'),
@@ -122,7 +122,7 @@ const configurationUpdate = Type.Object({
   id: maybe(Type.String()),
 });
 
-/** Every kind of `input` entry: responses-items.md section 2, and section 3 replayed. */
+/** Every kind of `input` entry: docs/reference/items.md#input-items */
 export const inputItem = byKind(
   'an input item',
   'type',

@@ -5,7 +5,7 @@ import { cacheControl, maybe, nullable, oneOf, unknownKind } from '../../../sche
 
 const isText = (value: unknown) => typeof value === 'string';
 
-/** @see responses-items.md section 1.1 */
+/** @see docs/reference/items.md#content-parts */
 export const inputText = Type.Object({
   type: Type.Literal('input_text'),
   text: Type.String(),
@@ -13,7 +13,7 @@ export const inputText = Type.Object({
   cache_control: Type.Optional(cacheControl),
 });
 
-/** `detail` may be missing (= `auto`): responses-items.md section 4. */
+/** `detail` may be missing (= `auto`): docs/reference/items.md#messages. */
 export const inputImage = Type.Refine(
   Type.Object({
     type: Type.Literal('input_image'),
@@ -26,7 +26,7 @@ export const inputImage = Type.Refine(
   () => 'needs a source: one of `image_url`, `file_id`',
 );
 
-/** @see responses-items.md section 1.1 */
+/** @see docs/reference/items.md#content-parts */
 export const inputFile = Type.Refine(
   Type.Object({
     type: Type.Literal('input_file'),
@@ -56,7 +56,7 @@ const encryptedContent = Type.Object({
   encrypted_content: Type.String(),
 });
 
-/** @see responses-items.md section 1.2 */
+/** @see docs/reference/items.md#annotations */
 export const containerFileCitation = Type.Object({
   type: Type.Literal('container_file_citation'),
   container_id: Type.String(),
@@ -68,7 +68,7 @@ export const containerFileCitation = Type.Object({
 
 /**
  * Annotations come back as some provider wrote them: `title` may be missing (a guide leaves it out), and kinds that no
- * page lists pass, such as the file annotation of plugins.md section 3.
+ * page lists pass, such as the file annotation of docs/reference/plugins.md.
  */
 const annotation = byKind(
   'an annotation',
@@ -134,7 +134,7 @@ const unknownKinds = { other: unknownKind, reserved };
 /** What a user, system or developer message holds. */
 export const inputPart = byKind('an input part', 'type', inputParts, unknownKinds);
 
-/** What an assistant message holds: its own parts, or input parts (responses-items.md section 4). */
+/** What an assistant message holds: its own parts, or input parts (docs/reference/items.md#messages). */
 export const assistantPart = byKind(
   'a part of an assistant message',
   'type',
@@ -170,8 +170,8 @@ export const agentPart = byKind(
   unknownKinds,
 );
 
-/** @see responses-items.md section 1.2 */
+/** @see docs/reference/items.md#annotations */
 export const reasoningText = Type.Object({ type: Type.Literal('reasoning_text'), text: Type.String() });
 
-/** @see responses-items.md section 1.2 */
+/** @see docs/reference/items.md#annotations */
 export const summaryText = Type.Object({ type: Type.Literal('summary_text'), text: Type.String() });

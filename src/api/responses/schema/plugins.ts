@@ -13,7 +13,7 @@ const maxPatternCharacters = 65_536;
 const patternCharacters = (patterns: unknown): number =>
   Array.isArray(patterns) ? patterns.reduce((sum, each) => sum + characterCount(String(each)), 0) : 0;
 
-/** @see interface "Router plugin fields" */
+/** @see docs/reference/routers.md#auto */
 const patterns = Type.Optional(
   Type.Refine(
     Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 1024 }),
@@ -31,7 +31,7 @@ const autoRouter = {
 
 const flatValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 
-/** An entry of `plugins`. Every one takes `enabled`, also where no page declares it. @see responses-request.md section 8 */
+/** An entry of `plugins`. Every one takes `enabled`, also where no page declares it. @see docs/reference/plugins.md */
 export const pluginSetting = byKind('a plugin', 'id', {
   'auto-router': plugin('auto-router', { ...autoRouter, pin_model: Type.Optional(Type.Boolean()) }),
   'auto-beta-router': plugin('auto-beta-router', autoRouter),
@@ -118,7 +118,7 @@ const cutoffs = Type.Union([
 /** Each is compared with every endpoint, so that a request may hold no more of them: choice 249. */
 export const providerNameList = () => Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 1024 });
 
-/** The closed object `provider`. @see responses-request.md section 3 */
+/** The closed object `provider`. @see docs/reference/routing.md#provider-preferences */
 export const providerPreferences = Type.Object(
   {
     order: maybe(providerNameList()),

@@ -22,7 +22,7 @@ const fusionAnalysis = Type.Object({
   blind_spots: strings(),
 });
 
-/** The calls of the gateway's own tools, as they come back in `input`. @see responses-items.md section 3.6 */
+/** The calls of the gateway's own tools, as they come back in `input`. @see docs/reference/items.md#items-of-server-tools */
 export const routerItems = {
   'router:web_search': item('router:web_search', {
     ...head,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { maybe, oneOf, strings } from '../../../schema/shapes.ts';
 
-/** @see responses-tools.md section 3, "The four web-search kinds" */
+/** @see docs/reference/tools.md#hosted-tools */
 export const searchEngine = oneOf('native', 'exa', 'parallel', 'firecrawl', 'perplexity', 'auto');
 
 /** Ignored where the engine has no such mode. */
@@ -35,7 +35,7 @@ export const typedUserLocation = Type.Object({ type: Type.Literal('approximate')
 
 const handles = () => Type.Optional(Type.Array(Type.String(), { maxItems: 20 }));
 
-/** One vendor's native search only. @see responses-tools.md section 3 */
+/** One vendor's native search only. @see docs/reference/tools.md#hosted-tools */
 export const xSearch = Type.Refine(
   Type.Object({
     allowed_x_handles: handles(),

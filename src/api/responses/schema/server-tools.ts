@@ -9,7 +9,7 @@ const text = () => Type.Optional(Type.String());
 const integer = () => Type.Optional(Type.Integer());
 const domains = () => Type.Optional(strings());
 
-/** Exactly two keys, and `parameters` has none but those listed (ruling 13). */
+/** Exactly two keys, and `parameters` has none but those listed (docs/reference/responses.md#request-body). */
 const tool = <const Kind extends string, Parameters extends TSchema>(type: Kind, parameters: Parameters) =>
   Type.Object({ type: Type.Literal(type), parameters: Type.Optional(parameters) }, closed);
 
@@ -184,7 +184,7 @@ const subagent = tool(
   }),
 );
 
-/** The gateway's own tools, and the alias `tool_search`. @see responses-tools.md section 4 */
+/** The gateway's own tools, and the alias `tool_search`. @see docs/reference/tools.md#server-tools */
 export const serverTools = {
   ...workerTools,
   'router:subagent': subagent,

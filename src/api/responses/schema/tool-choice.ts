@@ -15,7 +15,7 @@ const serverToolChoices: Record<ServerToolChoice['type'], TUnsafe<ServerToolChoi
   // `fromEntries` forgets its keys; they are those of `serverTools` without the alias.
 ) as Record<ServerToolChoice['type'], TUnsafe<ServerToolChoice>>;
 
-/** @see responses-request.md section 10 */
+/** @see docs/reference/tools.md#tool-choice */
 export const toolChoice = Type.Union([
   oneOf('auto', 'none', 'required'),
   byKind('a tool choice', 'type', {

@@ -61,7 +61,7 @@ const tools = {
   ...serverTools,
 };
 
-/** An entry of `tools`. @see responses-tools.md section 1 */
+/** An entry of `tools`. @see docs/reference/tools.md */
 export const tool = byKind('a tool', 'type', tools, { docs: docsUrl('reference/tools') });
 
 /** An entry of `additional_tools.tools`: a tool of a kind we know, or any object with a `type`. */
