@@ -24,7 +24,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'tests/architecture/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...needServers, full],
         },
       },
@@ -33,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'gateway',
           include: ['tests/**/*.test.ts', ...needServers],
-          exclude: [...configDefaults.exclude, full],
+          exclude: [...configDefaults.exclude, 'tests/architecture/**', full],
         },
       },
       {

@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-// biome-ignore lint/style/noRestrictedImports: a contract suite is a test; a recorded request is as a client sent it
 import { readRequest } from '../api/responses/request.ts';
 import type { Chunk, FinishChunk } from '../domain/chunks.ts';
 import { type ErrorKind, GatewayError } from '../domain/errors.ts';
@@ -13,9 +12,7 @@ import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import { findRequestFile } from '../exchanges/file-names.ts';
 import { readRecordedRequest } from '../exchanges/folder.ts';
-// biome-ignore lint/style/noRestrictedImports: a contract suite is a test; stream and whole answer meet when folded
 import { EventBuilder } from '../pipeline/build-events.ts';
-// biome-ignore lint/style/noRestrictedImports: the same
 import { createResponseObject } from '../pipeline/response-object.ts';
 import { readRecording, replayBody } from '../testing/replay.ts';
 import type { Target, Wire } from './provider.ts';
