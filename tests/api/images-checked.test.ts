@@ -46,7 +46,7 @@ describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
     [
       'is text',
       () => Buffer.from('a picture of a red fox, honestly'),
-      /It is no picture|a partial picture that is none/,
+      /It is not an image|a partial picture that is none/,
     ],
     ['is a TIFF', () => Buffer.from('II*\0and so on', 'latin1'), /It is tiff|a partial picture that is none/],
     ['is a drawing with a script', () => svg('<script>alert(1)</script>'), /It contains the element script/],
@@ -91,7 +91,7 @@ describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
     headsOnly.upstream.always(makes([broken]));
     expect(imagesOf(await headsOnly.ask(how))).toHaveLength(1);
     headsOnly.upstream.always(makes([good.subarray(0, good.length >> 1)]));
-    expect(failureOf(await headsOnly.ask(how))).toMatchObject({ status: 502, message: /It is cut, broken/ });
+    expect(failureOf(await headsOnly.ask(how))).toMatchObject({ status: 502, message: /It is truncated, malformed/ });
     headsOnly.upstream.always(makes([claiming(50_000, good)]));
     expect(failureOf(await headsOnly.ask(how))).toMatchObject({ status: 502, message: /too large/ });
   });

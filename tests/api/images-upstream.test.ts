@@ -292,7 +292,7 @@ describe('failures of providers', () => {
     first.respond(json(answerWith([(await paint({ width: 64, height: 64 })).subarray(0, 70)])));
     const { status, body } = await draw(gateway, { model: 'acme/draw', provider: { only: ['one'] } });
     expect(status).toBe(502);
-    expect(body.error!.message).toMatch(/The picture that one made is not passed on. It cannot be decoded/);
+    expect(body.error!.message).toMatch(/The image of one is not passed on. It cannot be decoded/);
   });
 
   it('refuses more than images.answer_limit without reading it all', async () => {

@@ -354,7 +354,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
       status: 400,
       error_type: 'invalid_image',
-      message: 'input[0].content[0].image_url: It is no picture.',
+      message: 'input[0].content[0].image_url: It is not an image.',
     });
   });
 
@@ -395,7 +395,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
       status: 400,
       error_type: 'image_download_failed',
-      message: 'input[0].content[0].image_url: It was not there in time.',
+      message: 'input[0].content[0].image_url: It did not arrive in time.',
     });
   });
 

@@ -1,13 +1,14 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * What an address is when it is no public one. `private` networks and the machine's own can be opened to a name;
- * `special` ones only by their network; `metadata` only one by one, since such a service hands out credentials.
+ * The class of an address that is not public. A name can open `private` networks and the machine's own addresses.
+ * `special` ones are opened only by their network. `metadata` ones are opened only one by one, because such a service
+ * hands out credentials.
  */
 export type AddressClass = 'private' | 'special' | 'metadata';
 
 /**
- * Services that tell a machine its credentials. Most lie in ranges that are refused anyway, some look public.
+ * Services that give a machine its credentials. Most are in ranges that are rejected anyway, but some look public.
  *
  * @see https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
  * @see https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
@@ -29,17 +30,17 @@ const metadata = new Set(
 const privateRanges = new Set(['private', 'loopback', 'uniqueLocal', 'carrierGradeNat']);
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** @returns undefined for a public address: global unicast, without another address inside */
+/** @returns undefined for a public address: global unicast, without an embedded address */
 export function classifyAddress(address: ipaddr.IPv4 | ipaddr.IPv6): AddressClass | undefined {
   if (metadata.has(address.toNormalizedString())) return 'metadata';
   const range = address.range();
   if (privateRanges.has(range)) return 'private';
   if (range !== 'unicast') return 'special';
   if (address.kind() === 'ipv4') return undefined;
-  const v6 = address as ipaddr.IPv6; // as its kind says
-  // ipaddr.js counts as unicast what nobody has assigned yet, and ::10.0.0.1.
+  const v6 = address as ipaddr.IPv6; // by its kind
+  // ipaddr.js counts unassigned addresses and ::10.0.0.1 as unicast.
   return v6.match(globalUnicast) && !isTunnel(v6) ? undefined : 'special';
 }
 
-/** ISATAP: the last 32 bits are an IPv4 address that a tunnel leads to. @see RFC 5214 section 6.1 */
+/** ISATAP: the last 32 bits are the IPv4 address at the end of a tunnel. @see RFC 5214 section 6.1 */
 const isTunnel = ({ parts }: ipaddr.IPv6): boolean => (parts[4]! & 0xfdff) === 0 && parts[5] === 0x5efe;

@@ -20,7 +20,7 @@ const svg = (inside: string, attributes = '') =>
   Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10" ${attributes}>${inside}</svg>`);
 const all: Partial<ImageLimits> = { formats: ['png', 'jpeg', 'webp', 'gif', 'avif', 'heic', 'svg'] };
 
-/** Frames of noise: equal ones would be made one. */
+/** Frames of noise, because equal ones would be merged. */
 async function moving(format: 'gif' | 'webp', frames: number): Promise<Buffer> {
   const pieces = await Promise.all(Array.from({ length: frames }, () => plain(16, 16).png().toBuffer()));
   return sharp(pieces, { join: { animated: true } })
@@ -30,7 +30,7 @@ async function moving(format: 'gif' | 'webp', frames: number): Promise<Buffer> {
 
 const faultOf = async (work: Promise<unknown>): Promise<ImageError> =>
   work.then(
-    () => expect.unreachable('it was taken'),
+    () => expect.unreachable('it was accepted'),
     (error) => error,
   );
 
@@ -110,10 +110,10 @@ describe('is no valid image:', () => {
     ['a page', Buffer.from('<!doctype html><html><body><svg></svg></body></html>')],
     ['a document', Buffer.from('%PDF-1.7\n')],
     ['a program', magic(0x7f, 0x45, 0x4c, 0x46)],
-    ['the beginning of a PNG and nothing more', magic(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)],
-    ['the beginning of a JPEG and nothing more', magic(0xff, 0xd8, 0xff, 0xe0)],
-    ['the beginning of a WebP and nothing more', Buffer.from('RIFF\x10\0\0\0WEBPVP8 ', 'latin1')],
-    ['the beginning of a GIF and nothing more', Buffer.from('GIF89a')],
+    ['only the beginning of a PNG', magic(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)],
+    ['only the beginning of a JPEG', magic(0xff, 0xd8, 0xff, 0xe0)],
+    ['only the beginning of a WebP', Buffer.from('RIFF\x10\0\0\0WEBPVP8 ', 'latin1')],
+    ['only the beginning of a GIF', Buffer.from('GIF89a')],
     ['half a PNG', png().then((bytes) => bytes.subarray(0, bytes.length >> 1))],
     [
       'half a JPEG',
@@ -216,7 +216,7 @@ describe('is no valid image:', () => {
       Buffer.from('<?xml version="1.0" encoding="UTF-7"?><svg xmlns="http://www.w3.org/2000/svg"/>'),
     ],
     [
-      'bytes that are no UTF-8',
+      'bytes that are not UTF-8',
       Buffer.concat([Buffer.from('<svg>'), Buffer.from([0xff, 0xfe]), Buffer.from('</svg>')]),
     ],
     ['no end', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><g>')],
@@ -225,7 +225,7 @@ describe('is no valid image:', () => {
   });
 });
 
-describe('no drawing takes long to look at:', () => {
+describe('no SVG takes long to parse:', () => {
   it.each([
     ['<svg attributeName=', ' '],
     ['<svg attributeName=', 'a'],
@@ -244,13 +244,13 @@ describe('no drawing takes long to look at:', () => {
     ['<svg><g/></svg>', '<!---->'],
   ])('%j and then many of %j', async (start, again) => {
     const bytes = Buffer.from(`${start}${again.repeat(200_000)}x`);
-    await findUnsafeContent(bytes); // milliseconds; a pattern that goes back over what it has read takes minutes, or for ever
+    await findUnsafeContent(bytes); // milliseconds; a backtracking pattern takes minutes or forever
     expect(parseImage(bytes)).toBeUndefined();
   });
 });
 
 describe('limits:', () => {
-  it('more bytes than may be are not looked at', async () => {
+  it('an image with too many bytes is not parsed', async () => {
     expect(await faultOf(checkImage(Buffer.alloc(11), { maxBytes: 10 }))).toMatchObject({ fault: 'image_too_large' });
   });
 
@@ -275,7 +275,7 @@ describe('limits:', () => {
   it('frames count', async () => {
     expect(await faultOf(checkImage(await moving('gif', 4), { maxPixels: 16 * 16 * 3 }))).toMatchObject({
       fault: 'image_too_large',
-      message: 'It is 16 × 16 pixels in 4 frames; 768 pixels in all may be.',
+      message: 'It is 16 × 16 pixels in 4 frames; the maximum is 768 pixels in all.',
     });
   });
 
@@ -296,14 +296,14 @@ describe('limits:', () => {
     ['tiff', Buffer.from('II*\0\0\0\0\0', 'latin1')],
     ['ico', Buffer.from('\0\0\x01\0\x01\0', 'latin1')],
     ['jxl', Buffer.from('\xff\x0a\0\0', 'latin1')],
-  ])('%s is named when it is not taken', async (format, bytes) => {
+  ])('%s is named if it is not accepted', async (format, bytes) => {
     expect(await faultOf(checkImage(bytes))).toMatchObject({
       fault: 'unsupported_image_format',
-      message: `It is ${format}; what is taken is png, jpeg, webp, gif.`,
+      message: `It is ${format}; accepted are png, jpeg, webp, gif.`,
     });
   });
 
-  it('many at once are looked at one after the other', async () => {
+  it('images are decoded a few at a time', async () => {
     const bytes = await png();
 
     expect(await Promise.all(Array.from({ length: 20 }, () => checkImage(bytes)))).toHaveLength(20);

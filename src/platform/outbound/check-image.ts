@@ -4,13 +4,13 @@ import { findUnsafeContent } from './check-svg.ts';
 import { findImageFormat, mediaTypes, type ImageFileFormat } from './image-format.ts';
 import { Semaphore } from './semaphore.ts';
 
-/** What a picture must be to be passed on. */
+/** Requirements for an image that is passed on. */
 export interface ImageLimits {
   formats: readonly ImageFileFormat[];
   maxBytes: number;
-  /** Of a vector picture, which is text that is searched on our own thread. */
+  /** For a vector image, which is text that is parsed on our own thread. */
   maxSvgBytes: number;
-  /** Pixels of the shorter and of the longer side; vector pictures have none. */
+  /** Pixels of the shorter and of the longer side. Vector images have none. */
   minEdge: number;
   maxEdge: number;
   /** Of all frames together. */
@@ -28,19 +28,19 @@ const imageLimits: ImageLimits = {
 
 export interface CheckedImage {
   format: ImageFileFormat;
-  /** Of the bytes, whatever anybody said. */
+  /** Detected from the bytes, not as declared. */
   mediaType: string;
-  /** Pixels; of a vector picture what it says, 0 when it says nothing. */
+  /** Pixels. For a vector image the declared ones, or 0. */
   width: number;
   height: number;
-  /** More than 1: it moves. */
+  /** More than 1: it is animated. */
   frames: number;
 }
 
 /** `error_type` of the interface. */
 export type ImageFault = 'invalid_image' | 'image_too_large' | 'image_too_small' | 'unsupported_image_format';
 
-/** Why the bytes are no picture that may be passed on. The message may be told to the caller. */
+/** Why an image is not passed on. The message is for the caller. */
 export class ImageError extends Error {
   readonly fault: ImageFault;
 
@@ -51,12 +51,12 @@ export class ImageError extends Error {
   }
 }
 
-/** Decoding is the dearest thing that a caller can ask of the gateway: never more than these at once. */
+/** Decoding is the most expensive operation that a caller can request: never more than these at once. */
 const decoders = new Semaphore(() => 2);
 const DECODE_SECONDS = 10;
 
 /**
- * Looks at the bytes of a picture: what it is, how large, and whether all of it can be read. The pixels are not kept.
+ * Checks the bytes of an image: its format, its size, and whether all of it can be decoded. The pixels are not kept.
  *
  * @throws {ImageError} and the reason of the signal
  */
@@ -69,9 +69,9 @@ export async function checkImage(
   const format = findImageFormat(bytes);
   const maxBytes = format === 'svg' ? Math.min(all.maxSvgBytes, all.maxBytes) : all.maxBytes;
   if (bytes.length > maxBytes) throw new ImageError('image_too_large', `It is larger than ${maxBytes} bytes.`);
-  if (format === undefined) throw new ImageError('invalid_image', 'It is no picture.');
+  if (format === undefined) throw new ImageError('invalid_image', 'It is not an image.');
   if (!all.formats.includes(format)) {
-    throw new ImageError('unsupported_image_format', `It is ${format}; what is taken is ${all.formats.join(', ')}.`);
+    throw new ImageError('unsupported_image_format', `It is ${format}; accepted are ${all.formats.join(', ')}.`);
   }
   const danger = format === 'svg' ? await findUnsafeContent(bytes) : undefined;
   if (danger !== undefined) throw new ImageError('invalid_image', `It contains ${danger}.`);
@@ -83,22 +83,22 @@ async function decode(bytes: Uint8Array, format: ImageFileFormat, limits: ImageL
   const sharp = await loadSharp();
   const head = await sharp(bytes, { failOn: 'error', limitInputPixels: false }).metadata().catch(unreadable);
   const isIt = head.format === (format === 'avif' || format === 'heic' ? 'heif' : format);
-  if (!isIt) throw new ImageError('invalid_image', 'It is not what its first bytes say.');
+  if (!isIt) throw new ImageError('invalid_image', 'Its content does not match its first bytes.');
   const { width = 0, height = 0, pages: frames = 1 } = head;
   const image: CheckedImage = { format, mediaType: mediaTypes[format], width, height, frames };
-  if (format === 'svg') return image; // it was parsed; nobody draws it here
+  if (format === 'svg') return image; // it was parsed and is not rendered
   const { minEdge, maxEdge, maxPixels } = limits;
   const size = `It is ${width} × ${height} pixels${frames > 1 ? ` in ${frames} frames` : ''}`;
   if (Math.max(width, height) > maxEdge) {
-    throw new ImageError('image_too_large', `${size}; the longest side may be ${maxEdge}.`);
+    throw new ImageError('image_too_large', `${size}; the maximum of the longest side is ${maxEdge}.`);
   }
   if (width * height * frames > maxPixels) {
-    throw new ImageError('image_too_large', `${size}; ${maxPixels} pixels in all may be.`);
+    throw new ImageError('image_too_large', `${size}; the maximum is ${maxPixels} pixels in all.`);
   }
   if (Math.min(width, height) < minEdge) {
-    throw new ImageError('image_too_small', `${size}; the shortest side must be ${minEdge}.`);
+    throw new ImageError('image_too_small', `${size}; the minimum of the shortest side is ${minEdge}.`);
   }
-  // Read to its end, line by line, and thrown away: a picture that was cut ends here.
+  // Decodes to the end, line by line, and discards the pixels. A truncated image fails here.
   const whole = sharp(bytes, {
     failOn: 'error',
     limitInputPixels: maxPixels,
@@ -110,23 +110,23 @@ async function decode(bytes: Uint8Array, format: ImageFileFormat, limits: ImageL
 }
 
 function unreadable(error: Error): never {
-  // What the library says may hold paths; the caller learns no more than that it did not work.
+  // Errors of the library may contain paths, so the caller gets no details.
   throw Object.assign(new ImageError('invalid_image', 'It cannot be decoded.'), { cause: error });
 }
 
 let loading: Promise<typeof import('sharp').default> | undefined;
 
-/** Loaded when the first picture comes: it is a native library of 20 MB, and most gateways never see one. */
+/** Loaded for the first image: it is a native library of 20 MB, and most gateways never need it. */
 function loadSharp(): Promise<typeof import('sharp').default> {
   loading ??= import('sharp').then(
     ({ default: sharp }) => {
-      sharp.cache(false); // every picture is seen once; the cache would hold the pixels of the last ones
-      sharp.concurrency(1); // threads of one picture hold lines of it each, and take the cores from the event loop
+      sharp.cache(false); // each image is decoded once; the cache would keep the pixels of the last ones
+      sharp.concurrency(1); // each thread of an image would keep lines of it, and take the cores from the event loop
       return sharp;
     },
     (error) => {
       loading = undefined;
-      throw new GatewayError('internal', 'The gateway cannot look at pictures: sharp is missing.', { cause: error });
+      throw new GatewayError('internal', 'The gateway cannot check images: sharp is missing.', { cause: error });
     },
   );
   return loading;

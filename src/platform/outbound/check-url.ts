@@ -4,23 +4,23 @@ import { OutboundError } from './outbound-error.ts';
 import type { Resolve } from './resolve.ts';
 import { isHostName, type AddressRules } from './rules.ts';
 
-/** An address that may be fetched, and where to connect to for it: nowhere else. */
+/** A URL that may be fetched, and the only addresses to connect to for it. */
 export interface CheckedUrl {
   readonly url: URL;
   /** Without brackets and final dot: for `Host` and the certificate. */
   readonly hostname: string;
   readonly port: number;
-  /** Literal addresses, each of them checked; one or more. */
+  /** Literal, checked addresses, at least one. */
   readonly addresses: readonly string[];
 }
 
 const MAX_URL_LENGTH = 8192;
-/** A host with more addresses than that has no need of them here. */
+/** No legitimate host needs more addresses. */
 const MAX_ADDRESSES = 64;
 
 /**
- * Decides whether a URL may be fetched. The WHATWG parser settles its spelling, so that what is checked is what is
- * connected to; then every address that its name has must be open.
+ * Decides whether a URL may be fetched. The WHATWG parser normalizes its spelling, so that the checked address is the
+ * one of the connection. Then every address of its name must be open.
  *
  * @throws {OutboundError}
  */
@@ -44,10 +44,10 @@ export async function checkUrl(
   const addresses = await find(hostname, rules.opensName(hostname, port), resolve, signal);
   let isPortClosed = false;
   for (const address of addresses) {
-    // Not even one: which of them is connected to would be up to whoever serves the name.
+    // All of them must be open: otherwise the owner of the name would choose the one to connect to.
     const verdict = isIP(address) === 0 ? 'address' : rules.judge(ipaddr.parse(address), port, hostname);
     if (verdict === 'address') {
-      throw new OutboundError('unresolvable', `${hostname} leads to ${address}, which is not open`);
+      throw new OutboundError('unresolvable', `${hostname} resolves to ${address}, which is not open`);
     }
     if (verdict === 'port') isPortClosed = true;
   }
@@ -62,7 +62,7 @@ function readUrl(text: string): URL {
   if (url.username !== '' || url.password !== '') throw new OutboundError('has_credentials');
   url.hash = '';
   if (url.hostname.startsWith('[')) return url;
-  const name = url.hostname.replace(/\.$/, ''); // the parser has settled what is an IPv4 address, and written it plainly
+  const name = url.hostname.replace(/\.$/, ''); // the parser has detected and normalized IPv4 addresses
   if (!isHostName(name)) throw new OutboundError('invalid_url');
   if (name !== url.hostname) url.hostname = name;
   return url;

@@ -4,15 +4,15 @@ import ipaddr from 'ipaddr.js';
 import type { CheckedUrl } from './check-url.ts';
 import { OutboundError } from './outbound-error.ts';
 
-/** Opens a connection to a literal address. @throws when it does not stand within the time */
+/** Opens a connection to a literal address. @throws if it is not established in time */
 export type Dial = (address: string, port: number, timeoutMs: number, signal: AbortSignal) => Promise<Socket>;
 
-/** More addresses of one host are not tried. */
+/** Maximum addresses of one host that are tried. */
 const MAX_DIALS = 3;
 
 /**
- * Connects to one of the addresses that were checked, the first that accepts; for https the certificate must be that of
- * the name in the URL.
+ * Connects to the first of the checked addresses that accepts. For https the certificate must be that of the name in
+ * the URL.
  *
  * @throws {OutboundError}
  */
@@ -26,7 +26,7 @@ export async function connect(
   if (url.protocol === 'http:') return socket;
   const secure = connectTls({
     socket,
-    host: hostname, // only what the certificate must say: the socket stands already
+    host: hostname, // only for the certificate: the socket is connected
     servername: isIP(hostname) === 0 ? hostname : '',
     ALPNProtocols: ['http/1.1'],
   });
@@ -60,14 +60,14 @@ async function dialFirst(
   throw new OutboundError('unreachable', `${addresses.join(', ')} port ${port}: ${codeOf(failure)}`);
 }
 
-/** The address is a literal, so that nothing is looked up; who was reached is compared all the same. */
+/** The address is a literal, so that nothing is resolved. The address that was reached is compared nevertheless. */
 export const dialAddress: Dial = async (address, port, timeoutMs, signal) => {
   const socket = connectTcp({ host: address, port, noDelay: true });
   await standing(socket, 'connect', timeoutMs, signal);
   const reached = socket.remoteAddress;
   if (reached === undefined || !isSame(reached, address)) {
     socket.destroy();
-    throw new OutboundError('blocked_address', `${address} was meant, ${reached ?? 'nobody'} reached`);
+    throw new OutboundError('blocked_address', `${address} was meant, ${reached ?? 'none'} reached`);
   }
   return socket;
 };
@@ -75,7 +75,7 @@ export const dialAddress: Dial = async (address, port, timeoutMs, signal) => {
 const isSame = (one: string, other: string): boolean =>
   ipaddr.parse(one).toNormalizedString() === ipaddr.parse(other).toNormalizedString();
 
-/** Waits until a socket stands; one that does not is destroyed. */
+/** Waits until a socket is connected. Destroys it otherwise. */
 function standing(socket: Socket, event: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
@@ -91,7 +91,7 @@ function standing(socket: Socket, event: string, timeoutMs: number, signal: Abor
       socket.off('error', settle);
       socket.off('close', close);
       if (reason === undefined) return resolve();
-      socket.on('error', () => {}); // told already
+      socket.on('error', () => {}); // reported already
       socket.destroy();
       reject(reason);
     };
@@ -105,6 +105,6 @@ function standing(socket: Socket, event: string, timeoutMs: number, signal: Abor
 }
 
 const codeOf = (error: unknown): string => {
-  const { code, name } = error as NodeJS.ErrnoException; // what Node's sockets throw
+  const { code, name } = error as NodeJS.ErrnoException; // the error type of Node's sockets
   return code ?? name;
 };

@@ -3,11 +3,11 @@ import { OutboundError } from './outbound-error.ts';
 import { ImageError } from './check-image.ts';
 
 /**
- * A failed fetch or check, as the caller of the gateway is told it.
+ * Converts a failed fetch or check to an error for the caller of the gateway.
  *
- * @param path of the field that holds the address: `input[0].content[1].image_url`
- * @param kind of a picture the interface has more `error_type`s than of a file
- * @returns what is neither kind of failure (a cancellation, a fault of ours) as it is
+ * @param path of the field with the URL: `input[0].content[1].image_url`
+ * @param kind for an image the interface has more `error_type`s than for a file
+ * @returns any other error (a cancellation, an internal error) unchanged
  * @see docs/reference/images.md#errors
  */
 export function explainFetchFailure(error: unknown, path: string, kind: 'image' | 'file'): unknown {

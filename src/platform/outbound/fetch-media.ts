@@ -3,24 +3,24 @@ import type { Outbound } from './outbound.ts';
 import { checkImage } from './check-image.ts';
 import { explainFetchFailure } from './explain-fetch-failure.ts';
 
-/** What an address of a picture or file was fetched for. */
+/** The purpose of a fetch of an image or file. */
 export interface MediaOptions {
   kind: 'image' | 'file';
-  /** Of the field that holds the address, for messages: `input[0].content[1].image_url`. */
+  /** The field with the URL, for messages: `input[0].content[1].image_url`. */
   path: string;
-  /** What may still be read, in bytes; counted down as it comes. */
+  /** Bytes that may still be read. Reduced while they arrive. */
   budget: { left: number };
   cancellation: Cancellation;
 }
 
 export interface Media {
   bytes: Buffer;
-  /** By the bytes where they tell, otherwise as the server says. */
+  /** Detected from the bytes if possible, otherwise declared by the server. */
   mediaType: string;
 }
 
 /**
- * Fetches what a part of a message points to, and looks at it before it is passed on.
+ * Fetches the URL in a part of a message, and checks the result before it is passed on.
  *
  * @throws {GatewayError} that names the path
  */
@@ -36,10 +36,10 @@ export async function fetchMedia(outbound: Outbound, url: string, options: Media
   }
 }
 
-/** Types as RFC 6838 has them; what a server says besides is not repeated in a data URL. */
+/** Media types of RFC 6838. Anything else from a server is not repeated in a data URL. */
 const typeShape = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
 function nameFile(bytes: Buffer, contentType: string): string {
-  if (bytes.subarray(0, 1024).includes('%PDF-')) return 'application/pdf'; // readers take some bytes before it
+  if (bytes.subarray(0, 1024).includes('%PDF-')) return 'application/pdf'; // readers accept some bytes before it
   return typeShape.test(contentType) ? contentType : 'application/octet-stream';
 }

@@ -1,6 +1,6 @@
 import { findMediaType } from '../../domain/parse-image.ts';
 
-/** What a picture is, by its first bytes: names and headers say what their writer likes. */
+/** Image formats by their first bytes, because names and headers cannot be trusted. */
 export const mediaTypes = {
   png: 'image/png',
   jpeg: 'image/jpeg',
@@ -17,7 +17,7 @@ export const mediaTypes = {
 
 export type ImageFileFormat = keyof typeof mediaTypes;
 
-/** Those besides, as latin-1 text from the first byte. */
+/** The other formats, as latin-1 text from the first byte. */
 const magic: readonly [ImageFileFormat, text: string][] = [
   ['tiff', 'II*\0'],
   ['tiff', 'MM\0*'],
@@ -28,7 +28,7 @@ const magic: readonly [ImageFileFormat, text: string][] = [
 const avifBrands = new Set(['avif', 'avis']);
 const heicBrands = new Set(['heic', 'heix', 'heim', 'heis', 'hevc', 'hevx', 'hevm', 'hevs']);
 
-/** @returns undefined when it is no picture that anybody knows here */
+/** @returns undefined if it is no known image format */
 export function findImageFormat(bytes: Uint8Array): ImageFileFormat | undefined {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 4096));
   const known = findMediaType(start);
@@ -44,7 +44,7 @@ const formatOf = new Map<string, ImageFileFormat>(
   Object.entries(mediaTypes).map(([format, mediaType]) => [mediaType, format as ImageFileFormat]),
 );
 
-/** The box `ftyp` of ISO base media files: its own brand, a version, and the brands that it goes with. */
+/** The box `ftyp` of ISO base media files: its own brand, a version, and the compatible brands. */
 function readBrands(head: string): ImageFileFormat | undefined {
   const length = Math.min(Buffer.from(head.slice(0, 4), 'latin1').readUInt32BE(0), head.length);
   const brands = [head.slice(8, 12), ...(head.slice(16, length).match(/.{4}/gs) ?? [])];

@@ -7,17 +7,17 @@ import { OutboundError } from './outbound-error.ts';
 import { checkImage, ImageError, type ImageLimits } from './check-image.ts';
 import { explainFetchFailure } from './explain-fetch-failure.ts';
 
-/** Pixels of the shorter side of a picture that others are made from. */
+/** Pixels of the shorter side of a reference image. */
 const MIN_EDGE = 16;
 
-/** How many bytes it may have, whoever read them has seen to. */
+/** The reader has already enforced the size limit. */
 const madeLimits: Partial<ImageLimits> = {
   formats: ['png', 'jpeg', 'webp', 'gif', 'svg'],
   maxBytes: Number.POSITIVE_INFINITY,
 };
 
 /**
- * What image generations need of the open web: the pictures that callers name, and those that providers put elsewhere.
+ * The fetches of image generations: images in URLs of callers, and images that providers return as URLs.
  *
  * @param settings `outbound.fetch` and `images.check`
  */
@@ -32,7 +32,7 @@ export function createImageFetchers(outbound: Outbound, settings: () => { fetch:
         cancellation: Cancellation,
       ): Promise<Buffer> {
         if (!settings().fetch) {
-          const message = 'This gateway fetches no addresses (outbound.fetch); send the picture as a data URL.';
+          const message = 'This gateway fetches no URLs (outbound.fetch). Send the image as a data URL.';
           throw new GatewayError('invalid_request', `${path}: ${message}`, { errorType: 'image_download_failed' });
         }
         try {
@@ -42,7 +42,10 @@ export function createImageFetchers(outbound: Outbound, settings: () => { fetch:
         }
       },
 
-      /** Decodes its pixels once. @throws {GatewayError} `invalid_image`, `unsupported_image_format`, `image_too_large`, `image_too_small` */
+      /**
+       * Decodes its pixels once. @throws {GatewayError} `invalid_image`, `unsupported_image_format`, `image_too_large`,
+       * `image_too_small`
+       */
       async checkReference(
         bytes: Buffer,
         path: string,
@@ -52,7 +55,7 @@ export function createImageFetchers(outbound: Outbound, settings: () => { fetch:
         try {
           const limits = { maxBytes: limitBytes, minEdge: MIN_EDGE };
           const { mediaType, width, height } = await checkImage(bytes, limits, cancellation.signal);
-          return { bytes, mediaType: mediaType as ImageMediaType, width, height }; // of the formats that it takes
+          return { bytes, mediaType: mediaType as ImageMediaType, width, height }; // one of the accepted formats
         } catch (error) {
           throw explainFetchFailure(error, path, 'image');
         }
@@ -60,7 +63,7 @@ export function createImageFetchers(outbound: Outbound, settings: () => { fetch:
     },
 
     /**
-     * Looks at the bytes that a provider says are a picture, by the same rules as at those of a caller.
+     * Checks the image of a provider with the rules for images of a caller.
      *
      * @param name of the provider, for messages
      * @throws {GatewayError} `upstream_failed`, and the reason of the cancellation
@@ -69,16 +72,21 @@ export function createImageFetchers(outbound: Outbound, settings: () => { fetch:
       if (settings().check === 'decode') return decodeMade(bytes, name, cancellation);
       const image = parseImage(bytes);
       if (image) return image;
-      throw refuseMade(name, new ImageError('invalid_image', 'It is cut, broken, too large or of an unknown format.'));
+      throw refuseMade(
+        name,
+        new ImageError('invalid_image', 'It is truncated, malformed, too large or of an unknown format.'),
+      );
     },
 
-    /** What a provider says is its picture: if it cannot be had, that is the provider's failure. @throws {GatewayError} */
+    /**
+     * Fetches the image that a provider returned as a URL. Any failure counts as the provider's. @throws {GatewayError}
+     */
     async fetchImage(url: URL, cancellation: Cancellation, limitBytes: number): Promise<Buffer> {
       try {
         return (await outbound.fetchUrl(url.href, { maxBytes: limitBytes, accept: 'image/*', cancellation })).bytes;
       } catch (error) {
         if (!(error instanceof OutboundError)) throw error;
-        const text = `The picture that the provider made cannot be fetched from ${url.host}: ${error.message}`;
+        const text = `The image of the provider cannot be fetched from ${url.host}: ${error.message}`;
         throw new GatewayError('upstream_failed', text, { retryable: true, cause: error });
       }
     },
@@ -88,17 +96,17 @@ export function createImageFetchers(outbound: Outbound, settings: () => { fetch:
 async function decodeMade(bytes: Buffer, name: string, cancellation: Cancellation): Promise<EncodedImage> {
   try {
     const { mediaType, width, height } = await checkImage(bytes, madeLimits, cancellation.signal);
-    // A vector picture may have no size, or one that is no measure of anything.
+    // A vector image may have no size, or an absurd one.
     const isSized = width > 0 && height > 0 && width * height <= MAX_PIXELS;
     const size = isSized ? { width, height } : { width: undefined, height: undefined };
-    return { bytes, mediaType: mediaType as ImageMediaType, ...size }; // of the formats above
+    return { bytes, mediaType: mediaType as ImageMediaType, ...size }; // one of the formats above
   } catch (error) {
     throw error instanceof ImageError ? refuseMade(name, error) : error;
   }
 }
 
 const refuseMade = (name: string, cause: ImageError): GatewayError =>
-  new GatewayError('upstream_failed', `The picture that ${name} made is not passed on. ${cause.message}`, {
+  new GatewayError('upstream_failed', `The image of ${name} is not passed on. ${cause.message}`, {
     retryable: true,
     cause,
   });

@@ -1,30 +1,31 @@
 /**
- * Every way a fetch can fail: reason → what a caller may be told, after the place of the address. A name that is not
- * known and one that leads to a private address are the same reason: who could tell them apart could map the network.
+ * Every way a fetch can fail: reason → the message for the caller, after the place of the URL. An unknown name and a
+ * name that resolves to a private address have the same reason, because a caller who could distinguish them could map
+ * the network.
  */
 const outboundReasons = {
-  invalid_url: 'It is no valid URL.',
-  unsupported_scheme: 'Only http and https addresses are fetched.',
-  has_credentials: 'An address that holds a user name or a password is not fetched.',
+  invalid_url: 'It is not a valid URL.',
+  unsupported_scheme: 'Only http and https URLs are fetched.',
+  has_credentials: 'A URL with a user name or a password is not fetched.',
   blocked_port: 'The gateway does not fetch from that port.',
   blocked_address: 'The gateway does not fetch from that host.',
   unresolvable: 'Its host was not found.',
   unreachable: 'Its host did not accept a connection.',
-  insecure: 'Its host showed no valid certificate.',
-  insecure_redirect: 'It leads from https to http.',
-  too_many_redirects: 'It is redirected too often.',
-  timeout: 'It was not there in time.',
-  not_found: 'There is nothing there.',
-  bad_status: 'Its host did not give it out.',
-  encoded: 'Its host sent it compressed, although it was asked not to.',
-  broken_answer: 'Its host broke off, or gave an answer that is not proper HTTP.',
+  insecure: 'Its host has no valid certificate.',
+  insecure_redirect: 'It redirects from https to http.',
+  too_many_redirects: 'It has too many redirects.',
+  timeout: 'It did not arrive in time.',
+  not_found: 'It does not exist.',
+  bad_status: 'Its host refused it.',
+  encoded: 'Its host sent it compressed, although the gateway does not accept that.',
+  broken_answer: 'Its host disconnected, or sent invalid HTTP.',
   empty: 'It is empty.',
   too_large: 'It is too large.',
 } as const;
 
 export type OutboundReason = keyof typeof outboundReasons;
 
-/** Why nothing was fetched. The message may be told to whoever sent the address, `detail` to the operator alone. */
+/** The reason why nothing was fetched. The message is for the caller, `detail` only for the operator. */
 export class OutboundError extends Error {
   readonly reason: OutboundReason;
   readonly detail: string | undefined;

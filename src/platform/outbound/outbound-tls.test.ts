@@ -79,7 +79,7 @@ const reasonOf = (work: Promise<unknown>): Promise<string> =>
   );
 
 describe('over https', () => {
-  it('the certificate is asked of the name, though the connection goes to the address', async () => {
+  it('the certificate must be that of the name, though the connection goes to the address', async () => {
     const { bytes } = await open().fetchUrl(`https://files.example.org:${port}/`);
 
     expect(bytes.toString()).toBe(`files.example.org:${port}`);
@@ -89,25 +89,25 @@ describe('over https', () => {
   it.each([
     'https://other.example.org',
     'https://127.0.0.1',
-  ])('a certificate of another name is refused: %s', async (url) => {
+  ])('a certificate of another name is rejected: %s', async (url) => {
     expect(await reasonOf(open().fetchUrl(`${url}:${port}/`))).toBe('insecure');
     expect(names).toEqual([]);
   });
 
-  it('a certificate of nobody is refused', async () => {
+  it('a self-signed certificate is rejected', async () => {
     setDefaultCACertificates(trusted);
 
     expect(await reasonOf(open().fetchUrl(`https://files.example.org:${port}/`))).toBe('insecure');
   });
 
-  it('a redirect from https to http is refused', async () => {
+  it('a redirect from https to http is rejected', async () => {
     expect(await reasonOf(open().fetchUrl(`https://files.example.org:${port}/down`))).toBe('insecure_redirect');
   });
 
   it.each([
     'resetAndDestroy',
     'destroy',
-  ] as const)('a server that hangs up in the handshake is told (%s)', async (how) => {
+  ] as const)('a server that disconnects during the handshake is reported (%s)', async (how) => {
     const rude = createTcpServer((socket) => void socket.on('error', () => {}).once('data', () => socket[how]()));
     rude.listen(0, '127.0.0.1');
     await once(rude, 'listening');

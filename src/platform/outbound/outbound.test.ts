@@ -21,7 +21,7 @@ const defaults: OutboundSettings = {
   parallel: 8,
 };
 
-/** The server that stands for everything public. */
+/** The server in place of all public ones. */
 let server: Server;
 let port: number;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
@@ -51,7 +51,7 @@ afterEach(() => {
   looked = [];
 });
 
-/** Every name is public but for those in the table. */
+/** Every name is public, except for those in the table. */
 const resolveFrom =
   (table: Record<string, readonly string[]> = {}): Resolve =>
   async (name) => {
@@ -82,7 +82,7 @@ const failure = (work: Promise<unknown>): Promise<OutboundError> =>
   );
 const reasonOf = async (work: Promise<unknown>): Promise<string> => (await failure(work)).reason;
 
-describe('refuses, before anything is connected to,', () => {
+describe('rejects, before any connection,', () => {
   it.each(refusedSpellings)('%s: %j', async (_what, url, reason) => {
     const error = await failure(open({ resolve: resolveFrom({}) }).fetchUrl(url));
 
@@ -91,7 +91,7 @@ describe('refuses, before anything is connected to,', () => {
     expect([dialled, looked]).toEqual([[], []]);
   });
 
-  it.each(refusedNames)('a name that leads to %s', async (_what, addresses) => {
+  it.each(refusedNames)('a name that resolves to %s', async (_what, addresses) => {
     const resolve = resolveFrom({ 'rebind.example.org': addresses });
 
     const error = await failure(open({ resolve }).fetchUrl('http://rebind.example.org/'));
@@ -100,10 +100,7 @@ describe('refuses, before anything is connected to,', () => {
     expect(dialled).toEqual([]);
   });
 
-  it.each([
-    'http://93.184.216.34/',
-    'http://public.example.org/',
-  ])('what is an address of this machine: %s', async (url) => {
+  it.each(['http://93.184.216.34/', 'http://public.example.org/'])('an address of this machine: %s', async (url) => {
     const isOwn = (address: { toString(): string }) => address.toString() === '93.184.216.34';
 
     expect(await reasonOf(open({ isOwn }).fetchUrl(url))).toMatch(/^(?:blocked_address|unresolvable)$/);
@@ -125,7 +122,7 @@ describe('fetches', () => {
     expect(dialled).toEqual([[address, at]]);
   });
 
-  it('and asks for the name of the URL, with nothing of the caller or the gateway', async () => {
+  it('and asks for the name of the URL, without data of the caller or the gateway', async () => {
     answer = (_request, response) => response.setHeader('content-type', 'Image/PNG; x=1').end('png');
 
     const fetched = await open().fetchUrl('http://public.example.org./a%20b?c=d#e', { accept: 'image/*' });
@@ -141,7 +138,7 @@ describe('fetches', () => {
     });
   });
 
-  it('from the next address of a host when one does not accept', async () => {
+  it('from the next address of a host if one does not accept', async () => {
     const dial: Dial = async (address, ...rest) => {
       if (address !== '93.184.216.36') throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
       return dialServer(address, ...rest);
@@ -154,14 +151,14 @@ describe('fetches', () => {
   });
 });
 
-describe('a name that changes its mind', () => {
-  /** Public the first time it is asked, loopback from then on. */
+describe('a name that changes its address', () => {
+  /** Public at the first lookup, loopback afterwards. */
   const rebinding = (): Resolve => {
     let count = 0;
     return async () => (count++ === 0 ? ['93.184.216.34'] : ['127.0.0.1']);
   };
 
-  it('is looked up once for each hop, and the connection goes to the address that was checked', async () => {
+  it('is resolved once per hop, and the connection goes to the checked address', async () => {
     const outbound = open({ resolve: rebinding() });
 
     await outbound.fetchUrl('http://rebind.example.org/');
@@ -177,9 +174,9 @@ describe('a name that changes its mind', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('never reaches the server that it means', async () => {
+  it('never reaches the internal server', async () => {
     let count = 0;
-    // The first address is opened and nobody is there; the second is that of the server.
+    // The first address is open and not in use. The second is that of the server.
     const outbound = createOutbound({
       settings: () => settings,
       resolve: async () => [count++ === 0 ? '127.0.0.2' : '127.0.0.1'],
@@ -199,7 +196,7 @@ describe('redirects', () => {
       request.url === '/start' ? response.writeHead(status, { location }).end() : response.end('the end');
   };
 
-  it.each([301, 302, 303, 307, 308])('are followed by hand: %i', async (status) => {
+  it.each([301, 302, 303, 307, 308])('are followed by the gateway itself: %i', async (status) => {
     redirect('//other.example.org:8080/end?x', status);
 
     const fetched = await open().fetchUrl('http://public.example.org/start');
@@ -210,14 +207,14 @@ describe('redirects', () => {
 
   it.each(
     refusedSpellings.filter(([, url]) => URL.canParse(url)),
-  )('into %s are refused: %j', async (_what, url, reason) => {
+  )('into %s are rejected: %j', async (_what, url, reason) => {
     redirect(/^http:\/\/[!-~]+$/.test(url) ? url : URL.parse(url)!.href);
 
     expect(await reasonOf(open().fetchUrl('http://public.example.org/start'))).toBe(reason);
     expect(asked).toHaveLength(1);
   });
 
-  it('to a name that leads inside are refused', async () => {
+  it('to a name that resolves to a private address are rejected', async () => {
     redirect('http://inside.example.org/');
     const resolve = resolveFrom({ 'inside.example.org': ['10.0.0.1'] });
 
@@ -242,7 +239,7 @@ describe('redirects', () => {
     expect(asked).toHaveLength(6);
   });
 
-  it('into loopback without a scheme are refused', async () => {
+  it('into loopback without a scheme are rejected', async () => {
     redirect(`//127.0.0.1:${port}/`);
 
     expect(await reasonOf(open({ settings: { ports: [80, port] } }).fetchUrl('http://public.example.org/start'))).toBe(
@@ -250,7 +247,7 @@ describe('redirects', () => {
     );
   });
 
-  it('to nowhere are refused', async () => {
+  it('without a target are rejected', async () => {
     redirect('http://[::1');
 
     expect(await reasonOf(open().fetchUrl('http://public.example.org/start'))).toBe('invalid_url');
@@ -273,13 +270,13 @@ describe('bounds', () => {
   const get = (options?: FetchOptions, settings?: Partial<OutboundSettings>) =>
     open({ ...(settings && { settings }) }).fetchUrl('http://public.example.org/', options);
 
-  it('what says that it is too large is not read', async () => {
+  it('a body that is too large by its content-length is not read', async () => {
     answer = (_request, response) => response.writeHead(200, { 'content-length': '65537' }).write('a');
 
     expect(await reasonOf(get())).toBe('too_large');
   });
 
-  it('what is too large without saying so is counted, and cut', async () => {
+  it('a body that is too large without a content-length is counted, and interrupted', async () => {
     let sent = 0;
     answer = (_request, response) => {
       const piece = Buffer.alloc(16 * 1024);
@@ -296,7 +293,7 @@ describe('bounds', () => {
 
     expect(error.reason).toBe('too_large');
     expect(error.message).toBe('It is larger than 65536 bytes.');
-    expect(sent).toBeLessThan(16 * 1024 * 1024); // buffers of the kernel; it would go on for ever
+    expect(sent).toBeLessThan(16 * 1024 * 1024); // buffers of the kernel; the server would send forever
   });
 
   it('exactly the limit passes', async () => {
@@ -306,7 +303,7 @@ describe('bounds', () => {
     expect(await reasonOf(get({ maxBytes: 64 * 1024 - 1 }))).toBe('too_large');
   });
 
-  it('a caller cannot ask for more than the setting', async () => {
+  it('a caller cannot raise the limit', async () => {
     answer = (_request, response) => response.end(Buffer.alloc(64 * 1024 + 1));
 
     expect(await reasonOf(get({ maxBytes: 1_000_000 }))).toBe('too_large');
@@ -318,14 +315,14 @@ describe('bounds', () => {
     'br',
     'zstd',
     'x-unknown',
-  ])('a body in %s is not unpacked but refused', async (encoding) => {
+  ])('a body in %s is not decompressed but rejected', async (encoding) => {
     const bomb = gzipSync(Buffer.alloc(10_000_000));
     answer = (_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end(bomb);
 
     expect(await reasonOf(get())).toBe('encoded');
   });
 
-  it('a body that is shorter than it says is refused', async () => {
+  it('a body that is shorter than its content-length is rejected', async () => {
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('short', () => response.destroy());
@@ -334,13 +331,13 @@ describe('bounds', () => {
     expect(await reasonOf(get())).toBe('broken_answer');
   });
 
-  it('a connection that is reset is told', async () => {
+  it('a reset connection is reported', async () => {
     answer = (request) => (request.socket as Socket).resetAndDestroy();
 
     expect(await reasonOf(get())).toBe('broken_answer');
   });
 
-  it('what is no HTTP is told', async () => {
+  it('invalid HTTP is reported', async () => {
     const odd = createTcpServer((socket) => socket.end('220 mail ready\r\n\r\n')).listen(0, '127.0.0.1');
     await once(odd, 'listening');
     const dial: Dial = async () => {
@@ -353,7 +350,7 @@ describe('bounds', () => {
     odd.close();
   });
 
-  it('headers without end are refused', async () => {
+  it('headers without end are rejected', async () => {
     answer = (_request, response) => response.writeHead(200, { a: 'a'.repeat(100_000) }).end('a');
 
     expect(await reasonOf(get())).toBe('broken_answer');
@@ -373,25 +370,25 @@ describe('bounds', () => {
     expect(await reasonOf(get())).toBe(reason);
   });
 
-  it('nothing is not a file', async () => {
+  it('an empty body is not a file', async () => {
     answer = (_request, response) => response.end();
 
     expect(await reasonOf(get())).toBe('empty');
   });
 
-  it('a server that says nothing is given up', async () => {
+  it('an unresponsive server times out', async () => {
     answer = () => {};
 
     expect(await reasonOf(get({}, { idleMs: 50 }))).toBe('timeout');
   });
 
-  it('a server that falls silent is given up', async () => {
+  it('a server that becomes silent times out', async () => {
     answer = (_request, response) => response.write('a');
 
     expect(await reasonOf(get({}, { idleMs: 50 }))).toBe('timeout');
   });
 
-  it('a slow drip is cut by the time for the whole', async () => {
+  it('a slow body is interrupted by the total timeout', async () => {
     const drips: NodeJS.Timeout[] = [];
     answer = (_request, response) => void drips.push(setInterval(() => response.write('a'), 10));
 
@@ -399,7 +396,7 @@ describe('bounds', () => {
     drips.forEach(clearInterval);
   });
 
-  it('a resolver that never answers is given up', async () => {
+  it('an unresponsive resolver times out', async () => {
     const resolve: Resolve = () => new Promise(() => {});
 
     expect(await reasonOf(open({ resolve, settings: { timeoutMs: 50 } }).fetchUrl('http://a.example.org/'))).toBe(
@@ -407,7 +404,7 @@ describe('bounds', () => {
     );
   });
 
-  it('a host that never accepts is given up', async () => {
+  it('a host that never accepts times out', async () => {
     const dial: Dial = (_address, _port, _ms, signal) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
@@ -416,7 +413,7 @@ describe('bounds', () => {
     );
   });
 
-  it('the connection is closed at once, whatever happened', async () => {
+  it('the connection is closed at once, in any case', async () => {
     answer = (_request, response) => response.write('a');
     const outbound = open({ settings: { idleMs: 50 } });
 
@@ -426,9 +423,9 @@ describe('bounds', () => {
     expect(asked[0]!.socket.destroyed).toBe(true);
   });
 
-  it('ends with the run that it is for, and says why the run ended', async () => {
+  it('ends with its run, with the reason of the run', async () => {
     const cancellation = new Cancellation();
-    const reason = new GatewayError('client_closed', 'The client left.');
+    const reason = new GatewayError('client_closed', 'The client disconnected.');
     answer = () => cancellation.cancel(reason);
 
     const error = await failure(get({ cancellation }));
@@ -437,7 +434,7 @@ describe('bounds', () => {
     expect(await failure(get({ cancellation }))).toBe(reason);
   });
 
-  it('no more are under way than may be; the others wait', async () => {
+  it('the number of parallel fetches is limited; the others wait', async () => {
     const held: ServerResponse[] = [];
     let come = Promise.withResolvers<void>();
     answer = (_request, response) => {
@@ -459,7 +456,7 @@ describe('bounds', () => {
     expect((await second).bytes.toString()).toBe('two');
   });
 
-  it('whoever waits in vain gives his place up', async () => {
+  it('a fetch that is cancelled while it waits leaves the queue', async () => {
     answer = () => {};
     const outbound = open({ settings: { parallel: 1, timeoutMs: 400 } });
     const first = failure(outbound.fetchUrl('http://public.example.org/1'));
@@ -487,7 +484,7 @@ describe('what the operator opens', () => {
     expect(await reasonOf(use([`127.0.0.1:${port}`]).fetchUrl(`http://93.184.216.34:${port}/`))).toBe('blocked_port');
   });
 
-  it('an address with its port, in another spelling of it', async () => {
+  it('an address with its port, in another spelling', async () => {
     const fetched = await use([`127.0.0.1:${port}`]).fetchUrl(`http://0x7f.1:${port}/`);
 
     expect(fetched.finalUrl).toBe(`http://127.0.0.1:${port}/`);
@@ -499,7 +496,7 @@ describe('what the operator opens', () => {
     expect(fetched.bytes.toString()).toBe('a picture');
   });
 
-  it('a name, which may then lead to a private address', async () => {
+  it('a name, which may then resolve to a private address', async () => {
     const outbound = use([`files.internal:${port}`], {}, async (_name, isOpened) => (isOpened ? ['127.0.0.1'] : []));
 
     expect((await outbound.fetchUrl(`http://files.internal:${port}/`)).bytes.toString()).toBe('a picture');
@@ -556,7 +553,7 @@ describe('what the operator opens', () => {
     ['public.example.org', 'http://public.example.org/', 'blocked_address'],
     ['*.example.org', 'http://public.example.org/', 'blocked_address'],
     ['93.184.216.0/24', 'http://public.example.org/', 'unresolvable'],
-  ])('what is denied is closed, also where it is allowed: %s for %s', async (deny, url, reason) => {
+  ])('a denied address is closed, even if it is allowed: %s for %s', async (deny, url, reason) => {
     const allow = ['93.184.216.34', 'public.example.org'];
 
     expect(await reasonOf(open({ settings: { deny: [deny], allow } }).fetchUrl(url))).toBe(reason);
@@ -577,7 +574,7 @@ describe('what the operator opens', () => {
     '*.1',
     '[::1',
     '1.2.3.4.5',
-  ])('an entry that makes no sense is told to the operator: %j', async (entry) => {
+  ])('an invalid entry is reported to the operator: %j', async (entry) => {
     await expect(open({ settings: { allow: [entry] } }).fetchUrl('http://a.example.org/')).rejects.toThrow(
       JSON.stringify(entry),
     );
@@ -585,7 +582,7 @@ describe('what the operator opens', () => {
 });
 
 describe('tells', () => {
-  it('the same of a name that is unknown and of one that leads inside', async () => {
+  it('the same for an unknown name and one that resolves to a private address', async () => {
     const resolve: Resolve = async (name) => {
       if (name === 'inside.example.org') return ['10.0.0.1'];
       throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
@@ -599,7 +596,7 @@ describe('tells', () => {
     expect(inside.message).not.toContain('10.0.0.1');
   });
 
-  it('the operator what it was, without path and query', async () => {
+  it('the operator which URL it was, without path and query', async () => {
     const told: object[] = [];
     const resolve = resolveFrom({ 'inside.example.org': ['10.0.0.1'] });
 
@@ -609,7 +606,7 @@ describe('tells', () => {
       {
         reason: 'unresolvable',
         origin: 'http://inside.example.org',
-        detail: 'inside.example.org leads to 10.0.0.1, which is not open',
+        detail: 'inside.example.org resolves to 10.0.0.1, which is not open',
       },
     ]);
   });

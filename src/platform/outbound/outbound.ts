@@ -10,24 +10,27 @@ import { createResolve, type Resolve } from './resolve.ts';
 import { type Address, type RuleSettings, AddressRules } from './rules.ts';
 
 export interface OutboundSettings extends RuleSettings {
-  /** The most that is read of one address. */
+  /** Maximum bytes of one URL. */
   maxBytes: number;
-  /** For the whole fetch, redirects and waiting for a place included. */
+  /** For the whole fetch, including redirects and waiting for a slot. */
   timeoutMs: number;
-  /** The longest silence: until a connection stands, until the answer begins, within it. */
+  /** The longest silence: until the connection, until the response, and within it. */
   idleMs: number;
-  /** Fetches that are under way at once in this process. */
+  /** Parallel fetches of this process. */
   parallel: number;
 }
 
 export interface OutboundOptions {
-  /** Asked anew for each fetch; a new object is a new set of rules. */
+  /** Read for each fetch. A new object is a new set of rules. */
   settings: () => OutboundSettings;
-  /** Told of every fetch that failed, for the operator's log. Only the origin: paths and queries may hold secrets. */
+  /**
+   * Called for every failed fetch, for the operator's log. Only with the origin, because paths and queries may contain
+   * secrets.
+   */
   report?: (failure: { reason: string; origin: string; detail?: string }) => void;
   resolve?: Resolve;
   dial?: Dial;
-  /** Is it an address of this machine? */
+  /** Whether it is an address of this machine. */
   isOwn?: (address: Address) => boolean;
 }
 
@@ -35,28 +38,28 @@ export interface FetchOptions {
   /** Absent, or more than the setting: the setting. */
   maxBytes?: number;
   timeoutMs?: number;
-  /** Shared with other fetches: what all of them may still read, in bytes; counted down as it comes. */
+  /** Bytes that this and other fetches may still read together. Reduced while they arrive. */
   budget?: { left: number };
-  /** Media types to ask for. What comes may be another: look at the bytes. */
+  /** Media types to request. The response may have another one: check the bytes. */
   accept?: string;
   cancellation?: Cancellation;
 }
 
 export interface Fetched {
-  /** One or more. */
+  /** At least one. */
   bytes: Buffer;
-  /** As the server says it, without parameters, in lower case; empty when it says nothing. */
+  /** Declared by the server, without parameters, in lower case. Empty: not declared. */
   contentType: string;
   /** After redirects. */
   finalUrl: string;
 }
 
-/** The way to every address that a caller can influence. */
+/** The only way to addresses that a caller can influence. */
 export interface Outbound {
   /**
-   * GETs an address of http or https.
+   * Sends a GET to an http or https URL.
    *
-   * @throws {OutboundError} whose message may be told, or the reason of the cancellation
+   * @throws {OutboundError} with a message for the caller, or the reason of the cancellation
    */
   fetchUrl(url: string, options?: FetchOptions): Promise<Fetched>;
 }
@@ -104,7 +107,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** What holds for every hop of one fetch. */
+/** The settings of every hop of one fetch. */
 interface Hop {
   accept: string;
   maxBytes: number;
@@ -127,11 +130,11 @@ async function follow(first: string, hop: Hop, check: (url: string) => Promise<C
   }
 }
 
-/** @returns what was there, or where it is instead */
+/** @returns the body, or the target of a redirect */
 async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
   const { url } = target;
   const { accept, idleMs, dial, maxBytes, budget, signal } = hop;
-  // One client for one request: no connection is ever used again for another address or another caller.
+  // One client per request: no connection is ever reused for another address or another caller.
   const client = new Client(url.origin, {
     connect(_options, callback) {
       connect(target, dial, idleMs, signal).then(
@@ -152,7 +155,7 @@ async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
       signal,
     });
     const { statusCode: status, headers, body } = answer;
-    body.on('error', () => {}); // of a body that nobody reads to its end
+    body.on('error', () => {}); // for a body that is not read to its end
     const location = one(headers['location']);
     if (redirects.has(status) && location !== undefined) return location;
     if (status === 404 || status === 410) throw new OutboundError('not_found', `status ${status}`);
@@ -168,7 +171,7 @@ async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
   } catch (error) {
     throw signal.aborted ? signal.reason : readFailure(error);
   } finally {
-    client.destroy().catch(() => {}); // the connection goes, whatever is still on its way
+    client.destroy().catch(() => {}); // closes the connection, even with data in transit
   }
 }
 
@@ -196,23 +199,23 @@ const tooLarge = (maxBytes: number) =>
 const beyondBudget = () =>
   new OutboundError('too_large', undefined, 'It is too large together with the others of the request.');
 
-/** Errors of undici and of the sockets, once there was a connection. */
+/** Maps errors of undici and of sockets after the connection was established. */
 function readFailure(error: unknown): Error {
   if (error instanceof OutboundError || error instanceof GatewayError) return error;
-  const { code = '' } = error as NodeJS.ErrnoException; // undici's errors and the system's have one
+  const { code = '' } = error as NodeJS.ErrnoException; // errors of undici and of the system have one
   const isSlow = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT' || code === 'ETIMEDOUT';
   return new OutboundError(isSlow ? 'timeout' : 'broken_answer', code || String(error));
 }
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
 
-/** For the log; a host name that is longer is none. */
+/** For the log. A longer host name is not valid. */
 const originOf = (url: string): string => {
   const parsed = url.length > 8192 ? null : URL.parse(url);
   return parsed && parsed.host !== '' ? `${parsed.protocol}//${parsed.host}`.slice(0, 300) : '';
 };
 
-/** A look-up by the system cannot be called off; nobody waits for it then. */
+/** A lookup of the system cannot be cancelled. Its result is then ignored. */
 function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -222,7 +225,7 @@ function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Va
   });
 }
 
-/** The end of a fetch by the clock, or by the cancellation of the run that it is for. */
+/** Ends a fetch after its timeout, or when its run is cancelled. */
 class Deadline implements Disposable {
   private readonly controller = new AbortController();
   private readonly timer: NodeJS.Timeout;

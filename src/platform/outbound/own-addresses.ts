@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import type { Address } from './rules.ts';
 
-/** Asked anew each time: interfaces come and go. */
+/** Read each time, because interfaces change. */
 export function isOwnAddress(address: Address): boolean {
   const asked = address.toNormalizedString();
   return Object.values(networkInterfaces()).some((entries) =>

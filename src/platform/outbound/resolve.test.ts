@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createOutbound } from './outbound.ts';
 import { createResolve } from './resolve.ts';
 
-/** A name server on loopback: answers by its table, and says nothing of names that begin with `silent`. */
+/** A name server on loopback. It responds by its table, and not at all to names that begin with `silent`. */
 let server: Socket;
 let servers: string[];
 let asked: string[] = [];
@@ -48,7 +48,7 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
   return { name: labels.join('.'), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** Header, the question, and an answer for each address. A name that is not in the table is unknown. */
+/** Header, the question, and an answer per address. A name that is not in the table is unknown. */
 function writeResponse(query: Buffer, end: number, name: string, type: number): Buffer {
   const found = table[name];
   const addresses = (type === A ? found?.a : found?.aaaa) ?? [];
@@ -64,7 +64,7 @@ function writeResponse(query: Buffer, end: number, name: string, type: number): 
 
 const never = new AbortController().signal;
 
-it('gives the addresses of both families', async () => {
+it('returns the addresses of both families', async () => {
   expect(await createResolve(servers)('public.example.org', false, never)).toEqual([
     '93.184.216.34',
     '93.184.216.35',
@@ -73,27 +73,27 @@ it('gives the addresses of both families', async () => {
   expect(asked.toSorted()).toEqual(['public.example.org A', 'public.example.org AAAA']);
 });
 
-it('is content with one family', async () => {
+it('accepts one family', async () => {
   expect(await createResolve(servers)('four.example.org', false, never)).toEqual(['93.184.216.34']);
 });
 
-it('fails for a name that nobody knows', async () => {
+it('fails for an unknown name', async () => {
   await expect(createResolve(servers)('unknown.example.org', false, never)).rejects.toMatchObject({
     code: 'ENOTFOUND',
   });
 });
 
-it('asks the name server, not the hosts file, of a name from a caller', async () => {
+it('resolves a name of a caller with the name server, not the hosts file', async () => {
   await expect(createResolve(servers)('localhost', false, never)).rejects.toThrow();
   expect(asked).not.toEqual([]);
 });
 
-it('asks the machine of a name that the operator opened', async () => {
+it('resolves a name that the operator opened with the system', async () => {
   expect(await createResolve(servers)('localhost', true, never)).toContain('127.0.0.1');
   expect(asked).toEqual([]);
 });
 
-it('stops when nobody waits any more', async () => {
+it('stops when it is cancelled', async () => {
   const controller = new AbortController();
   const looking = createResolve(servers)('silent.example.org', false, controller.signal);
   controller.abort();
@@ -105,7 +105,7 @@ it.each([
   'inside.example.org',
   'mapped.example.org',
   'unknown.example.org',
-])('a fetch by a real look-up ends before it connects: %s', async (name) => {
+])('a fetch with a real lookup ends before it connects: %s', async (name) => {
   const settings = { allow: [], deny: [], ports: [80], maxBytes: 1024, timeoutMs: 20_000, idleMs: 10_000, parallel: 1 };
   const outbound = createOutbound({
     settings: () => settings,

@@ -1,18 +1,18 @@
 import { lookup, Resolver } from 'node:dns/promises';
 
 /**
- * Finds the addresses of a host.
+ * Resolves a host name.
  *
- * @param isOpened the operator named this host himself
- * @returns one or more addresses
- * @throws when there are none
+ * @param isOpened whether the operator named this host
+ * @returns at least one address
+ * @throws if there is none
  */
 export type Resolve = (name: string, isOpened: boolean, signal: AbortSignal) => Promise<readonly string[]>;
 
 /**
- * A name from a caller is asked of the name servers alone: neither the machine's hosts file nor its search list may give
- * it a meaning, and a server that never answers must not hold a thread that the rest of the process needs. A name that
- * the operator opened may well stand in that file.
+ * A name of a caller is resolved only by the name servers. The machine's hosts file and its search list must not give
+ * it a meaning, and an unresponsive server must not block a thread that the rest of the process needs. A name that the
+ * operator opened may be in the hosts file.
  *
  * @param servers absent: those of the machine
  */

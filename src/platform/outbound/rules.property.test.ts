@@ -7,16 +7,16 @@ import { AddressRules } from './rules.ts';
 
 const rules = new AddressRules({ allow: [], deny: [], ports: [80] }, () => false);
 const never = new AbortController().signal;
-const noNames = () => Promise.reject(new Error('A name was looked up.'));
+const noNames = () => Promise.reject(new Error('A name was resolved.'));
 
-/** The address that would be connected to, or the reason why none would. */
+/** The address to connect to, or the reason why there is none. */
 const judge = (url: string): Promise<string> =>
   checkUrl(url, rules, noNames, never).then(
     ({ addresses }) => addresses.join(),
     (error) => (error instanceof OutboundError ? error.reason : String(error)),
   );
 
-/** One part of an address in one of the bases that URLs know. */
+/** Writes one part of an address in one of the bases that URLs support. */
 const write = (value: number, base: 'decimal' | 'octal' | 'hex'): string =>
   base === 'decimal' ? String(value) : base === 'octal' ? `0${value.toString(8)}` : `0x${value.toString(16)}`;
 const bases = fc.array(fc.constantFrom('decimal', 'octal', 'hex'), { minLength: 4, maxLength: 4 });
@@ -31,7 +31,7 @@ function spell(value: number, parts: number, [a, b, c, d]: readonly ('decimal' |
 
 const plain = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift) & 0xff).join('.');
 
-it('an IPv4 address has one verdict, however it is spelt', async () => {
+it('an IPv4 address has one verdict in every spelling', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 0xffffffff }),

@@ -3,9 +3,9 @@ import { classifyAddress } from './address.ts';
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** What the operator opens and closes. */
+/** The addresses that the operator opens and closes. */
 export interface RuleSettings {
-  /** Networks, addresses and names (`*.` for all below one), each with a port or without. */
+  /** Networks, addresses and names (`*.` for all below one), with or without a port. */
   allow: readonly string[];
   deny: readonly string[];
   /** Open everywhere. */
@@ -20,10 +20,10 @@ interface Entry {
   port?: number;
 }
 
-/** `open`, or what is wrong: the port alone, or the address at any port. */
+/** `open`, or the problem: only the port, or the address at any port. */
 export type AddressVerdict = 'open' | 'port' | 'address';
 
-/** Where the gateway may connect to. Pure. */
+/** The addresses that the gateway may connect to. Pure. */
 export class AddressRules {
   private readonly allow: readonly Entry[];
   private readonly deny: readonly Entry[];
@@ -33,7 +33,8 @@ export class AddressRules {
   private readonly isOwn: (address: Address) => boolean;
 
   /**
-   * @param isOwn is it an address of this machine? Whatever listens there trusts what comes from it, public or not
+   * @param isOwn whether it is an address of this machine; services there trust the gateway, whether the address is
+   * public or not
    * @throws {Error} that quotes the entry, for the operator
    */
   constructor({ allow, deny, ports }: RuleSettings, isOwn: (address: Address) => boolean) {
@@ -44,23 +45,26 @@ export class AddressRules {
     this.allPorts = new Set([...ports, ...this.allow.flatMap(({ port }) => port ?? [])]);
   }
 
-  /** May anything be fetched from the port at all? */
+  /** Whether anything may be fetched from the port at all. */
   knowsPort(port: number): boolean {
     return this.allPorts.has(port);
   }
 
-  /** Did the operator open the name itself? */
+  /** Whether the operator opened the name itself. */
   opensName(name: string, port: number): boolean {
     return this.allow.some((entry) => isNamed(entry, name) && this.isPort(entry, port));
   }
 
-  /** Names that mean something only here, and those of metadata services. @param name lower case, no dot at its end */
+  /**
+   * Whether it is a name with a local meaning, or one of a metadata service. @param name lower case, without a final
+   * dot
+   */
   refusesName(name: string, port: number): boolean {
     if (this.deny.some((entry) => isNamed(entry, name) && (entry.port ?? port) === port)) return true;
     return isLocalName(name) && !this.opensName(name, port);
   }
 
-  /** @param name under which the address was found; undefined when it stood in the URL */
+  /** @param name that resolved to the address; undefined: the address was in the URL */
   judge(address: Address, port: number, name: string | undefined): AddressVerdict {
     if (this.deny.some((entry) => isWithin(entry, address) && (entry.port ?? port) === port)) return 'address';
     const opened = this.allow.filter((entry) => isWithin(entry, address));
@@ -87,7 +91,7 @@ const isWithin = ({ network }: Entry, address: Address): boolean =>
 const isSingle = ({ network }: Entry): boolean =>
   network !== undefined && network[1] === (network[0].kind() === 'ipv4' ? 32 : 128);
 
-/** Reserved by RFC 6761, 6762, 7686, 8375 and ICANN's collision list, or usual in private networks. */
+/** Reserved by RFC 6761, 6762, 7686, 8375 and ICANN's collision list, or common in private networks. */
 const localEndings = new Set([
   'localhost',
   'localdomain',
@@ -106,7 +110,7 @@ const localEndings = new Set([
   'alt',
   'arpa',
 ]);
-/** Of metadata services, where no ending says so. */
+/** Names of metadata services that have no such ending. */
 const metadataNames = new Set([
   'metadata.goog',
   'metadata.azure.com',
@@ -117,11 +121,11 @@ const metadataNames = new Set([
 
 function isLocalName(name: string): boolean {
   const dot = name.lastIndexOf('.');
-  if (dot === -1) return true; // what it is depends on the search list of the machine
+  if (dot === -1) return true; // its meaning depends on the search list of the machine
   return localEndings.has(name.slice(dot + 1)) || metadataNames.has(name);
 }
 
-/** Labels as host names have them; `_` is used in practice. */
+/** Labels of host names; `_` is used in practice. */
 export const isHostName = (text: string): boolean =>
   text.length <= 253 &&
   /^(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/.test(text);
@@ -136,9 +140,9 @@ export function readEntry(text: string): Entry {
   const colons = text.split(':').length - 1;
   const [, host = '', digits] =
     /^\[([^\]]*)\](?::(\d+))?$/.exec(text) ?? (colons > 1 ? ['', text] : /^([^:[\]]+)(?::(\d+))?$/.exec(text)) ?? [];
-  if (host === '') throw wrong('is no network, address or host name, with or without a port');
+  if (host === '') throw wrong('is not a network, address or host name, with or without a port');
   const port = digits === undefined ? undefined : Number(digits);
-  if (port !== undefined && (port < 1 || port > 65_535)) throw wrong('has a port that there is not');
+  if (port !== undefined && (port < 1 || port > 65_535)) throw wrong('has an invalid port');
   const at = port === undefined ? undefined : { port };
   const [address = '', bits] = host.split('/');
   if (ipaddr.IPv6.isValid(address) || ipaddr.IPv4.isValidFourPartDecimal(address)) {
@@ -151,6 +155,6 @@ export function readEntry(text: string): Entry {
   const name = host.toLowerCase().replace(/\.$/, '');
   const bare = name.replace(/^\*\./, '');
   if (bits !== undefined || !isHostName(bare) || /(?:^|\.)[0-9]+$/.test(bare))
-    throw wrong('is no network, address or host name, with or without a port');
+    throw wrong('is not a network, address or host name, with or without a port');
   return { name: name.startsWith('*.') ? `.${bare}` : bare, ...at };
 }

@@ -1,4 +1,4 @@
-/** How many may do something at once; the rest wait in the order in which they came. */
+/** Limits how many run at once. The others wait in their order of arrival. */
 export class Semaphore {
   private readonly count: () => number;
   private taken = 0;
@@ -8,7 +8,7 @@ export class Semaphore {
     this.count = count;
   }
 
-  /** @returns what frees the place again @throws the reason of the signal, when it comes first */
+  /** @returns a disposable that frees the slot @throws the reason of the signal, if it is aborted first */
   take(signal?: AbortSignal): Promise<Disposable> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

@@ -1,6 +1,6 @@
 import type { OutboundReason } from './outbound-error.ts';
 
-/** Addresses that must never be fetched: what it is, how it is spelt, and why it is refused. */
+/** URLs that must never be fetched: a description, the spelling, and the reason. */
 export const refusedSpellings: readonly [what: string, url: string, reason: OutboundReason][] = [
   ['loopback', 'http://127.0.0.1/', 'blocked_address'],
   ['loopback, another of its addresses', 'http://127.8.9.10/', 'blocked_address'],
@@ -75,7 +75,7 @@ export const refusedSpellings: readonly [what: string, url: string, reason: Outb
   ['IPv6 site-local', 'http://[fec0::1]/', 'blocked_address'],
   ['IPv6 multicast', 'http://[ff02::1]/', 'blocked_address'],
   ['IPv6 segment routing', 'http://[5f00::1]/', 'blocked_address'],
-  ['IPv6 that nobody has', 'http://[4000::1]/', 'blocked_address'],
+  ['IPv6 that is not assigned', 'http://[4000::1]/', 'blocked_address'],
   ['private, ten', 'http://10.0.0.1/', 'blocked_address'],
   ['private, ten, decimal', 'http://167772161/', 'blocked_address'],
   ['private, ten, short', 'http://10.1/', 'blocked_address'],
@@ -146,13 +146,13 @@ export const refusedSpellings: readonly [what: string, url: string, reason: Outb
   ['an IPv4 address with too large a part', 'http://127.0.0.256/', 'invalid_url'],
   ['an IPv4 address with too many parts', 'http://127.0.0.0.1/', 'invalid_url'],
   ['an IPv6 address without brackets', 'http://::1/', 'invalid_url'],
-  ['a port that is none', 'http://93.184.216.34:99999/', 'invalid_url'],
+  ['an invalid port', 'http://93.184.216.34:99999/', 'invalid_url'],
   ['a mail server', 'http://93.184.216.34:25/', 'blocked_port'],
   ['a shell', 'http://93.184.216.34:22/', 'blocked_port'],
   ['a store', 'https://public.example.org:6379/', 'blocked_port'],
 ];
 
-/** Names whose addresses the table of the test gives; nothing is refused before it is looked up. */
+/** Names with the addresses that the test's resolver returns. They are rejected after the lookup. */
 export const refusedNames: readonly [what: string, addresses: readonly string[]][] = [
   ['loopback', ['127.0.0.1']],
   ['IPv6 loopback', ['::1']],
@@ -171,10 +171,10 @@ export const refusedNames: readonly [what: string, addresses: readonly string[]]
   ['private, then public', ['192.168.0.1', '93.184.216.34']],
   ['public, then IPv6 loopback', ['93.184.216.34', '::1']],
   ['nothing', []],
-  ['what is no address', ['localhost']],
+  ['an invalid address', ['localhost']],
 ];
 
-/** Addresses that are fetched, and where the connection goes. */
+/** URLs that are fetched, and the addresses of the connection. */
 export const openSpellings: readonly [what: string, url: string, address: string, port: number][] = [
   ['a name', 'http://public.example.org/', '93.184.216.34', 80],
   ['a name in capitals', 'http://Public.Example.ORG/', '93.184.216.34', 80],
