@@ -29,12 +29,7 @@ describe('a body with too much in it', () => {
     ['nested lists', '[', '['.repeat(500_000), ''],
     ['nested lists in a field', '{"model":"simulator/echo","input":', '['.repeat(500_000), 'input'],
     ['empty items', '{"model":"simulator/echo","input":[', repeat(200_000, () => '{}'), 'input'],
-    [
-      'unknown fields',
-      '{"model":"simulator/echo","input":"x",',
-      object(30_000).slice(1),
-      expect.stringMatching(/^k2\d{4}$/),
-    ],
+    ['unknown fields', '{"model":"simulator/echo","input":"x",', object(30_000).slice(1), 'k19998'],
     ['metadata', '{"model":"simulator/echo","input":"x","metadata":', object(30_000), 'metadata'],
     ['fields of `provider`', '{"model":"simulator/echo","input":"x","provider":', object(30_000), 'provider'],
     ['fields of a plugin', '{"model":"simulator/echo","input":"x","plugins":[', object(30_000), 'plugins'],
