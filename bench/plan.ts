@@ -10,7 +10,7 @@ import { createCatalog } from '../src/catalog/catalog.ts';
 import { describeModel } from '../src/catalog/describe-model.ts';
 import type { Model } from '../src/domain/endpoint.ts';
 import type { ResponseRequest } from '../src/domain/request.ts';
-import { bareEndpoint, type Endpoint, type Provider } from '../src/providers/provider-entry.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../src/providers/provider.ts';
 import { planRoute } from '../src/routing/plan-route.ts';
 import { createRoutingContext } from '../src/routing/routing-context.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import { createCatalog } from './catalog.ts';
 
 /** The fields of an endpoint that the catalog reads. */

@@ -1,5 +1,5 @@
 import type { Model } from '../domain/endpoint.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import { describeModel } from './describe-model.ts';
 import type { CatalogRecords } from './records.ts';
 

@@ -14,7 +14,7 @@ import { writeErrorEnvelope } from '../http/error-envelope.ts';
 import { readJson } from '../http/read-json.ts';
 import { writePerToken } from '../metering/price.ts';
 import type { Storage, WorkspaceRecord } from '../platform/storage/storage.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import { type Plan, planRoute, type RoutingCaller, type RoutingContext } from '../routing/plan-route.ts';
 import { resolveKey } from './change-keys.ts';
 import { findStoreFile } from './describe-store.ts';

@@ -20,7 +20,7 @@ import { prepareFolder, replaceFiles } from '../exchanges/folder.ts';
 import { Mask } from '../exchanges/mask.ts';
 import { writeRecording } from '../exchanges/recording.ts';
 import { readJson } from '../http/read-json.ts';
-import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider.ts';
 import { isObject } from '../schema/by-kind.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 

@@ -6,7 +6,7 @@ import { findUnlistedSimulator } from '../config/simulator.ts';
 import type { Model, Pricing } from '../domain/endpoint.ts';
 import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from '../domain/images.ts';
 import { openWires, wires } from '../providers/index.ts';
-import { bareEndpoint, createProvider, type Endpoint, type Provider } from '../providers/provider-entry.ts';
+import { bareEndpoint, createProvider, type Endpoint, type Provider } from '../providers/provider.ts';
 import { mergePricing } from './merge-pricing.ts';
 
 /** What a configuration and the catalogue make together. */

@@ -2,7 +2,7 @@ import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import { loadCatalogRecords } from '../catalog/load-catalog.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceRecord } from '../platform/storage/storage.ts';
-import type { Provider } from '../providers/provider-entry.ts';
+import type { Provider } from '../providers/provider.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 
 /** What a configuration makes of the catalogue; a reload makes it anew. */

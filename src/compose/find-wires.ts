@@ -1,5 +1,5 @@
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
-import type { Provider } from '../providers/provider-entry.ts';
+import type { Provider } from '../providers/provider.ts';
 
 /**
  * Asks the servers that may speak one of several protocols and logs what was found, so that it is known before the first

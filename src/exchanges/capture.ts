@@ -1,8 +1,8 @@
 import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
-import type { UpstreamRequest } from '../providers/provider.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { UpstreamRequest } from '../providers/wire.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import type { UpstreamResponse } from '../providers/transport.ts';
 import { cutHeader, type Recording } from './recording.ts';
 

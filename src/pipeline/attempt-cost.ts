@@ -5,7 +5,7 @@ import { type Cost, usage as createUsage, isCredible, type Usage } from '../doma
 import { addCost, costOf, estimateUsage } from '../metering/cost.ts';
 import { costOfResponse, imageLinesOf } from '../metering/image-cost.ts';
 import { pricesOfTier } from '../metering/price.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import type { Attempt, TextAttempt } from './attempt.ts';
 import { countResponseImages } from './response-images.ts';
 import type { Run, RunBase } from './run.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Chunk } from '../domain/chunks.ts';
-import { bareEndpoint, createProvider } from '../providers/provider-entry.ts';
+import { bareEndpoint, createProvider } from '../providers/provider.ts';
 import { simulator } from '../providers/simulator/index.ts';
 import { createTextAttempt, type TextAttempt } from './attempt.ts';
 import { AttemptNotes } from './attempt-notes.ts';

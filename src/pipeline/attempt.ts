@@ -4,7 +4,7 @@ import type { ImageDigest } from '../domain/image-digest.ts';
 import type { EncodedImage, ImageFinishChunk } from '../domain/images.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { InFlightRequest } from '../metering/journal.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import type { AttemptCost } from './attempt-cost.ts';
 
 /**

@@ -7,7 +7,7 @@ import type { ImageEvent } from '../domain/image-events.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { parseImage } from '../domain/parse-image.ts';
-import { bareEndpoint, createProvider, type Endpoint } from '../providers/provider-entry.ts';
+import { bareEndpoint, createProvider, type Endpoint } from '../providers/provider.ts';
 import { simulator } from '../providers/simulator/index.ts';
 import { createRoutingContext } from '../routing/routing-context.ts';
 import { ByteBudget } from './byte-budget.ts';

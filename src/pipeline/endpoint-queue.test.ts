@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type GatewayErrorOptions } from '../domain/errors.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
-import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
 import { EndpointQueue } from './endpoint-queue.ts';
 

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { GatewayError } from '../domain/errors.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
 import { planRetry } from './plan-retry.ts';
 import { wait } from './wait.ts';

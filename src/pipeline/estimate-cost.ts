@@ -4,7 +4,7 @@ import { usage } from '../domain/usage.ts';
 import { costOf, totalOf } from '../metering/cost.ts';
 import { estimateImage, imageLinesOf } from '../metering/image-cost.ts';
 import type { Estimate } from '../metering/spending.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import { ImageNeeds } from '../routing/image-needs.ts';
 import { Needs } from '../routing/needs.ts';
 import type { Plan } from '../routing/plan-route.ts';

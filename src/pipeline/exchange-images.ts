@@ -1,10 +1,10 @@
 import { GatewayError } from '../domain/errors.ts';
 import type { ImageChunk } from '../domain/images.ts';
 import type { Sink } from '../domain/sink.ts';
-import { extractImages, readExtracted } from '../providers/image-text.ts';
+import { extractImages, readExtracted } from '../providers/kit/image-text.ts';
 import type { ImageUpstreamRequest, ImageWire, Poll } from '../providers/image-wire.ts';
-import type { Wire } from '../providers/provider.ts';
-import type { Provider } from '../providers/provider-entry.ts';
+import type { Wire } from '../providers/wire.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { Upstream, UpstreamResponse } from '../providers/transport.ts';
 import { writeForm } from '../providers/write-form.ts';
 import type { ImageAttempt } from './attempt.ts';

@@ -1,7 +1,7 @@
 import type { Chunk } from '../domain/chunks.ts';
 import type { Sink } from '../domain/sink.ts';
 import type { Usage } from '../domain/usage.ts';
-import type { UpstreamRequest, Wire } from '../providers/provider.ts';
+import type { UpstreamRequest, Wire } from '../providers/wire.ts';
 import type { TextAttempt } from './attempt.ts';
 import { AttemptNotes } from './attempt-notes.ts';
 import { dispatch, receive, takeKey, upstreamOf } from './exchange.ts';

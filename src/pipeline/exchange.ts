@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { GatewayError } from '../domain/errors.ts';
 import type { Sink } from '../domain/sink.ts';
-import type { Wire } from '../providers/provider.ts';
-import type { Provider } from '../providers/provider-entry.ts';
+import type { Wire } from '../providers/wire.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { Upstream, UpstreamResponse } from '../providers/transport.ts';
 import type { Attempt } from './attempt.ts';
 import { hideKeys } from './hide-keys.ts';

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../domain/errors.ts';
-import type { Wire } from '../providers/provider.ts';
-import type { Provider } from '../providers/provider-entry.ts';
+import type { Wire } from '../providers/wire.ts';
+import type { Provider } from '../providers/provider.ts';
 import { copyError } from './copy-error.ts';
 
 /** Adds the setting to correct to the error of a path that the server does not have. */

@@ -2,7 +2,7 @@ import type { EndpointFacts, ModelReasoning } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ReasoningEffort } from '../domain/items.ts';
 import type { ReasoningSetting, ResponseRequest } from '../domain/request.ts';
-import { efforts, nearestEffort } from '../providers/effort.ts';
+import { efforts, nearestEffort } from '../providers/kit/effort.ts';
 import { supports } from '../routing/needs.ts';
 
 /** Fields that an endpoint may not take, by the name that the catalogue has for them. */

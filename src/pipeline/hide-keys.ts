@@ -1,5 +1,5 @@
 import { GatewayError } from '../domain/errors.ts';
-import type { Provider } from '../providers/provider-entry.ts';
+import type { Provider } from '../providers/provider.ts';
 import { copyError } from './copy-error.ts';
 
 /** Some providers repeat the key they refuse; it is the operator's, and no business of the caller. */

@@ -11,7 +11,7 @@ import type {
 import { findMediaType } from '../domain/parse-image.ts';
 import type { Sink } from '../domain/sink.ts';
 import { isCredible } from '../domain/usage.ts';
-import type { Provider } from '../providers/provider-entry.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { ImageAttempt } from './attempt.ts';
 import type { ByteShare } from './byte-budget.ts';
 import { readPieces } from './read-response.ts';

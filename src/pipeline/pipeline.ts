@@ -1,7 +1,7 @@
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Ledger } from '../metering/ledger.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import type { Health } from '../routing/health.ts';
 import type { InFlight } from '../routing/in-flight.ts';
 import type { Plan, RoutingContext } from '../routing/plan-route.ts';

@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../domain/maybe-promise.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import type { Plan } from '../routing/plan-route.ts';
 import type { Attempt } from './attempt.ts';
 import { explainModelDefault } from './explain-model-default.ts';

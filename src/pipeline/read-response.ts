@@ -2,7 +2,7 @@ import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { Sink } from '../domain/sink.ts';
 import type { Usage } from '../domain/usage.ts';
-import type { Frame, Reader } from '../providers/provider.ts';
+import type { Frame, Reader } from '../providers/wire.ts';
 import { FrameCutter } from '../providers/sse-frames.ts';
 import type { UpstreamResponse } from '../providers/transport.ts';
 

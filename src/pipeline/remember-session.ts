@@ -1,4 +1,4 @@
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import { deriveSessionKey, type StickyMemory } from '../routing/sticky.ts';
 import { buildRequest, type Run } from './run.ts';
 import { committedOf } from './step.ts';

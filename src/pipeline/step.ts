@@ -1,7 +1,7 @@
 import type { OutputItem } from '../domain/items.ts';
 import type { RequestSettings } from '../domain/request.ts';
 import type { InFlightRequest } from '../metering/journal.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import type { Excluded, Plan } from '../routing/plan-route.ts';
 import type { Attempt } from './attempt.ts';
 

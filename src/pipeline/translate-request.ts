@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { ResponseRequest } from '../domain/request.ts';
-import type { UpstreamRequest, Wire } from '../providers/provider.ts';
+import type { UpstreamRequest, Wire } from '../providers/wire.ts';
 import { Needs } from '../routing/needs.ts';
 import type { TextAttempt } from './attempt.ts';
 import { fitRequest } from './fit-request.ts';

@@ -2,7 +2,7 @@ import { type Availability, asGatewayError, createAvailability, GatewayError } f
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Sink } from '../domain/sink.ts';
 import { totalOf } from '../metering/cost.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import { type AttemptOutcome, isEndpointFault } from '../routing/health.ts';
 import type { Attempt, AttemptTurn } from './attempt.ts';
 import type { AttemptCost } from './attempt-cost.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '../domain/errors.ts';
-import type { Wire } from '../providers/provider.ts';
-import type { Provider } from '../providers/provider-entry.ts';
+import type { Wire } from '../providers/wire.ts';
+import type { Provider } from '../providers/provider.ts';
 import { explainMissingPath } from './explain-missing-path.ts';
 
 /**

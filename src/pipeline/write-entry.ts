@@ -4,7 +4,7 @@ import { addImageCounts } from '../domain/images.ts';
 import type { EntryOrigin, InFlightEntry, LedgerEntry, LedgerLine } from '../domain/ledger-entry.ts';
 import { type Cost, special, specialCounts, type Usage } from '../domain/usage.ts';
 import { addCost, totalOf } from '../metering/cost.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
 import { type AttemptCost, sumCosts } from './attempt-cost.ts';
 import type { RunBase } from './run.ts';
 import { attemptsOf, committedOf } from './step.ts';

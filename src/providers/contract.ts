@@ -15,7 +15,7 @@ import { readRecordedRequest } from '../exchanges/folder.ts';
 import { EventBuilder } from '../pipeline/build-events.ts';
 import { createResponseObject } from '../pipeline/response-object.ts';
 import { readRecording, replayBody } from '../testing/replay.ts';
-import type { Target, Wire } from './provider.ts';
+import type { Target, Wire } from './wire.ts';
 
 /** What the suite cannot see in the recordings. */
 export interface WireContract {

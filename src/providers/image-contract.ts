@@ -6,7 +6,7 @@ import type { EndpointImageRequest, ImageChunk } from '../domain/images.ts';
 import { findMediaType, parseImage } from '../domain/parse-image.ts';
 import { readRecording, replayBody } from '../testing/replay.ts';
 import type { Poll } from './image-wire.ts';
-import type { Target, Wire } from './provider.ts';
+import type { Target, Wire } from './wire.ts';
 
 /** What the suite cannot see in the recordings. */
 export interface ImageContract {

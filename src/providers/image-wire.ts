@@ -1,6 +1,6 @@
 import { GatewayError } from '../domain/errors.ts';
 import type { EndpointImageRequest, ImageChunk, ImageFacts } from '../domain/images.ts';
-import type { Frame, Reader, Target, UpstreamErrorResponse, Wire } from './provider.ts';
+import type { Frame, Reader, Target, UpstreamErrorResponse, Wire } from './wire.ts';
 
 /**
  * How a wire makes pictures: the `image` of a `Wire`, beside its text functions. All of it is pure translation;
@@ -9,7 +9,7 @@ import type { Frame, Reader, Target, UpstreamErrorResponse, Wire } from './provi
  * **What an endpoint can do** is told by `facts`, over which the catalogue and the configuration speak. The request has
  * been fitted to that before a wire sees it (`pipeline/fit-image.ts`), so a wire need not clamp anything.
  *
- * **Pictures are bytes**: `decodeImage` in `image-text.ts` decodes base64. What they are is made out from their
+ * **Pictures are bytes**: `decodeImage` in `kit/image-text.ts` decodes base64. What they are is made out from their
  * content, later and for all wires; a picture that is none fails the attempt.
  *
  * **Hosts that are polled** answer the submission with a `Poll`, pure data: after `afterMs` the pipeline asks for that

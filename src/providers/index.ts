@@ -6,7 +6,7 @@ import { gemini } from './gemini/index.ts';
 import { openaiChat } from './openai-chat/index.ts';
 import { textWireImages, openaiImages } from './openai-images/index.ts';
 import { openaiResponses } from './openai-responses/index.ts';
-import type { Wire } from './provider.ts';
+import type { Wire } from './wire.ts';
 import { recraft } from './recraft/index.ts';
 import { simulator } from './simulator/index.ts';
 

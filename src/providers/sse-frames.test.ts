@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, integer, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Frame } from './provider.ts';
+import type { Frame } from './wire.ts';
 import { FrameCutter } from './sse-frames.ts';
 
 function cut(body: Buffer | string, size = 1_000_000, limit?: number): Frame[] {

@@ -1,5 +1,5 @@
 import { GatewayError } from '../domain/errors.ts';
-import type { Frame } from './provider.ts';
+import type { Frame } from './wire.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
-import type { Wire } from './provider.ts';
+import type { Wire } from './wire.ts';
 
 /** Sends an empty JSON object to a path of the server. @returns the status of the response @throws if there is none */
 export type Probe = (path: string) => Promise<number>;

@@ -7,7 +7,7 @@ import { GatewayError } from '../domain/errors.ts';
 import { type GuardrailRules, noRules } from '../domain/guardrail.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { routingStrategies } from '../domain/routing-strategy.ts';
-import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider.ts';
 import { compileGuardrail } from './guardrail.ts';
 import { Patterns } from './patterns.ts';
 import { type RoutingCaller, type Plan, planRoute } from './plan-route.ts';

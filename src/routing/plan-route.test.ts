@@ -7,8 +7,8 @@ import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
 import { perMillionTokens } from '../metering/price.ts';
-import type { Endpoint } from '../providers/provider-entry.ts';
-import { bareEndpoint, type Provider } from '../providers/provider-entry.ts';
+import type { Endpoint } from '../providers/provider.ts';
+import { bareEndpoint, type Provider } from '../providers/provider.ts';
 import { planRoute } from './plan-route.ts';
 import { createRoutingContext } from './routing-context.ts';
 

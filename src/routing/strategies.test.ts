@@ -6,7 +6,7 @@ import type { ResponseRequest } from '../domain/request.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
 import type { RoutingStrategy } from '../domain/routing-strategy.ts';
 import { perMillionTokens } from '../metering/price.ts';
-import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider-entry.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider.ts';
 import { planRoute } from './plan-route.ts';
 import type { StrategyConfig } from './strategy-table.ts';
 import { createRoutingContext } from './routing-context.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Frame } from '../providers/provider.ts';
+import type { Frame } from '../providers/wire.ts';
 import { readRecording, replayBody } from './replay.ts';
 
 const recording = new URL('../providers/openai-responses/recordings/rate-limited.http', import.meta.url);

@@ -1,6 +1,6 @@
 import type { Chunk } from '../domain/chunks.ts';
 import { type Recording, readRecording } from '../exchanges/recording.ts';
-import type { Reader } from '../providers/provider.ts';
+import type { Reader } from '../providers/wire.ts';
 import { FrameCutter } from '../providers/sse-frames.ts';
 
 export { type Recording, readRecording };

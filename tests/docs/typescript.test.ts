@@ -18,7 +18,7 @@ const blocks = pages.flatMap((page) => {
   }));
 });
 
-const packages: Record<string, string> = { 'headgate/types': 'types.ts', 'headgate/provider': 'providers/provider.ts' };
+const packages: Record<string, string> = { 'headgate/types': 'types.ts', 'headgate/wire': 'providers/wire.ts' };
 
 /** A project of a user: strict, with the packages of this repository and with `headgate` as it is here. */
 let folder: string;

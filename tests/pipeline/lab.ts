@@ -12,7 +12,7 @@ import { createRetryParts } from '../../src/pipeline/endpoint-queue.ts';
 import type { ResponsePipeline } from '../../src/pipeline/pipeline.ts';
 import type { Run } from '../../src/pipeline/run.ts';
 import { wires } from '../../src/providers/index.ts';
-import { bareEndpoint, createProvider, type Endpoint } from '../../src/providers/provider-entry.ts';
+import { bareEndpoint, createProvider, type Endpoint } from '../../src/providers/provider.ts';
 import { createRoutingContext } from '../../src/routing/routing-context.ts';
 import type { ScriptedResponse } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';

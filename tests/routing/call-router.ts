@@ -6,7 +6,7 @@ import type { EndpointFacts, Pricing } from '../../src/domain/endpoint.ts';
 import { GatewayError } from '../../src/domain/errors.ts';
 import type { ResponseRequest } from '../../src/domain/request.ts';
 import { perMillionTokens } from '../../src/metering/price.ts';
-import { bareEndpoint, type Endpoint, type Provider } from '../../src/providers/provider-entry.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../../src/providers/provider.ts';
 import { findExclusion } from '../../src/routing/filters.ts';
 import { Health } from '../../src/routing/health.ts';
 import { Needs } from '../../src/routing/needs.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readRequest } from '../../src/api/responses/request.ts';
 import { GatewayError } from '../../src/domain/errors.ts';
 import { wires } from '../../src/providers/index.ts';
-import type { Target } from '../../src/providers/provider.ts';
+import type { Target } from '../../src/providers/wire.ts';
 import { arbitraryOf, type JsonSchema } from '../interface/arbitrary.ts';
 import { definitions, type Fields, mend, namesOf } from '../interface/shapes.ts';
 import { columns } from './matrix.ts';

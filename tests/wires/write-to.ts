@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { InputItem } from '../../src/domain/items.ts';
 import type { ResponseRequest } from '../../src/domain/request.ts';
-import type { Target, UpstreamRequest } from '../../src/providers/provider.ts';
+import type { Target, UpstreamRequest } from '../../src/providers/wire.ts';
 
 export const hello: InputItem = { type: 'message', role: 'user', content: 'hello' };
 

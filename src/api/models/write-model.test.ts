@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeModel } from '../../catalog/describe-model.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { bareEndpoint, type Endpoint, type Provider } from '../../providers/provider-entry.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../../providers/provider.ts';
 import { Health } from '../../routing/health.ts';
 import { describeRow } from './rows.ts';
 import { readStatus, writeEndpoint } from './write-endpoint.ts';

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { ProviderConfig } from '../../config/schema.ts';
 import { findPackage } from '../../providers/ai-sdk/load-package.ts';
 import { wires as allWires, openWires } from '../../providers/index.ts';
-import type { Wire } from '../../providers/provider.ts';
+import type { Wire } from '../../providers/wire.ts';
 import { findWire, isMissingPath, type Probe } from '../../providers/wire-finder.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';

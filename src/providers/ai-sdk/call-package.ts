@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
-import type { Frame, UpstreamRequest } from '../provider.ts';
-import type { ProviderEntry } from '../provider-entry.ts';
+import type { Frame, UpstreamRequest } from '../wire.ts';
+import type { ProviderEntry } from '../provider.ts';
 import type { UpstreamTimeouts } from '../transport.ts';
 import { readPackageError } from './errors.ts';
 import { type FoundPackage, findFactory } from './load-package.ts';

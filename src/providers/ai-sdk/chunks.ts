@@ -1,10 +1,10 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { special, type Usage, usage } from '../../domain/usage.ts';
-import { DroppedNames } from '../dropped-names.ts';
-import { OpenCall } from '../open-call.ts';
-import type { Frame, Reader } from '../provider.ts';
-import { readUpstreamErrorObject } from '../upstream-error.ts';
+import { DroppedNames } from '../kit/dropped-names.ts';
+import { OpenCall } from '../kit/open-call.ts';
+import type { Frame, Reader } from '../wire.ts';
+import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import { readPackageError } from './errors.ts';
 import type { Metadata, StreamPart } from './model.ts';
 import type { ReaderContext } from './request.ts';

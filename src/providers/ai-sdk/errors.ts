@@ -1,5 +1,5 @@
 import { GatewayError } from '../../domain/errors.ts';
-import { readUpstreamError } from '../upstream-error.ts';
+import { readUpstreamError } from '../kit/upstream-error.ts';
 
 /** What the SDK's `APICallError` has; other errors have less. */
 interface PackageError {

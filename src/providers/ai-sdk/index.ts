@@ -1,6 +1,6 @@
-import { defineWire, type Wire } from '../provider.ts';
-import type { ProviderEntry } from '../provider-entry.ts';
-import { readUpstreamError } from '../upstream-error.ts';
+import { defineWire, type Wire } from '../wire.ts';
+import type { ProviderEntry } from '../provider.ts';
+import { readUpstreamError } from '../kit/upstream-error.ts';
 import { createPackageCaller } from './call-package.ts';
 import { createReader, readWhole } from './chunks.ts';
 import { findPackage } from './load-package.ts';

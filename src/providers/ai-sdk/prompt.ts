@@ -13,11 +13,11 @@ import {
   type ReasoningItem,
 } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { isDataUrl, readDataUrl } from '../data-url.ts';
-import { type Draft, dropUnknown, refuse, refuseKind } from '../draft.ts';
-import { readGeneratedImage } from '../generated-image.ts';
-import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../replay.ts';
-import { upstreamName } from '../tool-box.ts';
+import { isDataUrl, readDataUrl } from '../kit/data-url.ts';
+import { type Draft, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
+import { readGeneratedImage } from '../kit/generated-image.ts';
+import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../kit/replay.ts';
+import { upstreamName } from '../kit/tool-box.ts';
 import type { Metadata } from './model.ts';
 import { readSeal } from './seal.ts';
 

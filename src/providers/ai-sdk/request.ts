@@ -1,9 +1,9 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { type Draft, dropRest, isSet, refuse } from '../draft.ts';
-import { efforts, planEffort } from '../effort.ts';
-import type { Target, UpstreamRequest } from '../provider.ts';
-import { addTools, type OfferedTools, planTools, ToolBox, type ToolPlan } from '../tool-box.ts';
+import { type Draft, dropRest, isSet, refuse } from '../kit/draft.ts';
+import { efforts, planEffort } from '../kit/effort.ts';
+import type { Target, UpstreamRequest } from '../wire.ts';
+import { addTools, type OfferedTools, planTools, ToolBox, type ToolPlan } from '../kit/tool-box.ts';
 import { writePrompt } from './prompt.ts';
 
 /** What the answer must know of the request. */

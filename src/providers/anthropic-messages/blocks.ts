@@ -1,7 +1,7 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
-import { OpenCall, takeCallId } from '../open-call.ts';
-import { invalidUpstreamData } from '../invalid-data.ts';
+import { OpenCall, takeCallId } from '../kit/open-call.ts';
+import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { readCitation } from './citations.ts';
 import { reasoningFormat } from './messages.ts';
 import type { ResponseBlock, ReaderContext } from './wire.ts';

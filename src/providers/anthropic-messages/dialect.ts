@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { efforts } from '../effort.ts';
-import { dialectReader } from '../read-dialect.ts';
+import { efforts } from '../kit/effort.ts';
+import { dialectReader } from '../kit/read-dialect.ts';
 import { type ModelTraits, traitsOf } from './models.ts';
 
 /** How a server, or a model, differs from what `models.ts` knows. */

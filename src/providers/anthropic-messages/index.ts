@@ -1,6 +1,6 @@
 import { searchTypes } from '../../domain/items.ts';
-import { defineWire } from '../provider.ts';
-import { readUpstreamError } from '../upstream-error.ts';
+import { defineWire } from '../wire.ts';
+import { readUpstreamError } from '../kit/upstream-error.ts';
 import { createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { writeRequest } from './request.ts';

@@ -1,8 +1,8 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropRest, isSet, refuse } from '../draft.ts';
-import { effortShare, planEffort } from '../effort.ts';
-import type { Target, UpstreamRequest } from '../provider.ts';
+import { dropRest, isSet, refuse } from '../kit/draft.ts';
+import { effortShare, planEffort } from '../kit/effort.ts';
+import type { Target, UpstreamRequest } from '../wire.ts';
 import { readDialect, readTraits } from './dialect.ts';
 import { type WireConversation, writeMessages } from './messages.ts';
 import type { ModelTraits } from './models.ts';

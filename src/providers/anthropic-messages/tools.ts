@@ -1,7 +1,7 @@
 import { searchTypes, type Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropUnknown } from '../draft.ts';
-import { addTools, type FlatTool, planTools, ToolBox } from '../tool-box.ts';
+import { dropUnknown } from '../kit/draft.ts';
+import { addTools, type FlatTool, planTools, ToolBox } from '../kit/tool-box.ts';
 import type { WireConversation } from './messages.ts';
 import type { MessagesDraft } from './parts.ts';
 

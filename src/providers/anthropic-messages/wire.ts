@@ -1,4 +1,4 @@
-import type { OfferedTools } from '../tool-box.ts';
+import type { OfferedTools } from '../kit/tool-box.ts';
 
 /**
  * The shapes of `/messages`, as far as we write or read them. What comes in is lenient: every field may be missing, and

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ImageChunk } from '../../domain/images.ts';
 import type { Poll } from '../image-wire.ts';
-import { decodeImage } from '../image-text.ts';
+import { decodeImage } from '../kit/image-text.ts';
 import { readErrorObject } from './errors.ts';
 import type { ReaderContext } from './request.ts';
 

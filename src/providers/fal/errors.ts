@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../domain/errors.ts';
-import type { UpstreamErrorResponse } from '../provider.ts';
-import { readUpstreamError, readUpstreamErrorObject } from '../upstream-error.ts';
+import type { UpstreamErrorResponse } from '../wire.ts';
+import { readUpstreamError, readUpstreamErrorObject } from '../kit/upstream-error.ts';
 
 /**
  * Errors of a model are a list in `detail` whose items have a `type`; those of the queue are `{detail, error_type}`, with

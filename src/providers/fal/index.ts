@@ -1,5 +1,5 @@
 import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
-import { pollDialectReader } from '../poll-dialect.ts';
+import { pollDialectReader } from '../kit/poll-dialect.ts';
 import { readWholeImage } from './chunks.ts';
 import { readError } from './errors.ts';
 import { findFamily, defaultFamily } from './families.ts';

@@ -1,8 +1,8 @@
 import { type EndpointImageRequest, type EncodedImage, pixelsOf } from '../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../image-wire.ts';
-import { writePathPart } from '../path-part.ts';
-import type { PollDialect } from '../poll-dialect.ts';
-import type { Target } from '../provider.ts';
+import { writePathPart } from '../kit/path-part.ts';
+import type { PollDialect } from '../kit/poll-dialect.ts';
+import type { Target } from '../wire.ts';
 import { type Family, findFamily } from './families.ts';
 
 /** What the reader must know of the request. */

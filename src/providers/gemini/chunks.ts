@@ -1,9 +1,9 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import type { Usage } from '../../domain/usage.ts';
-import { DroppedNames } from '../dropped-names.ts';
-import { DeltaFrames } from '../frame-template.ts';
-import type { Frame, Reader } from '../provider.ts';
-import { invalidUpstreamData } from '../invalid-data.ts';
+import { DroppedNames } from '../kit/dropped-names.ts';
+import { DeltaFrames } from '../kit/frame-template.ts';
+import type { Frame, Reader } from '../wire.ts';
+import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { refuseBlocked } from './blocked.ts';
 import { readErrorObject } from './errors.ts';
 import { countQueries, readGrounding } from './grounding.ts';

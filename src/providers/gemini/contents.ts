@@ -8,10 +8,10 @@ import type {
   MessageItem,
   ReasoningItem,
 } from '../../domain/items.ts';
-import { dropUnknown, refuse } from '../draft.ts';
-import { readGeneratedImage } from '../generated-image.ts';
-import { agentHeading, type Control, itemFields, readArguments, readObject, writeOtherItem } from '../replay.ts';
-import { upstreamName } from '../tool-box.ts';
+import { dropUnknown, refuse } from '../kit/draft.ts';
+import { readGeneratedImage } from '../kit/generated-image.ts';
+import { agentHeading, type Control, itemFields, readArguments, readObject, writeOtherItem } from '../kit/replay.ts';
+import { upstreamName } from '../kit/tool-box.ts';
 import { type GeminiDraft, writeParts } from './parts.ts';
 import type { GeminiContent, Part } from './wire.ts';
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { dialectReader } from '../read-dialect.ts';
+import { dialectReader } from '../kit/read-dialect.ts';
 
 export const levels = ['minimal', 'low', 'medium', 'high'] as const;
 

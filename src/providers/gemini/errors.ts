@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
-import type { UpstreamErrorResponse } from '../provider.ts';
-import { readUpstreamError, readUpstreamErrorObject } from '../upstream-error.ts';
+import type { UpstreamErrorResponse } from '../wire.ts';
+import { readUpstreamError, readUpstreamErrorObject } from '../kit/upstream-error.ts';
 
 /** What a status other than 2xx means. */
 export const readError = (answer: UpstreamErrorResponse): GatewayError =>

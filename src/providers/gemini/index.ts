@@ -1,5 +1,5 @@
 import { searchTypes } from '../../domain/items.ts';
-import { defineWire } from '../provider.ts';
+import { defineWire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';

@@ -1,8 +1,8 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { GrowingText } from '../../domain/growing-text.ts';
 import { createId } from '../../domain/ids.ts';
-import { OpenCall, takeCallId } from '../open-call.ts';
-import { invalidUpstreamData } from '../invalid-data.ts';
+import { OpenCall, takeCallId } from '../kit/open-call.ts';
+import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { reasoningFormat } from './contents.ts';
 import type { ReaderContext } from './wire.ts';
 

@@ -1,6 +1,6 @@
 import { type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
-import { isDataUrl, readDataUrl, typeOfName } from '../data-url.ts';
-import { type Draft, dropUnknown, refuse, refuseKind } from '../draft.ts';
+import { isDataUrl, readDataUrl, typeOfName } from '../kit/data-url.ts';
+import { type Draft, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import type { Dialect } from './dialect.ts';
 import type { ModelTraits } from './models.ts';
 import type { Part } from './wire.ts';

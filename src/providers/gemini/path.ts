@@ -1,4 +1,4 @@
-import type { Target } from '../provider.ts';
+import type { Target } from '../wire.ts';
 
 /** Where an answer is asked for, whole or as a stream. */
 export const writePath = ({ upstreamModel, stream }: Target): string =>

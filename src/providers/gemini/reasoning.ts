@@ -1,7 +1,7 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { isSet } from '../draft.ts';
-import { effortShare, planEffort } from '../effort.ts';
+import { isSet } from '../kit/draft.ts';
+import { effortShare, planEffort } from '../kit/effort.ts';
 import type { GeminiDraft } from './parts.ts';
 
 /** `thinkingConfig` of the protocol. A model takes a budget or a level, never both. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { writeTo } from '../../../tests/wires/write-to.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import type { Target } from '../provider.ts';
+import type { Target } from '../wire.ts';
 import { writeRequest } from './request.ts';
 
 const write = writeTo(writeRequest, { upstreamModel: 'gemini-2.5-flash' });

@@ -1,6 +1,6 @@
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropRest, isSet, refuse } from '../draft.ts';
-import type { Target, UpstreamRequest } from '../provider.ts';
+import { dropRest, isSet, refuse } from '../kit/draft.ts';
+import type { Target, UpstreamRequest } from '../wire.ts';
 import { writeContents } from './contents.ts';
 import { readDialect } from './dialect.ts';
 import { readTraits } from './models.ts';

@@ -1,7 +1,7 @@
 import { searchTypes, type Tool, type ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropUnknown, refuse, refuseBecause } from '../draft.ts';
-import { addTools, type FlatTool, planTools, ToolBox, type ToolPlan } from '../tool-box.ts';
+import { dropUnknown, refuse, refuseBecause } from '../kit/draft.ts';
+import { addTools, type FlatTool, planTools, ToolBox, type ToolPlan } from '../kit/tool-box.ts';
 import type { WireConversation } from './contents.ts';
 import type { GeminiDraft } from './parts.ts';
 import { writeSubset } from './schema.ts';

@@ -1,10 +1,10 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import type { Usage } from '../../domain/usage.ts';
-import { DroppedNames } from '../dropped-names.ts';
-import { DeltaFrames } from '../frame-template.ts';
-import type { Frame, Reader } from '../provider.ts';
-import { parseEvent, invalidUpstreamData } from '../invalid-data.ts';
-import { readUpstreamErrorObject } from '../upstream-error.ts';
+import { DroppedNames } from '../kit/dropped-names.ts';
+import { DeltaFrames } from '../kit/frame-template.ts';
+import type { Frame, Reader } from '../wire.ts';
+import { parseEvent, invalidUpstreamData } from '../kit/invalid-data.ts';
+import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import { MessageReader } from './message.ts';
 import { readFinishReason, readServiceTier, readUsage } from './usage.ts';
 import type { ChatResponse, ChatChoice, ReaderContext } from './wire.ts';

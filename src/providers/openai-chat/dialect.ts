@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { efforts } from '../effort.ts';
-import { dialectReader } from '../read-dialect.ts';
+import { efforts } from '../kit/effort.ts';
+import { dialectReader } from '../kit/read-dialect.ts';
 
 /** Body fields that a server may refuse and that an answer can do without. */
 const optionalFields = [

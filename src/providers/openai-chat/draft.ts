@@ -1,4 +1,4 @@
-import type { Draft } from '../draft.ts';
+import type { Draft } from '../kit/draft.ts';
 import type { Dialect } from './dialect.ts';
 
 /** A draft of this wire: what is written depends on the server. */

@@ -1,6 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
-import { readDataUrl } from '../data-url.ts';
-import { invalidUpstreamData } from '../invalid-data.ts';
+import { readDataUrl } from '../kit/data-url.ts';
+import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
 import { readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hello, writeTo } from '../../../tests/wires/write-to.ts';
 import type { InputItem } from '../../domain/items.ts';
-import type { Target } from '../provider.ts';
+import type { Target } from '../wire.ts';
 import { writeRequest } from './request.ts';
 
 const write = writeTo(writeRequest, { upstreamModel: 'one' });

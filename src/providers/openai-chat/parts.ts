@@ -1,5 +1,5 @@
 import { type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
-import { dropUnknown, refuse, refuseKind } from '../draft.ts';
+import { dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import type { ChatDraft } from './draft.ts';
 import type { ChatPart } from './wire.ts';
 

@@ -1,9 +1,9 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropRest, isSet, refuse } from '../draft.ts';
-import { planEffort } from '../effort.ts';
-import type { Target, UpstreamRequest } from '../provider.ts';
-import { addTools, planTools, ToolBox } from '../tool-box.ts';
+import { dropRest, isSet, refuse } from '../kit/draft.ts';
+import { planEffort } from '../kit/effort.ts';
+import type { Target, UpstreamRequest } from '../wire.ts';
+import { addTools, planTools, ToolBox } from '../kit/tool-box.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import type { ChatDraft } from './draft.ts';
 import { writeMessages } from './messages.ts';

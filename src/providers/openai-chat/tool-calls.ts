@@ -1,7 +1,7 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { GrowingText } from '../../domain/growing-text.ts';
 import { createId } from '../../domain/ids.ts';
-import { OpenCall, takeCallId } from '../open-call.ts';
+import { OpenCall, takeCallId } from '../kit/open-call.ts';
 import type { ChatToolCallPiece, ReaderContext } from './wire.ts';
 
 interface Call {

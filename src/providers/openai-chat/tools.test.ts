@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { hello, writeTo } from '../../../tests/wires/write-to.ts';
 import type { InputItem, Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import type { Target } from '../provider.ts';
+import type { Target } from '../wire.ts';
 import { writeRequest } from './request.ts';
 
 const write = writeTo(writeRequest, { upstreamModel: 'one' });

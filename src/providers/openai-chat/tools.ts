@@ -1,4 +1,4 @@
-import type { FlatTool, ToolPlan } from '../tool-box.ts';
+import type { FlatTool, ToolPlan } from '../kit/tool-box.ts';
 import type { ChatTool, ChatToolChoice } from './wire.ts';
 
 export const writeTool = (tool: FlatTool): ChatTool => ({ type: 'function', function: tool });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { dialectReader } from '../read-dialect.ts';
+import { dialectReader } from '../kit/read-dialect.ts';
 
 /** Fields that a server may refuse and that a picture can do without. */
 const optionalFields = [

@@ -1,6 +1,6 @@
 import { type EndpointImageRequest, type EncodedImage, writePixelSize } from '../../domain/images.ts';
 import type { FormField, ImageUpstreamRequest } from '../image-wire.ts';
-import type { Target } from '../provider.ts';
+import type { Target } from '../wire.ts';
 import type { Dialect } from './dialect.ts';
 
 /** What the reader must know of the request. */

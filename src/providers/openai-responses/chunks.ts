@@ -1,10 +1,10 @@
 import type { Chunk, FinishReason, ItemKey } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Usage } from '../../domain/usage.ts';
-import { DroppedNames } from '../dropped-names.ts';
-import { FrameTemplate, type Placeholder } from '../frame-template.ts';
-import type { Frame, Reader } from '../provider.ts';
-import { readUpstreamErrorObject } from '../upstream-error.ts';
+import { DroppedNames } from '../kit/dropped-names.ts';
+import { FrameTemplate, type Placeholder } from '../kit/frame-template.ts';
+import type { Frame, Reader } from '../wire.ts';
+import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import { isLengthError } from './errors.ts';
 import type { ReaderContext } from './request.ts';
 import {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { ReasoningFormat } from '../../domain/items.ts';
-import { efforts } from '../effort.ts';
-import { dialectReader } from '../read-dialect.ts';
+import { efforts } from '../kit/effort.ts';
+import { dialectReader } from '../kit/read-dialect.ts';
 
 const formats = [
   'openai-responses-v1',

@@ -1,6 +1,6 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { ReasoningSetting } from '../../domain/request.ts';
-import { planEffort } from '../effort.ts';
+import { planEffort } from '../kit/effort.ts';
 
 /**
  * `reasoning` as the upstream knows it: levels of effort only, without `enabled` and `max_tokens`.

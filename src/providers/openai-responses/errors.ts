@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../domain/errors.ts';
-import type { UpstreamErrorResponse } from '../provider.ts';
-import { readUpstreamError } from '../upstream-error.ts';
+import type { UpstreamErrorResponse } from '../wire.ts';
+import { readUpstreamError } from '../kit/upstream-error.ts';
 
 /** What a status other than 2xx means: this wire's errors are those of every server that speaks like OpenAI. */
 export function readError(answer: UpstreamErrorResponse): GatewayError {

@@ -1,5 +1,5 @@
 import type { ResponseRequest } from '../../domain/request.ts';
-import type { Target, UpstreamRequest } from '../provider.ts';
+import type { Target, UpstreamRequest } from '../wire.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import { writeReasoning } from './effort.ts';
 import { writeInput, writePart } from './input.ts';

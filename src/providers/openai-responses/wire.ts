@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
-import { invalidUpstreamData } from '../invalid-data.ts';
+import { invalidUpstreamData } from '../kit/invalid-data.ts';
 
 /** An event as it was sent. Only what we read is named, and nothing of it is sure to be there. */
 export interface WireEvent {

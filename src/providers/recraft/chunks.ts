@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { ImageChunk, ImageFinishChunk } from '../../domain/images.ts';
 import { usage } from '../../domain/usage.ts';
-import { decodeImage } from '../image-text.ts';
+import { decodeImage } from '../kit/image-text.ts';
 
 /** The provider counts in units, of which a dollar has a thousand. */
 const NANO_USD_PER_UNIT = 1_000_000;

@@ -1,6 +1,6 @@
 import { type EndpointImageRequest, writePixelSize } from '../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../image-wire.ts';
-import type { Target } from '../provider.ts';
+import type { Target } from '../wire.ts';
 import { isVector } from './facts.ts';
 
 /** How far a picture may go from its reference, from 0 to 1, where nobody says; the provider has no default. */

@@ -1,4 +1,4 @@
-import type { Frame, UpstreamRequest } from '../provider.ts';
+import type { Frame, UpstreamRequest } from '../wire.ts';
 import { compose } from './compose.ts';
 import { readConversation } from './conversation.ts';
 import { readError, createErrorResponse } from './errors.ts';

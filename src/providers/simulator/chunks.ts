@@ -1,7 +1,7 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { usage } from '../../domain/usage.ts';
-import type { Frame, Reader } from '../provider.ts';
+import type { Frame, Reader } from '../wire.ts';
 import { readError, createErrorResponse } from './errors.ts';
 import type { Message } from './wire.ts';
 

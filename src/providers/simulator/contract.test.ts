@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { readRecording } from '../../testing/replay.ts';
 import { testWire } from '../contract.ts';
-import type { Target } from '../provider.ts';
+import type { Target } from '../wire.ts';
 import { simulator } from './index.ts';
 
 const recordings = new URL('recordings/', import.meta.url);

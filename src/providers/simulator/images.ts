@@ -13,9 +13,9 @@ import {
 } from '../../domain/images.ts';
 import { special, usage } from '../../domain/usage.ts';
 import { defineImageWire, type ImageUpstreamRequest } from '../image-wire.ts';
-import { decodeImage } from '../image-text.ts';
-import type { Frame, Target } from '../provider.ts';
-import { readUpstreamErrorObject } from '../upstream-error.ts';
+import { decodeImage } from '../kit/image-text.ts';
+import type { Frame, Target } from '../wire.ts';
+import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import { countTokens } from './conversation.ts';
 import { type Drawing, drawSvg } from './draw-svg.ts';
 import { readError, createErrorResponse } from './errors.ts';

@@ -1,4 +1,4 @@
-import { defineWire } from '../provider.ts';
+import { defineWire } from '../wire.ts';
 import { simulateResponse } from './answer.ts';
 import { createReader, readWhole } from './chunks.ts';
 import { readError } from './errors.ts';

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../domain/errors.ts';
 import { type InputItem, isKnownItem, isKnownPart, isProviderRun, partHolders, type Tool } from '../../domain/items.ts';
 import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
-import { type Draft, refuseKind, sendTheItem } from '../draft.ts';
-import type { Target, UpstreamRequest } from '../provider.ts';
+import { type Draft, refuseKind, sendTheItem } from '../kit/draft.ts';
+import type { Target, UpstreamRequest } from '../wire.ts';
 import type { SimulatorRequest } from './wire.ts';
 
 /** Fields that change how a model samples, caches or is billed. The simulator does none of these. */

@@ -2,7 +2,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import type { Chunk, FinishChunk } from '../../domain/chunks.ts';
 import type { InputItem, Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import type { Target } from '../provider.ts';
+import type { Target } from '../wire.ts';
 import { simulator } from './index.ts';
 
 afterEach(() => {

@@ -9,7 +9,7 @@ import {
   refusal,
   type Setting,
 } from '../../../tests/routing/call-router.ts';
-import type { Endpoint } from '../../providers/provider-entry.ts';
+import type { Endpoint } from '../../providers/provider.ts';
 import { Health } from '../health.ts';
 import { planRoute } from '../plan-route.ts';
 import { paretoRouter } from './pareto.ts';

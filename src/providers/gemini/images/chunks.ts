@@ -1,9 +1,9 @@
 import { GatewayError } from '../../../domain/errors.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
-import { DroppedNames } from '../../dropped-names.ts';
-import { decodeImage } from '../../image-text.ts';
-import { withImageTokens } from '../../image-tokens.ts';
-import type { Frame, Reader } from '../../provider.ts';
+import { DroppedNames } from '../../kit/dropped-names.ts';
+import { decodeImage } from '../../kit/image-text.ts';
+import { withImageTokens } from '../../kit/image-tokens.ts';
+import type { Frame, Reader } from '../../wire.ts';
 import { refuseBlocked } from '../blocked.ts';
 import { readErrorObject } from '../errors.ts';
 import { readFinishReason, readUsage } from '../usage.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { EndpointImageRequest, ImageChunk, EncodedImage } from '../../../domain/images.ts';
 import { readRecording, replay } from '../../../testing/replay.ts';
-import type { Target } from '../../provider.ts';
+import type { Target } from '../../wire.ts';
 import { createImageReader, readWholeImage } from './chunks.ts';
 import { readImageFacts } from './models.ts';
 import { writeImageRequest } from './request.ts';

@@ -1,6 +1,6 @@
 import type { EndpointImageRequest } from '../../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../../image-wire.ts';
-import type { Target } from '../../provider.ts';
+import type { Target } from '../../wire.ts';
 import { writePath } from '../path.ts';
 import type { GeminiContent } from '../wire.ts';
 import { needsWords } from './models.ts';

@@ -1,10 +1,10 @@
 import { GatewayError } from '../../../domain/errors.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
-import { DroppedNames } from '../../dropped-names.ts';
-import { decodeImage } from '../../image-text.ts';
-import { withImageTokens } from '../../image-tokens.ts';
-import type { Frame, Reader } from '../../provider.ts';
-import { readUpstreamErrorObject } from '../../upstream-error.ts';
+import { DroppedNames } from '../../kit/dropped-names.ts';
+import { decodeImage } from '../../kit/image-text.ts';
+import { withImageTokens } from '../../kit/image-tokens.ts';
+import type { Frame, Reader } from '../../wire.ts';
+import { readUpstreamErrorObject } from '../../kit/upstream-error.ts';
 import { readFinishReason, readUsage } from '../usage.ts';
 import type { ChatResponse, ChatChoice, ChatDelta } from '../wire.ts';
 import type { ReaderContext } from './request.ts';

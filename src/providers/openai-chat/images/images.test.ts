@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { GatewayError } from '../../../domain/errors.ts';
 import type { EndpointImageRequest, EncodedImage } from '../../../domain/images.ts';
 import { readRecording } from '../../../testing/replay.ts';
-import type { Target } from '../../provider.ts';
+import type { Target } from '../../wire.ts';
 import { readWholeImage } from './chunks.ts';
 import { writeImageRequest } from './request.ts';
 

@@ -1,6 +1,6 @@
 import { type EndpointImageRequest, writePixelSize } from '../../../domain/images.ts';
 import type { ImageUpstreamRequest } from '../../image-wire.ts';
-import type { Target } from '../../provider.ts';
+import type { Target } from '../../wire.ts';
 import { readDialect } from '../dialect.ts';
 import type { ChatMessage } from '../wire.ts';
 

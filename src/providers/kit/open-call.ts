@@ -1,5 +1,5 @@
-import type { Chunk, ToolCallChunk } from '../domain/chunks.ts';
-import { createId } from '../domain/ids.ts';
+import type { Chunk, ToolCallChunk } from '../../domain/chunks.ts';
+import { createId } from '../../domain/ids.ts';
 import { createInputReader, type InputReader } from './custom-input.ts';
 import type { OfferedTools } from './tool-box.ts';
 

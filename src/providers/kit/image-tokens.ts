@@ -1,4 +1,4 @@
-import { special, type Usage } from '../domain/usage.ts';
+import { special, type Usage } from '../../domain/usage.ts';
 
 /** Of a generation of pictures: where the parts of the output are not told apart, all that was not thought is picture. */
 export function withImageTokens(counts: Usage): Usage {

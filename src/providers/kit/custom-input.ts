@@ -1,4 +1,4 @@
-import { GrowingText } from '../domain/growing-text.ts';
+import { GrowingText } from '../../domain/growing-text.ts';
 
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 const openingPiece = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;

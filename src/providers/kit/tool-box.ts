@@ -1,4 +1,4 @@
-import { GatewayError } from '../domain/errors.ts';
+import { GatewayError } from '../../domain/errors.ts';
 import {
   type CustomTool,
   type FunctionTool,
@@ -7,7 +7,7 @@ import {
   searchTypes,
   type Tool,
   type ToolChoice,
-} from '../domain/items.ts';
+} from '../../domain/items.ts';
 import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from './draft.ts';
 
 /*

@@ -1,4 +1,4 @@
-import type { AgentMessageItem, FunctionCallItem, InputItem, ReasoningEffort, Tool } from '../domain/items.ts';
+import type { AgentMessageItem, FunctionCallItem, InputItem, ReasoningEffort, Tool } from '../../domain/items.ts';
 import { type Draft, dropUnknown, refuseKind, refuseReference } from './draft.ts';
 
 /*

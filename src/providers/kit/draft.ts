@@ -1,7 +1,7 @@
-import { GatewayError } from '../domain/errors.ts';
-import { itemTypes, partTypes, toolTypes } from '../domain/items.ts';
-import { findNearestName } from '../domain/nearest-name.ts';
-import type { Target } from './provider.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { itemTypes, partTypes, toolTypes } from '../../domain/items.ts';
+import { findNearestName } from '../../domain/nearest-name.ts';
+import type { Target } from '../wire.ts';
 
 /** What the functions that write one request share. */
 export interface Draft {

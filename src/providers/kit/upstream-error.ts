@@ -1,6 +1,6 @@
-import { type ErrorKind, GatewayError } from '../domain/errors.ts';
+import { type ErrorKind, GatewayError } from '../../domain/errors.ts';
 import { sendTheItem } from './draft.ts';
-import type { UpstreamErrorResponse } from './provider.ts';
+import type { UpstreamErrorResponse } from '../wire.ts';
 
 /** What is left of an error, whichever of the many shapes it came in. */
 interface Complaint {

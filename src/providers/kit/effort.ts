@@ -1,5 +1,5 @@
-import type { ReasoningEffort } from '../domain/items.ts';
-import type { ReasoningSetting } from '../domain/request.ts';
+import type { ReasoningEffort } from '../../domain/items.ts';
+import type { ReasoningSetting } from '../../domain/request.ts';
 
 /** Shares of the output limit. @see docs/reference/responses.md#reasoning */
 const shares: Record<ReasoningEffort, number> = {

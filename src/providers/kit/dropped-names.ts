@@ -1,4 +1,4 @@
-import { truncateName } from '../domain/truncate-name.ts';
+import { truncateName } from '../../domain/truncate-name.ts';
 
 /** Names that are listed; more are only known to be there. */
 const MAX_NAMES = 100;

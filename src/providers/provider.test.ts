@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openaiChat } from './openai-chat/index.ts';
-import { createProvider, type ProviderEntry } from './provider-entry.ts';
+import { createProvider, type ProviderEntry } from './provider.ts';
 
 const entry: ProviderEntry = {
   id: 'acme',

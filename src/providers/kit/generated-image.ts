@@ -1,4 +1,4 @@
-import type { InputItem } from '../domain/items.ts';
+import type { InputItem } from '../../domain/items.ts';
 
 /** A picture that a model made earlier in the conversation. */
 export interface GeneratedImage {

@@ -1,5 +1,5 @@
-import { GatewayError } from '../domain/errors.ts';
-import type { Target } from './provider.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { Target } from '../wire.ts';
 
 /**
  * A part of an upstream's path: the name of a model, or what stands between the slashes of one. A caller may have chosen it

@@ -1,4 +1,4 @@
-import { GatewayError } from '../domain/errors.ts';
+import { GatewayError } from '../../domain/errors.ts';
 
 /** A provider sent what its protocol does not have; another endpoint may do better. */
 export const invalidUpstreamData = (message: string, cause?: unknown): GatewayError =>
