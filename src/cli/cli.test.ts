@@ -100,7 +100,7 @@ describe('headgate', () => {
     [['init', '--output', '.'], ' is a folder. --output takes the name of a file.'],
     [['start', '--config', '.'], ': is a folder; name the file in it'],
     [['start', '--port', '0', '--host', '192.0.2.1'], '192.0.2.1 is no address of this machine (EADDRNOTAVAIL).'],
-    [['start', '--port', '0', '--data', 'headgate.yaml'], 'it, or a part of the way to it, is a file.'],
+    [['start', '--port', '0', '--data', 'headgate.yaml'], 'it, or one of its parents, is a file.'],
     [['doctor', '--data', 'headgate.yaml'], 'headgate.yaml is a file\n'],
   ])('says what is wrong with %j', async (args, message) => {
     write('headgate.yaml', '{}');

@@ -98,7 +98,7 @@ it('tells what an entry lacks', () => {
 
 it('the guide lists every provider', () => {
   const page = readFileSync(new URL('../../docs/guides/providers.md', import.meta.url), 'utf8');
-  const section = page.split('## Providers that come by themselves')[1]!.split('\n## ')[0]!;
+  const section = page.split('## Detected providers')[1]!.split('\n## ')[0]!;
   const rows = section.split('\n').filter((line) => /^\| `\w+` \|.*\| `\w[\w-]*` \|$/.test(line));
   expect(rows.slice(1)).toEqual(
     knownProviders.map(({ id, name, env, wire }) => {

@@ -764,7 +764,7 @@ export const configSchema = Type.Object({
     ),
     auto_discover: Type.Boolean({
       description:
-        'Providers whose key stands in the environment, and model servers of this machine, come by themselves.',
+        'Whether providers with a key in the environment, and model servers on this machine, are detected.',
       default: true,
     }),
     simulator: Type.Boolean({

@@ -166,8 +166,8 @@ describe('POST /guardrails', () => {
     [{ name: 'n', description: 'x'.repeat(1001) }, { description: 'at most 1000' }],
     [{ name: 'n', workspace_id: missing }, { workspace_id: 'names no workspace' }],
     [{ name: 'n', workspace_id: 'main' }, { workspace_id: 'is a slug; send "' }],
-    [{ name: 'n', allowed_models: [] }, { allowed_models: 'at least 1' }],
-    [{ name: 'n', ignored_providers: [] }, { ignored_providers: 'at least 1' }],
+    [{ name: 'n', allowed_models: [] }, { allowed_models: 'must not be empty' }],
+    [{ name: 'n', ignored_providers: [] }, { ignored_providers: 'must not be empty' }],
     [{ name: 'n', allowed_models: 'acme/one' }, { allowed_models: 'got "acme/one"' }],
     [{ name: 'n', allowed_models: ['acme/one', ''] }, { 'allowed_models[1]': 'must not be empty' }],
     [{ name: 'n', allowed_models: ['router/auto'] }, { 'allowed_models[0]': 'got "router/auto", which chooses among' }],
@@ -369,7 +369,7 @@ describe('assignments to keys', () => {
 
   it.each([
     [{}, { key_hashes: 'is missing' }],
-    [{ key_hashes: [] }, { key_hashes: 'at least 1' }],
+    [{ key_hashes: [] }, { key_hashes: 'must not be empty' }],
     [{ key_hashes: [''] }, { 'key_hashes[0]': 'must not be empty' }],
     [{ key_hashes: Array(101).fill('a') }, { key_hashes: '101' }],
     [{ key_hashes: ['a'], keys: 1 }, { keys: 'is not known here' }],

@@ -444,7 +444,7 @@ describe('members', () => {
 
   it.each([
     [{}, { user_ids: 'is missing' }],
-    [{ user_ids: [] }, { user_ids: 'at least 1 is needed' }],
+    [{ user_ids: [] }, { user_ids: 'must not be empty' }],
     [{ user_ids: Array.from({ length: 101 }, () => 'a') }, { user_ids: 'has 101 entries; at most 100' }],
     [{ user_ids: ['a', 5] }, { 'user_ids[1]': 'must be a string, got 5' }],
     [{ user_ids: ['', 'a\u0000b'] }, { 'user_ids[0]': 'must not be empty', 'user_ids[1]': 'control characters' }],

@@ -53,9 +53,8 @@ async function untilReplaced(gateway: GatewayProcess, pid: number): Promise<void
     return readPids(gateway).get(0);
   };
   await expect.poll(look, { timeout: 10_000, interval: 20 }).not.toBe(pid);
-  expect(gateway.running.stderr).toContain(
-    `Worker 0 (process ${pid}) ended with SIGKILL; another one takes its place.`,
-  );
+  const line = gateway.running.stderr.split('\n').find((text) => text.includes('"msg":"worker ended"')) ?? '{}';
+  expect(JSON.parse(line)).toMatchObject({ worker: 0, ending: 'SIGKILL' });
 }
 const isAlive = (pid: number): boolean => {
   try {
