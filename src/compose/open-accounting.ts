@@ -68,6 +68,7 @@ export async function openAccounting(parts: AccountingParts, resources: AsyncDis
     folder: journal,
     store: storage.ledger,
     quarantineFolder,
+    durability: () => config().ledger.durability,
     log,
     onOrphaned,
   });

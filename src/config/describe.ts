@@ -11,6 +11,7 @@ export const exampleUrl = new URL('example.yaml', import.meta.url);
 const about: Record<string, string> = {
   server: 'Where the gateway listens and what it takes.',
   storage: 'Where keys, workspaces, members and the ledger are kept.',
+  ledger: 'How safely responses are recorded. Guide: [operating](../guides/operating.md#when-something-fails).',
   counters:
     'Where limits and budgets are counted, and what holds when that does not answer. Guide: [limits](../guides/limits.md).',
   budgets: 'What may be spent; keys and workspaces have limits of their own. Guide: [limits](../guides/limits.md).',

@@ -590,6 +590,13 @@ export const configSchema = Type.Object({
       0,
     ),
   }),
+  ledger: Type.Object({
+    durability: Type.Enum(['standard', 'strict'], {
+      description:
+        'When a response may end. `standard`: once the kernel has its ledger entry, which survives `kill -9`; a power cut may lose the last 100 ms. `strict`: once the entry is synced to the disk of the data folder, too, which takes the time of an `fdatasync`; many responses share one.',
+      default: 'standard',
+    }),
+  }),
   counters: Type.Object({
     url: Type.String({
       description:

@@ -87,7 +87,7 @@ export interface JournalDisk {
   truncate: (fd: number, bytes: number) => void;
   sync: (fd: number) => Promise<void>;
 }
-const nodeDisk: JournalDisk = { write: writeSync, truncate: ftruncateSync, sync: promisify(fdatasync) };
+const nodeDisk: JournalDisk = { write: writeSync, truncate: ftruncateSync, sync: (fd) => promisify(fdatasync)(fd) };
 
 export interface OpenedJournal {
   journal: Journal;

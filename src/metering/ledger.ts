@@ -3,6 +3,7 @@ import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { inTurns } from '../domain/in-turns.ts';
 import type { RecordedEntry, LedgerEntry, InFlightEntry } from '../domain/ledger-entry.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { callStore } from '../platform/storage/call-store.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { MAX_COST_NANO_USD, writeDollars } from './cost.ts';
@@ -26,11 +27,12 @@ export interface Ledger {
    */
   begin(underway: InFlightEntry, before?: InFlightRequest): InFlightRequest;
   /**
-   * Books an entry: it outlives a `kill -9` from here on. Never throws; see `accepting`.
+   * Records an entry: it survives a `kill -9` from here on. Never throws; see `accepting`.
    *
    * @param begun its last attempt; undefined: none went out
+   * @returns with `durability: strict` a promise, which never rejects: the entry survives a power cut once it is fulfilled
    */
-  record(entry: LedgerEntry, begun?: InFlightRequest): void;
+  record(entry: LedgerEntry, begun?: InFlightRequest): MaybePromise<void>;
   /** False while entries cannot be kept safely (a full disk): the gateway then takes no new work. */
   readonly accepting: boolean;
   /** Entries that are not in the store yet. */
@@ -54,6 +56,8 @@ export interface LedgerOptions {
   /** Folder of the journal. */
   folder: string;
   store: EntryStore;
+  /** `strict`: entries are synced to disk before `record` is done. Absent: `standard`. */
+  durability?: () => 'standard' | 'strict';
   /** Where lines are put that no store will ever take. */
   quarantineFolder: string;
   /**
@@ -77,6 +81,7 @@ const MAX_WAITING = 200_000;
 const troubles = {
   writing: { begins: 'journal write failed', ends: 'journal write recovered' },
   storing: { begins: 'ledger write failed', ends: 'ledger write recovered' },
+  syncing: { begins: 'journal sync failed', ends: 'journal sync recovered' },
   shortening: { begins: 'journal truncation failed', ends: 'journal truncation recovered' },
 } as const;
 type Trouble = keyof typeof troubles;
@@ -122,6 +127,20 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const recover = (what: Trouble): void => {
     if (failing.size > 0 && failing.delete(what)) log(troubles[what].ends);
   };
+
+  async function sync(): Promise<void> {
+    try {
+      await journal.sync();
+      recover('syncing');
+    } catch (error) {
+      fail('syncing', error);
+      schedule(RETRY_MS);
+      throw error;
+    }
+  }
+
+  /** The store keeps what the disk of the journal does not. If neither can, the log says so and no new work is taken. */
+  const keep = (isJournalled: boolean): Promise<void> => (isJournalled ? sync().catch(flush) : flush()).catch(() => {});
 
   async function drain(): Promise<void> {
     const batch = waiting;
@@ -181,6 +200,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     if (isClosed) return;
     timer ??= setTimeout(() => {
       timer = undefined;
+      if (failing.has('syncing')) sync().catch(() => {}); // logged when it began; it comes again
       flush().then(
         () => waiting.length > 0 && schedule(GATHER_MS),
         () => schedule(RETRY_MS),
@@ -211,18 +231,21 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         const { id, model, provider, costNanoUsd } = entry;
         log('cost capped', { generation_id: id, model, provider, cost_usd: writeDollars(costNanoUsd) });
       }
+      let isJournalled = true;
       try {
         journal.append(entry, begun);
       } catch (error) {
+        isJournalled = false;
         unjournalled.push({ entry, begun });
         fail('writing', error);
       }
       waiting.push(entry);
       if (waiting.length === GROUP) hurry();
       else schedule(GATHER_MS);
+      return options.durability?.() === 'strict' ? keep(isJournalled) : undefined;
     },
     get accepting() {
-      return unjournalled.length === 0 && waiting.length < MAX_WAITING;
+      return unjournalled.length === 0 && waiting.length < MAX_WAITING && !failing.has('syncing');
     },
     get notStoredSinceMs() {
       return failing.get('storing');

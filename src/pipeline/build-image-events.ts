@@ -3,6 +3,7 @@ import { currentTimeMs } from '../domain/clock.ts';
 import { ImageDigest } from '../domain/image-digest.ts';
 import type { ImageEvent, WireImageUsage } from '../domain/image-events.ts';
 import type { EncodedImage } from '../domain/images.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Sink } from '../domain/sink.ts';
 import type { Cost, Usage } from '../domain/usage.ts';
 import { usdOf } from '../metering/cost.ts';
@@ -16,7 +17,7 @@ import type { AttemptSink } from './walk-plan.ts';
 export interface ImageEventParts {
   region: string;
   /** Called once, when all of it is there: records the run. */
-  close: () => void;
+  close: () => MaybePromise<void>;
 }
 
 /**
@@ -51,7 +52,9 @@ export class ImageEventStage implements Sink<CheckedImageChunk>, AttemptSink<Che
     step.committed ??= step.attempts.at(-1);
     this.run.firstOutputAt ??= performance.now();
     const events = chunks.flatMap((chunk) => this.build(chunk));
-    return events.length > 0 ? this.client.write(events) : undefined;
+    if (events.length === 0) return undefined;
+    const { recorded } = this.run;
+    return recorded ? recorded.then(() => this.client.write(events)) : this.client.write(events);
   }
 
   private build(chunk: CheckedImageChunk): ImageEvent[] {

@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { closeRun } from './close-run.ts';
 import type { ResponsePipeline } from './pipeline.ts';
 import { rememberSession } from './remember-session.ts';
@@ -5,8 +6,9 @@ import type { Run } from './run.ts';
 import { writeResponseEntry } from './settle-run.ts';
 
 /** Records the run, and where its conversation went. Idempotent. */
-export function closeResponse(pipeline: ResponsePipeline, run: Run): void {
-  if (run.closed) return;
-  closeRun(pipeline, run, writeResponseEntry);
+export function closeResponse(pipeline: ResponsePipeline, run: Run): MaybePromise<void> {
+  if (run.closed) return run.recorded;
+  const recorded = closeRun(pipeline, run, writeResponseEntry);
   rememberSession(run, pipeline.routingContext().sticky);
+  return recorded;
 }

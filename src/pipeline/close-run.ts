@@ -1,4 +1,5 @@
 import type { InFlightEntry, LedgerEntry } from '../domain/ledger-entry.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Attempt } from './attempt.ts';
 import type { PipelineBase } from './pipeline.ts';
 import type { RunBase } from './run.ts';
@@ -18,16 +19,21 @@ export function beginAttempt<R extends RunBase>(
   if (begin) attempt.begun = begin(write(), lastBegunOf(run));
 }
 
-/** Records a run that has ended, however it ended. Idempotent. */
+/**
+ * Records a run that has ended, however it ended. Idempotent.
+ *
+ * @returns a promise only if the entry must be on disk before the client has the whole response
+ */
 export function closeRun<R extends RunBase>(
   pipeline: Pick<PipelineBase<R>, 'record' | 'observe'>,
   run: R,
   writeEntry: (run: R) => LedgerEntry,
-): void {
-  if (run.closed) return;
+): MaybePromise<void> {
+  if (run.closed) return run.recorded;
   run.closed = true;
   const entry = writeEntry(run);
-  pipeline.record(entry, lastBegunOf(run));
+  run.recorded = pipeline.record(entry, lastBegunOf(run));
   run.reservation?.settle(entry);
   pipeline.observe?.(run, entry);
+  return run.recorded;
 }

@@ -44,7 +44,7 @@ beforeEach(() => {
     routingContext: () => routingContext,
     maxAttempts: () => 1,
     retry: createRetryParts(),
-    record: (entry) => booked.push(entry),
+    record: (entry) => void booked.push(entry),
     hashEndUser: () => '',
     region: () => 'local',
     references: { fetchReference: unneeded, checkReference: unneeded },

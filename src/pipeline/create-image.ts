@@ -22,7 +22,7 @@ import { walkPlan } from './walk-plan.ts';
  * @throws {GatewayError} everything that went wrong; whoever has told the client of a beginning tells it of this end
  */
 export async function createImage(pipeline: ImagePipeline, run: ImageRun, client: Sink<ImageEvent>): Promise<void> {
-  const close = (): void => closeRun(pipeline, run, createImageEntry);
+  const close = () => closeRun(pipeline, run, createImageEntry);
   try {
     const step = await planStep(pipeline, run, (onRefused) =>
       planImageRoute(run.request, run.caller, pipeline.routingContext(), onRefused),
@@ -34,6 +34,7 @@ export async function createImage(pipeline: ImagePipeline, run: ImageRun, client
     run.error = asImageError(asGatewayError(error));
     throw run.error;
   } finally {
-    close();
+    const recorded = close();
+    if (recorded) await recorded;
   }
 }

@@ -18,7 +18,7 @@ import { runSteps } from './run-steps.ts';
  * @throws {GatewayError} what went wrong before the first event; after it the failure is an event
  */
 export async function createResponse(pipeline: ResponsePipeline, run: Run, client: Sink<ResponseEvent>): Promise<void> {
-  const close = (): void => closeResponse(pipeline, run);
+  const close = () => closeResponse(pipeline, run);
   const limitBytes = pipeline.upstreamBodyLimit();
   const events = openEvents(run, client, { region: pipeline.region(), limitBytes, close });
   try {
@@ -31,10 +31,11 @@ export async function createResponse(pipeline: ResponsePipeline, run: Run, clien
     run.error = asGatewayError(error);
     if (run.firstOutputAt === undefined || run.builder?.ended) throw run.error;
     const last = failRun(run, run.error);
-    close();
+    await close();
     const passed = client.write(last);
     if (!run.cancellation.reason) await passed; // a cancelled run does not wait for its client
   } finally {
-    close();
+    const recorded = close();
+    if (recorded) await recorded;
   }
 }

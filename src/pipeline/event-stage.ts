@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk } from '../domain/chunks.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import type { ResponseEvent } from '../domain/events.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import type { Sink } from '../domain/sink.ts';
 import { totalOf, writeUsage } from '../metering/cost.ts';
@@ -21,7 +22,7 @@ import { committedOf } from './step.ts';
 export function openEvents(
   run: Run,
   client: Sink<ResponseEvent>,
-  { region, limitBytes, close }: { region: string; limitBytes: number; close: (run: Run) => void },
+  { region, limitBytes, close }: { region: string; limitBytes: number; close: (run: Run) => MaybePromise<void> },
 ): Sink<Chunk> {
   const builder = new EventBuilder(new RunContext(run, region, limitBytes), run.request.stream === true);
   run.builder = builder;
@@ -33,9 +34,9 @@ class EventStage implements Sink<Chunk> {
   private readonly run: Run;
   private readonly builder: EventBuilder;
   private readonly client: Sink<ResponseEvent>;
-  private readonly close: (run: Run) => void;
+  private readonly close: (run: Run) => MaybePromise<void>;
 
-  constructor(run: Run, builder: EventBuilder, client: Sink<ResponseEvent>, close: (run: Run) => void) {
+  constructor(run: Run, builder: EventBuilder, client: Sink<ResponseEvent>, close: (run: Run) => MaybePromise<void>) {
     this.run = run;
     this.builder = builder;
     this.client = client;
@@ -46,8 +47,8 @@ class EventStage implements Sink<Chunk> {
     const events = this.builder.build(chunks);
     if (events.length === 0) return undefined;
     this.run.firstOutputAt ??= performance.now();
-    if (this.builder.ended) this.close(this.run);
-    return this.client.write(events);
+    const recorded = this.builder.ended ? this.close(this.run) : undefined;
+    return recorded ? recorded.then(() => this.client.write(events)) : this.client.write(events);
   }
 }
 

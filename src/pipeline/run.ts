@@ -110,6 +110,8 @@ export interface RunBase extends RunOrigin {
   error: GatewayError | undefined;
   /** Whether it is in the ledger. */
   closed: boolean;
+  /** While the entry of a closed run is on its way to disk, where the client must wait for that. */
+  recorded?: MaybePromise<void>;
 }
 
 /** A model call of a response. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -7,6 +7,7 @@ import { type Answer, ask, type Client, connect, hangUp, idsOf, readNumbers, sta
 import {
   cleanUp,
   type GatewayProcess,
+  makeFolder,
   openStream,
   run,
   type StartOptions,
@@ -63,6 +64,17 @@ const isAlive = (pid: number): boolean => {
     return false;
   }
 };
+
+/** Run in a process before anything else: writes a byte for each sync. */
+const countSyncs = `
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+const { fdatasync } = fs;
+fs.fdatasync = (...values) => {
+  fs.appendFileSync(process.env.SYNC_LOG, '.');
+  fdatasync(...values);
+};
+syncBuiltinESMExports();`;
 
 function readLedger(folder: string): string[] {
   const database = new DatabaseSync(join(folder, 'data', 'headgate.db'), { readOnly: true });
@@ -386,5 +398,29 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     const third = run({ args: ['--workers', 'many'] });
     expect(await third.ended).toBe(1);
     expect(third.stderr).toContain('--workers (server.workers): must be');
+  });
+
+  it.each([
+    ['strict', true],
+    ['standard', false],
+  ])('sync each entry before its response ends where the ledger is to be %s', async (durability, isSynced) => {
+    const folder = makeFolder();
+    const log = join(folder, 'syncs');
+    writeFileSync(log, '');
+    const gateway = await start({
+      folder,
+      config: { ledger: { durability } },
+      env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(countSyncs)}`, SYNC_LOG: log },
+    });
+    const clients = connectAll(gateway);
+    for (let at = 0; at < 4; at++) {
+      const before = statSync(log).size;
+      const answer = await (at % 2 === 0
+        ? ask(clients[at]!)
+        : clients[at]!('POST', '/api/v1/responses', { body: { model: 'simulator/echo', input: 'hi', stream: true } }));
+      expect(answer.status).toBe(200);
+      expect(statSync(log).size > before).toBe(isSynced);
+    }
+    expect(await gateway.end()).toBe(0);
   });
 });

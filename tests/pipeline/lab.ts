@@ -78,7 +78,7 @@ export async function openPipelineLab(servers = 1, parts: Partial<ResponsePipeli
     retry: createRetryParts(),
     inspectors: [],
     preparers: [],
-    record: (entry) => entries.push(entry),
+    record: (entry) => void entries.push(entry),
     hashEndUser: () => '',
     region: () => 'local',
     upstreamBodyLimit: () => 1_000_000,

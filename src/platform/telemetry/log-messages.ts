@@ -67,6 +67,8 @@ export const logMessages = {
   'reservation release failed': { levels: ['warn'], fields: ['err', 'requests'] },
   'journal write failed': { levels: ['error'], fields: ['err'] },
   'journal write recovered': { levels: ['info'], fields: [] },
+  'journal sync failed': { levels: ['error'], fields: ['err'] },
+  'journal sync recovered': { levels: ['info'], fields: [] },
   'journal truncation failed': { levels: ['error'], fields: ['err'] },
   'journal truncation recovered': { levels: ['info'], fields: [] },
   'journal lines quarantined': { levels: ['error'], fields: ['lines', 'file'] },
