@@ -1,12 +1,17 @@
 import { runCli } from './cli/program.ts';
 
 const { stdout, stderr, env } = process;
+const reader = new AbortController();
 for (const output of [stdout, stderr]) output.on('error', ignoreClosedPipe);
-process.exitCode = await runCli(process.argv.slice(2), { stdout, stderr, env, cwd: process.cwd() });
+process.exitCode = await runCli(process.argv.slice(2), {
+  ...{ stdout, stderr, env, cwd: process.cwd() },
+  closed: reader.signal,
+});
 // Connections that are still open must not keep a closed gateway alive.
 setTimeout(() => process.exit(), 1000).unref();
 
-/** `headgate doctor | head -3` closes the pipe early. The command still runs to its end. */
+/** `headgate doctor | head -3` closes the pipe early. The command still runs to its end, unless it has none. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
+  reader.abort();
 }

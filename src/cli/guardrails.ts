@@ -19,7 +19,7 @@ import { usdOf } from '../metering/cost.ts';
 import type { GuardrailRecord, ManagementStore, Storage } from '../platform/storage/storage.ts';
 import { readDollars, resolveKey } from './change-keys.ts';
 import { readStore } from './open-store.ts';
-import { operate, resolveWorkspace } from './operate.ts';
+import { operate, resolveWorkspace, viewManagement } from './operate.ts';
 import { drawTable } from './table.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
@@ -53,7 +53,8 @@ export async function printGuardrails(
 ): Promise<void> {
   const { stdout, stderr } = terminal;
   const { rows, names, holders } = await readStore({ config, stderr }, async ({ access, management }) => {
-    const only = workspace === undefined ? undefined : (await resolveWorkspace(viewOf(management), workspace)).id;
+    const only =
+      workspace === undefined ? undefined : (await resolveWorkspace(viewManagement(management), workspace)).id;
     const { assignments } = await access.listAppliedGuardrails();
     return {
       rows: (await management.listGuardrails({ ...ALL, workspaceId: only })).rows,
@@ -245,7 +246,7 @@ async function changeHolders(
 async function findGuardrail(management: ManagementStore, wanted: string): Promise<GuardrailRecord> {
   const of = /^default:(.+)$/.exec(wanted)?.[1];
   if (of !== undefined) {
-    const { id } = await resolveWorkspace(viewOf(management), of);
+    const { id } = await resolveWorkspace(viewManagement(management), of);
     return getGuardrail(management, defaultGuardrailId(id));
   }
   const { rows } = await management.listGuardrails(ALL);
@@ -258,12 +259,6 @@ async function findGuardrail(management: ManagementStore, wanted: string): Promi
   const which = found.map(({ id, name }) => `${id} (${name})`).join(', ');
   throw new CommandError(`"${wanted}" could be one of several guardrails; give the id: ${which}.`);
 }
-
-/** A store seen as a change of it sees it. */
-const viewOf = (management: ManagementStore): Parameters<typeof resolveWorkspace>[0] => ({
-  findWorkspace: (id) => management.findWorkspace(id),
-  findWorkspaceByName: async (name) => (await management.listWorkspaces(ALL)).rows.find((row) => row.name === name),
-});
 
 const forbiddable = [
   { word: 'paid-training', rule: 'paidTraining', field: 'enable_paid_model_training' },

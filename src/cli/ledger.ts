@@ -1,4 +1,3 @@
-import { writeGeneration } from '../api/generation/handler.ts';
 import { createCatalog } from '../catalog/catalog.ts';
 import { loadCatalogRecords } from '../catalog/load-catalog.ts';
 import { buildEndpoints } from '../compose/build-endpoints.ts';
@@ -6,7 +5,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { type RecordedEntry, summedCost } from '../domain/ledger-entry.ts';
-import { totalOf, usdOf } from '../metering/cost.ts';
+import { totalOf } from '../metering/cost.ts';
 import { writePerPiece } from '../metering/price.ts';
 import { findCorrection, isSettled, type PricedEndpoint, reprice } from '../metering/reprice.ts';
 import { lockDataFolder } from '../platform/data-folder/data-folder.ts';
@@ -15,6 +14,8 @@ import { findStoreFile } from './describe-store.ts';
 import { readStore, withStore } from './open-store.ts';
 import { drawTable } from './table.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
+import { readTimeOption } from './time-option.ts';
+import { writeLedgerEntry } from './write-ledger-entry.ts';
 
 export interface RecomputeOptions {
   /** A date or a time. A date is its whole day in UTC. */
@@ -90,8 +91,8 @@ function takeStore(config: Config, dataDir: string): () => void {
 }
 
 function readQuery({ since, until, model, provider }: RecomputeOptions, config: Config): Omit<EntryQuery, 'limit'> {
-  const fromMs = since === undefined ? undefined : readTime('--since', since).startMs;
-  const toMs = until === undefined ? undefined : readTime('--until', until).endMs;
+  const fromMs = since === undefined ? undefined : readTimeOption('--since', since).startMs;
+  const toMs = until === undefined ? undefined : readTimeOption('--until', until).endMs;
   if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
     throw new CommandError(`--since ${since} lies behind --until ${until}.`);
   }
@@ -100,18 +101,6 @@ function readQuery({ since, until, model, provider }: RecomputeOptions, config: 
     ...{ fromMs, toMs, model: model?.toLowerCase() },
     provider: provider === undefined ? undefined : { id: provider, name: known?.name ?? provider },
   };
-}
-
-const DAY_MS = 86_400_000;
-
-/** When a date or a time begins and ends. @throws {CommandError} when it is neither */
-function readTime(option: string, text: string): { startMs: number; endMs: number } {
-  const isDate = /^\d{4}-\d\d-\d\d$/.test(text);
-  const startMs = isDate || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? Date.parse(text) : Number.NaN;
-  const isReal = !Number.isNaN(startMs) && new Date(startMs).toISOString().startsWith(text.slice(0, 10));
-  if (!isReal)
-    throw new CommandError(`${option} ${text}: give a date like 2026-10-31, or a time like 2026-10-31T12:00:00Z.`);
-  return { startMs, endMs: startMs + (isDate ? DAY_MS : 0) };
 }
 
 /** @returns a function that gives the endpoints of a model, as configuration and catalogue have them now */
@@ -230,7 +219,7 @@ const writeSum = (name: string, { entries, corrections, oldNanoUsd, newNanoUsd }
 
 const writeUsd = (nanoUsd: bigint): string => (nanoUsd < 0n ? `-${writePerPiece(-nanoUsd)}` : writePerPiece(nanoUsd));
 
-/** Prints an entry as JSON, with what corrections made of it. @throws {CommandError} when there is none with this id */
+/** Prints an entry as JSON, with its corrections. @throws {CommandError} if there is none with this id */
 export async function showEntry(
   { stdout, stderr }: Pick<Terminal, 'stdout' | 'stderr'>,
   config: Config,
@@ -238,22 +227,5 @@ export async function showEntry(
 ): Promise<void> {
   const entry = await readStore({ config, stderr }, ({ ledger }) => ledger.find(undefined, id));
   if (!entry) throw new CommandError(`The ledger has no entry ${id.slice(0, 100)}.`);
-  const { requestedModel, providerId, endpointId, keyHash, memberId, cacheWriteTokens, special, correction } = entry;
-  const counts = Object.entries(special ?? {}).map(([name, count]) => [writeName(name), count]);
-  const shown = {
-    ...writeGeneration(entry),
-    requested_model: requestedModel,
-    provider_id: providerId,
-    endpoint_id: endpointId,
-    key_hash: keyHash,
-    member_id: memberId,
-    cache_write_tokens: cacheWriteTokens,
-    ...Object.fromEntries(counts),
-    booked_cost: entry.priced ? usdOf(entry.costNanoUsd) : null,
-    corrections: { count: correction?.count ?? 0, cost: usdOf(correction?.costNanoUsd ?? 0n) },
-  };
-  stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+  stdout.write(`${JSON.stringify(writeLedgerEntry(entry), undefined, 2)}\n`);
 }
-
-/** `cacheWrite1hTokens` → `cache_write_1h_tokens`. */
-const writeName = (name: string): string => name.replace(/[A-Z]|\d/g, (part) => `_${part.toLowerCase()}`);

@@ -1,7 +1,13 @@
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
-import type { Change, ManagementTransaction, Storage, WorkspaceDetails } from '../platform/storage/storage.ts';
+import type {
+  Change,
+  ManagementStore,
+  ManagementTransaction,
+  Storage,
+  WorkspaceDetails,
+} from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
 import { CommandError, type Terminal } from './terminal.ts';
@@ -47,3 +53,12 @@ export async function resolveWorkspace(
   if (!found) throw new CommandError(`There is no workspace "${wanted}"; see "headgate workspaces list".`);
   return found;
 }
+
+/** A store seen as a change of it sees it. */
+export const viewManagement = (management: ManagementStore): Parameters<typeof resolveWorkspace>[0] => ({
+  findWorkspace: (id) => management.findWorkspace(id),
+  findWorkspaceByName: async (name) => {
+    const { rows } = await management.listWorkspaces({ offset: 0, limit: Number.MAX_SAFE_INTEGER });
+    return rows.find((row) => row.name === name);
+  },
+});

@@ -12,6 +12,7 @@ import type { ListModelsOptions } from './models/list.ts';
 import { type RateOptions, withRateOptions } from './rate-options.ts';
 import type { RecordOptions } from './record.ts';
 import type { ReplayCommandOptions } from './replay.ts';
+import type { ListRequestsOptions, ShowRequestOptions } from './requests.ts';
 import { CommandError, readMessage, sanitizeOutput, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
 import type { BudgetOptions, WorkspaceOptions } from './workspaces.ts';
@@ -278,6 +279,36 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printBudgets } = await import('./budgets.ts');
       await printBudgets(terminal, loadForStore(options, ['budgets']).config, options);
+    });
+
+  const requests = program.command('requests').description('list the last requests, follow them, show one in full');
+  requests.addHelpText('after', requestsExamples);
+  withSources(requests.command('list', { isDefault: true }))
+    .description('list the last requests, the newest last; what "headgate requests" alone does')
+    .option('--limit <number>', 'how many, up to 1000 (20)')
+    .option('--follow', 'print the next ones, too, as they end')
+    .option('--failed', 'only those without a complete response')
+    .option('--model <slug>', 'that was requested, or that responded')
+    .option('--provider <id>', 'id or display name')
+    .option('--key <key>', 'by hash, the first 4 or more digits of it, or name')
+    .option('--member <id>', 'owner of the key')
+    .option('--workspace <name>', 'id, slug or name')
+    .option('--session <id>', 'session_id of the requests')
+    .option('--since <date>', 'first day (UTC), or a time')
+    .option('--until <date>', 'last day (UTC), or a time')
+    .option('--json', 'as a JSON list; with --follow a line of JSON for each')
+    .addHelpText('after', requestsExamples)
+    .action(async (options: SourceOptions & ListRequestsOptions) => {
+      const { printRequests } = await import('./requests.ts');
+      await printRequests(terminal, readConfig(options), options);
+    });
+  command(requests, 'show', 'print a request in full', requestsExamples)
+    .argument('[id]', 'generation id, or the end of it that the list shows (the last request)')
+    .option('--content', 'also input and output, if its workspace keeps them')
+    .option('--json', 'as JSON')
+    .action(async (id: string | undefined, options: SourceOptions & ShowRequestOptions) => {
+      const { showRequest } = await import('./requests.ts');
+      await showRequest(terminal, readConfig(options), id, options);
     });
 
   const models = program.command('models').description('list models; fetch a newer list of them');
@@ -585,6 +616,15 @@ Examples:
   $ headgate credits off
 
 A running gateway takes them over within a second. What was spent before counts as well.`;
+
+const requestsExamples = `
+Examples:
+  $ headgate requests
+  $ headgate requests --follow
+  $ headgate requests --failed --since 2026-11-01 --json
+  $ headgate requests show
+
+The list is that of the ledger: requests that reached no model are in the log alone.`;
 
 const modelsExamples = `
 Examples:

@@ -8,6 +8,8 @@ export interface Terminal {
   stderr: TerminalOutput;
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
+  /** Aborted when the reader of stdout has closed it. */
+  closed?: AbortSignal;
 }
 
 export interface TerminalOutput {
@@ -34,11 +36,13 @@ export const sanitizeOutput = (output: TerminalOutput): TerminalOutput => ({
 
 export type Color = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
 
-/** Colours a text on a terminal; elsewhere, and under NO_COLOR, it stays as it is. @see https://no-color.org */
-export function colorize({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>, color: Color, text: string): string {
-  const isPlain = !stdout.isTTY || Boolean(env.NO_COLOR) || env.TERM === 'dumb';
-  return isPlain ? text : styleText(color, text, { validateStream: false });
-}
+/** Whether stdout is a terminal that may show colors. @see https://no-color.org */
+export const hasColors = ({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): boolean =>
+  Boolean(stdout.isTTY) && !env.NO_COLOR && env.TERM !== 'dumb';
+
+/** Colors a text where stdout shows colors. */
+export const colorize = (terminal: Pick<Terminal, 'env' | 'stdout'>, color: Color, text: string): string =>
+  hasColors(terminal) ? styleText(color, text, { validateStream: false }) : text;
 
 /** What a file that cannot be read is, by the code of Node's error. */
 const unreadable: Readonly<Record<string, (path: string) => string>> = {

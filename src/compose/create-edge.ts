@@ -1,6 +1,7 @@
 import { createContentHandler } from '../api/generation/content.ts';
 import { createFeedbackHandlers } from '../api/generation/feedback.ts';
 import { createGenerationHandler } from '../api/generation/handler.ts';
+import { createListGenerationsHandler } from '../api/generation/list.ts';
 import { createHealthHandler, createReadyHandler } from '../api/health/handler.ts';
 import { showHome } from '../api/home/handler.ts';
 import { writeImageError } from '../api/images/errors.ts';
@@ -113,6 +114,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         rowsFor: (caller) => listRows(catalog(), latest(), (endpoint) => canUse(endpoint, caller)),
       }),
       findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
+      listGenerations: createListGenerationsHandler({ ledger: storage.ledger, flushLedger: flushAll }),
       findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
       ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
       ...createModelsHandlers({ catalog, health: parts.health, latest, providers: () => models().providers }),

@@ -61,6 +61,7 @@ export interface Handlers extends ManagementHandlers {
   listImageModels: Route['handler'];
   listImageEndpoints: Route['handler'];
   findGeneration: Route['handler'];
+  listGenerations: Route['handler'];
   findContent: Route['handler'];
   sendFeedback: Route['handler'];
   listFeedback: Route['handler'];
@@ -97,6 +98,7 @@ export function listRoutes(handlers: Handlers): Route[] {
       handler: handlers.listImageEndpoints,
     },
     { method: 'GET', path: '/api/v1/generation', permission: 'any', handler: handlers.findGeneration },
+    { method: 'GET', path: '/api/v1/generations', permission: 'any', handler: handlers.listGenerations },
     { method: 'GET', path: '/api/v1/models', permission: 'any', handler: handlers.listModels },
     { method: 'GET', path: '/api/v1/models/user', permission: 'any', handler: handlers.listUserModels },
     { method: 'GET', path: '/api/v1/models/count', permission: 'any', handler: handlers.countModels },

@@ -84,12 +84,22 @@ describe('GET /activity', () => {
     ]);
   });
 
+  it('adds the current day when asked to', async () => {
+    const rows = await list('?include_today=true');
+    expect(brief(rows)[0]).toEqual([dateOf(0), 'acme/small', 'Acme', 1]);
+    expect(rows).toHaveLength(6);
+    expect(brief(await list(`?include_today=true&date=${dateOf(0)}`))).toEqual([[dateOf(0), 'acme/small', 'Acme', 1]]);
+    expect(await list('?include_today=false')).toHaveLength(5);
+  });
+
   it.each([
     [
       `date=${dateOf(0)}`,
       { date: `"${dateOf(0)}" is not one of the last 30 days (UTC) that are over: ${dateOf(30)} to` },
     ],
     [`date=${dateOf(31)}`, { date: 'is not one of the last 30 days' }],
+    [`include_today=true&date=${dateOf(-1)}`, { date: `that are over, or today: ${dateOf(30)} to ${dateOf(0)}` }],
+    ['include_today=yes', { include_today: '"yes" is not one of true, false' }],
     ['date=yesterday', { date: '"yesterday" is not one of' }],
     ['date=2026-02-30', { date: '"2026-02-30" is not one of' }],
     ['api_key_hash=ABC', { api_key_hash: '"ABC" is not the hash of a key: 64 lower-case hex digits' }],

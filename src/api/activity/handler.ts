@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 const DAYS = 30;
 
 /**
- * `GET /activity`: the last 30 completed UTC days, by day, model and provider.
+ * `GET /activity`: the last 30 completed UTC days, by day, model and provider. The current day is added on request.
  *
  * @see docs/reference/management.md#activity
  */
@@ -29,17 +29,19 @@ export function createActivityHandler({ ledger }: Pick<ManagementParts, 'ledger'
   };
 }
 
-/** The days asked for: one of the last 30 that are over, or all of them. */
+/** The days of the query: one, or the last 30 that are over, with the current one if `include_today` is true. */
 function readDays(reader: QueryReader, today: number): { fromMs: number; toMs: number } {
-  const all = { fromMs: today - DAYS * DAY_MS, toMs: today };
+  const includesToday = reader.word('include_today', ['true', 'false']) === 'true';
+  const all = { fromMs: today - DAYS * DAY_MS, toMs: includesToday ? today + DAY_MS : today };
   const date = reader.text('date');
   if (date === undefined) return all;
   const fromMs = /^\d{4}-\d\d-\d\d$/.test(date) ? Date.parse(date) : Number.NaN;
   if (fromMs >= all.fromMs && fromMs < all.toMs && writeDay(fromMs / DAY_MS) === date) {
     return { fromMs, toMs: fromMs + DAY_MS };
   }
-  const [first, last] = [writeDay(all.fromMs / DAY_MS), writeDay(today / DAY_MS - 1)];
-  reader.refuse('date', date, `one of the last ${DAYS} days (UTC) that are over: ${first} to ${last}`);
+  const [first, last] = [writeDay(all.fromMs / DAY_MS), writeDay(all.toMs / DAY_MS - 1)];
+  const rule = `one of the last ${DAYS} days (UTC) that are over${includesToday ? ', or today' : ''}: ${first} to ${last}`;
+  reader.refuse('date', date, includesToday ? rule : `${rule}; include_today=true adds today`);
   return all;
 }
 

@@ -8,7 +8,15 @@ import type { Tables } from './tables/database.ts';
 import { addFeedback, listFeedback } from './tables/feedback.ts';
 import { listAppliedGuardrails } from './tables/guardrails.ts';
 import { listBootstrapKeys, listKeyRows, markBootstrapKey, putKey, setKeyDisabled } from './tables/keys.ts';
-import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
+import {
+  appendEntries,
+  correctEntries,
+  findEntry,
+  listEntries,
+  listRecentEntries,
+  readTotals,
+  readTraffic,
+} from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberRates, setMemberships } from './tables/members.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { foldSpendingRows, readSpending } from './tables/spending.ts';
@@ -52,6 +60,7 @@ export async function createSqlStorage(
       append,
       find: (workspaceId, id) => findEntry(db, workspaceId, id),
       list: (query) => listEntries(db, query),
+      listRecent: (query) => listRecentEntries(db, query),
       correct: (corrections, atMs) => correctEntries(db, corrections, atMs),
       readReductions: () => readReductions(db),
       readTotals: (workspaceId) => readTotals(db, workspaceId),

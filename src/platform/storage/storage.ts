@@ -154,6 +154,8 @@ export interface LedgerStore {
   find(workspaceId: string | undefined, id: string): Promise<RecordedEntry | undefined>;
   /** Entries, the oldest first, each with what corrections made of it. */
   list(query: EntryQuery): Promise<RecordedEntry[]>;
+  /** One page of the entries that match, the newest first, each with its corrections. Reads a bounded part of the ledger. */
+  listRecent(query: RecentQuery): Promise<RecentPage>;
   /**
    * Books corrections, all or none of them: entries of their own, on the day of the entry that they correct. What was
    * corrected since it was read is left out.
@@ -204,6 +206,32 @@ export interface EntryQuery {
   after?: string | undefined;
   /** At least 1. */
   limit: number;
+}
+/** Filters of `listRecent`. An absent one matches every entry. */
+export interface RecentQuery {
+  /** `next` of the page before. */
+  before?: string | undefined;
+  /** Unix milliseconds, inclusive. */
+  fromMs?: number | undefined;
+  /** Unix milliseconds, exclusive. */
+  toMs?: number | undefined;
+  workspaceId?: string | undefined;
+  keyHash?: string | undefined;
+  memberId?: string | undefined;
+  /** The model that responded, or the one that was requested. */
+  model?: string | undefined;
+  /** Id or display name. */
+  provider?: string | undefined;
+  outcomes?: readonly LedgerEntry['outcome'][] | undefined;
+  sessionId?: string | undefined;
+  /** At least 1. */
+  limit: number;
+}
+export interface RecentPage {
+  /** Can be fewer than the limit, or none, although there are more. */
+  entries: RecordedEntry[];
+  /** For `before` of the next page. Undefined: this is the last page. */
+  next: string | undefined;
 }
 /** What an entry's cost was too little (or, below 0, too much), as it stood when it was read. */
 export interface Correction {

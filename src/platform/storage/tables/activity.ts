@@ -20,7 +20,7 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
     ? sql<string | null>`ledger.workspace_id`
     : sql<string | null>`cast(null as text)`;
 
-  await walkSlices(db, from, async (slice) => {
+  await walkSlices(db, { sinceMs: from }, async (slice) => {
     let asked = slice
       .select([
         day.as('day'),

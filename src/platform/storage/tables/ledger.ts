@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { RecordedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
-import type { Correction, EntryQuery, LedgerTotals, TrafficRow } from '../storage.ts';
+import type { Correction, EntryQuery, LedgerTotals, RecentPage, RecentQuery, TrafficRow } from '../storage.ts';
 import {
   type Integer,
   type NullableInteger,
@@ -188,7 +188,66 @@ export async function listEntries(db: Database, { after, limit, ...query }: Entr
       ]),
     );
   }
-  const ids = (await asked.execute()).map((row) => row.id);
+  return readEntries(
+    db,
+    (await asked.execute()).map((row) => row.id),
+  );
+}
+
+/** Slices that one page of `listRecent` reads at most. A filter that matches little would read the whole ledger. */
+const MAX_SLICES = 25;
+
+/** Reads a page of entries with their corrections, the newest first. */
+export async function listRecentEntries(db: Database, query: RecentQuery): Promise<RecentPage> {
+  const {
+    before,
+    limit,
+    fromMs = 0,
+    toMs,
+    workspaceId,
+    keyHash,
+    memberId,
+    model,
+    provider,
+    outcomes,
+    sessionId,
+  } = query;
+  const from = BigInt(Math.round(fromMs));
+  const ids: string[] = [];
+  let slices = 0;
+  let next: string | undefined;
+  await walkSlices(db, { sinceMs: from, before }, async (slice, nextSlice) => {
+    let asked = slice
+      .select('id')
+      .where('corrects', 'is', null)
+      .orderBy('id', 'desc')
+      .limit(limit + 1 - ids.length);
+    if (from > 0n) asked = asked.where('created_at_ms', '>=', from);
+    if (toMs !== undefined) asked = asked.where('created_at_ms', '<', BigInt(Math.round(toMs)));
+    if (workspaceId !== undefined) asked = asked.where('workspace_id', '=', writeTextColumn(workspaceId));
+    if (keyHash !== undefined) asked = asked.where('key_hash', '=', writeTextColumn(keyHash));
+    if (memberId !== undefined) asked = asked.where('member_id', '=', writeTextColumn(memberId));
+    if (sessionId !== undefined) asked = asked.where('session_id', '=', writeTextColumn(sessionId));
+    if (outcomes !== undefined) asked = asked.where('outcome', 'in', outcomes);
+    for (const [text, columns] of [
+      [model, ['model', 'requested_model']],
+      [provider, ['provider', 'provider_id']],
+    ] as const) {
+      if (text !== undefined)
+        asked = asked.where((row) => row.or(columns.map((column) => row(column, '=', writeTextColumn(text)))));
+    }
+    ids.push(...(await asked.execute()).map((row) => row.id));
+    slices++;
+    const hasMore = ids.length > limit;
+    next = hasMore ? ids[limit - 1] : nextSlice;
+    return !hasMore && slices < MAX_SLICES;
+  });
+  const entries = await readEntries(db, ids.slice(0, limit).reverse());
+  return { entries: entries.reverse(), next };
+}
+
+/** @param ids in their order */
+async function readEntries(db: Database, ids: readonly string[]): Promise<RecordedEntry[]> {
   if (ids.length === 0) return [];
   const rows = await db
     .selectFrom('ledger')
@@ -249,7 +308,7 @@ export async function readTotals(db: Database, workspaceId?: string): Promise<Le
 export async function readTraffic(db: Database, sinceMs: number): Promise<TrafficRow[]> {
   const sums = new Map<string, TrafficRow>();
   const since = BigInt(Math.round(sinceMs));
-  await walkSlices(db, since, async (slice) => {
+  await walkSlices(db, { sinceMs: since }, async (slice) => {
     const rows = await slice
       .select([
         'task',

@@ -6,27 +6,36 @@ const rowsPerSlice = 2000;
 /** An id is made when the request arrives, its entry's time is when the body is there: they differ by less than this. */
 const skewMs = 3_600_000n;
 
+export interface SliceRange {
+  /** Unix milliseconds. The walk ends when all remaining entries are older. */
+  sinceMs: bigint;
+  /** An id: only entries before it are visited. */
+  before?: string | undefined;
+}
+
 /**
- * Walks the ledger slice by slice, the newest first, until all later entries are older than a time. Ids sort by time; an
- * index by time would cost every insert more than it saves here.
+ * Walks the ledger slice by slice, the newest first. Ids sort by time; an index by time would cost every insert more than
+ * it saves here.
  *
- * @param visit gets a query over the slice, which may hold entries from before `sinceMs`, too
+ * @param visit receives a query over the slice, which may contain entries from before `sinceMs`, and the id at which the
+ *   next slice ends. It returns false to stop
  */
 export async function walkSlices(
   db: Database,
-  sinceMs: bigint,
-  visit: (slice: ReturnType<typeof openSlice>) => Promise<void>,
+  { sinceMs, before: end }: SliceRange,
+  visit: (slice: ReturnType<typeof openSlice>, next: string | undefined) => Promise<unknown>,
 ): Promise<void> {
-  for (let before: string | undefined; ; ) {
+  for (let before = end; ; ) {
     const start = await openSlice(db, { before })
       .select(['id', 'created_at_ms'])
       .orderBy('id', 'desc')
       .limit(1)
       .offset(rowsPerSlice - 1)
       .executeTakeFirst();
-    await visit(openSlice(db, { from: start?.id, before }));
-    if (!start || start.created_at_ms < sinceMs - skewMs) return;
-    before = start.id;
+    const next = start && start.created_at_ms >= sinceMs - skewMs ? start.id : undefined;
+    const goesOn = await visit(openSlice(db, { from: start?.id, before }), next);
+    if (next === undefined || goesOn === false) return;
+    before = next;
     await nextTurn();
   }
 }

@@ -1,0 +1,82 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { LedgerEntry, RecordedEntry } from '../../domain/ledger-entry.ts';
+import { parseUtcTime } from '../../domain/parse-utc-time.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
+import type { LedgerStore, RecentQuery } from '../../platform/storage/storage.ts';
+import { type QueryReader, readQuery } from '../management/read-query.ts';
+import type { ManagementHandler } from '../management/route-handler.ts';
+import { writeGeneration } from './handler.ts';
+
+export interface ListGenerationsParts {
+  ledger: Pick<LedgerStore, 'listRecent'>;
+  /** Resolves when every generation so far is in the store. */
+  flushLedger: () => Promise<void>;
+}
+
+const outcomes = [
+  'completed',
+  'incomplete',
+  'failed',
+  'cancelled',
+] as const satisfies readonly LedgerEntry['outcome'][];
+
+/**
+ * `GET /generations`: recent generations, the newest first. A management key sees all, an inference key those of its
+ * workspace.
+ *
+ * @see docs/reference/management.md#generations
+ */
+export function createListGenerationsHandler({ ledger, flushLedger }: ListGenerationsParts): ManagementHandler {
+  return async function listGenerations(request) {
+    const caller = request.caller!;
+    const seesAll = caller.kind === 'management';
+    const query = readQuery(request, (reader) => ({
+      ...readFilters(reader),
+      before: reader.text('cursor'),
+      limit: reader.integer('limit', { least: 1, most: 100, byDefault: 50 }),
+    }));
+    const isForeign = query.workspaceId !== undefined && query.workspaceId !== caller.workspaceId;
+    if (!seesAll && isForeign) {
+      throw new GatewayError(
+        'permission_denied',
+        'An inference key can list only the generations of its own workspace.',
+      );
+    }
+    const { entries, next } = await callStore(async () => {
+      await flushLedger();
+      return ledger.listRecent(seesAll ? query : { ...query, workspaceId: caller.workspaceId });
+    });
+    return { data: entries.map((entry) => writeListed(entry, seesAll)), next_cursor: next ?? null };
+  };
+}
+
+function readFilters(reader: QueryReader): Omit<RecentQuery, 'before' | 'limit'> {
+  const outcome = reader.word('outcome', outcomes);
+  return {
+    fromMs: readTime(reader, 'since'),
+    toMs: readTime(reader, 'until'),
+    model: reader.text('model'),
+    provider: reader.text('provider'),
+    outcomes: outcome && [outcome],
+    keyHash: reader.shaped('api_key_hash', /^[0-9a-f]{64}$/, 'the hash of a key: 64 lower-case hex digits'),
+    memberId: reader.text('user_id'),
+    workspaceId: reader.text('workspace_id'),
+    sessionId: reader.text('session_id'),
+  };
+}
+
+function readTime(reader: QueryReader, name: string): number | undefined {
+  const text = reader.text(name);
+  if (text === undefined) return undefined;
+  const ms = parseUtcTime(text);
+  if (ms === undefined) reader.refuse(name, text, 'a date like 2026-10-31, or a time like 2026-10-31T12:00:00Z');
+  return ms;
+}
+
+/** A generation, and what identifies its request. The keys and members of a workspace are for management keys. */
+const writeListed = (entry: RecordedEntry, seesAll: boolean): Record<string, unknown> => ({
+  ...writeGeneration(entry),
+  requested_model: entry.requestedModel,
+  outcome: entry.outcome,
+  ...(seesAll && { api_key_hash: entry.keyHash, user_id: entry.memberId }),
+});

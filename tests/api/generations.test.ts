@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type TestGateway, testGateway } from '../../src/testing/index.ts';
+import { book, expectIssues, type Json, main, manage, other } from './manage.ts';
+
+let gateway: TestGateway;
+const ask = manage(() => gateway);
+const keyHash = 'c'.repeat(64);
+const now = Date.now();
+
+beforeAll(async () => {
+  gateway = await testGateway();
+  await book(
+    gateway,
+    { id: 'gen-00000000000000000000000001', createdAtMs: now - 5_000, requestedModel: 'acme/first', keyHash },
+    { id: 'gen-00000000000000000000000002', createdAtMs: now - 4_000, workspaceId: other, memberId: 'ben' },
+    {
+      id: 'gen-00000000000000000000000003',
+      createdAtMs: now - 3_000,
+      model: 'acme/large',
+      provider: 'Bolt',
+      providerId: 'bolt',
+    },
+    {
+      id: 'gen-00000000000000000000000004',
+      createdAtMs: now - 2_000,
+      outcome: 'failed',
+      status: 502,
+      model: null,
+      provider: null,
+    },
+    {
+      id: 'gen-00000000000000000000000005',
+      createdAtMs: now - 1_000,
+      outcome: 'cancelled',
+      status: 499,
+      sessionId: 's-7',
+    },
+  );
+});
+afterAll(() => gateway.close());
+
+const list = async (query = '', key?: string) => (await ask('GET', `/generations${query}`, undefined, key)).body;
+/** The last digit of each id. */
+const brief = ({ data }: Json) => data.map(({ id }: Json) => id.at(-1));
+
+describe('GET /generations', () => {
+  it('lists all generations to a management key, the newest first, with their keys and members', async () => {
+    const answer = await ask('GET', '/generations');
+    expect(answer.status).toBe(200);
+    expect(brief(answer.body)).toEqual(['5', '4', '3', '2', '1']);
+    expect(answer.body.next_cursor).toBeNull();
+    const single = (await ask('GET', '/generation?id=gen-00000000000000000000000001')).body.data;
+    expect(answer.body.data[4]).toEqual({
+      ...single,
+      ...{ requested_model: 'acme/first', outcome: 'completed', api_key_hash: keyHash, user_id: 'ada' },
+    });
+  });
+
+  it('lists those of its workspace to an inference key, without keys and members', async () => {
+    const body = await list('', gateway.key);
+    expect(brief(body)).toEqual(['5', '4', '3', '1']);
+    for (const generation of body.data) {
+      expect(generation.workspace_id).toBe(main);
+      expect(Object.keys(generation)).not.toEqual(expect.arrayContaining(['api_key_hash']));
+      expect(generation).not.toHaveProperty('user_id');
+    }
+    expect(brief(await list(`?workspace_id=${main}`, gateway.key))).toEqual(['5', '4', '3', '1']);
+    const foreign = await ask('GET', `/generations?workspace_id=${other}`, undefined, gateway.key);
+    expect(foreign.status).toBe(403);
+    expect((await ask('GET', '/generations', undefined, null)).status).toBe(401);
+  });
+
+  it('goes on where the page before ended', async () => {
+    const seen: string[] = [];
+    for (let query = '?limit=2'; ; ) {
+      const { data, next_cursor: cursor } = await list(query);
+      expect(data.length).toBeLessThanOrEqual(2);
+      seen.push(...brief({ data }));
+      if (cursor === null) break;
+      query = `?limit=2&cursor=${cursor}`;
+    }
+    expect(seen).toEqual(['5', '4', '3', '2', '1']);
+    expect(brief(await list('?cursor=gen-00000000000000000000000003'))).toEqual(['2', '1']);
+  });
+
+  it.each([
+    ['model=acme/large', ['3']],
+    ['model=acme/first', ['1']],
+    ['provider=Bolt', ['3']],
+    ['provider=bolt', ['3']],
+    ['outcome=failed', ['4']],
+    [`api_key_hash=${keyHash}`, ['1']],
+    ['user_id=ben', ['2']],
+    [`workspace_id=${other}`, ['2']],
+    ['session_id=s-7', ['5']],
+    [`since=${new Date(now - 3_000).toISOString()}&until=${new Date(now - 1_000).toISOString()}`, ['4', '3']],
+    ['outcome=completed&provider=Bolt&user_id=ben', []],
+    ['model=nobody%00', []],
+  ])('filters by %s', async (query, ids) => {
+    expect(brief(await list(`?${query}`))).toEqual(ids);
+  });
+
+  it('has a request as soon as its response is there', async () => {
+    for (const stream of [false, true]) {
+      const response = await gateway.post('/responses', { model: 'simulator/echo', input: 'hi', stream });
+      await response.text();
+      const { data } = await list('?limit=1', gateway.key);
+      expect(data[0]).toMatchObject({
+        ...{ id: response.headers.get('x-generation-id'), requested_model: 'simulator/echo', streamed: stream },
+        ...{ status: 200, outcome: 'completed', provider_name: 'Simulator', total_cost: 0 },
+      });
+    }
+  });
+
+  it.each([
+    ['limit=0', { limit: 'an integer from 1 to 100' }],
+    ['limit=101', { limit: 'an integer from 1 to 100' }],
+    ['outcome=good', { outcome: 'one of completed, incomplete, failed, cancelled' }],
+    ['since=yesterday', { since: 'a date like 2026-10-31' }],
+    ['until=2026-02-30', { until: 'a date like 2026-10-31' }],
+    ['api_key_hash=abc', { api_key_hash: 'is not the hash of a key' }],
+    ['modle=x', { modle: 'did you mean `model`?' }],
+  ])('rejects ?%s', async (query, issues) => {
+    expectIssues(await ask('GET', `/generations?${query}`), issues);
+  });
+});
