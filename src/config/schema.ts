@@ -770,8 +770,7 @@ export const configSchema = Type.Object({
       text('A file of the same shape as the built-in catalogue (JSON or YAML), which speaks over it.'),
     ),
     auto_discover: Type.Boolean({
-      description:
-        'Whether providers with a key in the environment, and model servers on this machine, are detected.',
+      description: 'Whether providers with a key in the environment, and model servers on this machine, are detected.',
       default: true,
     }),
     simulator: Type.Boolean({

@@ -91,7 +91,7 @@ describe('commands', () => {
     command.commands.find((child) => child.name() === name);
 
   /** What a group does when none of its commands is named. */
-  const alone: Readonly<Record<string, string>> = { headgate: 'start', models: 'list' };
+  const alone: Readonly<Record<string, string>> = { headgate: 'start', models: 'list', requests: 'list' };
 
   /** What the program does not have: a word where a command must stand, options. */
   function findUnknown(words: readonly string[]): string[] {

@@ -49,6 +49,7 @@ const start = async (log: object, more: object = {}): Promise<void> => {
     config: {
       log,
       secrets: { master_key: secrets.masterKey },
+      retry: { attempts: 1 },
       ...more,
       providers: [
         { id: 'simulator', wire: 'simulator', models: [{ model: 'simulator/*' }] },

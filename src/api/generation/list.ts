@@ -33,7 +33,7 @@ export function createListGenerationsHandler({ ledger, flushLedger }: ListGenera
     const query = readQuery(request, (reader) => ({
       ...readFilters(reader),
       before: reader.text('cursor'),
-      limit: reader.integer('limit', { least: 1, most: 100, byDefault: 50 }),
+      limit: reader.integer('limit', { min: 1, max: 100, byDefault: 50 }),
     }));
     const isForeign = query.workspaceId !== undefined && query.workspaceId !== caller.workspaceId;
     if (!seesAll && isForeign) {
