@@ -162,14 +162,14 @@ describe('a start on a data folder that', () => {
     const below = run({ folder, uid: 65534, args: ['--data', join(folder, 'not', 'there')] });
     expect(await below.ended).toBe(1);
     expect(below.stderr).toMatch(
-      /^headgate: The data folder .* cannot be written \(EACCES: .*\)\. Give the user .*--data\.\n$/,
+      /^headgate: The data folder .* is not writable \(EACCES: .*\)\. Give the user .*--data\.\n$/,
     );
     chmodSync(source, 0o644);
     mkdirSync(join(folder, 'data'), { mode: 0o755 });
     const inside = run({ folder, config: null, uid: 65534, args: ['--config', source] });
     expect(await inside.ended).toBe(1);
     expect(inside.stderr).toMatch(
-      /^headgate: The data folder .* cannot be written \(.*\)\. Give the user .*--data\.\n$/,
+      /^headgate: The data folder .* is not writable \(.*\)\. Give the user .*--data\.\n$/,
     );
     chownSync(join(folder, 'data'), 65534, 65534);
     const mended = await startGateway({ folder, config: null, uid: 65534, args: ['--config', source] });
