@@ -43,7 +43,9 @@ it('the folders of ARCHITECTURE.md are those of src/', () => {
 });
 
 it('comments cite choices by a number that the list of choices has', () => {
-  const numbers = new Set(read('docs/reference/choices.md').match(/(?<=^- <a id="choice-)\d+/gm));
+  const listed = read('docs/reference/choices.md').match(/(?<=^- <a id="choice-)\d+/gm) ?? [];
+  const numbers = new Set(listed);
+  expect(listed.length, 'each number is used once').toBe(numbers.size);
   const cited = sources.flatMap((path) =>
     commentsOf(path).flatMap((comment) =>
       [...comment.matchAll(/\bchoice (\d+)\b/g)].map(([, number]) => ({ path, number: number! })),
