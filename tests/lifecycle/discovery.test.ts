@@ -57,7 +57,7 @@ it('serves a provider whose key stands in the environment, and never shows the k
   });
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ status: 'completed', model: 'openai/gpt-5-mini' });
-  expect(upstream.requests[0]).toMatchObject({
+  expect(upstream.requests.at(-1)).toMatchObject({
     path: '/v1/responses',
     body: { model: 'gpt-5-mini' },
     headers: { authorization: `Bearer ${secret}` },
