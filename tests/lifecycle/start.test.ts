@@ -168,9 +168,7 @@ describe('a start on a data folder that', () => {
     mkdirSync(join(folder, 'data'), { mode: 0o755 });
     const inside = run({ folder, config: null, uid: 65534, args: ['--config', source] });
     expect(await inside.ended).toBe(1);
-    expect(inside.stderr).toMatch(
-      /^headgate: The data folder .* is not writable \(.*\)\. Give the user .*--data\.\n$/,
-    );
+    expect(inside.stderr).toMatch(/^headgate: The data folder .* is not writable \(.*\)\. Give the user .*--data\.\n$/);
     chownSync(join(folder, 'data'), 65534, 65534);
     const mended = await startGateway({ folder, config: null, uid: 65534, args: ['--config', source] });
     expect((await mended.post({ input: 'hi' })).status).toBe(200);
