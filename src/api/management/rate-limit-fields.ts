@@ -4,7 +4,7 @@ import { maybe } from '../../schema/shapes.ts';
 
 const limit = maybe(Type.Integer({ minimum: 1, maximum: MAX_RATE_LIMIT }));
 
-/** Of the bodies that set the rate limits of keys, members and workspaces; null is no limit. */
+/** Rate limits in the bodies of keys, members and workspaces. Null means no limit. */
 export const rateLimitFields = { requests_per_minute: limit, tokens_per_minute: limit, concurrent_streams: limit };
 
 /** The limits that a body or the command line names. */
