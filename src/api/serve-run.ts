@@ -10,7 +10,8 @@ import { describeRequest, type FailedRequest } from '../http/failed-request.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
 import { ClientWatch, type Deadline } from '../http/watch-client.ts';
 import { ledgerUnavailable } from '../metering/ledger.ts';
-import { isOverLimit, type RunBase, type RunOrigin } from '../pipeline/run.ts';
+import { isOverLimit, type RunBase } from '../pipeline/run.ts';
+import type { RunOrigin } from '../pipeline/run-origin.ts';
 import { lastAttemptOf } from '../pipeline/step.ts';
 import { wantsMetadata } from './edge/wants-metadata.ts';
 

@@ -5,8 +5,10 @@ import { ByteBudget } from '../pipeline/byte-budget.ts';
 import { createRetryParts } from '../pipeline/endpoint-queue.ts';
 import { estimateCost, estimateImagesCost } from '../pipeline/estimate-cost.ts';
 import { findTask } from '../pipeline/find-task.ts';
-import type { ImagePipeline, ResponsePipeline } from '../pipeline/pipeline.ts';
-import { buildRequest, type ImageRun, type Run } from '../pipeline/run.ts';
+import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
+import type { ImageRun } from '../pipeline/image-run.ts';
+import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
+import { buildRequest, type Run } from '../pipeline/run.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
 import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
@@ -102,7 +104,7 @@ export function assemblePipelines(parts: PipelinesParts): {
       if (run.caller.contentSampling !== undefined) contents.record(describeGeneration(run));
     },
     references,
-    pictures: images,
+    images,
     limits() {
       const { answer_limit, reference_limit, body_limit } = config().images;
       return { answer: answer_limit, reference: reference_limit, fetched: body_limit };

@@ -10,12 +10,12 @@ import { createResponse } from '../pipeline/create-response.ts';
 import { createRun } from '../pipeline/create-run.ts';
 import { createRetryParts } from '../pipeline/endpoint-queue.ts';
 import { isTerminal } from '../pipeline/fold-events.ts';
-import type { ResponsePipeline } from '../pipeline/pipeline.ts';
+import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
 import { lastAttemptOf } from '../pipeline/step.ts';
 import { KeyRing } from '../providers/key-ring.ts';
-import type { Wire } from '../providers/wire.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider.ts';
 import type { Upstream, UpstreamResponse } from '../providers/transport.ts';
+import type { Wire } from '../providers/wire.ts';
 import { createRoutingContext } from '../routing/routing-context.ts';
 import { cutHeader, type Recording } from './recording.ts';
 

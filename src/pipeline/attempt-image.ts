@@ -6,8 +6,8 @@ import { dispatch } from './exchange.ts';
 import { ImageExchange } from './exchange-images.ts';
 import { fitImage } from './fit-image.ts';
 import { type CheckedImageChunk, ImageCheck } from './image-check.ts';
-import type { ImagePipeline } from './pipeline.ts';
-import type { ImageRun } from './run.ts';
+import type { ImagePipeline } from './image-pipeline.ts';
+import type { ImageRun } from './image-run.ts';
 import { writeInFlightImages } from './settle-images.ts';
 
 /**
@@ -45,7 +45,7 @@ export async function attemptImage(
   beginAttempt(pipeline, run, attempt, () => writeInFlightImages(run, attempt));
   const limitBytes = pipeline.limits().answer;
   const exchange = new ImageExchange(run, attempt, wire, { memory, limitBytes, stream });
-  const check = new ImageCheck(run, attempt, { ...pipeline.pictures, memory, limitBytes, count: fitted.count }, out);
+  const check = new ImageCheck(run, attempt, { ...pipeline.images, memory, limitBytes, count: fitted.count }, out);
   try {
     await dispatch(attempt, () => exchange.run(written, check));
   } finally {

@@ -3,9 +3,9 @@ import type { Reviser, RevisingSink } from '../domain/reviser.ts';
 import type { Sink } from '../domain/sink.ts';
 import type { TextAttempt } from './attempt.ts';
 import type { ResponseStep, Run } from './run.ts';
+import type { AttemptSink } from './run-kind.ts';
 import type { ServerTools } from './server-tools.ts';
 import { StepFilter } from './step-filter.ts';
-import type { AttemptSink } from './walk-plan.ts';
 
 /** The way of one attempt's output to the events of its run: the revisers in order, then the step filter. */
 export class AttemptOutput implements AttemptSink<Chunk> {

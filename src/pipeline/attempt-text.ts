@@ -5,7 +5,7 @@ import { beginAttempt } from './close-run.ts';
 import { shortenForDebug } from './debug-body.ts';
 import { exchangeText } from './exchange-text.ts';
 import { noMediaSource, releaseMedia } from './inline-urls.ts';
-import type { ResponsePipeline } from './pipeline.ts';
+import type { ResponsePipeline } from './response-pipeline.ts';
 import type { Run } from './run.ts';
 import { writeInFlightResponse } from './settle-run.ts';
 import { translateRequest } from './translate-request.ts';

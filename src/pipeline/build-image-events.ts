@@ -1,17 +1,17 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { currentTimeMs } from '../domain/clock.ts';
 import { ImageDigest } from '../domain/image-digest.ts';
-import type { ImageEvent, WireImageUsage } from '../domain/image-events.ts';
+import type { ImageEvent } from '../domain/image-events.ts';
 import type { EncodedImage } from '../domain/images.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Sink } from '../domain/sink.ts';
-import type { Cost, Usage } from '../domain/usage.ts';
-import { usdOf } from '../metering/cost.ts';
 import type { CheckedImageChunk } from './image-check.ts';
+import type { ImageRun } from './image-run.ts';
+import { writeImageUsage } from './image-usage.ts';
 import { createRouterMetadata } from './router-metadata.ts';
-import { type ImageRun, isLogged } from './run.ts';
+import { isLogged } from './run.ts';
+import type { AttemptSink } from './run-kind.ts';
 import { committedOf } from './step.ts';
-import type { AttemptSink } from './walk-plan.ts';
 
 /** How a generation ends. */
 export interface ImageEventParts {
@@ -36,6 +36,7 @@ export class ImageEventStage implements Sink<CheckedImageChunk>, AttemptSink<Che
     this.client = client;
   }
 
+  /** Every attempt of the run writes here. */
   get first(): Sink<CheckedImageChunk> {
     return this;
   }
@@ -113,31 +114,3 @@ const completed = (image: EncodedImage) => ({
   created: Math.floor(currentTimeMs() / 1000),
   isLast: false,
 });
-
-/** @returns undefined when neither tokens nor a price are known */
-function writeImageUsage(
-  usage: Usage | undefined,
-  cost: Cost | undefined,
-  isByok: boolean,
-): WireImageUsage | undefined {
-  if (!usage && !cost?.priced) return undefined;
-  const total = cost?.priced ? usdOf(cost.inputNanoUsd + cost.outputNanoUsd) : null;
-  return {
-    prompt_tokens: usage?.inputTokens ?? 0,
-    completion_tokens: usage?.outputTokens ?? 0,
-    total_tokens: usage?.totalTokens ?? 0,
-    cost: total,
-    ...(cost?.priced && {
-      cost_details: {
-        upstream_inference_prompt_cost: usdOf(cost.inputNanoUsd),
-        upstream_inference_completions_cost: usdOf(cost.outputNanoUsd),
-        upstream_inference_cost: total!, // it is priced
-      },
-    }),
-    is_byok: isByok,
-    ...(usage && { prompt_tokens_details: { cached_tokens: usage.cachedTokens } }),
-    ...(usage?.special?.outputImageTokens !== undefined && {
-      completion_tokens_details: { image_tokens: usage.special.outputImageTokens },
-    }),
-  };
-}

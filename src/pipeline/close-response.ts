@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { closeRun } from './close-run.ts';
-import type { ResponsePipeline } from './pipeline.ts';
 import { rememberSession } from './remember-session.ts';
+import type { ResponsePipeline } from './response-pipeline.ts';
 import type { Run } from './run.ts';
 import { writeResponseEntry } from './settle-run.ts';
 

@@ -14,7 +14,7 @@ import { ByteBudget } from './byte-budget.ts';
 import { createImage } from './create-image.ts';
 import { createImageRun } from './create-run.ts';
 import { createRetryParts } from './endpoint-queue.ts';
-import type { ImagePipeline } from './pipeline.ts';
+import type { ImagePipeline } from './image-pipeline.ts';
 
 /*
  * A generation needs no HTTP: a pipeline, a caller and a cancellation are enough.
@@ -48,7 +48,7 @@ beforeEach(() => {
     hashEndUser: () => '',
     region: () => 'local',
     references: { fetchReference: unneeded, checkReference: unneeded },
-    pictures: { checkImage: (bytes) => parseImage(bytes) ?? expect.unreachable(), fetchImage: unneeded },
+    images: { checkImage: (bytes) => parseImage(bytes) ?? expect.unreachable(), fetchImage: unneeded },
     limits: () => ({ answer: 1e7, reference: 1e7, fetched: 1 }),
     budget: new ByteBudget(() => 1e7),
   };

@@ -1,32 +1,28 @@
 import { asGatewayError } from '../domain/errors.ts';
 import type { ImageEvent } from '../domain/image-events.ts';
 import type { Sink } from '../domain/sink.ts';
-import { planImageRoute } from '../routing/plan-route.ts';
 import { asImageError } from './as-image-error.ts';
 import { ImageEventStage } from './build-image-events.ts';
-import { closeRun } from './close-run.ts';
+import { closeImages } from './close-images.ts';
 import { imageKind } from './image-kind.ts';
+import type { ImagePipeline } from './image-pipeline.ts';
+import type { ImageRun } from './image-run.ts';
 import { loadReferences } from './load-references.ts';
-import type { ImagePipeline } from './pipeline.ts';
-import { planStep } from './plan-step.ts';
-import type { ImageRun } from './run.ts';
-import { createImageEntry } from './settle-images.ts';
+import { planImages } from './plan-images.ts';
 import { walkPlan } from './walk-plan.ts';
 
 /**
- * One image generation, from an accepted request to its last picture: what `create-response.ts` is for text. Read this
- * file first. A generation is paid for whole or not at all, so that whatever breaks it makes it free.
+ * Serves one image generation, from an accepted request to its last image: what `create-response.ts` is for text. Read
+ * this file first. A generation is charged completely or not at all, so whatever interrupts it makes it free.
  *
  * @param run what `createImageRun` made of the request
- * @param client takes partial pictures and finished ones; the last says so
- * @throws {GatewayError} everything that went wrong; whoever has told the client of a beginning tells it of this end
+ * @param client takes partial images and finished ones; the last says so
+ * @throws {GatewayError} what went wrong; if the client has got a part, the caller of this function ends it
  */
 export async function createImage(pipeline: ImagePipeline, run: ImageRun, client: Sink<ImageEvent>): Promise<void> {
-  const close = () => closeRun(pipeline, run, createImageEntry);
+  const close = () => closeImages(pipeline, run);
   try {
-    const step = await planStep(pipeline, run, (onRefused) =>
-      planImageRoute(run.request, run.caller, pipeline.routingContext(), onRefused),
-    );
+    const step = await planImages(pipeline, run);
     await loadReferences(run, { ...pipeline.references, ...pipeline.limits() });
     const stage = new ImageEventStage(run, { region: pipeline.region(), close }, client);
     await walkPlan(pipeline, run, step, imageKind, () => stage);

@@ -5,8 +5,8 @@ import { closeResponse } from './close-response.ts';
 import { openEvents } from './event-stage.ts';
 import { failRun } from './fail-run.ts';
 import { inspectInput } from './inspect-input.ts';
-import type { ResponsePipeline } from './pipeline.ts';
 import { prepareRun } from './prepare-run.ts';
+import type { ResponsePipeline } from './response-pipeline.ts';
 import type { Run } from './run.ts';
 import { runSteps } from './run-steps.ts';
 

@@ -3,8 +3,11 @@ import { currentTimeMs } from '../domain/clock.ts';
 import { createId } from '../domain/ids.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import { takeInput } from './conversation.ts';
-import type { ImagePipeline, PipelineBase } from './pipeline.ts';
-import type { ImageRun, Run, RunBase, RunInput, RunOrigin } from './run.ts';
+import type { ImagePipeline } from './image-pipeline.ts';
+import type { ImageRun } from './image-run.ts';
+import type { PipelineBase } from './pipeline.ts';
+import type { Run, RunBase } from './run.ts';
+import type { RunInput, RunOrigin } from './run-origin.ts';
 
 /** Creates the run of an accepted request for a response. */
 export function createRun({ hashEndUser }: Pick<PipelineBase<Run>, 'hashEndUser'>, input: RunInput): Run {

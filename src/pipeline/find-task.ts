@@ -3,8 +3,8 @@ import { findSetting, type RequestSettings, type ResponseRequest } from '../doma
 import { findPinnedModel } from '../routing/routers/auto.ts';
 import { isTask, tasks } from '../routing/routers/classify.ts';
 import { EventFold } from './fold-events.ts';
-import type { ResponsePipeline } from './pipeline.ts';
 import { respond } from './respond.ts';
+import type { ResponsePipeline } from './response-pipeline.ts';
 import { buildRequest, type Run } from './run.ts';
 
 /** The model that says what a conversation is about. */

@@ -14,8 +14,8 @@ import { isCredible } from '../domain/usage.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { ImageAttempt } from './attempt.ts';
 import type { ByteShare } from './byte-budget.ts';
+import type { ImageRun } from './image-run.ts';
 import { readPieces } from './read-response.ts';
-import type { ImageRun } from './run.ts';
 
 /** How pictures are had and looked at. */
 export interface ImageCheckParts {

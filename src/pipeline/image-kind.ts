@@ -2,9 +2,9 @@ import { isImageOutput } from '../domain/images.ts';
 import { createImageAttempt, type ImageAttempt } from './attempt.ts';
 import { attemptImage } from './attempt-image.ts';
 import type { CheckedImageChunk } from './image-check.ts';
-import type { ImagePipeline } from './pipeline.ts';
-import type { ImageRun } from './run.ts';
-import type { RunKind } from './walk-plan.ts';
+import type { ImagePipeline } from './image-pipeline.ts';
+import type { ImageRun } from './image-run.ts';
+import type { RunKind } from './run-kind.ts';
 
 /** A run that asks for images. */
 export const imageKind: RunKind<ImageRun, ImageAttempt, CheckedImageChunk, ImagePipeline> = {

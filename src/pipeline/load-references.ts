@@ -2,7 +2,8 @@ import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { ImageDigest } from '../domain/image-digest.ts';
 import type { EncodedImage } from '../domain/images.ts';
-import { type ImageRun, isLogged } from './run.ts';
+import type { ImageRun } from './image-run.ts';
+import { isLogged } from './run.ts';
 
 /** How much of one reference is read, and of all of them. */
 export interface FetchLimits {

@@ -1,8 +1,8 @@
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { planRoute } from '../routing/plan-route.ts';
 import type { TextAttempt } from './attempt.ts';
-import type { ResponsePipeline } from './pipeline.ts';
 import { planStep } from './plan-step.ts';
+import type { ResponsePipeline } from './response-pipeline.ts';
 import { buildRequest, type Run } from './run.ts';
 import type { Step } from './step.ts';
 

@@ -7,7 +7,7 @@ import type { Sink } from '../domain/sink.ts';
 import { addCost } from '../metering/cost.ts';
 import { createResponse } from './create-response.ts';
 import { createRun } from './create-run.ts';
-import type { ResponsePipeline } from './pipeline.ts';
+import type { ResponsePipeline } from './response-pipeline.ts';
 import { isOverLimit, type Run } from './run.ts';
 
 /** A request that the gateway itself makes to serve a caller's. */

@@ -3,10 +3,10 @@ import type { AttemptOutcome } from '../routing/health.ts';
 import { createTextAttempt, type TextAttempt } from './attempt.ts';
 import { measureAttempt } from './attempt-cost.ts';
 import { attemptText } from './attempt-text.ts';
-import type { ResponsePipeline } from './pipeline.ts';
 import { itemsOf } from './response-images.ts';
+import type { ResponsePipeline } from './response-pipeline.ts';
 import type { Run } from './run.ts';
-import type { RunKind } from './walk-plan.ts';
+import type { RunKind } from './run-kind.ts';
 
 /** A run that asks for a response. */
 export const responseKind: RunKind<Run, TextAttempt, Chunk, ResponsePipeline> = {

@@ -4,7 +4,7 @@ import { costOfGeneration } from '../metering/image-cost.ts';
 import { variantOf } from '../routing/image-needs.ts';
 import type { ImageAttempt } from './attempt.ts';
 import { type AttemptCost, isPaidByRouter, usedNothing, zeroCost } from './attempt-cost.ts';
-import type { ImageRun } from './run.ts';
+import type { ImageRun } from './image-run.ts';
 import { committedOf } from './step.ts';
 import { writeEntry, writeInFlight } from './write-entry.ts';
 

@@ -9,7 +9,7 @@ import type { ResponseObject } from '../../src/domain/response.ts';
 import { createResponse } from '../../src/pipeline/create-response.ts';
 import { createRun } from '../../src/pipeline/create-run.ts';
 import { createRetryParts } from '../../src/pipeline/endpoint-queue.ts';
-import type { ResponsePipeline } from '../../src/pipeline/pipeline.ts';
+import type { ResponsePipeline } from '../../src/pipeline/response-pipeline.ts';
 import type { Run } from '../../src/pipeline/run.ts';
 import { wires } from '../../src/providers/index.ts';
 import { bareEndpoint, createProvider, type Endpoint } from '../../src/providers/provider.ts';

@@ -5,7 +5,7 @@ import { createResponse } from '../../pipeline/create-response.ts';
 import { createRun } from '../../pipeline/create-run.ts';
 import { failRun } from '../../pipeline/fail-run.ts';
 import { EventFold } from '../../pipeline/fold-events.ts';
-import type { ResponsePipeline } from '../../pipeline/pipeline.ts';
+import type { ResponsePipeline } from '../../pipeline/response-pipeline.ts';
 import type { Run } from '../../pipeline/run.ts';
 import { findSessionHeader } from '../edge/session-header.ts';
 import { type AcceptedRequest, type RunResponse, type ServeRunParts, serveRun } from '../serve-run.ts';

@@ -1,0 +1,21 @@
+import type { ByteBudget } from './byte-budget.ts';
+import type { ImageCheckParts } from './image-check.ts';
+import type { ImageRun } from './image-run.ts';
+import type { ReferenceParts } from './load-references.ts';
+import type { PipelineBase } from './pipeline.ts';
+
+/** What serves image generations. */
+export interface ImagePipeline extends PipelineBase<ImageRun> {
+  references: Pick<ReferenceParts, 'fetchReference' | 'checkReference'>;
+  images: Pick<ImageCheckParts, 'fetchImage' | 'checkImage'>;
+  limits: () => {
+    /** Bytes of one whole response, or of one stream event. */
+    answer: number;
+    /** Bytes of a reference. */
+    reference: number;
+    /** Bytes of all references of a request that are fetched. */
+    fetched: number;
+  };
+  /** Memory for responses of all runs together. */
+  budget: ByteBudget;
+}

@@ -1,0 +1,22 @@
+import type { MediaSource } from './inline-urls.ts';
+import type { Inspector } from './inspect-input.ts';
+import type { PipelineBase } from './pipeline.ts';
+import type { Preparer } from './prepare-run.ts';
+import type { Run } from './run.ts';
+import type { ServerTools } from './server-tools.ts';
+
+/** What serves responses. */
+export interface ResponsePipeline extends PipelineBase<Run> {
+  /** Asks a model what a conversation is about. Absent, or undefined: the words say so. @see findTask */
+  findTask?: (run: Run) => Promise<string | undefined> | undefined;
+  /** Look at the input, in order; the first that blocks it ends the run. */
+  inspectors: readonly Inspector[];
+  /** Change the request, in order. Each may have a reviser for the output. */
+  preparers: readonly Preparer[];
+  /** Absent: every call is for the client to run. */
+  tools?: ServerTools;
+  /** The largest whole response, or single stream event, that is read from a provider, in bytes. */
+  upstreamBodyLimit: () => number;
+  /** For endpoints that accept no addresses. Absent: nothing is fetched. */
+  media?: () => MediaSource;
+}
