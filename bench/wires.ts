@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readRequest } from '../src/api/responses/request.ts';
 import { EventWriter } from '../src/http/sse.ts';
-import { type BuilderContext, EventBuilder } from '../src/pipeline/build-events.ts';
-import { createResponseObject } from '../src/pipeline/response-object.ts';
+import { type BuilderContext, EventBuilder } from '../src/pipeline/events/build-events.ts';
+import { createResponseObject } from '../src/pipeline/events/response-object.ts';
 import { wires } from '../src/providers/index.ts';
 import { bodyFile, writeBodies } from './bodies.ts';
 

@@ -10,9 +10,9 @@ import { describeRequest, type FailedRequest } from '../http/failed-request.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
 import { ClientWatch, type Deadline } from '../http/watch-client.ts';
 import { ledgerUnavailable } from '../metering/ledger.ts';
-import { isOverLimit, type RunBase } from '../pipeline/run.ts';
-import type { RunOrigin } from '../pipeline/run-origin.ts';
-import { lastAttemptOf } from '../pipeline/step.ts';
+import { isOverLimit, type RunBase } from '../pipeline/run/run.ts';
+import type { RunOrigin } from '../pipeline/run/run-origin.ts';
+import { lastAttemptOf } from '../pipeline/run/step.ts';
 import { wantsMetadata } from './edge/wants-metadata.ts';
 
 export interface ServeRunParts {

@@ -22,7 +22,7 @@ import { listRoutes } from '../http/routes.ts';
 import { createServer } from '../http/server.ts';
 import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
-import { createRouterMetadata } from '../pipeline/router-metadata.ts';
+import { createRouterMetadata } from '../pipeline/run/router-metadata.ts';
 import type { Bus } from '../platform/bus/bus.ts';
 import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { Remote } from '../platform/cluster/peer.ts';

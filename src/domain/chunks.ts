@@ -5,7 +5,7 @@ import type { Usage } from './usage.ts';
 export type ItemKey = string | number;
 
 /**
- * The meaning of a provider's frames. A reader creates chunks; only `pipeline/build-events.ts` turns them into events.
+ * The meaning of a provider's frames. A reader creates chunks; only `pipeline/events/build-events.ts` turns them into events.
  *
  * **Which item a chunk belongs to.** A simple wire omits `key`: text goes to the message in progress, reasoning to the
  * reasoning item in progress, and a change of kind closes the previous item. A wire with items of its own (the native

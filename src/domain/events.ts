@@ -1,7 +1,7 @@
 import type { ResponseObject } from './response.ts';
 
 /**
- * An event of the stream, in wire shape. Only `pipeline/build-events.ts` creates it; `http/sse.ts` writes it.
+ * An event of the stream, in wire shape. Only `pipeline/events/build-events.ts` creates it; `http/sse.ts` writes it.
  *
  * @see docs/reference/events.md#events for the fields of each type
  */

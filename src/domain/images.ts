@@ -169,7 +169,7 @@ export interface EndpointImageRequest {
 }
 
 /**
- * The meaning of a provider's response. A reader creates chunks; `pipeline/build-image-events.ts` turns them into
+ * The meaning of a provider's response. A reader creates chunks; `pipeline/images/image-event-stage.ts` turns them into
  * events.
  */
 export type ImageChunk =

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { DeltaEvent, ResponseEvent } from '../domain/events.ts';
 import type { Sink } from '../domain/sink.ts';
-import { isTerminal } from '../pipeline/fold-events.ts';
+import { isTerminal } from '../pipeline/events/fold-events.ts';
 
 const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
 export const DONE = 'data: [DONE]\n\n';

@@ -10,10 +10,10 @@ import { parseImage } from '../domain/parse-image.ts';
 import { bareEndpoint, createProvider, type Endpoint } from '../providers/provider.ts';
 import { simulator } from '../providers/simulator/index.ts';
 import { createRoutingContext } from '../routing/routing-context.ts';
-import { ByteBudget } from './byte-budget.ts';
+import { ByteBudget } from './images/byte-budget.ts';
 import { createImage } from './create-image.ts';
-import { createImageRun } from './create-run.ts';
-import { createRetryParts } from './endpoint-queue.ts';
+import { createImageRun } from './run/create-run.ts';
+import { createRetryParts } from './steps/endpoint-queue.ts';
 import type { ImagePipeline } from './image-pipeline.ts';
 
 /*

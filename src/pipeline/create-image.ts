@@ -1,15 +1,15 @@
 import { asGatewayError } from '../domain/errors.ts';
 import type { ImageEvent } from '../domain/image-events.ts';
 import type { Sink } from '../domain/sink.ts';
-import { asImageError } from './as-image-error.ts';
-import { ImageEventStage } from './build-image-events.ts';
-import { closeImages } from './close-images.ts';
-import { imageKind } from './image-kind.ts';
+import { asImageError } from './images/as-image-error.ts';
+import { ImageEventStage } from './images/image-event-stage.ts';
+import { closeImages } from './images/close-images.ts';
+import { imageKind } from './images/image-kind.ts';
 import type { ImagePipeline } from './image-pipeline.ts';
-import type { ImageRun } from './image-run.ts';
-import { loadReferences } from './load-references.ts';
-import { planImages } from './plan-images.ts';
-import { walkPlan } from './walk-plan.ts';
+import type { ImageRun } from './run/image-run.ts';
+import { loadReferences } from './images/load-references.ts';
+import { planImages } from './images/plan-images.ts';
+import { walkPlan } from './steps/walk-plan.ts';
 
 /**
  * Serves one image generation, from an accepted request to its last image: what `create-response.ts` is for text. Read

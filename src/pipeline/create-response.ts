@@ -1,14 +1,14 @@
 import { asGatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { Sink } from '../domain/sink.ts';
-import { closeResponse } from './close-response.ts';
-import { openEvents } from './event-stage.ts';
-import { failRun } from './fail-run.ts';
-import { inspectInput } from './inspect-input.ts';
-import { prepareRun } from './prepare-run.ts';
+import { closeResponse } from './accounting/close-response.ts';
+import { openEvents } from './events/event-stage.ts';
+import { failRun } from './events/fail-run.ts';
+import { inspectInput } from './run/inspect-input.ts';
+import { prepareRun } from './run/prepare-run.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
-import type { Run } from './run.ts';
-import { runSteps } from './run-steps.ts';
+import type { Run } from './run/run.ts';
+import { runSteps } from './steps/run-steps.ts';
 
 /**
  * Serves one response, from an accepted request to its last event. Read this file first.

@@ -1,7 +1,7 @@
-import type { ByteBudget } from './byte-budget.ts';
-import type { ImageCheckParts } from './image-check.ts';
-import type { ImageRun } from './image-run.ts';
-import type { ReferenceParts } from './load-references.ts';
+import type { ByteBudget } from './images/byte-budget.ts';
+import type { ImageCheckParts } from './images/image-check.ts';
+import type { ImageRun } from './run/image-run.ts';
+import type { ReferenceParts } from './images/load-references.ts';
 import type { PipelineBase } from './pipeline.ts';
 
 /** What serves image generations. */

@@ -5,8 +5,8 @@ import type { Endpoint } from '../providers/provider.ts';
 import type { Health } from '../routing/health.ts';
 import type { InFlight } from '../routing/in-flight.ts';
 import type { Plan, RoutingContext } from '../routing/plan-route.ts';
-import type { RetryParts } from './endpoint-queue.ts';
-import type { RunBase } from './run.ts';
+import type { RetryParts } from './steps/endpoint-queue.ts';
+import type { RunBase } from './run/run.ts';
 
 /**
  * What the composition root hands over for every kind of run. Functions are called again for each run, so a reload takes

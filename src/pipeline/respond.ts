@@ -6,9 +6,9 @@ import type { ResponseRequest } from '../domain/request.ts';
 import type { Sink } from '../domain/sink.ts';
 import { addCost } from '../metering/cost.ts';
 import { createResponse } from './create-response.ts';
-import { createRun } from './create-run.ts';
+import { createRun } from './run/create-run.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
-import { isOverLimit, type Run } from './run.ts';
+import { isOverLimit, type Run } from './run/run.ts';
 
 /** A request that the gateway itself makes to serve a caller's. */
 export interface InnerRequest {

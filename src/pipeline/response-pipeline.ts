@@ -1,9 +1,9 @@
-import type { MediaSource } from './inline-urls.ts';
-import type { Inspector } from './inspect-input.ts';
+import type { MediaSource } from './attempts/inline-urls.ts';
+import type { Inspector } from './run/inspect-input.ts';
 import type { PipelineBase } from './pipeline.ts';
-import type { Preparer } from './prepare-run.ts';
-import type { Run } from './run.ts';
-import type { ServerTools } from './server-tools.ts';
+import type { Preparer } from './run/prepare-run.ts';
+import type { Run } from './run/run.ts';
+import type { ServerTools } from './run/server-tools.ts';
 
 /** What serves responses. */
 export interface ResponsePipeline extends PipelineBase<Run> {

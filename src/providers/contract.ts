@@ -12,8 +12,8 @@ import type { ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import { findRequestFile } from '../exchanges/file-names.ts';
 import { readRecordedRequest } from '../exchanges/folder.ts';
-import { EventBuilder } from '../pipeline/build-events.ts';
-import { createResponseObject } from '../pipeline/response-object.ts';
+import { EventBuilder } from '../pipeline/events/build-events.ts';
+import { createResponseObject } from '../pipeline/events/response-object.ts';
 import { readRecording, replayBody } from '../testing/replay.ts';
 import type { Target, Wire } from './wire.ts';
 

@@ -4,10 +4,10 @@ import type { Frame, Reader, Target, UpstreamErrorResponse, Wire } from './wire.
 
 /**
  * How a wire makes pictures: the `image` of a `Wire`, beside its text functions. All of it is pure translation;
- * `pipeline/attempt-image.ts` does what it says over `transport.ts`.
+ * `pipeline/images/attempt-image.ts` does what it says over `transport.ts`.
  *
  * **What an endpoint can do** is told by `facts`, over which the catalogue and the configuration speak. The request has
- * been fitted to that before a wire sees it (`pipeline/fit-image.ts`), so a wire need not clamp anything.
+ * been fitted to that before a wire sees it (`pipeline/images/fit-image.ts`), so a wire need not clamp anything.
  *
  * **Pictures are bytes**: `decodeImage` in `kit/image-text.ts` decodes base64. What they are is made out from their
  * content, later and for all wires; a picture that is none fails the attempt.

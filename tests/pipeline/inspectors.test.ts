@@ -4,7 +4,7 @@ import { GatewayError } from '../../src/domain/errors.ts';
 import type { InputItem } from '../../src/domain/items.ts';
 import type { MaybePromise } from '../../src/domain/maybe-promise.ts';
 import { pass, type Verdict } from '../../src/domain/verdict.ts';
-import type { Inspector } from '../../src/pipeline/inspect-input.ts';
+import type { Inspector } from '../../src/pipeline/run/inspect-input.ts';
 import { openPipelineLab, type PipelineLab } from './lab.ts';
 
 const blocked = new GatewayError('permission_denied', 'The input is blocked.');

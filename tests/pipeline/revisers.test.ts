@@ -4,7 +4,7 @@ import { GatewayError } from '../../src/domain/errors.ts';
 import { HeldChunks } from '../../src/domain/held-chunks.ts';
 import type { Reviser, RevisingSink } from '../../src/domain/reviser.ts';
 import type { Sink } from '../../src/domain/sink.ts';
-import type { Run } from '../../src/pipeline/run.ts';
+import type { Run } from '../../src/pipeline/run/run.ts';
 import { checkEvents } from '../api/check-events.ts';
 import { modes, openPipelineLab, type PipelineLab } from './lab.ts';
 

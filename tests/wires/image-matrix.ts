@@ -1,7 +1,7 @@
 import type { EndpointFacts } from '../../src/domain/endpoint.ts';
 import { GatewayError } from '../../src/domain/errors.ts';
 import type { ImageRequest, EncodedImage } from '../../src/domain/images.ts';
-import { fitImage } from '../../src/pipeline/fit-image.ts';
+import { fitImage } from '../../src/pipeline/images/fit-image.ts';
 import { wires } from '../../src/providers/index.ts';
 import { ImageNeeds } from '../../src/routing/image-needs.ts';
 

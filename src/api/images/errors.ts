@@ -1,7 +1,7 @@
 import { asGatewayError, type Issue } from '../../domain/errors.ts';
 import { writeErrorEnvelope } from '../../http/error-envelope.ts';
 import type { ErrorDialect } from '../../http/error-dialect.ts';
-import { asImageError } from '../../pipeline/as-image-error.ts';
+import { asImageError } from '../../pipeline/images/as-image-error.ts';
 
 /**
  * Writes an error of `POST /images`: with the statuses of this path, and the first field that is wrong as

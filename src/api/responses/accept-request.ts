@@ -1,5 +1,5 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
-import { explainModelDefault } from '../../pipeline/explain-model-default.ts';
+import { explainModelDefault } from '../../pipeline/steps/explain-model-default.ts';
 import type { RequestHints } from '../edge/request-hints.ts';
 import { checkMeaning } from './check-meaning.ts';
 import { type ParsedRequest, readRequest } from './request.ts';

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../domain/errors.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import type { InputSource } from '../../pipeline/conversation.ts';
+import type { InputSource } from '../../pipeline/run/conversation.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { IgnoredFields } from '../edge/ignored-fields.ts';
 import type { RequestHints } from '../edge/request-hints.ts';

@@ -1,0 +1,94 @@
+import type { ImageCounts } from '../../domain/images.ts';
+import type { OutputItem } from '../../domain/items.ts';
+import { truncateName } from '../../domain/truncate-name.ts';
+import { type Cost, usage as createUsage, isCredible, type Usage } from '../../domain/usage.ts';
+import { addCost, costOf, estimateUsage } from '../../metering/cost.ts';
+import { costOfResponse, imageLinesOf } from '../../metering/image-cost.ts';
+import { pricesOfTier } from '../../metering/price.ts';
+import type { Endpoint } from '../../providers/provider.ts';
+import type { Attempt, TextAttempt } from '../run/attempt.ts';
+import { countResponseImages } from './response-images.ts';
+import type { Run, RunBase } from '../run/run.ts';
+
+/** What an attempt used and cost. */
+export interface AttemptCost {
+  usage: Usage;
+  cost: Cost;
+  /** The service tier whose price counts. */
+  tier: string | null;
+  /** Of an endpoint that can make some. */
+  pictures?: ImageCounts;
+}
+
+/** Nobody made anything, so there is nothing to price. */
+export const zeroCost: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
+
+/**
+ * Measures what an attempt used and cost: as the provider reported it, or had counted when its output was interrupted, or
+ * else an estimate that says so.
+ *
+ * @param items finished items of its output; image calls among them may have a price
+ * @returns undefined if it produced nothing that is known of: then a failure costs nothing
+ * @see docs/guides/money.md#interrupted-responses-and-crashes
+ */
+export function measureAttempt(run: Run, attempt: TextAttempt, items: readonly OutputItem[]): AttemptCost | undefined {
+  const { endpoint, sent } = attempt;
+  const images = endpoint.image && countResponseImages(endpoint, items, sent.images);
+  const usage = measureUsage(run, attempt, images !== undefined && hasPriced(endpoint, images));
+  // A regular end without output still has a tier, and images that were read.
+  if (usage || attempt.finish) return priceAttempt(run, attempt, usage ?? usedNothing(), images);
+  return undefined;
+}
+
+/** What an attempt used that produced nothing that is known of. */
+export const usedNothing = (estimated = false): Usage => createUsage({ inputTokens: 0, outputTokens: 0, estimated });
+
+function measureUsage({ request }: Run, attempt: TextAttempt, hasPricedImages: boolean): Usage | undefined {
+  const { finish, producedLength, sent } = attempt;
+  const reported = finish?.usage;
+  if (reported && isCredible(reported)) return reported;
+  const counted = finish === undefined && attempt.counted && isCredible(attempt.counted) ? attempt.counted : undefined;
+  if (counted && counted.outputTokens > 0) return counted;
+  if (producedLength === 0 && !hasPricedImages) return undefined;
+  const guess = estimateUsage(sent.characters + lengthOfTools(request), producedLength);
+  if (!counted) return guess;
+  const { outputTokens } = guess;
+  return { ...counted, outputTokens, totalTokens: counted.inputTokens + outputTokens, estimated: true };
+}
+
+const lengthOfTools = ({ tools }: Run['request']): number => (tools === undefined ? 0 : JSON.stringify(tools).length);
+
+/** Whether it made images that have a price of their own. */
+const hasPriced = (endpoint: Endpoint, { made }: ImageCounts): boolean =>
+  made > 0 && imageLinesOf(endpoint) !== undefined;
+
+/**
+ * Prices what an attempt used; 0 where a router pays.
+ *
+ * @param images that it made, if the endpoint can make some
+ */
+export function priceAttempt(run: Run, attempt: TextAttempt, usage: Usage, images?: ImageCounts): AttemptCost {
+  const { endpoint, finish, sent } = attempt;
+  const reported = finish?.serviceTier;
+  const tier = reported ? truncateName(reported) : (endpoint.tier ?? null);
+  const counted = images && { pictures: images };
+  if (isPaidByRouter(run, endpoint)) return { usage, cost: zeroCost, tier, ...counted };
+  const pricing = pricesOfTier(endpoint, reported);
+  // Where each image has its price: no provider says how many it read.
+  const all = pricing?.imageNanoUsd && sent.images > 0 ? withImages(usage, sent.images) : usage;
+  const cost = images ? costOfResponse({ image: endpoint.image, pricing }, all, images) : costOf(pricing, all);
+  return { usage: all, cost, tier, ...counted };
+}
+
+/** Whether a router pays for the endpoint. */
+export const isPaidByRouter = ({ steps }: RunBase, endpoint: Endpoint): boolean =>
+  steps.at(-1)?.plan.choiceOf(endpoint)?.isFree === true;
+
+const withImages = (usage: Usage, inputImages: number): Usage => ({
+  ...usage,
+  special: { ...usage.special, inputImages },
+});
+
+/** Sums up what attempts have cost. */
+export const sumCosts = (attempts: readonly Attempt[]): Cost =>
+  attempts.reduce((sum, { spent }) => (spent ? addCost(sum, spent.cost) : sum), zeroCost);

@@ -1,0 +1,14 @@
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import { closeRun } from './close-run.ts';
+import { rememberSession } from '../steps/remember-session.ts';
+import type { ResponsePipeline } from '../response-pipeline.ts';
+import type { Run } from '../run/run.ts';
+import { writeResponseEntry } from './settle-run.ts';
+
+/** Records the run, and where its conversation went. Idempotent. */
+export function closeResponse(pipeline: ResponsePipeline, run: Run): MaybePromise<void> {
+  if (run.closed) return run.recorded;
+  const recorded = closeRun(pipeline, run, writeResponseEntry);
+  rememberSession(run, pipeline.routingContext().sticky);
+  return recorded;
+}

@@ -1,0 +1,39 @@
+import type { InFlightEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { Attempt } from '../run/attempt.ts';
+import type { PipelineBase } from '../pipeline.ts';
+import type { RunBase } from '../run/run.ts';
+import { lastBegunOf } from '../run/step.ts';
+
+/**
+ * Notes in the journal that an attempt is about to be sent.
+ *
+ * @throws {GatewayError} if it must not be sent
+ */
+export function beginAttempt<R extends RunBase>(
+  { begin }: Pick<PipelineBase<R>, 'begin'>,
+  run: R,
+  attempt: Attempt,
+  write: () => InFlightEntry,
+): void {
+  if (begin) attempt.begun = begin(write(), lastBegunOf(run));
+}
+
+/**
+ * Records a run that has ended, however it ended. Idempotent.
+ *
+ * @returns a promise only if the entry must be on disk before the client has the whole response
+ */
+export function closeRun<R extends RunBase>(
+  pipeline: Pick<PipelineBase<R>, 'record' | 'observe'>,
+  run: R,
+  writeEntry: (run: R) => LedgerEntry,
+): MaybePromise<void> {
+  if (run.closed) return run.recorded;
+  run.closed = true;
+  const entry = writeEntry(run);
+  run.recorded = pipeline.record(entry, lastBegunOf(run));
+  run.reservation?.settle(entry);
+  pipeline.observe?.(run, entry);
+  return run.recorded;
+}

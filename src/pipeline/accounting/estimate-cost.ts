@@ -1,0 +1,70 @@
+import type { ImageRequest } from '../../domain/images.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { usage } from '../../domain/usage.ts';
+import { costOf, totalOf } from '../../metering/cost.ts';
+import { estimateImage, imageLinesOf } from '../../metering/image-cost.ts';
+import type { Estimate } from '../../metering/spending.ts';
+import type { Endpoint } from '../../providers/provider.ts';
+import { ImageNeeds } from '../../routing/image-needs.ts';
+import { Needs } from '../../routing/needs.ts';
+import type { Plan } from '../../routing/plan-route.ts';
+
+/** Where a request does not say how much it wants to hear. */
+const USUAL_OUTPUT_TOKENS = 4096;
+
+/**
+ * What a request may cost, before it is sent: its text at four characters a token, as much output as it allows, and one
+ * picture where the endpoint asks for pictures themselves, at the dearest endpoint of its plan. 0 when no price is known.
+ */
+export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Estimate {
+  const { characters } = new Needs(request);
+  const inputTokens = Math.ceil(characters / 4);
+  const allowed = request.max_output_tokens ?? USUAL_OUTPUT_TOKENS;
+  const outputTokensAt = ({ maxOutputTokens }: Endpoint) => Math.min(allowed, maxOutputTokens ?? allowed);
+  return estimateDearest(
+    plan,
+    (endpoint) => {
+      const words = usage({ inputTokens, outputTokens: outputTokensAt(endpoint) });
+      return totalOf(costOf(endpoint.pricing, words)) + (endpoint.image ? estimateImage(endpoint, characters) : 0n);
+    },
+    (endpoint) => {
+      const image = imageLinesOf(endpoint) ? ' and a picture' : '';
+      const input = `about ${inputTokens} ${inputTokens === 1 ? 'token' : 'tokens'} of input`;
+      const output = `${input} and ${outputTokensAt(endpoint)} of output${image}`;
+      return request.max_output_tokens == null ? `${output} assumed; set max_output_tokens` : output;
+    },
+  );
+}
+
+/** The same of an image generation: as many pictures as were asked for. */
+export function estimateImagesCost(request: ImageRequest, plan: Plan<Endpoint>): Estimate {
+  const needs = new ImageNeeds(request);
+  const { n = 1 } = request;
+  return estimateDearest(
+    plan,
+    (endpoint) => needs.estimate(endpoint) ?? 0n,
+    () => `${n} ${n === 1 ? 'picture' : 'pictures'}`,
+  );
+}
+
+function estimateDearest(
+  plan: Plan<Endpoint>,
+  estimate: (endpoint: Endpoint) => bigint,
+  describe: (endpoint: Endpoint) => string,
+): Estimate {
+  const costAt = (endpoint: Endpoint) => (plan.choiceOf(endpoint)?.isFree ? 0n : estimate(endpoint));
+  const max: Estimate = {
+    nanoUsd: 0n,
+    sharedNanoUsd: undefined,
+    describe(nanoUsd) {
+      const dearest = plan.endpoints.find((endpoint) => costAt(endpoint) === nanoUsd);
+      return dearest && describe(dearest);
+    },
+  };
+  for (const endpoint of plan.endpoints) {
+    const cost = costAt(endpoint);
+    if (cost > max.nanoUsd) max.nanoUsd = cost;
+    if (endpoint.workspace === undefined && cost >= (max.sharedNanoUsd ?? 0n)) max.sharedNanoUsd = cost;
+  }
+  return max;
+}

@@ -1,0 +1,60 @@
+import { isIncomplete } from '../../domain/chunks.ts';
+import type { InFlightEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
+import { addUsage } from '../../domain/usage.ts';
+import { estimateUsage } from '../../metering/cost.ts';
+import type { Attempt, TextAttempt } from '../run/attempt.ts';
+import { measureAttempt, priceAttempt, sumCosts, usedNothing, zeroCost } from './attempt-cost.ts';
+import type { Run } from '../run/run.ts';
+import { attemptsOf, committedOf, isDispatched, type Step } from '../run/step.ts';
+import { addAttempts, writeEntry, writeInFlight } from './write-entry.ts';
+
+/** Settles what a run used and cost: the tokens of its model calls, and the cost of all its attempts. */
+export function settleRun(run: Run): void {
+  if (run.cost) return;
+  const last = run.steps.at(-1);
+  if (last) settleStep(run, last);
+  const used = run.steps.flatMap(({ committed }) => committed?.spent?.usage ?? []);
+  run.usage = used.length > 0 ? used.reduce(addUsage) : usedNothing(isAbandoned(run));
+  const attempts = attemptsOf(run);
+  run.cost = attempts.length === 1 && attempts[0]!.spent ? attempts[0]!.spent.cost : sumCosts(attempts);
+}
+
+/** Settles what the attempt used and cost whose output was passed on. */
+export function settleStep(run: Run, { committed, firstItem }: Step<TextAttempt>): void {
+  if (!committed || committed.spent) return;
+  const items = run.builder?.items ?? [];
+  committed.spent = measureAttempt(run, committed, firstItem === 0 ? items : items.slice(firstItem)) ?? {
+    usage: usedNothing(isAbandoned(run)),
+    cost: zeroCost,
+    tier: committed.endpoint.tier ?? null,
+  };
+}
+
+/** The client disconnected while a provider worked, which may charge for the input. */
+const isAbandoned = (run: Run): boolean => run.error?.kind === 'client_closed' && isDispatched(run);
+
+/** The ledger entry of a response that has ended, however it ended. */
+export function writeResponseEntry(run: Run): LedgerEntry {
+  settleRun(run);
+  const attempts = attemptsOf(run);
+  const committed = committedOf(run);
+  const last = committed ?? attempts.findLast(hasSpent);
+  const entry = writeEntry(run, last?.endpoint, outcomeOf(run));
+  if (last?.spent) entry.tier = last.spent.tier;
+  if (attempts.some((attempt) => attempt !== committed && hasSpent(attempt))) addAttempts(entry, run);
+  return entry;
+}
+
+const hasSpent = ({ spent }: Attempt): boolean => spent !== undefined;
+
+function outcomeOf(run: Run): LedgerEntry['outcome'] {
+  const { builder, error } = run;
+  if (error) return error.kind === 'client_closed' ? 'cancelled' : 'failed';
+  if (!builder?.ended) return 'failed';
+  const finish = committedOf(run)?.finish;
+  return finish && isIncomplete(finish) ? 'incomplete' : 'completed';
+}
+
+/** The entry of a response that is recorded if the process dies now. @param attempt about to be sent */
+export const writeInFlightResponse = (run: Run, attempt: TextAttempt): InFlightEntry =>
+  writeInFlight(run, attempt.endpoint, priceAttempt(run, attempt, estimateUsage(attempt.sent.characters, 0)));

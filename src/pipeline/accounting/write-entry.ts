@@ -1,0 +1,146 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import { errorKinds } from '../../domain/errors.ts';
+import { addImageCounts } from '../../domain/images.ts';
+import type { EntryOrigin, InFlightEntry, LedgerEntry, LedgerLine } from '../../domain/ledger-entry.ts';
+import { type Cost, special, specialCounts, type Usage } from '../../domain/usage.ts';
+import { addCost, totalOf } from '../../metering/cost.ts';
+import type { Endpoint } from '../../providers/provider.ts';
+import { type AttemptCost, sumCosts } from './attempt-cost.ts';
+import type { RunBase } from '../run/run.ts';
+import { attemptsOf, committedOf } from '../run/step.ts';
+import { truncateName } from '../../domain/truncate-name.ts';
+
+/**
+ * The ledger entry of a settled run.
+ *
+ * @param endpoint that produced the output; undefined if none did
+ */
+export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome: LedgerEntry['outcome']): LedgerEntry {
+  const { error, firstOutputAt, startedAt } = run;
+  const images = committedOf(run)?.spent?.pictures;
+  return {
+    ...describeOrigin(run, endpoint),
+    outcome,
+    status: error?.status ?? 200,
+    errorType: error?.errorType ?? null,
+    ...writeUsage(run.usage!), // it is settled
+    ...writeCost(run.cost!),
+    ...(images && { pictures: images }),
+    firstOutputMs: firstOutputAt === undefined ? null : Math.max(0, Math.round(firstOutputAt - startedAt)),
+    durationMs: Math.round(performance.now() - startedAt),
+  };
+}
+
+/**
+ * What is recorded if the process dies now: what earlier attempts used, and the input of this one as an estimate.
+ *
+ * @param endpoint of the attempt that is about to be sent
+ * @param input its estimate
+ */
+export function writeInFlight(run: RunBase, endpoint: Endpoint, input: AttemptCost): InFlightEntry {
+  const before = listSpent(run);
+  const cost = before.length > 0 ? addCost(input.cost, sumCosts(attemptsOf(run))) : input.cost;
+  const inFlight: InFlightEntry = {
+    ...describeOrigin(run, endpoint),
+    inputTokens: before.reduce((sum, { inputTokens }) => sum + inputTokens, input.usage.inputTokens),
+    outputTokens: before.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+    ...writeCost(cost),
+  };
+  if (before.length > 0) {
+    inFlight.lines = [...before, writeLine('attempt', endpoint, errorKinds.gateway_stopped.status, input)];
+  }
+  return inFlight;
+}
+
+/** A line for each attempt that used something. */
+const listSpent = ({ steps }: RunBase): LedgerLine[] =>
+  steps.flatMap(({ number, attempts, committed }) =>
+    attempts.flatMap((attempt) => {
+      const { endpoint, status, spent } = attempt;
+      return spent ? writeLine(number > 0 && attempt === committed ? 'turn' : 'attempt', endpoint, status, spent) : [];
+    }),
+  );
+
+/** @param endpoint that produced the output; undefined if none did */
+function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): EntryOrigin {
+  // Without an endpoint, the router that was tried first.
+  const plan = run.steps.at(-1)?.plan;
+  const choice = endpoint ? plan?.choiceOf(endpoint) : plan?.choices[0];
+  return {
+    id: run.generationId,
+    createdAtMs: run.startedAtMs,
+    workspaceId: run.caller.workspaceId,
+    keyHash: run.caller.keyHash,
+    memberId: run.caller.memberId,
+    requestedModel: truncateName(plan?.requested ?? run.request.model ?? run.request.models?.[0] ?? ''),
+    router: choice && !choice.isAlias ? choice.router : null,
+    task: choice?.task ?? null,
+    model: endpoint?.model ?? null,
+    provider: endpoint?.provider.name ?? null,
+    providerId: endpoint?.provider.id ?? null,
+    endpointId: endpoint?.id ?? null,
+    tier: endpoint?.tier ?? null,
+    isByok: endpoint?.workspace !== undefined,
+    streamed: run.request.stream === true,
+    sessionId: run.request.session_id ?? null,
+    endUser: run.endUser ?? null,
+    ...(run.parent && { parentId: run.parent.generationId }),
+  };
+}
+
+const writeUsage = (usage: Usage) => ({
+  inputTokens: usage.inputTokens,
+  cachedTokens: usage.cachedTokens,
+  cacheWriteTokens: usage.cacheWriteTokens ?? 0,
+  outputTokens: usage.outputTokens,
+  reasoningTokens: usage.reasoningTokens,
+  ...(usage.special && { special: usage.special }),
+  upstreamCostNanoUsd: usage.upstreamCostNanoUsd ?? null,
+  estimated: usage.estimated === true,
+});
+
+const writeCost = (cost: Cost) => ({
+  costNanoUsd: totalOf(cost),
+  inputCostNanoUsd: cost.inputNanoUsd,
+  priced: cost.priced,
+});
+
+/** Makes the entry the sum of all attempts that used something; each is a line of it if there are several. */
+export function addAttempts(entry: LedgerEntry, run: RunBase): void {
+  const lines = listSpent(run);
+  const sum = (read: (line: LedgerLine) => number | undefined) =>
+    lines.reduce((total, line) => total + (read(line) ?? 0), 0);
+  entry.inputTokens = sum((line) => line.inputTokens);
+  entry.cachedTokens = sum((line) => line.cachedTokens);
+  entry.cacheWriteTokens = sum((line) => line.cacheWriteTokens);
+  entry.outputTokens = sum((line) => line.outputTokens);
+  entry.reasoningTokens = sum((line) => line.reasoningTokens);
+  const counts = special(Object.fromEntries(specialCounts.map((name) => [name, sum((line) => line.special?.[name])])));
+  if (counts) entry.special = counts;
+  const pictures = lines.flatMap((line) => line.pictures ?? []);
+  if (pictures.length > 0) entry.pictures = pictures.reduce(addImageCounts);
+  if (lines.some(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd !== null)) {
+    entry.upstreamCostNanoUsd = sum((line) => line.upstreamCostNanoUsd ?? 0);
+  }
+  entry.estimated = lines.some(({ estimated }) => estimated);
+  if (lines.length > 1) entry.lines = lines;
+}
+
+const writeLine = (
+  kind: LedgerLine['kind'],
+  endpoint: Endpoint,
+  status: number,
+  { usage, cost, tier, pictures }: AttemptCost,
+): LedgerLine => ({
+  kind,
+  model: endpoint.model,
+  provider: endpoint.provider.name,
+  providerId: endpoint.provider.id,
+  endpointId: endpoint.id,
+  tier,
+  isByok: endpoint.workspace !== undefined,
+  status,
+  ...writeUsage(usage),
+  ...writeCost(cost),
+  ...(pictures && { pictures }),
+});

@@ -1,0 +1,38 @@
+import type { Chunk } from '../../domain/chunks.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { TextAttempt } from '../run/attempt.ts';
+import { beginAttempt } from '../accounting/close-run.ts';
+import { shortenForDebug } from './debug-body.ts';
+import { exchangeText } from './exchange-text.ts';
+import { noMediaSource, releaseMedia } from './inline-urls.ts';
+import type { ResponsePipeline } from '../response-pipeline.ts';
+import type { Run } from '../run/run.ts';
+import { writeInFlightResponse } from '../accounting/settle-run.ts';
+import { translateRequest } from './translate-request.ts';
+import { exchangeByWire } from './wire-fallback.ts';
+
+/**
+ * Makes an attempt: writes the request, sends it, and reads the response into chunks, a batch for each network read.
+ *
+ * @param out is given chunks up to exactly one `finish`
+ * @throws {GatewayError} what went wrong; `retryable` if another endpoint may do better
+ */
+export async function attemptText(
+  pipeline: ResponsePipeline,
+  run: Run,
+  attempt: TextAttempt,
+  out: Sink<Chunk>,
+): Promise<void> {
+  const { provider } = attempt.endpoint;
+  const media = pipeline.media ?? (() => noMediaSource);
+  await exchangeByWire(provider, async (wire) => {
+    const made = translateRequest(run, attempt, wire, media);
+    const written = made instanceof Promise ? await made : made;
+    if (run.request.stream === true && run.request.debug?.echo_upstream_body) {
+      await out.write([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
+    }
+    if (attempt.isLast && !pipeline.tools && !provider.finder) releaseMedia(run);
+    if (!attempt.begun) beginAttempt(pipeline, run, attempt, () => writeInFlightResponse(run, attempt));
+    await exchangeText(run, attempt, wire, written, pipeline.upstreamBodyLimit(), out);
+  });
+}

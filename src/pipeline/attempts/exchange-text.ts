@@ -1,0 +1,62 @@
+import type { Chunk } from '../../domain/chunks.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { Usage } from '../../domain/usage.ts';
+import type { UpstreamRequest, Wire } from '../../providers/wire.ts';
+import type { TextAttempt } from '../run/attempt.ts';
+import { AttemptNotes } from './attempt-notes.ts';
+import { dispatch, receive, takeKey, upstreamOf } from './exchange.ts';
+import { KeptSize } from '../events/kept-size.ts';
+import { readInside } from './read-response.ts';
+import type { Run } from '../run/run.ts';
+
+/** A body that is on its way as bytes. */
+const sent = {};
+
+/**
+ * Sends the request of an attempt, and reads the response into chunks.
+ *
+ * @param limitBytes the largest whole response, single stream event, and sum of what is kept of a stream, that is read
+ */
+export function exchangeText(
+  run: Run,
+  attempt: TextAttempt,
+  wire: Wire,
+  written: UpstreamRequest,
+  limitBytes: number,
+  out: Sink<Chunk>,
+): Promise<void> {
+  const notes = new AttemptNotes(attempt, out);
+  return dispatch(attempt, () => exchange(run, attempt, wire, written, limitBytes, notes));
+}
+
+async function exchange(
+  run: Run,
+  attempt: TextAttempt,
+  wire: Wire,
+  written: UpstreamRequest,
+  limitBytes: number,
+  out: Sink<Chunk>,
+): Promise<void> {
+  const { provider } = attempt.endpoint;
+  const { name } = provider;
+  const { cancellation } = run;
+  const stream = run.request.stream === true;
+  const broken = (counted: Usage | undefined): void => {
+    attempt.counted = counted;
+  };
+  if (wire.answer) {
+    const frames = wire.answer(written, cancellation.signal);
+    const how = { name, limitBytes, cancellation, broken, kept: new KeptSize() };
+    return readInside(wire.createReader(written.readerContext), frames, how, out);
+  }
+  const upstream = upstreamOf(provider);
+  const headers = provider.headersFor(takeKey(attempt), stream);
+  const all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
+  const body = Buffer.from(JSON.stringify(written.body));
+  written.body = sent;
+  run.input.park();
+  const response = await upstream.send(written.path, all, body, cancellation);
+  const { readerContext } = written;
+  const how = { wire, readerContext, name, limitBytes, isBuffered: !stream, broken, kept: new KeptSize() };
+  await receive(response, how, wire.readError, out);
+}

@@ -1,0 +1,63 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import { GatewayError } from '../../domain/errors.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { Wire } from '../../providers/wire.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { Upstream, UpstreamResponse } from '../../providers/transport.ts';
+import type { Attempt } from '../run/attempt.ts';
+import { hideKeys } from './hide-keys.ts';
+import { type ReadResponseOptions, readErrorBody, readResponse } from './read-response.ts';
+
+/**
+ * Makes an exchange of an attempt with its provider, and notes when the first of them began and the last ended.
+ *
+ * @throws what went wrong, without the keys of the provider
+ */
+export async function dispatch(attempt: Attempt, exchange: () => Promise<void>): Promise<void> {
+  attempt.dispatchedAt ??= performance.now();
+  try {
+    await exchange();
+  } catch (error) {
+    throw hideKeys(error, attempt.endpoint.provider);
+  } finally {
+    attempt.endedAt = performance.now();
+  }
+}
+
+/** Where the provider is. @throws {GatewayError} `internal` if it has no address */
+export function upstreamOf({ id, upstream }: Provider): Upstream {
+  if (!upstream) throw new GatewayError('internal', `The provider ${id} has no address.`);
+  return upstream;
+}
+
+/** Takes the next key of the provider for the attempt. */
+export function takeKey(attempt: Attempt): number {
+  const key = attempt.endpoint.provider.keys.take();
+  attempt.key = key;
+  return key;
+}
+
+/**
+ * Reads a response of any status, and releases it.
+ *
+ * @throws {GatewayError} what the provider says with a status that is not 2xx, and those of `readResponse`
+ */
+export async function receive<C extends { type: string }>(
+  response: UpstreamResponse,
+  how: ReadResponseOptions<C>,
+  readError: Wire['readError'],
+  out: Sink<C>,
+): Promise<void> {
+  try {
+    if (response.status < 200 || response.status > 299) throw await readFailure(response, readError);
+    await readResponse(response, how, out);
+  } finally {
+    response.release();
+  }
+}
+
+/** What a response with another status than 2xx says. */
+export async function readFailure(response: UpstreamResponse, readError: Wire['readError']): Promise<GatewayError> {
+  const { status, headers } = response;
+  return readError({ status, headers, body: await readErrorBody(response) });
+}

@@ -1,0 +1,98 @@
+import type { EndpointFacts, ModelReasoning } from '../../domain/endpoint.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { ReasoningEffort } from '../../domain/items.ts';
+import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
+import { efforts, nearestEffort } from '../../providers/kit/effort.ts';
+import { supports } from '../../routing/needs.ts';
+
+/** Fields that an endpoint may not take, by the name that the catalogue has for them. */
+const removable = {
+  temperature: 'temperature',
+  top_p: 'top_p',
+  top_k: 'top_k',
+  frequency_penalty: 'frequency_penalty',
+  presence_penalty: 'presence_penalty',
+  top_logprobs: 'top_logprobs',
+  parallel_tool_calls: 'parallel_tool_calls',
+  reasoning: 'reasoning',
+  tool_choice: 'tool_choice',
+  tools: 'tools',
+} as const satisfies Partial<Record<keyof ResponseRequest, string>>;
+const removableFields = Object.entries(removable) as [keyof typeof removable, string][]; // the record's own entries
+
+/**
+ * The request as an endpoint takes it: without the parameters that it is known not to take, in the tier that it is of,
+ * with an effort that its model has.
+ *
+ * @param isAlias the model was named by an alias: what it cannot leave out is then turned down as far as it goes
+ * @returns `request` itself when nothing had to change, and the names of what was left out or changed
+ * @throws {GatewayError} `invalid_request` when reasoning is turned off on a model that always reasons
+ * @see docs/reference/routing.md#provider-preferences `require_parameters`, docs/reference/routing.md#service-tiers; docs/reference/routers.md#latest
+ */
+export function fitRequest(
+  request: ResponseRequest,
+  endpoint: EndpointFacts,
+  isAlias: boolean,
+): { request: ResponseRequest; changed: string[] } {
+  const { parameters, tier, reasoning, capabilities } = endpoint;
+  const { tools, structuredOutputs, reasoning: thinks } = capabilities;
+  const isLimited = parameters !== undefined || tools === false || structuredOutputs === false || thinks === false;
+  if (!isLimited && tier === undefined && !reasoning) return { request, changed: [] };
+  const changed: string[] = [];
+  let fitted = request;
+  const change = (fields: Partial<ResponseRequest>, name: string): void => {
+    fitted = { ...fitted, ...fields };
+    changed.push(name);
+  };
+  if (isLimited) {
+    for (const [field, name] of removableFields) {
+      if (!isSent(request[field]) || supports(endpoint, name) !== false) continue;
+      change({ [field]: undefined }, field);
+    }
+    const { format, verbosity } = request.text ?? {};
+    if (verbosity && supports(endpoint, 'verbosity') === false) {
+      change({ text: { ...fitted.text, verbosity: null } }, 'text.verbosity');
+    }
+    const needed = format?.type === 'json_schema' ? 'structured_outputs' : 'response_format';
+    if (format && format.type !== 'text' && supports(endpoint, needed) === false) {
+      change({ text: { ...fitted.text, format: { type: 'text' } } }, 'text.format');
+    }
+  }
+  const asked = request.service_tier;
+  if (tier === 'flex' || tier === 'priority') {
+    if (asked !== tier) fitted = { ...fitted, service_tier: tier };
+  } else if (tier === 'default' && asked && asked !== 'default' && asked !== 'auto') {
+    change({ service_tier: undefined }, `service_tier (${asked})`);
+  }
+  if (reasoning && fitted.reasoning) {
+    const effort = fitEffort(fitted.reasoning, reasoning, isAlias, endpoint.model);
+    if (effort) change({ reasoning: effort }, 'reasoning.effort');
+  }
+  return { request: fitted, changed };
+}
+
+const isSent = (value: unknown): boolean =>
+  value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0) && value !== 'auto';
+
+/** @returns undefined when it fits as it is */
+function fitEffort(
+  asked: ReasoningSetting,
+  { mandatory, supported_efforts: supported }: ModelReasoning,
+  isAlias: boolean,
+  model: string,
+): ReasoningSetting | undefined {
+  const known = supported && efforts.filter((effort) => supported.includes(effort));
+  const isOff = asked.effort === 'none' || asked.enabled === false || asked.max_tokens === 0;
+  if (isOff && mandatory) {
+    if (!isAlias) {
+      const message = `reasoning: ${model} cannot answer without reasoning; leave \`reasoning\` out or ask for less of it.`;
+      throw new GatewayError('invalid_request', message);
+    }
+    const { enabled: _, max_tokens: __, ...rest } = asked;
+    return { ...rest, effort: known?.find((effort) => effort !== 'none') ?? 'low' };
+  }
+  if (!asked.effort || isOff || !known || known.length === 0 || known.includes(asked.effort as ReasoningEffort)) {
+    return undefined;
+  }
+  return { ...asked, effort: nearestEffort(asked.effort, known) };
+}

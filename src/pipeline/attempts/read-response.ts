@@ -1,0 +1,373 @@
+import type { Cancellation } from '../../domain/cancellation.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { Usage } from '../../domain/usage.ts';
+import type { Frame, Reader } from '../../providers/wire.ts';
+import { FrameCutter } from '../../providers/sse-frames.ts';
+import type { UpstreamResponse } from '../../providers/transport.ts';
+
+/** Bytes of an error body that are read. */
+const ERROR_BODY_BYTES = 1024 * 1024;
+
+/** How a wire reads an answer, streamed and whole. */
+export interface ResponseReader<C> {
+  createReader(readerContext: unknown): Reader<C>;
+  readWhole(body: unknown, readerContext: unknown): C[];
+  countWhole?(body: unknown): Usage | undefined;
+}
+
+interface AnswerLimit {
+  /** The display name of the provider, for messages. */
+  name: string;
+  /** The largest whole answer, single stream event, and sum of what is kept of a stream, in bytes. */
+  limitBytes: number;
+  /** The setting that says so; absent: `upstream_body_limit`. */
+  limitName?: string;
+}
+
+/** Measures what is kept of an answer while it is read. */
+export interface SizeMeter<C> {
+  /** @param length of the frame or body that the chunks were read from, in UTF-16 units */
+  add(chunks: readonly C[], length: number): void;
+  isMoreThan(limit: number): boolean;
+}
+
+export interface ReadResponseOptions<C> extends AnswerLimit {
+  wire: ResponseReader<C>;
+  /** What `writeRequest` gave. */
+  readerContext: unknown;
+  /** Nothing is shown before the end, so that all is held in memory: then the limit is on the stream as a whole. */
+  isBuffered: boolean;
+  /** Absent: what is kept is bounded elsewhere. */
+  kept?: SizeMeter<C>;
+  /** Told what is held; a promise stops the reading. */
+  hold?: (bytes: number) => Promise<void> | undefined;
+  /** Told what the provider has counted so far, when the answer breaks off. */
+  broken?: (counted: Usage | undefined) => void;
+  /** Makes a whole answer smaller before it is parsed. */
+  lift?: (pieces: readonly Buffer[]) => Buffer;
+  /** Told when the frames that were held have been taken. */
+  passed?: () => void;
+}
+
+/**
+ * Reads an answer of status 2xx, streamed or whole, whatever was asked for, into chunks: a batch for each network read.
+ *
+ * @param out is given chunks up to the first `finish`, which comes before the promise is fulfilled
+ * @throws {GatewayError} when it makes no sense, is too large, breaks off, or says that the provider failed
+ */
+export async function readResponse<C extends { type: string }>(
+  answer: UpstreamResponse,
+  how: ReadResponseOptions<C>,
+  out: Sink<C>,
+): Promise<void> {
+  const pass = new ChunkPass(out, how);
+  const readerContext = new BodyReading(answer, how, pass);
+  try {
+    await answer.each(readerContext);
+    if (!pass.isFinished) await readerContext.end();
+    pass.end();
+  } catch (error) {
+    if (isOfProvider(error) && (await readerContext.endEarly())) return;
+    how.broken?.(readerContext.counted());
+    throw error;
+  }
+}
+
+const isOfProvider = (error: unknown): boolean =>
+  error instanceof GatewayError && (error.kind === 'upstream_failed' || error.kind === 'upstream_timeout');
+
+/**
+ * A body as it comes.
+ *
+ * @param onSize told how many bytes there are so far; it may let the answer go, or throw
+ */
+export async function readPieces(answer: UpstreamResponse, onSize: (bytes: number) => void): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  await answer.each({
+    write(batch) {
+      for (const piece of batch) {
+        pieces.push(piece);
+        bytes += piece.length;
+      }
+      onSize(bytes);
+      return undefined;
+    },
+  });
+  return pieces;
+}
+
+/** The body of an answer with another status: parsed JSON, or the text when it is none. */
+export async function readErrorBody(answer: UpstreamResponse): Promise<unknown> {
+  const pieces = await readPieces(answer, (bytes) => {
+    if (bytes > ERROR_BODY_BYTES) answer.release();
+  });
+  const text = textOf(pieces);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Frames that are made inside this process. @see readResponse */
+export async function readInside<C extends { type: string }>(
+  reader: Reader<C>,
+  frames: AsyncIterable<Frame[]>,
+  how: AnswerLimit & Pick<ReadResponseOptions<C>, 'broken' | 'kept'> & { cancellation: Cancellation },
+  out: Sink<C>,
+): Promise<void> {
+  const pass = new ChunkPass(out, how);
+  try {
+    for await (const batch of frames) {
+      if (how.cancellation.reason) throw how.cancellation.reason;
+      await pass.readFrames(reader, batch);
+      if (pass.isFinished) return;
+    }
+    await pass.readEnd(reader);
+    pass.end();
+  } catch (error) {
+    how.broken?.(reader.counted?.());
+    throw error;
+  }
+}
+
+/** Passes chunks on up to the first `finish`; nothing counts after it. */
+class ChunkPass<C extends { type: string }> {
+  isFinished = false;
+  private readonly out: Sink<C>;
+  private readonly how: AnswerLimit & Pick<ReadResponseOptions<C>, 'kept'>;
+
+  constructor(out: Sink<C>, how: AnswerLimit & Pick<ReadResponseOptions<C>, 'kept'>) {
+    this.out = out;
+    this.how = how;
+  }
+
+  give(chunks: C[]): Promise<void> | undefined {
+    if (this.isFinished) return undefined;
+    for (let index = 0; index < chunks.length; index++) {
+      if (chunks[index]!.type !== 'finish') continue;
+      this.isFinished = true;
+      chunks.length = index + 1;
+    }
+    return chunks.length > 0 ? this.out.write(chunks) : undefined;
+  }
+
+  /** The chunks of one network read. Of a batch that breaks in the middle, what came before is given first. */
+  readFrames(reader: Reader<C>, frames: readonly Frame[]): Promise<void> | undefined {
+    const { kept, name } = this.how;
+    const chunks: C[] = [];
+    try {
+      for (const frame of frames) {
+        const read = reader.read(frame);
+        kept?.add(read, frame.data.length);
+        for (const chunk of read) chunks.push(chunk);
+      }
+    } catch (error) {
+      this.checkKept(reader);
+      const given = this.give(chunks);
+      if (this.isFinished) return given;
+      const failure = blameProvider(name, error);
+      if (!given) throw failure;
+      return given.then(() => {
+        throw failure; // once what came before has been taken: another attempt begins with it
+      });
+    }
+    this.checkKept(reader);
+    return this.give(chunks);
+  }
+
+  /** @param length of the body, in UTF-16 units; absent: the end of a stream gives what was held back */
+  readWhole(read: () => C[], length = 0): Promise<void> | undefined {
+    const chunks = blamingProvider(this.how.name, read);
+    this.how.kept?.add(chunks, length);
+    this.checkKept();
+    return this.give(chunks);
+  }
+
+  readEnd(reader: Reader<C>): Promise<void> | undefined {
+    return this.isFinished ? undefined : this.readWhole(() => reader.end());
+  }
+
+  /** @throws {GatewayError} when more must be kept than the limit allows */
+  private checkKept(reader?: Reader<C>): void {
+    const { kept, limitBytes } = this.how;
+    if (!kept) return;
+    if (kept.isMoreThan(limitBytes - (reader?.keptLength?.() ?? 0))) throw tooMuch(this.how);
+  }
+
+  /** @throws {GatewayError} when there was no `finish`: an answer that is not whole never passes for one that is */
+  end(): void {
+    if (this.isFinished) return;
+    throw new GatewayError('upstream_failed', `${this.how.name} ended its answer in the middle.`, {
+      retryable: true,
+      isTransient: true,
+    });
+  }
+}
+
+/** The body of one answer on its way through decoder and reader. */
+class BodyReading<C extends { type: string }> implements Sink<Buffer> {
+  private readonly answer: UpstreamResponse;
+  private readonly how: ReadResponseOptions<C>;
+  private readonly pass: ChunkPass<C>;
+  private readonly saysStream: boolean;
+  /** Of a whole answer, or of a stream that has not said anything yet. */
+  private pieces: Buffer[] = [];
+  private bytes = 0;
+  private kind: 'unknown' | 'stream' | 'whole' = 'unknown';
+  private reader: Reader<C> | undefined;
+  private cutter: FrameCutter | undefined;
+  /** A whole answer. */
+  private body: unknown;
+  /** What goes wrong now goes wrong with what was said, not with the connection. */
+  private isTaking = false;
+
+  constructor(answer: UpstreamResponse, how: ReadResponseOptions<C>, pass: ChunkPass<C>) {
+    this.answer = answer;
+    this.how = how;
+    this.pass = pass;
+    const type = String(answer.headers['content-type'] ?? '').toLowerCase();
+    this.saysStream = type.startsWith('text/event-stream');
+  }
+
+  write(batch: Buffer[]): Promise<void> | undefined {
+    this.isTaking = true;
+    const held = this.takeBatch(batch);
+    if (!held) {
+      this.isTaking = false;
+      return undefined;
+    }
+    return held.then(() => {
+      this.isTaking = false;
+    });
+  }
+
+  private takeBatch(batch: Buffer[]): Promise<void> | undefined {
+    for (const piece of batch) this.bytes += piece.length;
+    if (this.kind === 'stream') return this.takeFrames(batch);
+    for (const piece of batch) this.pieces.push(piece);
+    if (this.kind === 'unknown' && this.decide(batch) === 'stream') {
+      const held = this.pieces;
+      this.pieces = [];
+      return this.takeFrames(held);
+    }
+    if (this.bytes > this.how.limitBytes) throw tooLarge(this.how);
+    return this.how.hold?.(this.bytes);
+  }
+
+  /** The body has ended in order. */
+  async end(): Promise<void> {
+    this.isTaking = true;
+    const { wire, readerContext, name, lift } = this.how;
+    if (this.kind === 'unknown') this.begin(this.saysStream);
+    if (this.reader && this.cutter) {
+      await this.pass.readFrames(this.reader, this.cutter.end());
+      await this.pass.readEnd(this.reader);
+      return;
+    }
+    const pieces = lift ? [lift(this.pieces)] : this.pieces;
+    this.pieces = [];
+    const text = textOf(pieces);
+    const body = parseWhole(text, name);
+    this.body = body;
+    await this.pass.readWhole(() => wire.readWhole(body, readerContext), text.length);
+  }
+
+  /**
+   * The connection broke or fell silent. A provider that had said why it stopped had said everything but its counts.
+   *
+   * @returns whether it had
+   */
+  async endEarly(): Promise<boolean> {
+    if (this.isTaking || !this.reader) return false;
+    await this.pass.readEnd(this.reader);
+    return this.pass.isFinished;
+  }
+
+  /** What the provider has counted so far. */
+  counted(): Usage | undefined {
+    return this.reader ? this.reader.counted?.() : this.how.wire.countWhole?.(this.body);
+  }
+
+  /** The first byte that says something tells what the body is; the header is believed where both are possible. */
+  private decide(batch: readonly Buffer[]): typeof this.kind {
+    for (const piece of batch) {
+      const byte = piece.find((each) => !meaningless.has(each));
+      if (byte === undefined) continue;
+      this.begin(this.saysStream ? !beginsJson.has(byte) : beginsField.has(byte));
+      break;
+    }
+    return this.kind;
+  }
+
+  private begin(isStream: boolean): void {
+    this.kind = isStream ? 'stream' : 'whole';
+    if (!isStream) return;
+    this.reader = this.how.wire.createReader(this.how.readerContext);
+    this.cutter = new FrameCutter(this.how.limitBytes);
+  }
+
+  private takeFrames(pieces: Buffer[]): Promise<void> | undefined {
+    if (this.how.isBuffered && this.bytes > this.how.limitBytes) throw tooLarge(this.how);
+    const frames = this.cutter!.push(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)); // made by `begin`
+    if (frames.length === 0) return this.how.hold?.(this.cutter!.heldBytes);
+    const held = this.pass.readFrames(this.reader!, frames);
+    const { passed } = this.how;
+    if (this.pass.isFinished) {
+      this.answer.release(); // and nobody waits here: whoever takes slowly keeps the promise that it gave
+      if (!held) passed?.();
+      else void held.then(passed, () => undefined);
+      return undefined;
+    }
+    if (passed && held) return held.then(passed);
+    passed?.();
+    return held;
+  }
+}
+
+const bytesOf = (text: string) => new Set(Buffer.from(text));
+const meaningless = bytesOf(' \t\r\n\ufeff');
+// Some servers name one as the other. No JSON that could be an answer begins like a field of an event stream.
+const beginsJson = bytesOf('{[');
+const beginsField = bytesOf('deir:'); // data, event, id, retry, and the colon of a comment
+
+function textOf(pieces: Buffer[]): string {
+  const text = (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)).toString('utf8');
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}
+
+function parseWhole(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const what = text === '' ? 'an empty body' : /^\s*</.test(text) ? 'an HTML page' : 'a body that is not JSON';
+    throw new GatewayError('upstream_failed', `${name} answered with ${what}.`, { retryable: true, cause });
+  }
+}
+
+function blamingProvider<Result>(name: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw blameProvider(name, error);
+  }
+}
+
+/** A reader that stumbles stumbles over what it was given. */
+function blameProvider(name: string, error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const text = `${name} gave an answer of a shape that makes no sense.`;
+  return new GatewayError('upstream_failed', text, { retryable: true, cause: error });
+}
+
+const tooLarge = ({ name, limitBytes, limitName = 'upstream_body_limit' }: AnswerLimit) =>
+  new GatewayError('upstream_failed', `${name} sent more than ${limitBytes} bytes (${limitName}).`, {
+    retryable: true,
+  });
+
+const tooMuch = ({ name, limitBytes, limitName = 'upstream_body_limit' }: AnswerLimit) =>
+  new GatewayError('upstream_failed', `${name} sent more output than ${limitBytes} bytes (${limitName}).`, {
+    retryable: true,
+  });

@@ -1,0 +1,59 @@
+import { type Chunk, isOutput } from '../../domain/chunks.ts';
+import type { AttemptOutcome } from '../../routing/health.ts';
+import { createTextAttempt, type TextAttempt } from '../run/attempt.ts';
+import { measureAttempt } from '../accounting/attempt-cost.ts';
+import { attemptText } from './attempt-text.ts';
+import { itemsOf } from '../accounting/response-images.ts';
+import type { ResponsePipeline } from '../response-pipeline.ts';
+import type { Run } from '../run/run.ts';
+import type { RunKind } from '../run/run-kind.ts';
+
+/** A run that asks for a response. */
+export const responseKind: RunKind<Run, TextAttempt, Chunk, ResponsePipeline> = {
+  createAttempt: createTextAttempt,
+  attempt: attemptText,
+  isOutput: ({ request }, chunk) => (request.stream === true ? isOutput(chunk) : chunk.type === 'finish'),
+  isKept: ({ type }) => type === 'debug',
+  describeOutcome,
+  measureFailed: (run, attempt, held) => measureAttempt(run, attempt, itemsOf(held)),
+};
+
+/** What an attempt says of its endpoint. */
+function describeOutcome(run: Run, attempt: TextAttempt): AttemptOutcome {
+  const { error, dispatchedAt, firstOutputAt, endedAt, finish } = attempt;
+  if (error || dispatchedAt === undefined) return { atMs: Date.now(), error };
+  return {
+    atMs: Date.now(),
+    error,
+    // A buffered response does not say when its first output was there.
+    firstOutputMs: firstOutputAt === undefined || !run.request.stream ? undefined : firstOutputAt - dispatchedAt,
+    durationMs: endedAt === undefined ? undefined : endedAt - dispatchedAt,
+    outputTokens: finish?.usage?.outputTokens,
+    toolCalls: finish?.reason === 'tool_calls' ? judgeToolCalls(run, attempt) : 'none',
+  };
+}
+
+/** A call is broken if its arguments are not JSON, or if its tool was not offered. @see docs/reference/routing.md#quality */
+function judgeToolCalls({ builder, steps, request }: Run, { hasLateTools }: TextAttempt): 'sound' | 'broken' {
+  const { tools = [] } = request;
+  const { firstItem, toolCalls } = steps.at(-1)!; // it is the step of the attempt
+  if (!toolCalls.every((call) => isJson(call.arguments))) return 'broken';
+  const names = new Set(tools.flatMap((tool) => ('name' in tool && typeof tool.name === 'string' ? [tool.name] : [])));
+  const isOpen = hasLateTools || tools.length === 0 || tools.some(({ type }) => type === 'namespace');
+  for (const item of builder?.items.slice(firstItem) ?? []) {
+    if (item.type !== 'function_call') continue;
+    const { name, arguments: text } = item as { name?: unknown; arguments?: unknown };
+    if (!isOpen && !names.has(String(name))) return 'broken';
+    if (!isJson(String(text))) return 'broken';
+  }
+  return 'sound';
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,45 @@
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import type { UpstreamRequest, Wire } from '../../providers/wire.ts';
+import { Needs } from '../../routing/needs.ts';
+import type { TextAttempt } from '../run/attempt.ts';
+import { fitRequest } from './fit-request.ts';
+import { inlineUrls, type MediaSource } from './inline-urls.ts';
+import { buildRequest, type Run } from '../run/run.ts';
+
+/**
+ * The request as the endpoint of an attempt accepts it. Nothing of it is kept: the input is parked while a provider works.
+ *
+ * @returns a promise only if addresses are fetched
+ * @throws {GatewayError} if the endpoint cannot do what the request needs
+ */
+export function translateRequest(
+  run: Run,
+  attempt: TextAttempt,
+  wire: Wire,
+  media: () => MediaSource,
+): MaybePromise<UpstreamRequest> {
+  const { endpoint } = attempt;
+  const { provider, upstreamModel } = endpoint;
+  const name = `${endpoint.model} at ${provider.name}`;
+  const step = run.steps.at(-1);
+  const choice = step?.plan.choiceOf(endpoint);
+  const settled = step?.settings ? { ...buildRequest(run), ...step.settings } : buildRequest(run);
+  const asked = choice?.rewrite ? choice.rewrite(settled) : settled;
+  const { request: fitted, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
+  attempt.hasLateTools = asked.tools !== undefined && asked.input.some(({ type }) => type === 'additional_tools');
+  const translate = (request: ResponseRequest): UpstreamRequest => {
+    const written = wire.writeRequest(request, {
+      endpoint: name,
+      upstreamModel,
+      stream: run.request.stream === true,
+      dialect: provider.dialect,
+      ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
+    });
+    attempt.droppedFields = changed.length === 0 ? written.dropped : [...changed, ...written.dropped];
+    const { characters, images } = new Needs(request);
+    attempt.sent = { characters, images };
+    return written;
+  };
+  return endpoint.needsData ? inlineUrls(run, fitted, name, media()).then(translate) : translate(fitted);
+}

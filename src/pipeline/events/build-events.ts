@@ -1,0 +1,336 @@
+import {
+  type Chunk,
+  type FinishChunk,
+  type ItemKey,
+  isVisible,
+  type ReasoningSealChunk,
+  type ReasoningSummaryChunk,
+  type RelayChunk,
+  type ToolCallChunk,
+} from '../../domain/chunks.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { ResponseEvent } from '../../domain/events.ts';
+import type { OutputItem } from '../../domain/items.ts';
+import type { ResponseObject } from '../../domain/response.ts';
+import { ItemWriter, remainderOf, truncateItem } from './item-writer.ts';
+import { createEmptyItem, hostedProgress, type OpenItem, type OpenPart } from './output-items.ts';
+import { type Ending, failResponse, finishResponse } from './response-object.ts';
+
+/** What the builder is told about the run it builds for. */
+export interface BuilderContext {
+  /** The response object before any output; asked for once, when the first output comes. */
+  base(): ResponseObject;
+  /** Called once at the end, regular (`finish`) or not, for usage and metadata. */
+  settle(finish: FinishChunk | undefined): Omit<Ending, 'output'>;
+  /** Unix seconds. */
+  now(): number;
+  /** The most text that is kept, in bytes of JSON. */
+  readonly limitBytes: number;
+}
+
+/**
+ * Turns the chunks of one run into events. With `item-writer.ts` it alone knows item ids, indexes and sequence numbers. A class, since
+ * there is one for every request and a bundle of closures costs several times as much.
+ *
+ * @see docs/reference/events.md#common-fields, docs/reference/events.md#order
+ */
+export class EventBuilder {
+  /** True once the terminal event has been built. */
+  ended = false;
+  private readonly context: BuilderContext;
+  private readonly writer: ItemWriter;
+  private readonly byKey = new Map<ItemKey, OpenItem>();
+  private readonly byCallId = new Map<string, OpenItem>();
+  private current: OpenItem | undefined; // the message or reasoning in progress on a wire that names no items
+  private base: ResponseObject | undefined;
+
+  /** @param emitsDeltas false for a buffered answer: the stream is folded, so that of its events only the last is made */
+  constructor(context: BuilderContext, emitsDeltas = true) {
+    this.context = context;
+    this.writer = new ItemWriter(emitsDeltas, context.limitBytes);
+  }
+
+  /** True once the client has been shown an event. */
+  get started(): boolean {
+    return this.base !== undefined;
+  }
+
+  /** What has been built so far, as the client sees it. */
+  get items(): readonly OutputItem[] {
+    return this.writer.items.map((item) => item.wire);
+  }
+
+  /** What the response object shows at the end; of a run that broke what came, marked incomplete. */
+  get output(): readonly OutputItem[] {
+    return this.writer.items.map((item) => (item.open ? truncateItem(item) : item.wire));
+  }
+
+  /** @returns the events of these chunks, in order; call it with every batch, in order */
+  build(chunks: readonly Chunk[]): ResponseEvent[] {
+    for (const chunk of chunks) {
+      if (this.ended) break;
+      if (!this.base && isVisible(chunk)) this.start();
+      this.take(chunk);
+    }
+    return this.writer.takeEvents();
+  }
+
+  /** Ends a run that broke: what is open stays, marked incomplete, and `response.failed` is the last event. */
+  fail(error: GatewayError): ResponseEvent[] {
+    if (this.ended) return [];
+    const output = [...this.output];
+    const response = failResponse(this.start(), error, { output, ...this.context.settle(undefined) });
+    this.writer.pushLast('response.failed', { response });
+    this.ended = true;
+    return this.writer.takeEvents();
+  }
+
+  private start(): ResponseObject {
+    if (!this.base) {
+      this.base = this.context.base();
+      this.writer.push('response.created', { response: this.base });
+      this.writer.push('response.in_progress', { response: this.base });
+    }
+    return this.base;
+  }
+
+  /** The item a text-like chunk belongs to: the one named, the one in progress, or a new one. */
+  private itemFor(key: ItemKey | undefined, type: 'message' | 'reasoning'): OpenItem {
+    if (key !== undefined) return this.byKey.get(key) ?? this.addNative(key, freshItem(type));
+    if (this.current?.wire.type === type && !this.current.sealed) return this.current;
+    this.closeCurrent();
+    this.current = this.writer.addItem(freshItem(type));
+    return this.current;
+  }
+
+  private addNative(key: ItemKey, wire: OutputItem): OpenItem {
+    const item = this.writer.addItem(wire);
+    this.byKey.set(key, item);
+    return item;
+  }
+
+  /**
+   * A change of kind closes the message or reasoning that a simple wire had open. Calls stay open to the end: their
+   * pieces may interleave with one another, and with text.
+   */
+  private closeCurrent(): void {
+    if (this.current?.open) this.writer.closeItem(this.current, 'completed');
+    this.current = undefined;
+  }
+
+  private addSummary(chunk: ReasoningSummaryChunk): void {
+    const item = this.itemFor(chunk.key, 'reasoning');
+    if (chunk.part !== undefined && chunk.part !== item.summaryNumber) {
+      item.summaryNumber = chunk.part;
+      this.writer.openPart(item, 'summary_text');
+    }
+    if (chunk.delta !== '') this.writer.addSummary(item, chunk.delta);
+  }
+
+  private seal(chunk: ReasoningSealChunk): void {
+    const item = this.sealedItem(chunk);
+    const { encryptedContent, signature } = chunk;
+    item.wire = {
+      ...item.wire,
+      ...(encryptedContent === undefined ? undefined : { encrypted_content: encryptedContent }),
+      ...(signature === undefined ? undefined : { signature }),
+      format: chunk.format,
+    };
+    item.sealed = true;
+    if (chunk.key === undefined && item !== this.current) this.writer.closeItem(item, 'completed');
+  }
+
+  /** The reasoning in progress; a seal that comes after it had to be closed is an item of its own. */
+  private sealedItem({ key }: ReasoningSealChunk): OpenItem {
+    if (key !== undefined || this.current === undefined || this.current.wire.type === 'reasoning')
+      return this.itemFor(key, 'reasoning');
+    return this.writer.addItem(freshItem('reasoning'));
+  }
+
+  private startCall(chunk: ToolCallChunk): void {
+    this.closeCurrent();
+    this.byCallId.set(chunk.callId, this.writer.addItem(writeCall(chunk)));
+  }
+
+  private callItem(callId: string, key: ItemKey | undefined): OpenItem {
+    const item = key === undefined ? this.byCallId.get(callId) : this.byKey.get(key);
+    if (item) return item;
+    const message = `The provider sent arguments of the call ${callId.slice(0, 100)}, which never began.`;
+    throw new GatewayError('upstream_failed', message, { retryable: true });
+  }
+
+  private relay({ key, event }: RelayChunk): void {
+    const item = key === undefined ? undefined : this.byKey.get(key);
+    const { type, sequence_number: _theirs, ...fields } = event;
+    if (item) {
+      item.relayed = true;
+      fields['output_index'] = item.index;
+      if ('item_id' in fields) fields['item_id'] = item.id;
+    }
+    this.writer.push(type, fields);
+  }
+
+  private addPart(key: ItemKey, part: { type: string }): void {
+    const item = this.byKey.get(key);
+    if (!item) return;
+    this.writer.closePart(item);
+    if (isStreamed(part.type)) this.writer.openPart(item, part.type);
+    else this.writer.addStrangePart(item, part);
+  }
+
+  private finishItem(key: ItemKey, final: OutputItem): void {
+    const item = this.byKey.get(key) ?? this.addNative(key, createEmptyItem(final));
+    if (!item.open) return;
+    this.reportSummary(item, partsOf(final, 'summary'));
+    this.emitContent(item, partsOf(final, 'content'));
+    if (!item.relayed) {
+      for (const { type, ...fields } of hostedProgress(final)) {
+        this.writer.push(type, { item_id: item.id, output_index: item.index, ...fields });
+      }
+    }
+    this.writer.closeItem(item, 'completed', final);
+  }
+
+  /** Tells by events what the finished item says and no delta has said. */
+  private reportSummary(item: OpenItem, parts: Record<string, unknown>[]): void {
+    for (const [index, part] of parts.entries()) {
+      if (index >= item.summaryParts) this.writer.openPart(item, 'summary_text');
+      else if (item.part?.type !== 'summary_text' || item.part.index !== index) continue;
+      const rest = remainderOf(item.part?.text.text ?? '', part['text']);
+      if (rest !== '') this.writer.addSummary(item, rest);
+    }
+  }
+
+  private emitContent(item: OpenItem, parts: Record<string, unknown>[]): void {
+    for (const [index, part] of parts.entries()) {
+      const type = part['type'];
+      if (!isStreamed(type)) {
+        if (index >= item.contentParts) this.writer.addStrangePart(item, part);
+        const place = { item_id: item.id, output_index: item.index, content_index: index };
+        this.writer.push('response.content_part.done', { ...place, part });
+        continue;
+      }
+      if (index >= item.contentParts) {
+        this.writer.closePart(item);
+        this.writer.openPart(item, type);
+      } else if (!item.part || item.part.type === 'summary_text' || item.part.index !== index) continue;
+      this.emitRestOfPart(item, type, part);
+    }
+  }
+
+  private emitRestOfPart(item: OpenItem, type: OpenPart['type'], part: Record<string, unknown>): void {
+    const told = item.part?.text.text ?? '';
+    const rest = remainderOf(told, type === 'refusal' ? part['refusal'] : part['text']);
+    if (type === 'refusal' || type === 'reasoning_text') {
+      if (rest !== '') this.writer.addPlain(item, type, rest);
+      return;
+    }
+    const logprobs = part['logprobs'];
+    if (rest !== '') this.writer.addText(item, rest, told === '' && Array.isArray(logprobs) ? logprobs : undefined);
+    const annotations = Array.isArray(part['annotations']) ? part['annotations'] : [];
+    for (const annotation of annotations.slice(item.part?.annotations.length))
+      this.writer.addAnnotation(item, annotation);
+  }
+
+  /** @param last how the last of them ends */
+  private closeAll(last: 'completed' | 'incomplete'): void {
+    const lastOpen = this.writer.items.findLast((item) => item.open);
+    for (const item of this.writer.items) {
+      if (item.open) this.writer.closeItem(item, item === lastOpen ? last : 'completed');
+    }
+    this.current = undefined;
+  }
+
+  private finish(chunk: FinishChunk): void {
+    this.closeAll(chunk.reason === 'length' ? 'incomplete' : 'completed');
+    const output = this.writer.items.map((item) => item.wire);
+    const response = finishResponse(this.start(), chunk, { output, ...this.context.settle(chunk) }, this.context.now());
+    this.writer.pushLast(`response.${response.status}`, { response });
+    this.ended = true;
+  }
+
+  private take(chunk: Chunk): void {
+    switch (chunk.type) {
+      case 'text':
+        this.writer.addText(this.itemFor(chunk.key, 'message'), chunk.delta, chunk.logprobs);
+        break;
+      case 'tool_call_arguments':
+        this.writer.addCallText(this.callItem(chunk.callId, chunk.key), chunk.delta);
+        break;
+      case 'reasoning':
+        this.writer.addPlain(this.itemFor(chunk.key, 'reasoning'), 'reasoning_text', chunk.delta);
+        break;
+      case 'reasoning_summary':
+        this.addSummary(chunk);
+        break;
+      case 'refusal':
+        this.writer.addPlain(this.itemFor(chunk.key, 'message'), 'refusal', chunk.delta);
+        break;
+      case 'annotation':
+        this.writer.addAnnotation(this.itemFor(chunk.key, 'message'), chunk.annotation);
+        break;
+      case 'reasoning_seal':
+        this.seal(chunk);
+        break;
+      case 'tool_call':
+        this.startCall(chunk);
+        break;
+      case 'item':
+        this.closeCurrent();
+        this.addNative(chunk.key, chunk.item);
+        break;
+      case 'part':
+        this.addPart(chunk.key, chunk.part);
+        break;
+      case 'relay':
+        this.relay(chunk);
+        break;
+      case 'item_done':
+        this.closeCurrent();
+        this.finishItem(chunk.key, chunk.item);
+        break;
+      case 'debug':
+        this.writer.push('response.debug', { debug: { echo_upstream_body: chunk.upstreamBody } });
+        break;
+      case 'step_end':
+        this.closeAll('completed');
+        break;
+      case 'finish':
+        this.finish(chunk);
+        break;
+      case 'start':
+        break;
+    }
+  }
+}
+
+/** The item of a call as it is when it begins. */
+export function writeCall({ kind, callId, name, namespace, fields }: ToolCallChunk): OutputItem {
+  const isCustom = kind === 'custom';
+  return {
+    id: undefined,
+    type: isCustom ? 'custom_tool_call' : 'function_call',
+    status: 'in_progress',
+    call_id: callId,
+    name,
+    [isCustom ? 'input' : 'arguments']: '',
+    ...(namespace === undefined ? undefined : { namespace }),
+    ...fields,
+  };
+}
+
+function freshItem(type: 'message' | 'reasoning'): OutputItem {
+  return type === 'message'
+    ? { id: undefined, type, role: 'assistant', status: 'in_progress', content: [] }
+    : { id: undefined, type, status: 'in_progress', summary: [] };
+}
+
+function isStreamed(type: unknown): type is 'output_text' | 'refusal' | 'reasoning_text' {
+  return type === 'output_text' || type === 'refusal' || type === 'reasoning_text';
+}
+
+/** What is no object is no part: it is carried with its item, and nothing is told of it. */
+function partsOf(item: OutputItem, field: 'content' | 'summary'): Record<string, unknown>[] {
+  const parts = item.type === 'message' || item.type === 'reasoning' ? item[field] : undefined;
+  return Array.isArray(parts) ? parts.filter((part) => typeof part === 'object' && part !== null) : [];
+}

@@ -1,0 +1,27 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { ResponseEvent } from '../../domain/events.ts';
+import type { ResponseObject } from '../../domain/response.ts';
+import type { Sink } from '../../domain/sink.ts';
+
+const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+/** Is this the event after which nothing but `[DONE]` follows? It carries the whole response object. */
+export function isTerminal(event: ResponseEvent): event is ResponseEvent & { response: ResponseObject } {
+  return terminal.has(event.type);
+}
+
+/** Folds a stream into the response object: a buffered answer is the same stream, folded. */
+export class EventFold implements Sink<ResponseEvent> {
+  private folded: ResponseObject | undefined;
+
+  write(events: ResponseEvent[]): undefined {
+    const last = events.at(-1);
+    if (last && isTerminal(last)) this.folded = last.response;
+  }
+
+  /** @throws {GatewayError} `internal` when there was no terminal event */
+  get response(): ResponseObject {
+    if (!this.folded) throw new GatewayError('internal', 'The run ended without a terminal event.');
+    return this.folded;
+  }
+}

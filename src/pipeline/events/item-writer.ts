@@ -1,0 +1,273 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { DeltaEvent, ResponseEvent } from '../../domain/events.ts';
+import { GrowingText, type TextCounter } from '../../domain/growing-text.ts';
+import type { OutputItem } from '../../domain/items.ts';
+import { type OpenItem, type OpenPart, openItem } from './output-items.ts';
+
+const noLogprobs: unknown[] = [];
+
+/** Each delta repeats the id of its item. */
+const MAX_ID_LENGTH = 1024;
+
+/**
+ * The events of items and their parts, numbered: what is added, what grows, what is done. It keeps the order inside an
+ * item right; which item a chunk belongs to is `build-events.ts`'s business.
+ *
+ * @see docs/reference/events.md#order
+ */
+export class ItemWriter implements TextCounter {
+  readonly items: OpenItem[] = [];
+  private readonly emitsDeltas: boolean;
+  private events: ResponseEvent[] = [];
+  private sequence = 0;
+  private ids: Set<string> | undefined; // most answers are one item
+  private readonly limitBytes: number;
+  private textBytes = 0;
+
+  /**
+   * @param emitsDeltas false: nobody follows, so that only the last event is made
+   * @param limitBytes the most text that is kept, as JSON
+   */
+  constructor(emitsDeltas: boolean, limitBytes: number) {
+    this.emitsDeltas = emitsDeltas;
+    this.limitBytes = limitBytes;
+  }
+
+  /**
+   * Measures text by the block. As JSON a character takes up to six bytes, and the last events write all text as JSON.
+   *
+   * @throws {GatewayError} `upstream_failed` above the limit
+   */
+  countBlock(block: string): void {
+    this.textBytes += Buffer.byteLength(JSON.stringify(block));
+    if (this.textBytes <= this.limitBytes) return;
+    const message = `The provider sent more output than ${this.limitBytes} bytes (upstream_body_limit).`;
+    throw new GatewayError('upstream_failed', message, { retryable: true });
+  }
+
+  /** @returns the events since the last call */
+  takeEvents(): ResponseEvent[] {
+    const { events } = this;
+    this.events = [];
+    return events;
+  }
+
+  push(type: string, fields: object): void {
+    if (this.emitsDeltas) this.pushLast(type, fields);
+  }
+
+  pushLast(type: string, fields: object): void {
+    this.events.push({ type, sequence_number: this.sequence++, ...fields });
+  }
+
+  private pushDelta(event: DeltaEvent): void {
+    if (this.emitsDeltas) this.events.push(event);
+  }
+
+  /** Replaces an id that an earlier item has, since clients find items by it, and one that is too long to be repeated in each event. */
+  addItem(wire: OutputItem): OpenItem {
+    const isUsable = wire.id === undefined || (wire.id.length <= MAX_ID_LENGTH && !this.isTaken(wire.id));
+    const item = openItem(isUsable ? wire : { ...wire, id: undefined }, this.items.length, this);
+    this.items.push(item);
+    this.ids?.add(item.id);
+    this.push('response.output_item.added', { output_index: item.index, item: item.wire });
+    return item;
+  }
+
+  private isTaken(id: string): boolean {
+    if (this.items.length === 0) return false;
+    this.ids ??= new Set(this.items.map((item) => item.id));
+    return this.ids.has(id);
+  }
+
+  /** @param final the provider's own last word on the item, carried as it is; absent: what has been gathered */
+  closeItem(item: OpenItem, status: 'completed' | 'incomplete', final?: OutputItem): void {
+    this.closePart(item);
+    if (isCall(item)) this.emitCallDone(item, final);
+    if (!final) item.wire = { ...item.wire, ...callFields(item), status };
+    else if (final['status'] === 'in_progress')
+      item.wire = { ...final, id: item.id, status }; // it says that it is done
+    else item.wire = { ...final, id: item.id };
+    item.open = false;
+    this.push('response.output_item.done', { output_index: item.index, item: item.wire });
+  }
+
+  /** Opens a part, unless one of this type is open; a summary part is always a new one. */
+  openPart(item: OpenItem, type: OpenPart['type']): OpenPart {
+    if (item.part?.type === type && type !== 'summary_text') return item.part;
+    this.closePart(item);
+    const isSummary = type === 'summary_text';
+    const index = isSummary ? item.summaryParts++ : item.contentParts++;
+    const part: OpenPart = { type, index, text: new GrowingText(this), annotations: [], logprobs: noLogprobs };
+    item.part = part;
+    this.push(isSummary ? 'response.reasoning_summary_part.added' : 'response.content_part.added', {
+      ...placeOf(item, part),
+      part: wirePart(part),
+    });
+    return part;
+  }
+
+  closePart(item: OpenItem): void {
+    const part = item.part;
+    if (!part) return;
+    item.part = undefined;
+    const finished = wirePart(part);
+    const place = placeOf(item, part);
+    const { text } = part.text;
+    if (part.type === 'output_text')
+      this.push('response.output_text.done', { ...place, text, logprobs: part.logprobs });
+    else if (part.type === 'refusal') this.push('response.refusal.done', { ...place, refusal: text });
+    else if (part.type === 'reasoning_text') this.push('response.reasoning_text.done', { ...place, text });
+    else this.push('response.reasoning_summary_text.done', { ...place, text });
+    const isSummary = part.type === 'summary_text';
+    this.push(isSummary ? 'response.reasoning_summary_part.done' : 'response.content_part.done', {
+      ...place,
+      part: finished,
+    });
+    addPart(item, isSummary ? 'summary' : 'content', finished);
+  }
+
+  /** A part of a kind that has no deltas here: shown as it was sent. */
+  addStrangePart(item: OpenItem, part: object): void {
+    this.closePart(item);
+    this.push('response.content_part.added', {
+      item_id: item.id,
+      output_index: item.index,
+      content_index: item.contentParts++,
+      part,
+    });
+  }
+
+  addText(item: OpenItem, delta: string, logprobs: unknown[] | undefined): void {
+    const part = item.part?.type === 'output_text' ? item.part : this.openPart(item, 'output_text');
+    part.text.add(delta);
+    if (logprobs) addLogprobs(part, logprobs);
+    this.pushDelta({
+      type: 'response.output_text.delta',
+      sequence_number: this.sequence++,
+      item_id: item.id,
+      output_index: item.index,
+      content_index: part.index,
+      delta,
+      logprobs: logprobs ?? noLogprobs,
+    });
+  }
+
+  addPlain(item: OpenItem, type: 'refusal' | 'reasoning_text', delta: string): void {
+    const part = this.openPart(item, type);
+    part.text.add(delta);
+    this.pushDelta({
+      type: type === 'refusal' ? 'response.refusal.delta' : 'response.reasoning_text.delta',
+      sequence_number: this.sequence++,
+      item_id: item.id,
+      output_index: item.index,
+      content_index: part.index,
+      delta,
+    });
+  }
+
+  addSummary(item: OpenItem, delta: string): void {
+    const part = item.part?.type === 'summary_text' ? item.part : this.openPart(item, 'summary_text');
+    part.text.add(delta);
+    this.pushDelta({
+      type: 'response.reasoning_summary_text.delta',
+      sequence_number: this.sequence++,
+      item_id: item.id,
+      output_index: item.index,
+      summary_index: part.index,
+      delta,
+    });
+  }
+
+  addAnnotation(item: OpenItem, annotation: Record<string, unknown>): void {
+    const part = this.openPart(item, 'output_text');
+    part.annotations.push(annotation);
+    this.push('response.output_text.annotation.added', {
+      ...placeOf(item, part),
+      annotation_index: part.annotations.length - 1,
+      annotation,
+    });
+  }
+
+  /** Arguments of a function call, or input of a custom tool call. */
+  addCallText(item: OpenItem, delta: string): void {
+    item.callText.add(delta);
+    const isCustom = item.wire.type === 'custom_tool_call';
+    this.pushDelta({
+      type: isCustom ? 'response.custom_tool_call_input.delta' : 'response.function_call_arguments.delta',
+      sequence_number: this.sequence++,
+      item_id: item.id,
+      output_index: item.index,
+      delta,
+    });
+  }
+
+  private emitCallDone(item: OpenItem, final: OutputItem | undefined): void {
+    const isCustom = item.wire.type === 'custom_tool_call';
+    const rest = remainderOf(item.callText.text, final?.[isCustom ? 'input' : 'arguments']);
+    if (rest !== '') this.addCallText(item, rest);
+    const place = { item_id: item.id, output_index: item.index };
+    if (isCustom) this.push('response.custom_tool_call_input.done', { ...place, input: item.callText.text });
+    else {
+      const { name } = final ?? item.wire;
+      this.push('response.function_call_arguments.done', { ...place, name, arguments: item.callText.text });
+    }
+  }
+}
+
+/** Kinds that know no `incomplete`. @see docs/reference/items.md#output-items */
+const allOrNothing = new Set(['web_search_call', 'file_search_call', 'image_generation_call']);
+
+/** An item as far as it came when the run broke. */
+export function truncateItem(item: OpenItem): OutputItem {
+  const status = allOrNothing.has(item.wire.type) ? 'failed' : 'incomplete';
+  const wire: OutputItem = { ...item.wire, ...callFields(item), status };
+  if (!item.part) return wire;
+  return withPart(wire, item.part.type === 'summary_text' ? 'summary' : 'content', wirePart(item.part));
+}
+
+/** What a whole text says beyond what has been told of it; nothing when the provider contradicts itself. */
+export function remainderOf(told: string, whole: unknown): string {
+  return typeof whole === 'string' && whole.startsWith(told) ? whole.slice(told.length) : '';
+}
+
+const isCall = (item: OpenItem): boolean => item.wire.type === 'function_call' || item.wire.type === 'custom_tool_call';
+
+function callFields(item: OpenItem): object | undefined {
+  if (!isCall(item)) return undefined;
+  return item.wire.type === 'custom_tool_call' ? { input: item.callText.text } : { arguments: item.callText.text };
+}
+
+function placeOf(item: OpenItem, part: OpenPart) {
+  return part.type === 'summary_text'
+    ? { item_id: item.id, output_index: item.index, summary_index: part.index }
+    : { item_id: item.id, output_index: item.index, content_index: part.index };
+}
+
+function wirePart({ type, text: { text }, annotations, logprobs }: OpenPart): Record<string, unknown> {
+  if (type === 'refusal') return { type, refusal: text };
+  if (type !== 'output_text') return { type, text };
+  const part = { type, text, annotations: [...annotations] };
+  return logprobs.length > 0 ? { ...part, logprobs } : part;
+}
+
+/** The list of a part grows in place, since tokens are many; those of a chunk belong to its delta. */
+function addLogprobs(part: OpenPart, logprobs: readonly unknown[]): void {
+  if (part.logprobs === noLogprobs) part.logprobs = [];
+  for (const each of logprobs) part.logprobs.push(each);
+}
+
+/** An event shows the item as it was when it began, so that its list is copied; a copy grows. */
+function addPart(item: OpenItem, field: 'content' | 'summary', part: object): void {
+  const list = item.wire[field];
+  if (item.grown !== undefined && item.grown === list) item.grown.push(part);
+  else {
+    item.wire = withPart(item.wire, field, part);
+    item.grown = item.wire[field] as object[]; // as it was made
+  }
+}
+
+function withPart(wire: OutputItem, field: 'content' | 'summary', part: object): OutputItem {
+  const before = wire[field];
+  return { ...wire, [field]: [...(Array.isArray(before) ? before : []), part] };
+}

@@ -1,0 +1,104 @@
+import { type FinishChunk, isIncomplete } from '../../domain/chunks.ts';
+import type { GatewayError } from '../../domain/errors.ts';
+import { responseErrorCode } from '../../domain/errors.ts';
+import type { OutputItem } from '../../domain/items.ts';
+import type { RequestSettings } from '../../domain/request.ts';
+import type { ResponseObject } from '../../domain/response.ts';
+import type { RouterMetadata } from '../../domain/router-metadata.ts';
+import type { WireUsage } from '../../domain/usage.ts';
+
+/**
+ * The response object as it stands before the first output: every key of its table, the settings of the request echoed,
+ * null where there is nothing.
+ *
+ * @param createdAt Unix seconds
+ * @param model the slug of the model that answers, not the alias that was sent
+ * @see docs/reference/responses.md#result
+ */
+export function createResponseObject(
+  request: RequestSettings,
+  id: string,
+  createdAt: number,
+  model: string,
+): ResponseObject {
+  const reasoning = request.reasoning;
+  return {
+    id,
+    object: 'response',
+    created_at: createdAt,
+    completed_at: null,
+    status: 'in_progress',
+    error: null,
+    incomplete_details: null,
+    model,
+    output: [],
+    usage: null,
+    instructions: request.instructions ?? null,
+    metadata: request.metadata ?? null,
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    temperature: request.temperature ?? null,
+    top_p: request.top_p ?? null,
+    presence_penalty: request.presence_penalty ?? null,
+    frequency_penalty: request.frequency_penalty ?? null,
+    tool_choice: request.tool_choice ?? 'auto',
+    // The interface gives the echo a type that has no server tools, so they are left out.
+    tools: request.tools?.filter((tool) => !tool.type.startsWith('router:')) ?? [],
+    background: false,
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    previous_response_id: null,
+    prompt: request.prompt ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    prompt_cache_options: request.prompt_cache_options ?? null,
+    reasoning: reasoning
+      ? {
+          context: reasoning.context ?? null,
+          effort: reasoning.effort ?? null,
+          mode: reasoning.mode ?? null,
+          summary: reasoning.summary ?? null,
+        }
+      : null,
+    safety_identifier: request.safety_identifier ?? null,
+    service_tier: null,
+    store: false,
+    text: request.text ?? { format: { type: 'text' } },
+    top_logprobs: request.top_logprobs ?? null,
+    truncation: request.truncation ?? null,
+    user: request.user ?? null,
+  };
+}
+
+/** What the end of a run adds to the response object. */
+export interface Ending {
+  output: OutputItem[];
+  usage: WireUsage | null;
+  routerMetadata: RouterMetadata | undefined;
+}
+
+/** The response object after the provider's regular end. @param now Unix seconds */
+export function finishResponse(base: ResponseObject, finish: FinishChunk, ending: Ending, now: number): ResponseObject {
+  const cut = isIncomplete(finish);
+  // Spreading behind something else copies key by key, ten times slower than a clone.
+  const response: ResponseObject = finish.fields ? { ...finish.fields, ...base } : { ...base };
+  response.status = cut ? 'incomplete' : 'completed';
+  response.completed_at = cut ? null : now;
+  if (cut) {
+    response.incomplete_details = { reason: finish.reason === 'length' ? 'max_output_tokens' : 'content_filter' };
+  }
+  response.service_tier = finish.serviceTier ?? null;
+  return Object.assign(response, endingFields(ending));
+}
+
+/** The response object of a run that failed after its first output. */
+export function failResponse(base: ResponseObject, error: GatewayError, ending: Ending): ResponseObject {
+  const shown: NonNullable<ResponseObject['error']> = {
+    code: responseErrorCode(error.errorType),
+    message: error.message,
+  };
+  if (error.availability) shown['availability'] = error.availability;
+  return { ...base, status: 'failed', error: shown, error_type: error.errorType, ...endingFields(ending) };
+}
+
+function endingFields({ output, usage, routerMetadata }: Ending) {
+  return routerMetadata ? { output, usage, router_metadata: routerMetadata } : { output, usage };
+}

@@ -1,0 +1,45 @@
+import { currentTimeMs } from '../../domain/clock.ts';
+import type { ResponseObject } from '../../domain/response.ts';
+import { totalOf, writeUsage } from '../../metering/cost.ts';
+import { settleRun } from '../accounting/settle-run.ts';
+import { createRouterMetadata } from '../run/router-metadata.ts';
+import type { Run } from '../run/run.ts';
+import { committedOf } from '../run/step.ts';
+import type { BuilderContext } from './build-events.ts';
+import { createResponseObject } from './response-object.ts';
+
+/** Tells the event builder of a run how the response object begins and ends. */
+export class RunContext implements BuilderContext {
+  readonly limitBytes: number;
+  private readonly run: Run;
+  private readonly region: string;
+
+  constructor(run: Run, region: string, limitBytes: number) {
+    this.run = run;
+    this.region = region;
+    this.limitBytes = limitBytes;
+  }
+
+  now(): number {
+    return Math.floor(currentTimeMs() / 1000);
+  }
+
+  base(): ResponseObject {
+    const run = this.run;
+    const step = run.steps.at(-1);
+    const model = step?.committed?.endpoint.model ?? step?.plan.requested ?? run.request.model ?? '';
+    return createResponseObject(run.request, run.responseId, Math.floor(run.startedAtMs / 1000), model);
+  }
+
+  settle() {
+    settleRun(this.run);
+    const { usage, cost, innerRuns } = this.run;
+    const isByok = committedOf(this.run)?.endpoint.workspace !== undefined;
+    const inner = innerRuns.map((run) => run.cost);
+    const isUsed = usage && cost && (usage.totalTokens > 0 || [cost, ...inner].some((each) => totalOf(each) > 0n));
+    return {
+      usage: isUsed ? writeUsage(usage, cost, isByok, inner) : null,
+      routerMetadata: createRouterMetadata(this.run, this.region),
+    };
+  }
+}

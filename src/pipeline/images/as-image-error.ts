@@ -1,0 +1,15 @@
+import { type ErrorKind, GatewayError } from '../../domain/errors.ts';
+
+/** 408, 422 and 503 are no answers of this path. @see docs/reference/images.md#errors */
+export function asImageError(error: GatewayError): GatewayError {
+  const kind = kinds[error.kind];
+  if (kind === undefined) return error;
+  const { message, metadata, availability, retryAfterSeconds, providerCode, cause } = error;
+  return new GatewayError(kind, message, { metadata, availability, retryAfterSeconds, providerCode, cause });
+}
+
+const kinds: Partial<Record<ErrorKind, ErrorKind>> = {
+  request_timeout: 'upstream_timeout',
+  unprocessable: 'upstream_rejected',
+  unavailable: 'upstream_overloaded',
+};

@@ -1,0 +1,54 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { ImageAttempt } from '../run/attempt.ts';
+import { beginAttempt } from '../accounting/close-run.ts';
+import { dispatch } from '../attempts/exchange.ts';
+import { ImageExchange } from './exchange-images.ts';
+import { fitImage } from './fit-image.ts';
+import { type CheckedImageChunk, ImageCheck } from './image-check.ts';
+import type { ImagePipeline } from '../image-pipeline.ts';
+import type { ImageRun } from '../run/image-run.ts';
+import { writeInFlightImages } from './settle-images.ts';
+
+/**
+ * Makes an attempt: fits and writes the request, sends it, polls where the provider wants to be polled, and reads the
+ * response into chunks. What comes out are images: bytes that are none fail the attempt.
+ *
+ * @param out is given chunks up to exactly one `finish`
+ * @throws {GatewayError} what went wrong; `retryable` if another endpoint may do better
+ */
+export async function attemptImage(
+  pipeline: ImagePipeline,
+  run: ImageRun,
+  attempt: ImageAttempt,
+  out: Sink<CheckedImageChunk>,
+): Promise<void> {
+  const { endpoint } = attempt;
+  const { provider, upstreamModel, image: facts } = endpoint;
+  const wire = provider.wire.image;
+  const name = `${endpoint.model} at ${provider.name}`;
+  if (!wire || !facts) throw new GatewayError('wrong_endpoint', `${name} makes no pictures.`, { retryable: true });
+  const { memory } = run;
+  memory.free(); // of what an earlier attempt held, nothing is left
+  const { fitted, clamped, dropped } = fitImage(run.request, run.references, endpoint, facts);
+  const stream = run.request.stream === true && facts.streams && wire.createImageReader !== undefined;
+  const written = wire.writeImageRequest(fitted, {
+    endpoint: name,
+    upstreamModel,
+    stream,
+    dialect: provider.dialect,
+    ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
+    ...(endpoint.generatesText ? undefined : { imagesOnly: true }),
+  });
+  attempt.adjustments = clamped;
+  attempt.droppedFields = [...dropped, ...written.dropped];
+  beginAttempt(pipeline, run, attempt, () => writeInFlightImages(run, attempt));
+  const limitBytes = pipeline.limits().answer;
+  const exchange = new ImageExchange(run, attempt, wire, { memory, limitBytes, stream });
+  const check = new ImageCheck(run, attempt, { ...pipeline.images, memory, limitBytes, count: fitted.count }, out);
+  try {
+    await dispatch(attempt, () => exchange.run(written, check));
+  } finally {
+    check.stop();
+  }
+}

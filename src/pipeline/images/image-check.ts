@@ -1,0 +1,189 @@
+import type { Cancellation } from '../../domain/cancellation.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type {
+  CompletedImageChunk,
+  EncodedImage,
+  ImageChunk,
+  ImageFinishChunk,
+  ImageLinkChunk,
+  PartialImageChunk,
+} from '../../domain/images.ts';
+import { findMediaType } from '../../domain/parse-image.ts';
+import type { Sink } from '../../domain/sink.ts';
+import { isCredible } from '../../domain/usage.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { ImageAttempt } from '../run/attempt.ts';
+import type { ByteShare } from './byte-budget.ts';
+import type { ImageRun } from '../run/image-run.ts';
+import { readPieces } from '../attempts/read-response.ts';
+
+/** How pictures are had and looked at. */
+export interface ImageCheckParts {
+  /** The memory that the run's answer takes. */
+  memory: ByteShare;
+  /**
+   * Fetches a picture that a provider has put on another host.
+   *
+   * @throws {GatewayError} `upstream_failed`
+   */
+  fetchImage: (url: URL, cancellation: Cancellation, limitBytes: number) => Promise<Buffer>;
+  /**
+   * Looks at bytes that a provider says are a picture.
+   *
+   * @param name of the provider, for messages
+   * @throws {GatewayError} `upstream_failed`
+   */
+  checkImage: (bytes: Buffer, name: string, cancellation: Cancellation) => EncodedImage | Promise<EncodedImage>;
+}
+
+/** The same for one attempt. */
+interface CheckParts extends ImageCheckParts {
+  /** Bytes of all pictures that lie elsewhere. */
+  limitBytes: number;
+  /** Pictures that were asked for: what comes besides is not looked at, given or charged. */
+  count: number;
+}
+
+/** The chunks of a picture whose bytes have been looked at. */
+export type CheckedImageChunk = Unfinished | { type: 'image'; image: EncodedImage };
+
+type Unfinished = Exclude<ImageChunk, CompletedImageChunk | ImageLinkChunk>;
+
+/** What a picture is expected to take that lies elsewhere. */
+const LINKED_BYTES = 1024 * 1024;
+
+const isImage = (chunk: ImageChunk): chunk is CompletedImageChunk | ImageLinkChunk =>
+  chunk.type === 'image' || chunk.type === 'image_link';
+
+/** A partial picture that may hold code; of others the head tells enough. */
+const isDrawing = (chunk: ImageChunk): chunk is PartialImageChunk =>
+  chunk.type === 'partial' && findMediaType(chunk.bytes) === 'image/svg+xml';
+
+/** Counts that cannot be true are as good as none. */
+const isTrue = ({ usage }: ImageFinishChunk): boolean => usage === undefined || isCredible(usage);
+
+/** Looks at every picture before anybody sees it, and fetches those that lie elsewhere. */
+export class ImageCheck implements Sink<ImageChunk> {
+  private readonly run: ImageRun;
+  private readonly attempt: ImageAttempt;
+  private readonly provider: Provider;
+  private readonly parts: CheckParts;
+  private readonly out: Sink<CheckedImageChunk>;
+  private pictures = 0;
+  private surplus = 0;
+  private isStopped = false;
+
+  constructor(run: ImageRun, attempt: ImageAttempt, parts: CheckParts, out: Sink<CheckedImageChunk>) {
+    this.run = run;
+    this.attempt = attempt;
+    this.provider = attempt.endpoint.provider;
+    this.parts = parts;
+    this.out = out;
+  }
+
+  write(chunks: ImageChunk[]): Promise<void> | undefined {
+    if (chunks.some((chunk) => isImage(chunk) || isDrawing(chunk))) return this.takeImages(chunks);
+    return this.out.write(chunks.map((chunk) => this.check(chunk as Unfinished))); // none is a picture
+  }
+
+  /** The attempt has ended: what is still being looked at is let go, since another attempt may have begun. */
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  /** Pictures that lie elsewhere take their memory as the answers do that hold theirs, and share one limit. */
+  private async takeImages(chunks: ImageChunk[]): Promise<void> {
+    if (chunks.some(({ type }) => type === 'image_link')) await this.waitForMemory();
+    let left = this.parts.limitBytes;
+    const checked: CheckedImageChunk[] = [];
+    for (const chunk of chunks) {
+      if (!isImage(chunk)) {
+        checked.push(this.check(chunk));
+        if (isDrawing(chunk)) await this.look(chunk.bytes);
+        continue;
+      }
+      if (this.pictures === this.parts.count) {
+        this.surplus++;
+        continue;
+      }
+      const bytes = chunk.type === 'image' ? chunk.bytes : await this.fetch(chunk.url, left);
+      if (chunk.type === 'image_link') left -= bytes.length;
+      checked.push({ type: 'image', image: await this.look(bytes) });
+      this.pictures++;
+    }
+    if (!this.isStopped) await this.out.write(checked);
+  }
+
+  /** @throws the reason of the cancellation, as soon as it comes */
+  private async waitForMemory(): Promise<void> {
+    const { memory } = this.parts;
+    const { cancellation } = this.run;
+    const place = memory.hold(LINKED_BYTES);
+    if (!place) return;
+    const listener = { cancelled: () => memory.free() }; // one who waits no more is let go
+    if (cancellation.reason) memory.free();
+    else cancellation.add(listener);
+    await place;
+    cancellation.remove(listener);
+    if (cancellation.reason) throw cancellation.reason;
+  }
+
+  private look(bytes: Buffer): EncodedImage | Promise<EncodedImage> {
+    return this.parts.checkImage(bytes, this.provider.name, this.run.cancellation);
+  }
+
+  private check(chunk: Unfinished): CheckedImageChunk {
+    switch (chunk.type) {
+      case 'partial':
+        if (!findMediaType(chunk.bytes)) throw this.failed('sent a partial picture that is none');
+        return chunk;
+      case 'start':
+        this.attempt.upstreamModel = chunk.model;
+        return chunk;
+      case 'finish':
+        if (this.pictures === 0) throw this.failed('finished without a picture');
+        this.attempt.finish = isTrue(chunk) ? chunk : { type: 'finish' };
+        this.attempt.droppedUpstreamFields = [
+          ...(chunk.dropped ?? []),
+          ...(isTrue(chunk) ? [] : ['usage (cannot be true)']),
+          ...(this.surplus > 0 ? [`${this.surplus} more pictures than were asked for`] : []),
+        ];
+        return chunk;
+      default:
+        return chunk;
+    }
+  }
+
+  private async fetch(text: string, limitBytes: number): Promise<Buffer> {
+    const { provider } = this;
+    const { cancellation } = this.run;
+    const { fetchImage } = this.parts;
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (!url || !/^https?:$/.test(url.protocol)) throw this.failed('named no address for its picture');
+    const own = provider.upstream && provider.upstreamOf(url);
+    if (!own || url.protocol === 'https:') return fetchImage(url, cancellation, limitBytes);
+    // A server of the operator's own, on a host that nobody else may be sent to. It gets no key: the address is the right to it.
+    const answer = await own.send(
+      url.pathname + url.search,
+      ['user-agent', 'headgate'],
+      Buffer.alloc(0),
+      cancellation,
+      {
+        method: 'GET',
+      },
+    );
+    try {
+      if (answer.status !== 200) throw this.failed(`does not have its picture: status ${answer.status}`);
+      const pieces = await readPieces(answer, (bytes) => {
+        if (bytes > limitBytes) throw this.failed('sent a picture beyond images.answer_limit');
+      });
+      return Buffer.concat(pieces);
+    } finally {
+      answer.release();
+    }
+  }
+
+  private failed(what: string): GatewayError {
+    return new GatewayError('upstream_failed', `${this.provider.name} ${what}.`, { retryable: true });
+  }
+}

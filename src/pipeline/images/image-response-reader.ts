@@ -1,0 +1,63 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { ImageChunk } from '../../domain/images.ts';
+import type { ImageWire, Poll } from '../../providers/image-wire.ts';
+import { extractImages, readExtracted } from '../../providers/kit/image-text.ts';
+import type { Reader } from '../../providers/wire.ts';
+import type { ResponseReader } from '../attempts/read-response.ts';
+
+/** Reads the responses of one exchange into chunks. Megabytes of base64 are taken out of a body before it is parsed. */
+export class ImageResponseReader implements ResponseReader<ImageChunk> {
+  private readonly wire: ImageWire;
+  private readonly name: string;
+  private next: Poll | undefined;
+  /** What was taken out of the body before it was parsed. */
+  private texts: readonly Buffer[] = [];
+
+  /** @param name of the provider, for messages */
+  constructor(wire: ImageWire, name: string) {
+    this.wire = wire;
+    this.name = name;
+  }
+
+  /** Whether the last response says that the provider is still working. */
+  get isPending(): boolean {
+    return this.next !== undefined;
+  }
+
+  /** How to poll for the rest; undefined if there is none. The next call returns what the next response says. */
+  takePoll(): Poll | undefined {
+    const { next } = this;
+    this.next = undefined;
+    return next;
+  }
+
+  createReader(readerContext: unknown): Reader<ImageChunk> {
+    const reader = this.wire.createImageReader?.(readerContext);
+    if (reader) return reader;
+    throw new GatewayError('upstream_failed', `${this.name} sent a stream that was not requested.`, {
+      retryable: true,
+    });
+  }
+
+  /** Takes the images out of a whole body. @returns the rest of it */
+  lift(pieces: readonly Buffer[]): Buffer {
+    const body = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0)); // in no pool
+    let length = 0;
+    for (const piece of pieces) length += piece.copy(body, length);
+    const { json, texts } = extractImages(body);
+    this.texts = texts;
+    return json;
+  }
+
+  /** A response after which the provider is polled has ended, too. */
+  readWhole(body: unknown, readerContext: unknown): ImageChunk[] {
+    const texts = this.texts;
+    this.texts = [];
+    const read = readExtracted(texts, () => this.wire.readWholeImage(body, readerContext));
+    // The bytes of the body are freed now: megabytes that wait for the garbage collector fragment the memory.
+    (texts[0]?.buffer as ArrayBuffer | undefined)?.transfer(0); // a body that `lift` made, and of which nothing is left
+    if (Array.isArray(read)) return read;
+    this.next = read;
+    return [{ type: 'finish' }];
+  }
+}

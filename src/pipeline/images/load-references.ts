@@ -1,0 +1,83 @@
+import type { Cancellation } from '../../domain/cancellation.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { ImageDigest } from '../../domain/image-digest.ts';
+import type { EncodedImage } from '../../domain/images.ts';
+import type { ImageRun } from '../run/image-run.ts';
+import { isLogged } from '../run/run.ts';
+
+/** How much of one reference is read, and of all of them. */
+export interface FetchLimits {
+  maxBytes: number;
+  budget: { left: number };
+}
+
+/** How references are had and looked at. `path` is the field that names one, for messages. */
+export interface ReferenceParts {
+  /** Bytes of one. */
+  reference: number;
+  /** Bytes of all that are fetched; those in the body have its limit. */
+  fetched: number;
+  /**
+   * @param limits `budget` is counted down
+   * @throws {GatewayError} `image_download_failed`, `image_not_found`, `image_too_large`
+   */
+  fetchReference: (url: string, path: string, limits: FetchLimits, cancellation: Cancellation) => Promise<Buffer>;
+  /** Looks at the content. @throws {GatewayError} `invalid_image`, `unsupported_image_format`, `image_too_large`, `image_too_small` */
+  checkReference: (
+    bytes: Buffer,
+    path: string,
+    limitBytes: number,
+    cancellation: Cancellation,
+  ) => Promise<EncodedImage>;
+}
+
+/**
+ * Loads the references of a run, in order, and makes out what they are by their content.
+ *
+ * @throws {GatewayError} that names the reference, with the `error_type` of docs/reference/images.md#errors
+ */
+export async function loadReferences(run: ImageRun, parts: ReferenceParts): Promise<void> {
+  const { input_references: urls = [] } = run.request;
+  const loaded: EncodedImage[] = [];
+  const limits: FetchLimits = { maxBytes: parts.reference, budget: { left: parts.fetched } };
+  for (const [index, url] of urls.entries()) loaded.push(await loadReference(run, url, index, parts, limits));
+  run.references = isLogged(run) ? loaded.map((image) => ({ ...image, digest: new ImageDigest(image) })) : loaded;
+}
+
+async function loadReference(
+  { cancellation }: ImageRun,
+  url: string,
+  index: number,
+  { reference, fetchReference, checkReference }: ReferenceParts,
+  limits: FetchLimits,
+): Promise<EncodedImage> {
+  const path = `input_references[${index}].image_url.url`;
+  const isInline = /^data:/i.test(url);
+  const bytes = isInline ? decode(url, path) : await fetchReference(url, path, limits, cancellation);
+  const image = await checkReference(bytes, path, reference, cancellation);
+  if (cancellation.reason) throw cancellation.reason;
+  return image;
+}
+
+/** @see RFC 2397; what the media type says does not matter */
+function decode(url: string, path: string): Buffer {
+  const comma = url.indexOf(',');
+  const head = url.slice(0, comma === -1 ? 0 : comma);
+  if (!/;\s*base64$/i.test(head)) {
+    throw refuse(path, 'is a data URL without base64; write data:<type>;base64,<data>');
+  }
+  const text = url.slice(comma + 1);
+  const bytes = Buffer.from(text, 'base64');
+  const letters = text.length - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
+  // Node passes over what is no base64: then there are fewer bytes than letters.
+  if (bytes.length === 0 || bytes.length !== Math.floor((letters * 3) / 4)) throw refuse(path, 'holds no valid base64');
+  return bytes;
+}
+
+function refuse(path: string, says: string): GatewayError {
+  const message = `The reference ${says}.`;
+  return new GatewayError('invalid_request', `${path}: ${message}`, {
+    errorType: 'invalid_image',
+    metadata: { param: path, issues: [{ path, message }] },
+  });
+}

@@ -1,0 +1,16 @@
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import { planImageRoute } from '../../routing/plan-route.ts';
+import type { ImageAttempt } from '../run/attempt.ts';
+import type { ImagePipeline } from '../image-pipeline.ts';
+import type { ImageRun } from '../run/image-run.ts';
+import { planStep } from '../steps/plan-step.ts';
+import type { Step } from '../run/step.ts';
+
+/**
+ * Plans the step of an image generation.
+ *
+ * @returns a promise only if the money is reserved elsewhere
+ * @throws {GatewayError} if there is nowhere to go, or it must not be spent
+ */
+export const planImages = (pipeline: ImagePipeline, run: ImageRun): MaybePromise<Step<ImageAttempt>> =>
+  planStep(pipeline, run, (onRefused) => planImageRoute(run.request, run.caller, pipeline.routingContext(), onRefused));

@@ -1,0 +1,41 @@
+import { countImages } from '../../domain/images.ts';
+import type { InFlightEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
+import { costOfGeneration } from '../../metering/image-cost.ts';
+import { variantOf } from '../../routing/image-needs.ts';
+import type { ImageAttempt } from '../run/attempt.ts';
+import { type AttemptCost, isPaidByRouter, usedNothing, zeroCost } from '../accounting/attempt-cost.ts';
+import type { ImageRun } from '../run/image-run.ts';
+import { committedOf } from '../run/step.ts';
+import { writeEntry, writeInFlight } from '../accounting/write-entry.ts';
+
+/** Settles what a generation used and cost: all of it, or nothing. @see docs/reference/images.md#cost */
+function settle(run: ImageRun): void {
+  const attempt = committedOf(run);
+  if (attempt && run.isComplete) attempt.spent = measure(run, attempt);
+  run.usage = attempt?.spent?.usage ?? usedNothing();
+  run.cost = attempt?.spent?.cost ?? zeroCost;
+}
+
+function measure(run: ImageRun, { endpoint, finish, made }: ImageAttempt): AttemptCost {
+  const reported = finish?.usage;
+  const images = countImages(made, run.references, variantOf(run.request));
+  return {
+    usage: reported ?? usedNothing(),
+    cost: isPaidByRouter(run, endpoint) ? zeroCost : costOfGeneration(endpoint, { pictures: images, usage: reported }),
+    tier: endpoint.tier ?? null,
+    pictures: images,
+  };
+}
+
+/** The ledger entry of a generation that has ended, however it ended. */
+export function createImageEntry(run: ImageRun): LedgerEntry {
+  settle(run);
+  const outcome = run.isComplete ? 'completed' : run.error?.kind === 'client_closed' ? 'cancelled' : 'failed';
+  return { ...writeEntry(run, committedOf(run)?.endpoint, outcome), apiType: 'image' };
+}
+
+/** What is recorded if the process dies now: a generation that was not delivered. @param attempt about to be sent */
+export const writeInFlightImages = (run: ImageRun, { endpoint }: ImageAttempt): InFlightEntry => ({
+  ...writeInFlight(run, endpoint, { usage: usedNothing(), cost: zeroCost, tier: null }),
+  apiType: 'image',
+});

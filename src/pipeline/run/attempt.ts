@@ -1,0 +1,108 @@
+import type { FinishChunk } from '../../domain/chunks.ts';
+import type { GatewayError } from '../../domain/errors.ts';
+import type { ImageDigest } from '../../domain/image-digest.ts';
+import type { EncodedImage, ImageFinishChunk } from '../../domain/images.ts';
+import type { Usage } from '../../domain/usage.ts';
+import type { InFlightRequest } from '../../metering/journal.ts';
+import type { Endpoint } from '../../providers/provider.ts';
+import type { AttemptCost } from '../accounting/attempt-cost.ts';
+
+/**
+ * One try on one endpoint with one key, and everything learned from it. Created for the try, filled while it lasts, and
+ * never reset: another try is another attempt. Times are of `performance.now()`.
+ */
+export interface Attempt {
+  readonly endpoint: Endpoint;
+  /** No other endpoint and no other key is left for its step: at most a retry follows. */
+  readonly isLast: boolean;
+  /** Its endpoint was tried before in its step, and failed. */
+  readonly isRetry: boolean;
+  /** HTTP number; 200 while it lasts and when it succeeded. */
+  status: number;
+  error: GatewayError | undefined;
+  /** Index of the provider's key; undefined before it was sent, or without keys. */
+  key: number | undefined;
+  /** The model that the provider says it ran, if it is not the one that the request names. */
+  upstreamModel: string | undefined;
+  /** Request fields that were not sent, and response fields that were not passed on. */
+  droppedFields: readonly string[];
+  droppedUpstreamFields: readonly string[];
+  /** What was changed so that the endpoint accepts the request, in sentences. */
+  adjustments: readonly string[];
+  /** Undefined if it failed before it was sent. */
+  dispatchedAt: number | undefined;
+  /** When the provider produced its first output; for a buffered response when that was complete. */
+  firstOutputAt: number | undefined;
+  endedAt: number | undefined;
+  finish: FinishChunk | ImageFinishChunk | undefined;
+  /** Its line in the journal. */
+  begun: InFlightRequest | undefined;
+  /** What it used and cost; undefined if it used nothing. */
+  spent: AttemptCost | undefined;
+}
+
+/** An attempt to generate a response. */
+export interface TextAttempt extends Attempt {
+  finish: FinishChunk | undefined;
+  /** What was sent: characters of text without tools, and images. */
+  sent: { readonly characters: number; readonly images: number };
+  /** Characters of text, reasoning and arguments that the provider produced. */
+  producedLength: number;
+  /** What the provider had counted when its output was interrupted. */
+  counted: Usage | undefined;
+  /** Whether the input adds tools to those in `tools`. */
+  hasLateTools: boolean;
+}
+
+/** An image of which the content log keeps a digest. */
+export interface Digested {
+  /** Only if the caller's workspace keeps contents. */
+  digest?: ImageDigest;
+}
+
+/** An attempt to generate images. */
+export interface ImageAttempt extends Attempt {
+  finish: ImageFinishChunk | undefined;
+  /** Sizes of the images that were passed on; undefined where an image has none. */
+  readonly made: (Pick<EncodedImage, 'width' | 'height'> & Digested)[];
+}
+
+/** Where in a step an attempt comes. */
+export type AttemptTurn = Pick<Attempt, 'isLast' | 'isRetry'>;
+
+const nothing: readonly string[] = [];
+const nothingSent = { characters: 0, images: 0 };
+
+const createAttempt = (endpoint: Endpoint, { isLast, isRetry }: AttemptTurn): Attempt => ({
+  endpoint,
+  isLast,
+  isRetry,
+  status: 200,
+  error: undefined,
+  key: undefined,
+  upstreamModel: undefined,
+  droppedFields: nothing,
+  droppedUpstreamFields: nothing,
+  adjustments: nothing,
+  dispatchedAt: undefined,
+  firstOutputAt: undefined,
+  endedAt: undefined,
+  finish: undefined,
+  begun: undefined,
+  spent: undefined,
+});
+
+export const createTextAttempt = (endpoint: Endpoint, turn: AttemptTurn): TextAttempt => ({
+  ...createAttempt(endpoint, turn),
+  finish: undefined,
+  sent: nothingSent,
+  producedLength: 0,
+  counted: undefined,
+  hasLateTools: false,
+});
+
+export const createImageAttempt = (endpoint: Endpoint, turn: AttemptTurn): ImageAttempt => ({
+  ...createAttempt(endpoint, turn),
+  finish: undefined,
+  made: [],
+});

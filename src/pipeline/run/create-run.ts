@@ -1,0 +1,69 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import { currentTimeMs } from '../../domain/clock.ts';
+import { createId } from '../../domain/ids.ts';
+import type { ImageRequest } from '../../domain/images.ts';
+import { takeInput } from './conversation.ts';
+import type { ImagePipeline } from '../image-pipeline.ts';
+import type { ImageRun } from './image-run.ts';
+import type { PipelineBase } from '../pipeline.ts';
+import type { Run, RunBase } from './run.ts';
+import type { RunInput, RunOrigin } from './run-origin.ts';
+
+/** Creates the run of an accepted request for a response. */
+export function createRun({ hashEndUser }: Pick<PipelineBase<Run>, 'hashEndUser'>, input: RunInput): Run {
+  const { request, source } = input;
+  return {
+    ...createBase(input, request.safety_identifier ?? request.user, hashEndUser),
+    request,
+    input: takeInput(request, source),
+    steps: [],
+    responseId: createId('resp_'),
+    builder: undefined,
+    media: undefined,
+  };
+}
+
+/** Creates the run of an accepted image generation. */
+export function createImageRun(
+  { hashEndUser, budget }: Pick<ImagePipeline, 'hashEndUser' | 'budget'>,
+  request: ImageRequest,
+  origin: RunOrigin,
+): ImageRun {
+  return {
+    ...createBase(origin, request.user, hashEndUser),
+    request,
+    steps: [],
+    references: [],
+    memory: budget.share(),
+    isComplete: false,
+  };
+}
+
+const createBase = (
+  origin: RunOrigin,
+  endUser: string | null | undefined,
+  hashEndUser: PipelineBase<RunBase>['hashEndUser'],
+): Omit<RunBase, 'request' | 'steps'> => ({
+  caller: origin.caller,
+  origin: origin.origin,
+  generationId: origin.generationId,
+  cancellation: origin.cancellation,
+  metadata: origin.metadata,
+  ignoredFields: origin.ignoredFields,
+  clamped: origin.clamped,
+  modelDefault: origin.modelDefault,
+  modelLimits: origin.modelLimits,
+  parent: origin.parent,
+  startedAtMs: currentTimeMs(),
+  startedAt: performance.now(),
+  endUser: endUser ? hashEndUser(origin.caller.workspaceId, endUser) : undefined,
+  stages: [],
+  innerRuns: [],
+  unknownProviders: undefined,
+  reservation: undefined,
+  firstOutputAt: undefined,
+  usage: undefined,
+  cost: undefined,
+  error: undefined,
+  closed: false,
+});

@@ -1,0 +1,31 @@
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { Verdict } from '../../domain/verdict.ts';
+import type { Run } from './run.ts';
+
+/** Looks at the input of a run before anything else does. @throws {GatewayError} if it cannot decide */
+export type Inspector = (run: Run) => MaybePromise<Verdict>;
+
+/**
+ * Asks the inspectors in order. Each sees the input as the ones before it left it.
+ *
+ * @returns a promise only if an inspector gives one
+ * @throws {GatewayError} of the first that blocks the input
+ */
+export function inspectInput(run: Run, inspectors: readonly Inspector[], from = 0): MaybePromise<void> {
+  for (let at = from; at < inspectors.length; at++) {
+    const verdict = inspectors[at]!(run);
+    if (verdict instanceof Promise) {
+      return verdict.then((settled) => {
+        if (run.cancellation.reason) throw run.cancellation.reason;
+        apply(run, settled);
+        return inspectInput(run, inspectors, at + 1);
+      });
+    }
+    apply(run, verdict);
+  }
+}
+
+function apply(run: Run, verdict: Verdict): void {
+  if (verdict.type === 'block') throw verdict.error;
+  if (verdict.type === 'replace') run.input.replace(verdict.input);
+}

@@ -1,0 +1,91 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { RouterMetadata } from '../../domain/router-metadata.ts';
+import type { RunBase } from './run.ts';
+import { attemptsOf, committedOf, lastAttemptOf } from './step.ts';
+
+/**
+ * Why the run went the way it went.
+ *
+ * @returns undefined when the caller did not ask, or before there was a route to tell of
+ * @see router-metadata.md
+ */
+export function createRouterMetadata(run: RunBase, region: string): RouterMetadata | undefined {
+  const plan = run.steps.at(-1)?.plan;
+  if (!run.metadata || !plan || run.error?.rateLimit) return undefined; // of our own limits no route is told
+  const attempts = attemptsOf(run);
+  const selected = run.error ? undefined : committedOf(run)?.endpoint; // an interrupted attempt did not serve it
+  const excluded = plan.excluded.map(({ endpoint }) => endpoint);
+  const available = [...plan.endpoints, ...excluded].map((endpoint) => ({
+    provider: endpoint.provider.name,
+    model: endpoint.model,
+    selected: endpoint === selected,
+  }));
+  const metadata: RouterMetadata = {
+    requested: plan.requested,
+    strategy: plan.strategy,
+    region,
+    summary: `available=${plan.endpoints.length}${selected ? `, selected=${selected.provider.name}` : ''}`,
+    attempt: attempts.length,
+    is_byok: selected?.workspace !== undefined,
+    endpoints: { total: available.length, available },
+  };
+  if (attempts.length > 0) {
+    metadata.attempts = attempts.map(({ endpoint, status, error }) => ({
+      provider: endpoint.provider.name,
+      model: endpoint.model,
+      status,
+      ...(error === undefined ? undefined : { message: error.message.slice(0, MAX_CHARACTERS) }),
+    }));
+  }
+  const params = describeParams(run);
+  if (Object.keys(params).length > 0) metadata.params = params;
+  if (run.stages.length > 0) metadata.pipeline = run.stages;
+  const sent = attempts.findLast(({ dispatchedAt }) => dispatchedAt !== undefined);
+  if (sent) metadata.generation_time = Math.round((sent.endedAt ?? performance.now()) - sent.dispatchedAt!); // it was sent
+  return metadata;
+}
+
+/** What is shown of why an attempt failed. */
+const MAX_CHARACTERS = 300;
+
+/** No list of reasons is longer. */
+const MAX_REASONS = 100;
+
+/** The settings of the workspace that stood in for what the request leaves open, by their names. */
+function describeDefaults({ modelDefault, steps }: RunBase): Record<string, string> | undefined {
+  const plan = steps.at(-1)?.plan;
+  const sort = plan?.usualSort;
+  if (modelDefault === undefined && sort === undefined) return undefined;
+  return {
+    ...(modelDefault !== undefined && plan && { [modelDefault]: plan.requested }),
+    ...(sort !== undefined && { default_provider_sort: sort }),
+  };
+}
+
+function describeParams(run: RunBase): Record<string, unknown> {
+  const params: Record<string, unknown> = {};
+  const step = run.steps.at(-1);
+  const excluded = step ? [...step.plan.excluded, ...step.skipped] : [];
+  if (excluded.length > 0) {
+    params['excluded'] = excluded.slice(0, MAX_REASONS).map(({ endpoint, reason }) => ({
+      provider: endpoint.provider.name,
+      model: endpoint.model,
+      reason,
+    }));
+  }
+  const defaults = describeDefaults(run);
+  if (defaults) params['workspace_defaults'] = defaults;
+  if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;
+  if (run.unknownProviders) params['unknown_providers'] = run.unknownProviders.slice(0, MAX_REASONS);
+  if (run.innerRuns.length > 0) {
+    params['inner_generations'] = run.innerRuns.slice(0, MAX_REASONS).map(({ generationId }) => generationId);
+  }
+  const attempt = lastAttemptOf(run);
+  const clamped = attempt ? [...run.clamped, ...attempt.adjustments] : run.clamped;
+  if (clamped.length > 0) params['clamped'] = clamped;
+  if (!attempt) return params;
+  if (attempt.droppedFields.length > 0) params['dropped_fields'] = attempt.droppedFields;
+  if (attempt.droppedUpstreamFields.length > 0) params['dropped_upstream_fields'] = attempt.droppedUpstreamFields;
+  if (attempt.upstreamModel !== undefined) params['upstream_model'] = attempt.upstreamModel;
+  return params;
+}

@@ -1,0 +1,34 @@
+import type { Sink } from '../../domain/sink.ts';
+import type { Endpoint } from '../../providers/provider.ts';
+import type { AttemptOutcome } from '../../routing/health.ts';
+import type { Attempt, AttemptTurn } from './attempt.ts';
+import type { AttemptCost } from '../accounting/attempt-cost.ts';
+import type { RunBase } from './run.ts';
+
+/** What differs between the kinds of runs that walk a plan: what output consists of, and how to request it. */
+export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
+  createAttempt(endpoint: Endpoint, turn: AttemptTurn): A;
+  /** @throws {GatewayError} what went wrong; `retryable` if another endpoint may do better */
+  attempt(pipeline: P, run: R, attempt: A, out: Sink<C>): Promise<void>;
+  /** Whether the client may see something of this chunk: all before it is held back. */
+  isOutput(run: R, chunk: C): boolean;
+  /** Whether a chunk is passed on even if its attempt fails. */
+  isKept(chunk: C): boolean;
+  /** What an attempt that has ended says of its endpoint. */
+  describeOutcome(run: R, attempt: A): AttemptOutcome;
+  /**
+   * What an attempt used that failed before the client saw any of it. Absent: such failures cost nothing.
+   *
+   * @param held what it produced and was held back
+   */
+  measureFailed?(run: R, attempt: A, held: readonly C[]): AttemptCost | undefined;
+}
+
+/** Where the output of one attempt goes. */
+export interface AttemptSink<C> {
+  readonly first: Sink<C>;
+  /** Whether all of the attempt's output has been passed on. */
+  readonly isFinished: boolean;
+  /** The attempt has failed: what is held back is dropped. */
+  abandon(): void;
+}

@@ -1,0 +1,87 @@
+import type { GatewayError } from '../../domain/errors.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
+import type { StageRecord } from '../../domain/router-metadata.ts';
+import type { Cost, Usage } from '../../domain/usage.ts';
+import type { CostReservation } from '../../metering/spending.ts';
+import type { TextAttempt } from './attempt.ts';
+import type { EventBuilder } from '../events/build-events.ts';
+import type { Conversation } from './conversation.ts';
+import type { RunMedia } from '../attempts/inline-urls.ts';
+import type { RunOrigin } from './run-origin.ts';
+import { isDispatched, type Step } from './step.ts';
+
+/** A run that has served another one. It has a ledger entry of its own. */
+export interface InnerRun {
+  readonly generationId: string;
+  /** What it cost, with the runs that have served it. */
+  readonly cost: Cost;
+}
+
+/**
+ * One request while it is served, whatever it asks for: its origin, its caller, what it asks for and the steps that serve
+ * it. Routing, attempts, money and telemetry know no more than this. Every field is set once; what an attempt learns
+ * belongs to the attempt.
+ */
+export interface RunBase extends RunOrigin {
+  /** The fields that all requests have. */
+  readonly request: {
+    readonly model?: string;
+    readonly models?: readonly string[];
+    readonly session_id?: string;
+    readonly stream?: boolean;
+  };
+  /** Unix milliseconds. */
+  readonly startedAtMs: number;
+  /** performance.now(): durations do not change when the clock is set. */
+  readonly startedAt: number;
+  /** Keyed hash of the end user's id. */
+  readonly endUser: string | undefined;
+  readonly stages: StageRecord[];
+  readonly steps: Step[];
+  /** Provider names of the request that match nothing here; computed only if the metadata will show them. */
+  unknownProviders?: readonly string[] | undefined;
+  /** What the run may cost, until it is closed. */
+  reservation: CostReservation | undefined;
+  /** performance.now() of the first output that the client got. */
+  firstOutputAt: number | undefined;
+  /** The sum over the model calls whose output was passed on. */
+  usage: Usage | undefined;
+  /** The sum over all attempts, failed ones included. */
+  cost: Cost | undefined;
+  /** Runs that have served this one. Only the response adds up what they cost. */
+  readonly innerRuns: InnerRun[];
+  error: GatewayError | undefined;
+  /** Whether it is in the ledger. */
+  closed: boolean;
+  /** While the entry of a closed run is on its way to disk, where the client must wait for that. */
+  recorded?: MaybePromise<void>;
+}
+
+/** A model call of a response. */
+export type ResponseStep = Step<TextAttempt>;
+
+/** The run of a response. */
+export interface Run extends RunBase {
+  readonly request: RequestSettings;
+  readonly input: Conversation;
+  readonly responseId: string;
+  readonly steps: ResponseStep[];
+  builder: EventBuilder | undefined;
+  /** What the addresses in its input led to; undefined if no endpoint needed it. */
+  media: RunMedia | undefined;
+}
+
+/** Whether the caller's workspace may want to keep what this run was asked and what it returned. */
+export const isLogged = ({ caller, origin }: RunBase): boolean =>
+  caller.contentSampling !== undefined && origin !== undefined;
+
+/** Whether a budget or the limits of its models rejected it before anything was sent. */
+export const isOverLimit = (run: Pick<RunBase, 'steps' | 'error'>): boolean =>
+  !isDispatched(run) && (run.error?.metadata['limit_source'] !== undefined || run.error?.rateLimit !== undefined);
+
+/** What a run asks for, as a whole request. */
+export const buildRequest = ({ request, input }: Pick<Run, 'request' | 'input'>): ResponseRequest => ({
+  ...request,
+  input: input.read(),
+});

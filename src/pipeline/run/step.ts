@@ -1,0 +1,76 @@
+import type { OutputItem } from '../../domain/items.ts';
+import type { RequestSettings } from '../../domain/request.ts';
+import type { InFlightRequest } from '../../metering/journal.ts';
+import type { Endpoint } from '../../providers/provider.ts';
+import type { Excluded, Plan } from '../../routing/plan-route.ts';
+import type { Attempt } from './attempt.ts';
+
+/** A call of a server tool, which the gateway runs itself. */
+export interface ToolCall {
+  readonly callId: string;
+  readonly name: string;
+  /** As the model wrote it; it may be no JSON. */
+  readonly arguments: string;
+  /** As the next step has it in its input. */
+  readonly item: OutputItem;
+  /** How many items of the response are before it. */
+  readonly index: number;
+}
+
+/** One model call: where it may go, and the attempts to make it. Created for the call, and never reset. */
+export interface Step<A extends Attempt = Attempt> {
+  /** Without endpoints if nothing was left; the run has failed then. */
+  readonly plan: Plan<Endpoint>;
+  /** From 0. */
+  readonly number: number;
+  /** Output items of the steps before it. */
+  readonly firstItem: number;
+  /** Settings of the request that are different in this step. */
+  readonly settings: Partial<RequestSettings> | undefined;
+  readonly attempts: A[];
+  /** Endpoints of the plan that were skipped, because the limit of their model was reached. */
+  readonly skipped: Excluded<Endpoint>[];
+  /** The attempt whose output is passed on. From then on no other attempt can take its place, even if it fails. */
+  committed: A | undefined;
+  /** Calls of server tools that the committed attempt ended with. */
+  readonly toolCalls: ToolCall[];
+}
+
+/** Anything that consists of steps: a run, or what an observer sees of it. */
+interface Steps<A> {
+  readonly steps: readonly { readonly attempts: readonly A[]; readonly committed: A | undefined }[];
+}
+
+/** @param after absent: the first step */
+export const createStep = <A extends Attempt>(
+  plan: Plan<Endpoint>,
+  after?: Partial<Pick<Step, 'number' | 'firstItem' | 'settings'>>,
+): Step<A> => ({
+  plan,
+  number: after?.number ?? 0,
+  firstItem: after?.firstItem ?? 0,
+  settings: after?.settings,
+  attempts: [],
+  skipped: [],
+  committed: undefined,
+  toolCalls: [],
+});
+
+/** All attempts of a run, in order. */
+export const attemptsOf = <A>({ steps }: Steps<A>): readonly A[] =>
+  steps.length === 1 ? steps[0]!.attempts : steps.flatMap(({ attempts }) => attempts);
+
+/** The attempt that was made last; undefined before there was one. */
+export const lastAttemptOf = <A>({ steps }: Steps<A>): A | undefined =>
+  steps.findLast(({ attempts }) => attempts.length > 0)?.attempts.at(-1);
+
+/** The attempt that the last model call of a run takes its output from; undefined if there is none. */
+export const committedOf = <A>({ steps }: Steps<A>): A | undefined => steps.at(-1)?.committed;
+
+/** The journal line of the attempt that was sent last; undefined if none was sent. */
+export const lastBegunOf = (run: Steps<Attempt>): InFlightRequest | undefined =>
+  attemptsOf(run).findLast(({ begun }) => begun !== undefined)?.begun;
+
+/** Whether anything was sent to a provider. */
+export const isDispatched = (run: Steps<Pick<Attempt, 'dispatchedAt'>>): boolean =>
+  run.steps.some(({ attempts }) => attempts.some(({ dispatchedAt }) => dispatchedAt !== undefined));

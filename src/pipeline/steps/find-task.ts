@@ -1,0 +1,102 @@
+import type { InputItem } from '../../domain/items.ts';
+import { findSetting, type RequestSettings, type ResponseRequest } from '../../domain/request.ts';
+import { findPinnedModel } from '../../routing/routers/auto.ts';
+import { isTask, tasks } from '../../routing/routers/classify.ts';
+import { EventFold } from '../events/fold-events.ts';
+import { respond } from '../respond.ts';
+import type { ResponsePipeline } from '../response-pipeline.ts';
+import { buildRequest, type Run } from '../run/run.ts';
+
+/** The model that says what a conversation is about. */
+export interface Classifier {
+  model: string;
+  timeoutMs: number;
+}
+
+/** Of each turn so much is shown, and so many turns. */
+const MAX_CHARACTERS = 5_000;
+const MAX_TURNS = 12;
+
+/**
+ * Asks a small model what a conversation for the auto router is about.
+ *
+ * @returns undefined if no model need be asked; a promise of undefined if the response was late or useless. Never
+ *   rejects: then the words decide
+ * @see docs/reference/routers.md#auto
+ */
+export function findTask(
+  pipeline: ResponsePipeline,
+  { model, timeoutMs }: Classifier,
+  parent: Run,
+): Promise<string | undefined> | undefined {
+  if (!wantsAuto(parent.request)) return undefined;
+  const request = buildRequest(parent);
+  if (isPinned(request)) return undefined;
+  const fold = new EventFold();
+  return respond(pipeline, { request: writeQuestion(request, model), timeoutMs, parent }, fold).then(
+    () => readTask(fold.response),
+    () => undefined,
+  );
+}
+
+function wantsAuto({ model, models = [] }: RequestSettings): boolean {
+  return [model ?? '', ...models].some((slug) => /^router\/auto(?:-beta)?(?::|$)/i.test(slug));
+}
+
+/** The conversation says itself which model it goes to. */
+const isPinned = (request: ResponseRequest): boolean =>
+  findSetting(request, 'auto-router')?.['pin_model'] === true && findPinnedModel(request.input) !== undefined;
+
+function writeQuestion(request: ResponseRequest, model: string): ResponseRequest {
+  const schema = {
+    type: 'object',
+    properties: { task: { type: 'string', enum: tasks } },
+    required: ['task'],
+    additionalProperties: false,
+  };
+  return {
+    model,
+    ...(request.provider ? { provider: narrow(request.provider) } : undefined),
+    instructions: `Say what the last question of this conversation is about. Answer with JSON: {"task": one of ${tasks.join(', ')}}.`,
+    input: [{ type: 'message', role: 'user', content: writeTranscript(request) }],
+    text: { format: { type: 'json_schema', name: 'task', schema, strict: true } },
+    max_output_tokens: 200,
+  };
+}
+
+/** Who may not see the conversation may not classify it either; which of the others does is nobody's wish. */
+function narrow(provider: Record<string, unknown>): Record<string, unknown> {
+  const { order: _, sort: __, allow_fallbacks: ___, require_parameters: ____, ...rest } = provider;
+  return rest;
+}
+
+/** The turns as text, each cut, and the tools by name alone. */
+function writeTranscript({ input, instructions, tools = [] }: ResponseRequest): string {
+  const names = tools.map((tool) => ('name' in tool && typeof tool.name === 'string' ? tool.name : tool.type));
+  const turns = input.flatMap(writeTurn);
+  return [
+    ...(instructions ? [`instructions: ${instructions.slice(0, MAX_CHARACTERS)}`] : []),
+    ...turns.slice(-MAX_TURNS),
+    ...(names.length > 0 ? [`tools: ${names.join(', ')}`] : []),
+  ].join('\n\n');
+}
+
+function writeTurn(item: InputItem): string[] {
+  if (item.type !== 'message' || !('role' in item)) return [];
+  const { role, content } = item as { role: string; content?: unknown };
+  const texts = Array.isArray(content)
+    ? (content as { text?: unknown }[]).flatMap(({ text }) => (typeof text === 'string' ? [text] : []))
+    : [typeof content === 'string' ? content : ''];
+  const text = texts.join('\n').slice(0, MAX_CHARACTERS);
+  return text === '' ? [] : [`${role}: ${text}`];
+}
+
+function readTask({ output }: { output: readonly { type: string }[] }): string | undefined {
+  const message = output.find((item) => item.type === 'message') as { content?: { text?: unknown }[] } | undefined;
+  try {
+    const { task } = JSON.parse(String(message?.content?.[0]?.text)) as { task?: unknown };
+    return isTask(task) ? task : undefined;
+  } catch {
+    return undefined; // it did not keep to the schema
+  }
+}

@@ -1,0 +1,56 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { Sink } from '../../domain/sink.ts';
+import type { Attempt } from '../run/attempt.ts';
+
+/** What the gate asks of the kind of its run. */
+interface OutputRules<R, C> {
+  isOutput(run: R, chunk: C): boolean;
+  isKept(chunk: C): boolean;
+}
+
+/**
+ * Holds the chunks of an attempt back until one of them is output. While it is closed, another endpoint can take over
+ * without a trace.
+ */
+export class Gate<R, C> implements Sink<C> {
+  /** What was held back and never passed on. */
+  held: C[];
+  /** The promise of the last batch; undefined if it was taken at once. */
+  passing: Promise<void> | undefined;
+  private isOpen = false;
+  private readonly run: R;
+  private readonly attempt: Attempt;
+  private readonly rules: OutputRules<R, C>;
+  private readonly out: Sink<C>;
+  private readonly kept: C[];
+
+  /** @param kept chunks of earlier attempts that are passed on all the same; those of this attempt are added */
+  constructor(run: R, attempt: Attempt, rules: OutputRules<R, C>, out: Sink<C>, kept: C[]) {
+    this.run = run;
+    this.attempt = attempt;
+    this.rules = rules;
+    this.out = out;
+    this.kept = kept;
+    this.held = [...kept];
+  }
+
+  write(chunks: C[]): Promise<void> | undefined {
+    if (!this.isOpen) return this.hold(chunks);
+    this.passing = this.out.write(chunks);
+    return this.passing;
+  }
+
+  private hold(chunks: C[]): Promise<void> | undefined {
+    for (const chunk of chunks) {
+      this.held.push(chunk);
+      if (this.rules.isKept(chunk)) this.kept.push(chunk);
+    }
+    if (!chunks.some((chunk) => this.rules.isOutput(this.run, chunk))) return undefined;
+    this.isOpen = true;
+    this.attempt.firstOutputAt = performance.now();
+    const { held } = this;
+    this.held = [];
+    this.passing = this.out.write(held);
+    return this.passing;
+  }
+}

@@ -1,0 +1,28 @@
+import type { InputItem, OutputItem } from '../../domain/items.ts';
+import type { TextAttempt } from '../run/attempt.ts';
+import type { ResponseStep, Run } from '../run/run.ts';
+import type { NextStep } from '../run/server-tools.ts';
+import { createStep } from '../run/step.ts';
+
+/** Adds the next step. It goes to the endpoint of the one before; the others of its plan are there for fallback. */
+export function addStep(run: Run, { number, plan, committed }: ResponseStep, { settings }: NextStep): ResponseStep {
+  const { endpoint } = committed!; // a step that has ended has one
+  const endpoints = [endpoint, ...plan.endpoints.filter((other) => other !== endpoint)];
+  const firstItem = run.builder?.items.length ?? 0;
+  const next = createStep<TextAttempt>({ ...plan, endpoints, stages: [] }, { number: number + 1, firstItem, settings });
+  run.steps.push(next);
+  return next;
+}
+
+/** What the model said in a step, its calls of server tools included, in order. */
+export function listOutput({ builder }: Run, { firstItem, toolCalls }: ResponseStep): InputItem[] {
+  const items = builder?.items ?? [];
+  const output: OutputItem[] = [];
+  let from = firstItem;
+  for (const { item, index } of toolCalls) {
+    output.push(...items.slice(from, index), item);
+    from = index;
+  }
+  output.push(...items.slice(from));
+  return output as InputItem[]; // callers send output items back as they are, and so does the gateway
+}

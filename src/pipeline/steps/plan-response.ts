@@ -1,0 +1,24 @@
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import { planRoute } from '../../routing/plan-route.ts';
+import type { TextAttempt } from '../run/attempt.ts';
+import { planStep } from './plan-step.ts';
+import type { ResponsePipeline } from '../response-pipeline.ts';
+import { buildRequest, type Run } from '../run/run.ts';
+import type { Step } from '../run/step.ts';
+
+/**
+ * Plans the first step of a response.
+ *
+ * @returns a promise only if a model is asked first, or the money is reserved elsewhere
+ * @throws {GatewayError} if there is nowhere to go, or it must not be spent
+ */
+export function planResponse(pipeline: ResponsePipeline, run: Run): MaybePromise<Step<TextAttempt>> {
+  const plan = (task: string | undefined): MaybePromise<Step<TextAttempt>> => {
+    const hints = task === undefined ? {} : { task };
+    return planStep(pipeline, run, (onRefused) =>
+      planRoute(buildRequest(run), run.caller, pipeline.routingContext(), hints, onRefused),
+    );
+  };
+  const asked = pipeline.findTask?.(run);
+  return asked ? asked.then(plan) : plan(undefined);
+}

@@ -1,0 +1,39 @@
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { Endpoint } from '../../providers/provider.ts';
+import type { Plan } from '../../routing/plan-route.ts';
+import type { Attempt } from '../run/attempt.ts';
+import { explainModelDefault } from './explain-model-default.ts';
+import type { PipelineBase } from '../pipeline.ts';
+import type { RunBase } from '../run/run.ts';
+import { createStep, type Step } from '../run/step.ts';
+
+/**
+ * Plans the first step of a run and reserves what it may cost. If the reservation is rejected, the run has no such step,
+ * so the metadata shows no route.
+ *
+ * @param plan plans the route; `onRefused` is given what there is to tell if nothing is left
+ * @returns a promise only if the money is reserved elsewhere
+ * @throws {GatewayError} if there is nowhere to go, or it must not be spent
+ */
+export function planStep<A extends Attempt, R extends RunBase & { readonly steps: Step<A>[] }>(
+  pipeline: PipelineBase<R>,
+  run: R,
+  plan: (onRefused: (refused: Plan<Endpoint>) => void) => Plan<Endpoint>,
+): MaybePromise<Step<A>> {
+  if (run.metadata) run.unknownProviders = pipeline.findUnknownProviders?.(run);
+  let made: Plan<Endpoint>;
+  try {
+    made = plan((refused) => run.steps.push(createStep(refused)));
+  } catch (error) {
+    throw explainModelDefault(error, run);
+  }
+  const begin = (reservation: RunBase['reservation']): Step<A> => {
+    run.reservation = reservation;
+    run.stages.push(...made.stages);
+    const step = createStep<A>(made);
+    run.steps.push(step);
+    return step;
+  };
+  const reserved = pipeline.reserve?.(run, made);
+  return reserved instanceof Promise ? reserved.then(begin) : begin(reserved);
+}

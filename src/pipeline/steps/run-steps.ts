@@ -1,0 +1,50 @@
+import type { Chunk } from '../../domain/chunks.ts';
+import type { Reviser } from '../../domain/reviser.ts';
+import type { Sink } from '../../domain/sink.ts';
+import { AttemptOutput } from '../attempts/attempt-output.ts';
+import { addStep, listOutput } from './next-step.ts';
+import { planResponse } from './plan-response.ts';
+import { responseKind } from '../attempts/response-kind.ts';
+import type { ResponsePipeline } from '../response-pipeline.ts';
+import type { Run } from '../run/run.ts';
+import { settleStep } from '../accounting/settle-run.ts';
+import { walkPlan } from './walk-plan.ts';
+
+/** No run has more steps, whatever its tools decide. */
+export const MAX_STEPS = 32;
+
+/**
+ * Runs the steps of a response: plans the first one and walks its plan; while a step ends with calls of server tools, runs
+ * them and goes on with another step, which sees their results.
+ *
+ * @param out takes chunks up to exactly one `finish`
+ * @throws {GatewayError} if a step cannot be made
+ */
+export async function runSteps(
+  pipeline: ResponsePipeline,
+  run: Run,
+  revisers: readonly Reviser<Run>[],
+  out: Sink<Chunk>,
+): Promise<void> {
+  const { tools } = pipeline;
+  const planned = planResponse(pipeline, run);
+  let step = planned instanceof Promise ? await planned : planned;
+  for (;;) {
+    const current = step;
+    const { finish } = await walkPlan(pipeline, run, current, responseKind, (attempt) => {
+      return new AttemptOutput(run, current, attempt, { revisers, tools }, out);
+    });
+    if (!tools || step.toolCalls.length === 0) return;
+    settleStep(run, step);
+    const said = listOutput(run, step);
+    const running = tools.run(run, step, out);
+    const next = running instanceof Promise ? await running : running;
+    if (run.cancellation.reason) throw run.cancellation.reason;
+    if (!next || run.steps.length === MAX_STEPS) {
+      await out.write([finish!]); // the step has ended with one
+      return;
+    }
+    run.input.append([...said, ...next.items]);
+    step = addStep(run, step, next);
+  }
+}

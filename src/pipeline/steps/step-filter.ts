@@ -1,0 +1,164 @@
+import { type Chunk, type FinishChunk, type ItemKey, isVisible } from '../../domain/chunks.ts';
+import type { OutputItem } from '../../domain/items.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { TextAttempt } from '../run/attempt.ts';
+import { writeCall } from '../events/build-events.ts';
+import type { Run } from '../run/run.ts';
+import type { ServerTools } from '../run/server-tools.ts';
+import type { Step, ToolCall } from '../run/step.ts';
+
+/** A call of a server tool while its arguments come in. */
+interface OpenCall {
+  item: OutputItem;
+  text: string;
+  /** How many items the client sees before it. */
+  index: number;
+}
+
+/**
+ * Passes the output of one attempt on to the events of the run. It commits its attempt with the first chunk that the
+ * client sees, or with its finish. It takes out the calls of server tools, which the gateway runs itself, and the finish
+ * of a step that has made some. Item keys of later steps are made different from those of earlier ones.
+ */
+export class StepFilter implements Sink<Chunk> {
+  /** Set once the attempt has ended in order and all of it has been passed on. */
+  finish: FinishChunk | undefined;
+  private readonly run: Run;
+  private readonly step: Step<TextAttempt>;
+  private readonly attempt: TextAttempt;
+  private readonly tools: ServerTools | undefined;
+  private readonly out: Sink<Chunk>;
+  private isClosed = false;
+  /** Calls of server tools by call id, or by key on wires that have items of their own. */
+  private calls: Map<ItemKey, OpenCall> | undefined;
+
+  constructor(
+    run: Run,
+    step: Step<TextAttempt>,
+    attempt: TextAttempt,
+    tools: ServerTools | undefined,
+    out: Sink<Chunk>,
+  ) {
+    this.run = run;
+    this.step = step;
+    this.attempt = attempt;
+    this.tools = tools;
+    this.out = out;
+  }
+
+  /** Passes nothing on any more: the attempt has failed, whatever a reviser still holds. */
+  close(): void {
+    this.isClosed = true;
+  }
+
+  write(chunks: Chunk[]): Promise<void> | undefined {
+    if (this.isClosed) return undefined;
+    if (this.tools || this.step.number > 0) return this.takeEach(chunks);
+    const last = chunks.at(-1);
+    if (last?.type === 'finish') this.finish = last;
+    return this.pass(chunks);
+  }
+
+  private pass(chunks: Chunk[]): Promise<void> | undefined {
+    if (chunks.length === 0) return undefined;
+    if (!this.step.committed && this.isShown(chunks)) this.step.committed = this.attempt;
+    return this.out.write(chunks);
+  }
+
+  /** Whether the client sees anything of these chunks: of a buffered response it sees nothing before its end. */
+  private isShown(chunks: readonly Chunk[]): boolean {
+    const { stream } = this.run.request;
+    return chunks.some((chunk) => isEnd(chunk) || (stream === true && (isVisible(chunk) || chunk.type === 'debug')));
+  }
+
+  private takeEach(chunks: Chunk[]): Promise<void> | undefined {
+    const waits: Promise<void>[] = [];
+    let passed: Chunk[] = [];
+    const flush = (): void => {
+      const wait = this.pass(passed);
+      if (wait) waits.push(wait);
+      passed = [];
+    };
+    for (const chunk of chunks) {
+      if (this.beginsCall(chunk)) flush(); // so that the place of the call among the items is known
+      if (this.takeCall(chunk)) continue;
+      if (chunk.type === 'finish') passed.push(this.end(chunk));
+      else passed.push(this.step.number > 0 ? withKey(chunk, this.step.number) : chunk);
+    }
+    flush();
+    return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
+  }
+
+  /** The finish of a step that calls server tools is for `run-steps.ts` to pass on or to follow by another step. */
+  private end(finish: FinishChunk): Chunk {
+    this.finish = finish;
+    if (!this.calls) return finish;
+    for (const { item, text, index } of this.calls.values()) this.step.toolCalls.push(readCall(item, text, index));
+    return { type: 'step_end' };
+  }
+
+  private beginsCall(chunk: Chunk): boolean {
+    if (chunk.type === 'tool_call') return this.isServerCall(chunk.name);
+    if (chunk.type !== 'item' && chunk.type !== 'item_done') return false;
+    return chunk.item.type === 'function_call' && this.isServerCall(String(chunk.item['name']));
+  }
+
+  private isServerCall(name: string): boolean {
+    return this.tools?.owns(this.run, name) === true;
+  }
+
+  /** @returns whether the chunk belongs to a call of a server tool */
+  private takeCall(chunk: Chunk): boolean {
+    switch (chunk.type) {
+      case 'tool_call':
+        if (!this.isServerCall(chunk.name)) return false;
+        this.open(chunk.callId, writeCall(chunk));
+        return true;
+      case 'tool_call_arguments': {
+        const call = this.calls?.get(chunk.key ?? chunk.callId);
+        if (call) call.text += chunk.delta;
+        return call !== undefined;
+      }
+      case 'item':
+      case 'item_done': {
+        if (!this.beginsCall(chunk)) return false;
+        const call = this.calls?.get(chunk.key);
+        if (call) call.item = chunk.item;
+        else this.open(chunk.key, chunk.item);
+        return true;
+      }
+      case 'part':
+      case 'relay':
+        return chunk.key !== undefined && this.calls?.has(chunk.key) === true;
+      default:
+        return false;
+    }
+  }
+
+  private open(key: ItemKey, item: OutputItem): void {
+    this.calls ??= new Map();
+    this.calls.set(key, { item, text: '', index: this.run.builder?.items.length ?? 0 });
+  }
+}
+
+const isEnd = ({ type }: Chunk): boolean => type === 'finish' || type === 'step_end';
+
+/** What the provider says of a finished call counts; else what has been gathered. */
+function readCall(item: OutputItem, text: string, index: number): ToolCall {
+  const { arguments: told, call_id: callId, name } = item as Record<string, unknown>;
+  const given = typeof told === 'string' && told !== '' ? told : text;
+  return {
+    callId: String(callId),
+    name: String(name),
+    arguments: given,
+    item: { ...item, arguments: given, status: 'completed' },
+    index,
+  };
+}
+
+/** Wires number items from 0 in each step. */
+function withKey(chunk: Chunk, step: number): Chunk {
+  if (!('key' in chunk) || chunk.key === undefined) return chunk;
+  chunk.key = `${step}/${chunk.key}`; // chunks are made for this attempt alone
+  return chunk;
+}

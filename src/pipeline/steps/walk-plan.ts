@@ -1,0 +1,126 @@
+import { asGatewayError, GatewayError } from '../../domain/errors.ts';
+import type { Attempt } from '../run/attempt.ts';
+import { EndpointQueue } from './endpoint-queue.ts';
+import { withHistory } from './explain-failures.ts';
+import { Gate } from './gate.ts';
+import type { PipelineBase } from '../pipeline.ts';
+import { raiseReservation } from './raise-reservation.ts';
+import type { RunBase } from '../run/run.ts';
+import type { AttemptSink, RunKind } from '../run/run-kind.ts';
+import type { Step } from '../run/step.ts';
+
+/**
+ * Walks the plan of a step until an attempt succeeds. Output is held back until some of it is visible (for a buffered
+ * response: until its end), so that an attempt that fails before leaves no trace but its record.
+ *
+ * An endpoint is tried again with its other keys if it refuses one. After a failure the next endpoint is tried at once; when
+ * none is left, those whose failure was transient are retried, as their providers allow. A model whose limit
+ * (`limits.models`) is reached is skipped. Failures that are the endpoint's go to its health.
+ *
+ * @param open opens what takes the output of an attempt
+ * @returns the one of the attempt that succeeded
+ * @throws {GatewayError} of the last attempt, with the earlier ones in `metadata.previous_errors`; `rate_limited` if all
+ *   models were skipped
+ * @see docs/reference/routing.md#attempts
+ */
+export async function walkPlan<
+  A extends Attempt,
+  R extends RunBase & { readonly steps: Step<A>[] },
+  C,
+  P extends PipelineBase<R>,
+  S extends AttemptSink<C>,
+>(pipeline: P, run: R, step: Step<A>, kind: RunKind<R, A, C, P>, open: (attempt: A) => S): Promise<S> {
+  const { health, inFlight } = pipeline.routingContext();
+  const { retry } = pipeline;
+  const { cancellation } = run;
+  const queue = new EndpointQueue(step.plan.endpoints, pipeline.maxAttempts(), cancellation.deadlineAt, retry);
+  const kept: C[] = []; // of attempts that failed
+  let entered: string | undefined; // the model whose limit has admitted the run
+  let limited: GatewayError | undefined; // why the first of those that did not
+  let failure: GatewayError | undefined;
+
+  for (let turn = queue.next(); turn; turn = queue.next()) {
+    const { endpoint, isRetry } = turn;
+    if (run.modelLimits && endpoint.model !== entered) {
+      const entering = run.modelLimits.enter(endpoint.model);
+      const rejection = entering instanceof Promise ? await entering : entering;
+      if (rejection) {
+        queue.dropModel(endpoint.model);
+        skipModel(step, endpoint.model, rejection);
+        limited ??= rejection;
+        continue;
+      }
+      entered = endpoint.model;
+    }
+    if (!isRetry) retry.budget.countRequest(endpoint.provider.id);
+    else {
+      await retry.wait(turn.delayMs, cancellation).catch((reason) => {
+        throw withHistory(step, asGatewayError(reason));
+      });
+    }
+    for (let keysLeft = endpoint.provider.keys.size; ; ) {
+      const raised = raiseReservation(run);
+      if (raised instanceof Promise) await raised;
+      const attempt = kind.createAttempt(endpoint, { isLast: turn.isLast && keysLeft <= 1, isRetry });
+      step.attempts.push(attempt);
+      const sink = open(attempt);
+      const gate = new Gate(run, attempt, kind, sink.first, kept);
+      inFlight.begin(endpoint.id);
+      try {
+        await kind.attempt(pipeline, run, attempt, gate);
+        if (!sink.isFinished) await finishOutput(sink, gate);
+        health.record(endpoint.id, kind.describeOutcome(run, attempt));
+        return sink;
+      } catch (error) {
+        failure = asGatewayError(error);
+      } finally {
+        inFlight.end(endpoint.id);
+      }
+      attempt.status = failure.status;
+      attempt.error = failure;
+      sink.abandon();
+      const hasOtherKey = restKey(attempt, failure) && --keysLeft > 0;
+      if (!hasOtherKey) health.record(endpoint.id, kind.describeOutcome(run, attempt));
+      if (step.committed) throw failure; // the client has seen some of it
+      attempt.spent = kind.measureFailed?.(run, attempt, gate.held);
+      const next = cancellation.reason ? 'nowhere' : whereNext(failure);
+      if (next === 'nowhere') throw withHistory(step, failure);
+      if (next === 'model') queue.dropModel(endpoint.model); // it blamed the request
+      if (!hasOtherKey) break;
+    }
+    queue.fail(endpoint, failure);
+  }
+  throw failure ? withHistory(step, failure) : limited!; // there is an endpoint at least
+}
+
+/** Waits until what was held back has been passed on. @throws {GatewayError} if the end of it never is */
+async function finishOutput<C>(sink: AttemptSink<C>, gate: { passing: Promise<void> | undefined }): Promise<void> {
+  await gate.passing;
+  if (!sink.isFinished) throw new GatewayError('internal', 'A reviser did not pass on the end of the output.');
+}
+
+/** Sets the key of a failed attempt aside if it is to blame. @returns whether another key may be free */
+const restKey = ({ endpoint, key }: Attempt, failure: GatewayError): boolean =>
+  failure.blamesKey && key !== undefined && endpoint.provider.keys.rest(key, failure);
+
+/** Notes why the endpoints of a model are not tried. */
+function skipModel({ plan, skipped }: Step, model: string, { message }: GatewayError): void {
+  for (const endpoint of plan.endpoints) {
+    if (endpoint.model === model) skipped.push({ endpoint, code: 'limits', reason: message });
+  }
+}
+
+/** Where a failed attempt may go on: to the next endpoint, to the next model only, or nowhere. */
+function whereNext(failure: GatewayError): 'endpoint' | 'model' | 'nowhere' {
+  // A wire that cannot carry a field says so before anything is sent; another wire may.
+  if (failure.retryable || failure.kind === 'invalid_request') return 'endpoint';
+  switch (failure.kind) {
+    case 'upstream_rejected':
+    case 'context_length_exceeded':
+    case 'content_policy':
+    case 'unprocessable':
+      return 'model';
+    default:
+      return 'nowhere';
+  }
+}
