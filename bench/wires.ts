@@ -10,11 +10,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readRequest } from '../src/api/responses/request.ts';
 import { EventWriter } from '../src/http/sse.ts';
 import { type BuilderContext, EventBuilder } from '../src/pipeline/events/build-events.ts';
 import { createResponseObject } from '../src/pipeline/events/response-object.ts';
 import { wires } from '../src/providers/index.ts';
+import { readRequest } from '../src/requests/responses/request.ts';
 import { bodyFile, writeBodies } from './bodies.ts';
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '8' } } });

@@ -1,6 +1,6 @@
 import type { Response, ResponseCreateParamsBase, ResponseUsage } from 'openai/resources/responses/responses';
 import { expect, it } from 'vitest';
-import type { RequestBody } from './api/responses/schema.ts';
+import type { RequestBody } from './requests/responses/schema.ts';
 import type { ResponseObject } from './domain/response.ts';
 import type { WireUsage } from './domain/usage.ts';
 import type { GatewayRequestFields, GatewayResponseFields, GatewayUsageFields } from './types.ts';

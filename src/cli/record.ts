@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
-import { readRequest } from '../api/responses/request.ts';
 import { createCatalog } from '../catalog/catalog.ts';
 import { buildEndpoints } from '../compose/build-endpoints.ts';
 import { listSecrets } from '../config/list-secrets.ts';
@@ -21,6 +20,7 @@ import { Mask } from '../exchanges/mask.ts';
 import { writeRecording } from '../exchanges/recording.ts';
 import { readJson } from '../http/read-json.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider.ts';
+import { readRequest } from '../requests/responses/request.ts';
 import { isObject } from '../schema/by-kind.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 

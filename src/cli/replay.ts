@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readRequest } from '../api/responses/request.ts';
 import { findRequestFile, type RecordedRequest } from '../exchanges/file-names.ts';
 import { isRecordedRequest, readRecordedRequest } from '../exchanges/folder.ts';
 import { cutHeader, readRecording } from '../exchanges/recording.ts';
@@ -8,6 +7,7 @@ import { type Replayed, replayRecording } from '../exchanges/replay.ts';
 import { writeErrorEnvelope } from '../http/error-envelope.ts';
 import { readJson } from '../http/read-json.ts';
 import { textWires } from '../providers/index.ts';
+import { readRequest } from '../requests/responses/request.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 export interface ReplayCommandOptions {

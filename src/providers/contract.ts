@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readRequest } from '../api/responses/request.ts';
 import type { Chunk, FinishChunk } from '../domain/chunks.ts';
 import { type ErrorKind, GatewayError } from '../domain/errors.ts';
 import type { LifecycleEvent, ResponseEvent } from '../domain/events.ts';
@@ -14,6 +13,7 @@ import { findRequestFile } from '../exchanges/file-names.ts';
 import { readRecordedRequest } from '../exchanges/folder.ts';
 import { EventBuilder } from '../pipeline/events/build-events.ts';
 import { createResponseObject } from '../pipeline/events/response-object.ts';
+import { readRequest } from '../requests/responses/request.ts';
 import { readRecording, replayBody } from '../testing/replay.ts';
 import type { Target, Wire } from './wire.ts';
 

@@ -15,6 +15,7 @@ const rules: Rules = {
     schema: '',
     platform: '',
     providers: '',
+    requests: 'schema pipeline:types', // a body can be read again: the pipeline parks it
     plugins: '',
     guardrails: '', // planned
     tools: '', // planned
@@ -25,11 +26,11 @@ const rules: Rules = {
     routing: 'metering catalog',
     access: 'platform metering catalog routing',
     pipeline: 'platform:types metering routing providers',
-    management: 'schema platform metering catalog routing access', // planned
+    management: 'schema platform metering catalog routing access requests',
     interns: 'platform pipeline', // planned
     exchanges: 'catalog routing providers pipeline',
     http: 'api:types pipeline schema', // of api/ the list of handlers that the table of routes names
-    api: 'schema platform metering catalog routing access pipeline management interns http',
+    api: 'schema platform metering catalog routing access requests pipeline management interns http',
     cli: '* !testing',
     compose: '* !cli !testing',
     gateway: '* !cli !testing',

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { imageSchema } from '../../src/api/images/schema.ts';
-import { requestSchema } from '../../src/api/responses/schema.ts';
+import { imageSchema } from '../../src/requests/images/schema.ts';
+import { requestSchema } from '../../src/requests/responses/schema.ts';
 import { findKinds } from '../../src/schema/by-kind.ts';
 
 const root = join(import.meta.dirname, '../..');

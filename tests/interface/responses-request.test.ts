@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkRequest } from '../../src/api/responses/check-request.ts';
+import { checkRequest } from '../../src/requests/responses/check-request.ts';
 import { arbitraryOf, type JsonSchema } from './arbitrary.ts';
 import { definitions, type Fields, mend, namesOf } from './shapes.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readRequest } from '../../src/api/responses/request.ts';
+import { readRequest } from '../../src/requests/responses/request.ts';
 import { GatewayError } from '../../src/domain/errors.ts';
 import { wires } from '../../src/providers/index.ts';
 import type { Target } from '../../src/providers/wire.ts';

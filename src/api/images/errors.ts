@@ -1,6 +1,6 @@
 import { asGatewayError, type Issue } from '../../domain/errors.ts';
-import { writeErrorEnvelope } from '../../http/error-envelope.ts';
 import type { ErrorDialect } from '../../http/error-dialect.ts';
+import { writeErrorEnvelope } from '../../http/error-envelope.ts';
 import { asImageError } from '../../pipeline/images/as-image-error.ts';
 
 /**

@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ImageResponse } from '../../http/image-response.ts';
 import type { Route } from '../../http/routes.ts';
 import { createImage } from '../../pipeline/create-image.ts';
-import { createImageRun } from '../../pipeline/run/create-run.ts';
 import type { ImagePipeline } from '../../pipeline/image-pipeline.ts';
+import { createImageRun } from '../../pipeline/run/create-run.ts';
 import type { ImageRun } from '../../pipeline/run/image-run.ts';
 import { lastAttemptOf } from '../../pipeline/run/step.ts';
-import { findSessionHeader } from '../edge/session-header.ts';
+import { readImageRequest } from '../../requests/images/request.ts';
+import { findSessionHeader } from '../../requests/session-header.ts';
 import { type AcceptedRequest, type RunResponse, type ServeRunParts, serveRun } from '../serve-run.ts';
-import { readImageRequest } from './request.ts';
 
 export interface ImagesParts extends ServeRunParts {
   pipeline: ImagePipeline;

@@ -1,9 +1,9 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
 import { explainModelDefault } from '../../pipeline/steps/explain-model-default.ts';
-import type { RequestHints } from '../edge/request-hints.ts';
-import { checkMeaning } from './check-meaning.ts';
-import { type ParsedRequest, readRequest } from './request.ts';
-import { rejectUnsupportedFeatures } from './unsupported-features.ts';
+import type { RequestHints } from '../../requests/request-hints.ts';
+import { checkMeaning } from '../../requests/responses/check-meaning.ts';
+import { type ParsedRequest, readRequest } from '../../requests/responses/request.ts';
+import { rejectUnsupportedFeatures } from '../../requests/responses/unsupported-features.ts';
 
 /**
  * Reads a body, and rejects one that cannot be meant or asks for what this build does not offer.

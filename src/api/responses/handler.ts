@@ -2,15 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../http/routes.ts';
 import { EventStream, sseHeaders } from '../../http/sse.ts';
 import { createResponse } from '../../pipeline/create-response.ts';
-import { createRun } from '../../pipeline/run/create-run.ts';
 import { failRun } from '../../pipeline/events/fail-run.ts';
 import { EventFold } from '../../pipeline/events/fold-events.ts';
 import type { ResponsePipeline } from '../../pipeline/response-pipeline.ts';
+import { createRun } from '../../pipeline/run/create-run.ts';
 import type { Run } from '../../pipeline/run/run.ts';
-import { findSessionHeader } from '../edge/session-header.ts';
+import { BodySource } from '../../requests/responses/request.ts';
+import { findSessionHeader } from '../../requests/session-header.ts';
 import { type AcceptedRequest, type RunResponse, type ServeRunParts, serveRun } from '../serve-run.ts';
 import { acceptRequest } from './accept-request.ts';
-import { BodySource } from './request.ts';
 
 export interface ResponsesParts extends ServeRunParts {
   pipeline: ResponsePipeline;

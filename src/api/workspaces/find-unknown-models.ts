@@ -2,10 +2,10 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ModelDefault } from '../../domain/request-defaults.ts';
+import { rejectUnsupportedFeatures } from '../../requests/responses/unsupported-features.ts';
 import { planImageRoute, planRoute, type RoutingContext } from '../../routing/plan-route.ts';
 import { explainUnknown } from '../management/explain-unknown.ts';
-import { listRows, canUse } from '../models/rows.ts';
-import { rejectUnsupportedFeatures } from '../responses/unsupported-features.ts';
+import { canUse, listRows } from '../models/rows.ts';
 import type { UpdateWorkspaceBody } from './schema.ts';
 
 /** Where requests are routed now. */

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 import { aspectRatios, backgrounds, imageFormats, qualities, resolutions } from '../../domain/images.ts';
 import { anyObject, mapOf, maybe, oneOf, trace } from '../../schema/shapes.ts';
 import { providerNameList, providerSort } from '../responses/schema/plugins.ts';
-import { maxIdCharacters } from '../edge/session-header.ts';
+import { maxIdCharacters } from '../session-header.ts';
 
 /** @see docs/reference/images.md#request-body; an own key beyond these is named in the metadata, like one of the body */
 const providerPreferences = Type.Object({

@@ -1,9 +1,9 @@
 import { invalidRequest } from '../../domain/errors.ts';
 import { type ImageRequest, type Resolution, readPixelSize, resolutions } from '../../domain/images.ts';
 import { isObject } from '../../schema/by-kind.ts';
-import { IgnoredFields } from '../edge/ignored-fields.ts';
-import type { RequestHints } from '../edge/request-hints.ts';
-import { checkSessionId } from '../edge/session-header.ts';
+import { IgnoredFields } from '../ignored-fields.ts';
+import type { RequestHints } from '../request-hints.ts';
+import { checkSessionId } from '../session-header.ts';
 import { checkImageBody } from './check.ts';
 import { type ImageBody, knownImageFields } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Issue } from '../../domain/errors.ts';
-import { show } from '../../schema/report.ts';
-import { characterCount } from '../../schema/shapes.ts';
+import type { Issue } from '../domain/errors.ts';
+import { show } from '../schema/report.ts';
+import { characterCount } from '../schema/shapes.ts';
 
 /** Most characters of `session_id`, of the header `x-session-id` and of `user`. */
 export const maxIdCharacters = 256;

@@ -1,4 +1,4 @@
-import { fieldPath } from '../../schema/report.ts';
+import { fieldPath } from '../schema/report.ts';
 
 /** The number of ignored fields that a response names. */
 const MAX_NAMES = 50;

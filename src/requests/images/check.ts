@@ -2,7 +2,7 @@ import { ratioOf, readPixelSize, resolutions, tierOf } from '../../domain/images
 import { isObject } from '../../schema/by-kind.ts';
 import { explainIssues } from '../../schema/explain-issues.ts';
 import { Report, show } from '../../schema/report.ts';
-import { isImageBody, type ImageBody, imageSchema } from './schema.ts';
+import { type ImageBody, imageSchema, isImageBody } from './schema.ts';
 
 /** How far the shape of pixels may be off the ratio that stands beside them. @see docs/reference/images.md#size */
 const SHAPE_TOLERANCE = 0.02;

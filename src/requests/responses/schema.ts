@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { maxIdCharacters } from '../edge/session-header.ts';
 import { byKind } from '../../schema/by-kind.ts';
 import { anyObject, cacheControl, mapOf, maybe, nullable, oneOf, reasoningEffort, trace } from '../../schema/shapes.ts';
+import { maxIdCharacters } from '../session-header.ts';
 import { inputItem } from './schema/items.ts';
 import { inputFile, inputImage, inputText } from './schema/parts.ts';
 import { pluginSetting, providerPreferences } from './schema/plugins.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../domain/errors.ts';
-import { unsupportedFeatures, rejectUnsupportedFeatures } from './unsupported-features.ts';
 import { readRequest } from './request.ts';
+import { rejectUnsupportedFeatures, unsupportedFeatures } from './unsupported-features.ts';
 
 /** The paths that are refused; empty when the request is offered. */
 function paths(fields: object): string[] {
