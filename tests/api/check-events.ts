@@ -44,6 +44,8 @@ export function checkEvents(events: ResponseEvent[]): void {
   expect(types.slice(first, first + 2)).toEqual(['response.created', 'response.in_progress']);
   expect(types.filter((type) => type === 'response.created' || type === 'response.in_progress')).toHaveLength(2);
   expect(types.filter((type) => terminal.has(type))).toEqual([types.at(-1)]);
+  const failed = types.at(-1) === 'response.failed';
+  expect(types.indexOf('error'), '`error` comes just before `response.failed`').toBe(failed ? types.length - 2 : -1);
   checkItems(events as OtherEvent[]);
 }
 
@@ -51,7 +53,7 @@ export function checkEvents(events: ResponseEvent[]): void {
 function checkShape(event: ResponseEvent): void {
   const shape = shapeOf(event.type);
   expect('error' in event, 'no event has a key `error` of its own').toBe(false);
-  expect(event.type).toMatch(/^response\./);
+  expect(event.type).toMatch(/^(response\.|error$)/);
   const { item, response } = event as { item?: Item; response?: { output: Item[] } };
   if (!shape || (item && !isKnown(item))) return;
   if (response && !response.output.every(isKnown)) {

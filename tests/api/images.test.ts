@@ -188,7 +188,7 @@ describe('POST /images, streamed', () => {
       'error',
     ]);
     expect(events.at(-1)!.error).toEqual({
-      ...{ message: 'The provider failed (status 500): Out of paint', code: '502', type: 'provider_unavailable' },
+      ...{ message: 'The provider failed: Out of paint', code: '502', type: 'provider_unavailable' },
       param: null,
     });
     expect(done).toBe(true);

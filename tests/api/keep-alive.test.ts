@@ -63,7 +63,13 @@ describe.each(wires)('%s', (wire) => {
     await open.readUntil(comment);
     held.open();
     const { events, response } = await judge(open.response, await open.readAll());
-    expect(events.map(({ type }) => type)).toEqual(['response.created', 'response.in_progress', 'response.failed']);
+    expect(events.map(({ type }) => type)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'error',
+      'response.failed',
+    ]);
+    expect(events.at(-2)).toMatchObject({ code: 'rate_limit_exceeded', message: expect.stringContaining('Gone.') });
     expect(response).toMatchObject({
       status: 'failed',
       error: { code: 'rate_limit_exceeded', message: expect.stringContaining('Gone.') },

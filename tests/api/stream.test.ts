@@ -91,6 +91,7 @@ describe.each(wires)('%s', (wire) => {
       '0 content_part.added',
       '0 output_text.delta',
       '0 output_text.delta',
+      'error',
       'failed',
     ]);
   });

@@ -87,11 +87,15 @@ describe.each(hasty.all)('the deadline of the gateway at the openai client, answ
     await expect(answer).rejects.toMatchObject({ status: 408, error: { metadata: { error_type: 'timeout' } } });
   });
 
-  it('ends a stream with response.failed', async () => {
-    const final = await client.responses.stream({ model, input: backEnd.script('Count', held) }).finalResponse();
+  it('ends a stream with an error', async () => {
+    const stream = client.responses.stream({ model, input: backEnd.script('Count', held) });
+    let text = '';
+    stream.on('response.output_text.delta', ({ delta }) => {
+      text += delta;
+    });
 
-    expect(final).toMatchObject({ status: 'failed', error_type: 'timeout' });
-    expect(final.output_text).toMatch(/^One two/);
+    await expect(stream.finalResponse()).rejects.toMatchObject({ code: 'timeout' });
+    expect(text).toMatch(/^One two/);
   });
 });
 
@@ -110,15 +114,14 @@ describe.each(chatty.all)('comments that keep a stream open, at the openai clien
     expect(raw.text.slice(raw.text.indexOf('response.created'))).toContain(': ROUTER PROCESSING');
   });
 
-  it('are followed by a whole failed response when the provider fails after all', async () => {
+  it('are followed by an error when the provider fails after all', async () => {
     const input = backEnd.script('Count', { waitMs: 50, fail: { status: 500, message: 'Too bad.' } });
     const types: string[] = [];
 
     const stream = client.responses.stream({ model, input }).on('event', ({ type }) => types.push(type));
-    const final = await stream.finalResponse();
 
-    expect(types).toEqual(['response.created', 'response.in_progress', 'response.failed']);
-    expect(final).toMatchObject({ status: 'failed', error: { code: 'server_error' }, output: [] });
+    await expect(stream.finalResponse()).rejects.toMatchObject({ code: 'provider_unavailable' });
+    expect(types).toEqual(['response.created', 'response.in_progress']);
   });
 });
 

@@ -114,20 +114,27 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
     const events: ResponseStreamEvent[] = [];
     for await (const event of stream) events.push(event);
 
+    expect(events.at(-2)).toMatchObject({ type: 'error', code: 'provider_unavailable', param: null });
     expect(events.at(-1)).toMatchObject({
       type: 'response.failed',
       response: { status: 'failed', error: { code: 'server_error' }, error_type: 'provider_unavailable' },
     });
   });
 
-  it('gives the stream helper a failed response with all that came before', async () => {
+  it('makes the stream helper throw when the provider fails midway, with a status that was never sent left out', async () => {
     const input = backEnd.script('Hello', { text: 'One two three four.', after: 'failure' });
 
-    const final = await client.responses.stream({ model, input }).finalResponse();
+    const stream = client.responses.stream({ model, input });
+    let text = '';
+    stream.on('response.output_text.delta', ({ delta }) => {
+      text += delta;
+    });
+    const error = await failureOf(stream.finalResponse());
 
-    expect(final).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-    expect(final.output_text).toMatch(/^One two/);
-    expect(final.output[0]).toMatchObject({ status: 'incomplete' });
+    expect(text).toMatch(/^One two/);
+    expect(error).toMatchObject({ status: undefined, code: 'provider_unavailable', param: null });
+    expect(error.message).toMatch(/^The (provider|simulator) /);
+    if (backEnd.kind !== 'gemini') expect(error.message).not.toContain('status'); // its errors name one
   });
 
   it.runIf(isHttp)('lets the client retry by itself', async () => {

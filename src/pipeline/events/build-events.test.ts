@@ -119,7 +119,8 @@ describe('the builder of events', () => {
       { type: 'tool_call_arguments', callId: 'c', delta: '{"a"' },
     ]);
     const last = events.fail(new GatewayError('rate_limited', 'Slow down.')) as OtherEvent[];
-    expect(types(last)).toEqual(['failed']);
+    expect(types(last)).toEqual(['error', 'failed']);
+    expect(last[0]).toMatchObject({ code: 'rate_limit_exceeded', message: 'Slow down.', param: null });
     expect(responseOf(last)).toMatchObject({
       status: 'failed',
       error: { code: 'rate_limit_exceeded', message: 'Slow down.' },
@@ -137,6 +138,7 @@ describe('the builder of events', () => {
     expect(types(builder().fail(new GatewayError('internal', 'No.')) as OtherEvent[])).toEqual([
       'created',
       'in_progress',
+      'error',
       'failed',
     ]);
   });

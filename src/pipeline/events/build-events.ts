@@ -75,11 +75,15 @@ export class EventBuilder {
     return this.writer.takeEvents();
   }
 
-  /** Ends a run that broke: what is open stays, marked incomplete, and `response.failed` is the last event. */
+  /**
+   * Ends a failed run. Open items stay, marked incomplete. `error` comes before `response.failed`: the stream helpers of
+   * some clients take the latter for the end of a response like any other.
+   */
   fail(error: GatewayError): ResponseEvent[] {
     if (this.ended) return [];
     const output = [...this.output];
     const response = failResponse(this.start(), error, { output, ...this.context.settle(undefined) });
+    this.writer.push('error', { code: error.errorType, message: error.message, param: null });
     this.writer.pushLast('response.failed', { response });
     this.ended = true;
     return this.writer.takeEvents();

@@ -221,10 +221,11 @@ function isIdAlone(value: unknown): boolean {
   return Object.keys((value ?? {}) as object).every((key) => key === 'itemId');
 }
 
-/** By the HTTP answer behind it, or by what the provider said in the stream. */
+/** Reads an error by the HTTP response behind it, if there is one. For an error inside the stream packages invent a status. */
 function readErrorPart(error: unknown): GatewayError {
-  const { statusCode } = (error ?? {}) as { statusCode?: unknown };
-  return typeof statusCode === 'number' ? readPackageError(error, 'The provider') : readUpstreamErrorObject(error, 200);
+  const { statusCode, responseHeaders } = (error ?? {}) as { statusCode?: unknown; responseHeaders?: unknown };
+  if (typeof statusCode === 'number' && responseHeaders) return readPackageError(error, 'The provider');
+  return readUpstreamErrorObject(error, typeof statusCode === 'number' ? statusCode : 200);
 }
 
 /** The counts that packages have in common, and of the provider's own report (`raw`) what is priced apart. */

@@ -70,6 +70,16 @@ describe('what a status means', () => {
 
 describe('the message', () => {
   it.each([
+    [{ code: 'server_error', message: 'Oh.' }, 'The provider failed: Oh.'],
+    [{ type: 'overloaded_error', message: 'Oh.' }, 'The provider is overloaded: Oh.'],
+    [{ code: 429, message: 'Oh.' }, 'The provider limits the rate of requests (status 429): Oh.'],
+    [{ code: '500', message: 'Oh.' }, 'The provider failed (status 500): Oh.'],
+    [{}, 'The provider failed.'],
+  ])('names a status inside a 200 response only if the error does: %j', (error, message) => {
+    expect(readUpstreamErrorObject(error, 200).message).toBe(message);
+  });
+
+  it.each([
     [{ error: { message: 'Odd temperature.' } }, 'Odd temperature.'],
     [{ error: 'Odd temperature.' }, 'Odd temperature.'],
     [[{ error: { message: 'Odd temperature.' } }], 'Odd temperature.'],

@@ -23,18 +23,25 @@ interface Complaint {
  * @see docs/reference/errors.md#who-is-responsible what is wrong between us and the provider is never blamed on the caller
  */
 export function readUpstreamError(answer: UpstreamErrorResponse, nowMs = Date.now()): GatewayError {
-  return explain(readComplaint(answer.body), answer.status, readRetryAfter(answer.headers, nowMs), answer.body);
+  const { status, headers, body } = answer;
+  return explain(readComplaint(body), status, {
+    sent: status,
+    retryAfterSeconds: readRetryAfter(headers, nowMs),
+    body,
+  });
 }
 
 /**
- * Reads an error that came inside a 200 answer or a stream.
+ * Reads an error inside a response of status 200, whole or streamed. The message names a status only if the error does:
+ * none was sent.
  *
  * @param error the value of the `error` key; the object around it will do as well
- * @param status of the answer; below 400 it says nothing, and code and type decide
+ * @param status what the error stands for; below 400 its code and type decide
  */
 export function readUpstreamErrorObject(error: unknown, status: number, retryAfterSeconds?: number): GatewayError {
   const complaint = readComplaint(typeof error === 'string' ? { error } : error);
-  return explain(complaint, status >= 400 ? status : deriveStatus(complaint), retryAfterSeconds, error);
+  const meant = status >= 400 ? status : deriveStatus(complaint);
+  return explain(complaint, meant, { sent: readNumericCode(complaint), retryAfterSeconds, body: error });
 }
 
 /** The sentence of each kind; the provider's own words follow it. */
@@ -51,12 +58,16 @@ const says: Partial<Record<ErrorKind, string>> = {
   model_unavailable: 'The provider does not have the model',
 };
 
-function explain(
-  complaint: Complaint,
-  status: number,
-  retryAfterSeconds: number | undefined,
-  cause: unknown,
-): GatewayError {
+interface Received {
+  /** The HTTP status, or the one that the error itself names. */
+  sent: number | undefined;
+  retryAfterSeconds: number | undefined;
+  body: unknown;
+}
+
+/** @param status what kind of error it is; not always one that was sent */
+function explain(complaint: Complaint, status: number, received: Received): GatewayError {
+  const { sent, retryAfterSeconds, body: cause } = received;
   const kind = classify(complaint, status);
   const words = shorten(maskSecrets(complaint.message));
   const redirected = status >= 300 && status < 400;
@@ -67,7 +78,8 @@ function explain(
   const waits = kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_failed';
   const isElsewhere = kind === 'upstream_timeout' || kind === 'model_unavailable' || kind === 'upstream_path_missing';
   const advice = storeWords.test(complaint.message) ? ` This gateway stores nothing: ${sendTheItem}.` : '';
-  return new GatewayError(kind, `${says[kind]} (status ${status})${reason === '' ? '.' : `: ${reason}`}${advice}`, {
+  const subject = sent === undefined ? says[kind] : `${says[kind]} (status ${sent})`;
+  return new GatewayError(kind, `${subject}${reason === '' ? '.' : `: ${reason}`}${advice}`, {
     retryable: isElsewhere || waits,
     isTransient: !isRegional && isTransient(kind, complaint, status),
     retryAfterSeconds: waits
@@ -154,8 +166,8 @@ function classify({ message, code, type, param, moderated }: Complaint, status: 
 
 /** The status that the code or type of an error inside a 200 answer stands for; 502 when nothing is known. */
 function deriveStatus({ code, type }: Complaint): number {
-  const numeric = typeof code === 'number' ? code : /^[45]\d\d$/.test(code ?? '') ? Number(code) : 0;
-  if (numeric >= 400 && numeric < 600) return numeric;
+  const numeric = readNumericCode({ code });
+  if (numeric !== undefined) return numeric;
   const signs = `${code ?? ''} ${type}`.toLowerCase();
   if (/rate_limit|too_many_requests|insufficient_quota|resource_exhausted/.test(signs)) return 429;
   if (/api_key|authentication|unauthorized/.test(signs)) return 401;
@@ -168,6 +180,12 @@ function deriveStatus({ code, type }: Complaint): number {
   if (/server_error|internal/.test(signs)) return 500;
   if (contextCodes.test(signs) || contentCodes.test(signs)) return 400;
   return /invalid|bad_?request|unsupported/.test(signs) ? 400 : 502;
+}
+
+/** The HTTP status that some errors have as their code. */
+function readNumericCode({ code }: Pick<Complaint, 'code'>): number | undefined {
+  const numeric = typeof code === 'number' ? code : /^[45]\d\d$/.test(code ?? '') ? Number(code) : 0;
+  return numeric >= 400 && numeric < 600 ? numeric : undefined;
 }
 
 function readComplaint(body: unknown): Complaint {

@@ -2,7 +2,7 @@ import type { Chunk } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { usage } from '../../domain/usage.ts';
 import type { Frame, Reader } from '../wire.ts';
-import { readError, createErrorResponse } from './errors.ts';
+import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import type { Message } from './wire.ts';
 
 /** Reads a streamed answer. @throws {GatewayError} for an `error` message, and `upstream_failed` for a cut answer */
@@ -80,7 +80,7 @@ function readMessage(data: unknown): Chunk[] {
         { type: 'item_done', key: message.id, item: imageItem(message, 'completed', message.png) },
       ];
     case 'error':
-      throw readError(createErrorResponse(message.status, message.message));
+      throw readUpstreamErrorObject({ message: message.message }, message.status);
     case 'end':
       return [{ type: 'finish', reason: message.reason, ...(message.usage && { usage: readUsage(message.usage) }) }];
     default:
