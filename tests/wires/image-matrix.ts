@@ -5,13 +5,13 @@ import { fitImage } from '../../src/pipeline/images/fit-image.ts';
 import { wires } from '../../src/providers/index.ts';
 import { ImageNeeds } from '../../src/routing/image-needs.ts';
 
-/** What a column shows: a wire, and a model of it. */
+/** A column: a wire and one of its models. */
 export interface ImageColumn {
   wire: string;
   model: string;
 }
 
-/** The wires that make pictures but for the simulator, each with models that differ. */
+/** The wires that generate images, except the simulator, each with models that differ. */
 export const imageColumns: readonly ImageColumn[] = [
   { wire: 'openai-images', model: 'gpt-image-1' },
   { wire: 'gemini', model: 'gemini-3-pro-image' },
@@ -49,11 +49,11 @@ export const imageRows: readonly ImageRow[] = [
   { name: '`seed`', request: { seed: 7 } },
 ];
 
-/** What becomes of a row: sent as it is, changed to the nearest, left out (both are named), or refused with a 400. */
-export type ImageFate = 'yes' | 'nearest' | 'left out' | '400';
+/** The result of a row: sent unchanged, changed to the nearest value (reported), dropped (reported), or rejected. */
+export type ImageFate = 'yes' | 'nearest' | 'dropped' | '400';
 
 export function findImageFate({ wire: wireId, model }: ImageColumn, row: ImageRow): ImageFate {
-  const image = wires.get(wireId)!.image!; // each column is of a wire that makes pictures
+  const image = wires.get(wireId)!.image!; // each column has an image wire
   const facts = image.factsOf?.(model) ?? image.facts;
   const request: ImageRequest = { model: 'acme/one', prompt: 'A red fox', ...row.request };
   const endpoint = { model: 'acme/one', tag: 'acme', provider: { id: 'acme', name: 'Acme' }, image: facts };
@@ -65,7 +65,7 @@ export function findImageFate({ wire: wireId, model }: ImageColumn, row: ImageRo
     const target = { endpoint: 'acme/one at Acme', upstreamModel: model, stream: false, dialect: {} };
     const { dropped } = image.writeImageRequest(fitted.fitted, target);
     if (fitted.clamped.length > 0 || dropped.some((name) => name.includes('→'))) return 'nearest';
-    return fitted.dropped.length + dropped.length > 0 ? 'left out' : 'yes';
+    return fitted.dropped.length + dropped.length > 0 ? 'dropped' : 'yes';
   } catch (error) {
     if (error instanceof GatewayError && error.status === 400) return '400';
     throw error;
@@ -82,14 +82,18 @@ export function writeImagePart(): string {
     const { facts, factsOf } = wires.get(wire)!.image!; // as above
     return (factsOf?.(model) ?? facts).streams ? 'yes' : '–';
   });
-  return `## Pictures
+  return `## Images
 
-What becomes of a \`POST /images\`, with a model of each wire; what it takes decides. *nearest*: the nearest value that it has, named. *left out*: named, likewise.
-*400*: refused, since it would be another picture; another endpoint of the model may take it.
+This table shows how each wire handles the fields of \`POST /images\`, with one of its models.
 
-| Sent | ${names.join(' | ')} |
+- *nearest*: the gateway sends the nearest supported value and reports the change.
+- *dropped*: the gateway drops the field and reports it.
+- *400*: the endpoint is excluded, because the image would be a different one. Another endpoint of the
+  model may support it.
+
+| Field | ${names.join(' | ')} |
 |---|${'---|'.repeat(names.length)}
 ${lines.join('\n')}
-| partial pictures of a stream | ${streams.join(' | ')} |
+| partial images of a stream | ${streams.join(' | ')} |
 `;
 }

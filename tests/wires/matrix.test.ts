@@ -4,19 +4,19 @@ import { textWires, wires } from '../../src/providers/index.ts';
 import { findImageFate, imageColumns, imageRows } from './image-matrix.ts';
 import { answers, columns, findFate, hasRecording, pageUrl, rows, writePage } from './matrix.ts';
 
-it('has a column for each wire but the simulator', () => {
+it('has a column for each wire except the simulator', () => {
   const real = [...textWires.keys()].filter((id) => id !== 'simulator');
   expect(Object.keys(columns).sort()).toEqual(real.sort());
 });
 
 describe.each(Object.keys(columns))('%s', (wire) => {
-  it.each(rows)('carries, names or refuses: $name', (row) => {
+  it.each(rows)('sends, reports or rejects: $name', (row) => {
     const fate = findFate(wire, row);
-    if (fate.kind === 'refused') expect(fate.path).toMatch(/^[a-z_]+(\[\d+\]|\.[a-z_]+)*$/);
-    if (fate.kind === 'named') for (const name of fate.names) expect(name).not.toBe('');
+    if (fate.kind === 'rejected') expect(fate.path).toMatch(/^[a-z_]+(\[\d+\]|\.[a-z_]+)*$/);
+    if (fate.kind === 'reported') for (const name of fate.names) expect(name).not.toBe('');
   });
 
-  it('never sends the end user up by name', () => {
+  it('never sends the name of the end user', () => {
     const request = {
       input: [{ type: 'message' as const, role: 'user' as const, content: 'a' }],
       user: 'ada@example.org',
@@ -31,18 +31,18 @@ describe.each(Object.keys(columns))('%s', (wire) => {
   });
 });
 
-it('has a column for each wire that makes pictures at an upstream of its own', () => {
+it('has a column for each wire that generates images at its own upstream', () => {
   const shown = new Set(imageColumns.map(({ wire }) => wire));
   const real = [...wires.values()].filter(({ image, id }) => image && !image.answerImage && id !== 'openai-responses');
-  expect([...shown].sort()).toEqual(real.map(({ id }) => id).sort()); // that one answers as `openai-images` does
+  expect([...shown].sort()).toEqual(real.map(({ id }) => id).sort()); // openai-responses has the responses of openai-images
 });
 
-describe.each(imageColumns)('pictures of $wire, $model', (column) => {
-  it.each(imageRows)('are told what becomes of: $name', (row) => {
-    expect(['yes', 'nearest', 'left out', '400']).toContain(findImageFate(column, row));
+describe.each(imageColumns)('images of $wire, $model', (column) => {
+  it.each(imageRows)('send, change, drop or reject: $name', (row) => {
+    expect(['yes', 'nearest', 'dropped', '400']).toContain(findImageFate(column, row));
   });
 });
 
-it('the page says what the wires do; `npm run docs` makes it so', () => {
+it('the page is current; `npm run docs` rewrites it', () => {
   expect(readFileSync(pageUrl, 'utf8')).toBe(writePage());
 });

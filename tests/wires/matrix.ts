@@ -5,7 +5,7 @@ import type { ResponseRequest } from '../../src/domain/request.ts';
 import { wires } from '../../src/providers/index.ts';
 import { writeImagePart } from './image-matrix.ts';
 
-/** The wires but for the simulator, each with a model that can do what the protocol can. */
+/** The wires except the simulator, each with a model that supports everything in the protocol. */
 export const columns: Readonly<Record<string, string>> = {
   'openai-responses': 'gpt-5-mini',
   'openai-chat': 'gpt-5-mini',
@@ -14,14 +14,14 @@ export const columns: Readonly<Record<string, string>> = {
   'ai-sdk': 'one',
 };
 
-/** A line of the matrix: what a caller sends, and what the wire makes of it. */
+/** A row of the matrix: a request. */
 export interface Row {
   name: string;
   request: Partial<ResponseRequest>;
 }
 
-/** What becomes of a row on a wire: carried whole, with something named as left out or changed, or refused with a 400. */
-export type Fate = { kind: 'carried' } | { kind: 'named'; names: string[] } | { kind: 'refused'; path: string };
+/** The result of a row on a wire: sent completely, sent with reported drops or changes, or rejected with a 400. */
+export type Fate = { kind: 'sent' } | { kind: 'reported'; names: string[] } | { kind: 'rejected'; path: string };
 
 const user = (content: unknown): InputItem => ({ type: 'message', role: 'user', content }) as InputItem;
 const part = (fields: object) => ({ input: [user([fields])] });
@@ -80,13 +80,13 @@ export const rows: readonly Row[] = [
   { name: '`json_object`', request: { text: { format: { type: 'json_object' } } } },
   { name: '`text.verbosity`', request: { text: { verbosity: 'low' } } },
   { name: 'image by data URL', request: part({ type: 'input_image', image_url: image }) },
-  { name: 'image by address', request: part({ type: 'input_image', image_url: 'https://a.example/b.png' }) },
+  { name: 'image by URL', request: part({ type: 'input_image', image_url: 'https://a.example/b.png' }) },
   { name: 'image by file id', request: part({ type: 'input_image', file_id: 'file-1' }) },
   {
     name: 'PDF by data URL',
     request: part({ type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBE' }),
   },
-  { name: 'file by address', request: part({ type: 'input_file', file_url: 'https://a.example/b.pdf' }) },
+  { name: 'file by URL', request: part({ type: 'input_file', file_url: 'https://a.example/b.pdf' }) },
   { name: 'audio', request: part({ type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }) },
   { name: 'video', request: part({ type: 'input_video', video_url: 'https://a.example/b.mp4' }) },
   {
@@ -138,11 +138,11 @@ export const rows: readonly Row[] = [
   },
   { name: 'replay: reasoning of Google', request: sealed('google-gemini-v1', { encrypted_content: 'C' }) },
   {
-    name: 'replay: reasoning in words alone',
+    name: 'replay: reasoning as text only',
     request: item({ type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'x' }] }),
   },
   {
-    name: 'replay: image made before',
+    name: 'replay: generated image',
     request: item({ type: 'image_generation_call', id: 'i', result: 'iVBORw0KGgo=' }),
   },
   { name: 'replay: web search', request: item({ type: 'web_search_call', id: 'w', status: 'completed' }) },
@@ -175,7 +175,7 @@ export const rows: readonly Row[] = [
   { name: '`prompt` template', request: { prompt: { id: 'pmpt_1' } } },
 ];
 
-/** What becomes of a row on a wire, found by asking the wire. */
+/** Runs the wire on a row. */
 export function findFate(wireId: string, { request }: Row): Fate {
   const target = {
     endpoint: 'm at P',
@@ -187,16 +187,16 @@ export function findFate(wireId: string, { request }: Row): Fate {
   try {
     // A copy: a wire may change what it was given.
     const { dropped } = wires.get(wireId)!.writeRequest(structuredClone({ input: [user('a')], ...request }), target);
-    return dropped.length === 0 ? { kind: 'carried' } : { kind: 'named', names: dropped };
+    return dropped.length === 0 ? { kind: 'sent' } : { kind: 'reported', names: dropped };
   } catch (error) {
     if (error instanceof GatewayError && error.kind === 'invalid_request') {
-      return { kind: 'refused', path: error.message.split(':')[0]! };
+      return { kind: 'rejected', path: error.message.split(':')[0]! };
     }
     throw error;
   }
 }
 
-/** What comes back, and the recording of each wire that shows it; `–`: the protocol has no such thing. */
+/** Features of responses, each with the recording of each wire that shows it. `–`: not in the protocol. */
 export const answers: readonly { name: string; recordings: Readonly<Record<string, string>> }[] = [
   {
     name: 'text',
@@ -209,7 +209,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
     },
   },
   {
-    name: 'reasoning in words',
+    name: 'reasoning as text',
     recordings: {
       'openai-responses': 'reasoning-text',
       'openai-chat': 'reasoning',
@@ -219,7 +219,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
     },
   },
   {
-    name: 'reasoning that is sealed',
+    name: 'encrypted or signed reasoning',
     recordings: {
       'openai-responses': 'reasoning-summary',
       'openai-chat': 'reasoning-encrypted',
@@ -229,7 +229,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
     },
   },
   {
-    name: 'parallel calls, in pieces',
+    name: 'parallel calls, in fragments',
     recordings: {
       'openai-responses': 'parallel-calls',
       'openai-chat': 'parallel-tool-calls',
@@ -260,7 +260,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
   },
   { name: 'refusal as a part', recordings: { 'openai-responses': 'refusal', 'openai-chat': 'refusal' } },
   {
-    name: 'cut by the output limit',
+    name: 'truncated by the output limit',
     recordings: {
       'openai-responses': 'length',
       'openai-chat': 'length',
@@ -303,7 +303,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
     },
   },
   {
-    name: 'pictures on the way to one (`partial_image`)',
+    name: 'partial images (`partial_image`)',
     recordings: { 'openai-responses': 'image-generation', gemini: 'image-tries' },
   },
   {
@@ -311,7 +311,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
     recordings: { 'openai-responses': 'text-logprobs', 'openai-chat': 'logprobs', gemini: 'logprobs' },
   },
   {
-    name: 'usage of the cache',
+    name: 'cache usage',
     recordings: {
       'openai-responses': 'text',
       'openai-chat': 'usage-cache-hit',
@@ -321,7 +321,7 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
     },
   },
   {
-    name: 'kinds that nobody knows',
+    name: 'unknown kinds',
     recordings: {
       'openai-responses': 'unknown-kinds',
       'openai-chat': 'content-parts',
@@ -332,15 +332,15 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
   },
 ];
 
-/** Is there a recording, streamed and whole? Both are run by the contract suite and through the front door. */
+/** Whether both recordings exist, streamed and whole. The contract suite and the gateway tests run both. */
 export const hasRecording = (wireId: string, name: string): boolean =>
   ['stream', 'whole'].every((kind) =>
     existsSync(new URL(`../../src/providers/${wireId}/recordings/${name}.${kind}.http`, import.meta.url)),
   );
 
 function showFate(fate: Fate): string {
-  if (fate.kind === 'carried') return 'yes';
-  return fate.kind === 'refused' ? '400' : `named: ${fate.names.map((name) => `\`${name}\``).join(', ')}`;
+  if (fate.kind === 'sent') return 'yes';
+  return fate.kind === 'rejected' ? '400' : `reported: ${fate.names.map((name) => `\`${name}\``).join(', ')}`;
 }
 
 /** `docs/reference/wires.md`. */
@@ -357,24 +357,28 @@ export function writePage(): string {
 
 <!-- Written by tests/wires/matrix.ts (npm run docs); a test compares it with what the wires do. -->
 
-What each wire makes of what a caller may send, with the default dialect and a model that thinks. *yes*: carried whole. *named*: carried, but
-for what \`router_metadata.params.dropped_fields\` then names. *400*: refused, naming field and endpoint, since leaving it out would change
-what the request means; another endpoint of the model may take it.
+This page shows how each wire handles the features of a request, with its default dialect and a reasoning
+model.
 
-## What goes up
+- *yes*: the wire sends it completely.
+- *reported*: the wire drops or changes the fields that \`router_metadata.params.dropped_fields\` names.
+- *400*: the wire rejects it and names the field and the endpoint, because dropping it would change the
+  meaning of the request. Another endpoint of the model may support it.
 
-${head('Sent')}
+## Requests
+
+${head('Feature')}
 ${up.join('\n')}
 
-## What comes back
+## Responses
 
-The recording that shows it, beside the wire. Each is read streamed and whole, in pieces of every size, and through the running gateway.
-*–*: the protocol has no such thing.
+Each cell is the name of the recording that shows the feature. Tests read each recording streamed and
+whole, in pieces of every size, and through the running gateway. *–*: not in the protocol.
 
-${head('Came')}
+${head('Feature')}
 ${down.join('\n')}
 
-Audio that a model makes has no place in the interface: it is named in \`dropped_upstream_fields\`.
+Generated audio has no place in the interface. \`dropped_upstream_fields\` names it.
 
 ${writeImagePart()}`;
 }

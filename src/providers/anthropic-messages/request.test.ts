@@ -388,7 +388,7 @@ describe('reasoning', () => {
   it('gives way to a call that must be made', () => {
     const { thinking, dropped } = think({ effort: 'high' }, { tools: [tool()], tool_choice: 'required' });
     expect(thinking).toBeUndefined();
-    expect(dropped).toEqual([expect.stringContaining('must call a tool')]);
+    expect(dropped).toEqual([expect.stringContaining('forced tool call')]);
   });
 
   describe('when calls come back', () => {
@@ -420,7 +420,7 @@ describe('reasoning', () => {
     ])('is left out by name: %s', (_what, input) => {
       const { thinking, dropped } = think({ effort: 'low' }, { input });
       expect(thinking).toBeUndefined();
-      expect(dropped).toContainEqual(expect.stringContaining('reasoning (calls came back without the thinking'));
+      expect(dropped).toContainEqual(expect.stringContaining('reasoning (the calls of the input have no thinking'));
     });
 
     it('goes on by itself where the model decides for itself', () => {
@@ -480,7 +480,7 @@ describe('settings', () => {
     expect(headers!['anthropic-beta']).toBe('structured-outputs-2025-11-13');
     const plain = write({ instructions: 'Hi.', text: { format: { type: 'json_object' } } });
     expect(plain.body.system).toMatchObject([{ text: 'Hi.' }, { text: expect.stringContaining('one JSON object') }]);
-    expect(plain.dropped).toEqual(['text.format (json_object, asked for in words)']);
+    expect(plain.dropped).toEqual(['text.format (json_object, requested in the prompt)']);
   });
 
   it('name the end user by a hash alone', () => {

@@ -92,7 +92,7 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
   }
   if (wanted === undefined) return;
   if (isForced) {
-    dropped.push('reasoning (the model must call a tool, and then it cannot think)');
+    dropped.push('reasoning (not supported with a forced tool call)');
     return;
   }
   if (traits.thinking === 'adaptive') {
@@ -106,7 +106,7 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
     return;
   }
   if (conversation.lacksThinking) {
-    dropped.push('reasoning (calls came back without the thinking before them, and then it cannot go on)');
+    dropped.push('reasoning (the calls of the input have no thinking to continue)');
     return;
   }
   writeBudget(draft, body, isSet(budget) ? Number(budget) : undefined, wanted);
@@ -172,7 +172,7 @@ function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, 
 function askForJson(draft: MessagesDraft, body: Body): void {
   const block: Block = { type: 'text', text: 'Answer with one JSON object and nothing else.' };
   body.system = [...((body.system as Block[] | undefined) ?? []), block];
-  draft.dropped.push('text.format (json_object, asked for in words)');
+  draft.dropped.push('text.format (json_object, requested in the prompt)');
 }
 
 function writeTier(draft: MessagesDraft, body: Body, tier: ResponseRequest['service_tier']): void {
