@@ -1,4 +1,4 @@
-import { writeLimitUsage } from '../api/management/write-limit-usage.ts';
+import { writeLimitUsage } from '../management/write-limit-usage.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { usdOf } from '../metering/cost.ts';

@@ -1,7 +1,7 @@
 import { createKeyText, hashKey } from '../access/key-text.ts';
-import { deleteKey, rotateKey, updateKey } from '../api/keys/change-key.ts';
-import { readKeySpending, writeKey } from '../api/keys/write-key.ts';
-import { readRateLimits } from '../api/management/rate-limit-fields.ts';
+import { deleteKey, rotateKey, updateKey } from '../management/keys/change-key.ts';
+import { readKeySpending, writeKey } from '../management/keys/write-key.ts';
+import { readRateLimits } from '../management/rate-limit-fields.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { rateLimitNames } from '../domain/rate-limits.ts';

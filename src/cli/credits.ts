@@ -1,5 +1,5 @@
-import { readTotalSpending } from '../api/credits/handler.ts';
-import { listChanges } from '../api/management/change.ts';
+import { readTotalSpending } from '../management/credits/read-total-spending.ts';
+import { listChanges } from '../management/list-changes.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { formatUsd } from '../domain/format-usd.ts';

@@ -4,12 +4,16 @@ import {
   deleteGuardrail,
   unassignGuardrail,
   updateGuardrail,
-} from '../api/guardrails/change-guardrail.ts';
-import { getGuardrail } from '../api/guardrails/find-guardrail.ts';
-import { findUnknownEntries } from '../api/guardrails/find-unknown.ts';
-import { listGuardrailBudgets } from '../api/guardrails/list-budgets.ts';
-import { checkCreateGuardrail, checkUpdateGuardrail, type UpdateGuardrailBody } from '../api/guardrails/schema.ts';
-import { writeGuardrail } from '../api/guardrails/write-guardrail.ts';
+} from '../management/guardrails/change-guardrail.ts';
+import { getGuardrail } from '../management/guardrails/find-guardrail.ts';
+import { findUnknownEntries } from '../management/guardrails/find-unknown.ts';
+import { listGuardrailBudgets } from '../management/guardrails/list-budgets.ts';
+import {
+  checkCreateGuardrail,
+  checkUpdateGuardrail,
+  type UpdateGuardrailBody,
+} from '../management/guardrails/schema.ts';
+import { writeGuardrail } from '../management/guardrails/write-guardrail.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';

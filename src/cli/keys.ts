@@ -1,9 +1,9 @@
 import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { createKeyLabel, createKeyText, hashKey } from '../access/key-text.ts';
-import { createKey as saveNewKey } from '../api/keys/change-key.ts';
-import { readRateLimits } from '../api/management/rate-limit-fields.ts';
-import { addMembers } from '../api/workspaces/change-members.ts';
-import { createWorkspace } from '../api/workspaces/change-workspace.ts';
+import { createKey as saveNewKey } from '../management/keys/change-key.ts';
+import { readRateLimits } from '../management/rate-limit-fields.ts';
+import { addMembers } from '../management/members/change-members.ts';
+import { createWorkspace } from '../management/workspaces/change-workspace.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { defaultKeySettings, type KeyRecord, type ManagementTransaction } from '../platform/storage/storage.ts';

@@ -1,5 +1,5 @@
-import { updateMember } from '../api/members/change-member.ts';
-import { writeMember } from '../api/members/write-member.ts';
+import { updateMember } from '../management/members/change-member.ts';
+import { writeMember } from '../management/members/write-member.ts';
 import type { Config } from '../config/schema.ts';
 import type { MemberRecord } from '../platform/storage/storage.ts';
 import { formatDay } from './format-time.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RateLimitBody } from '../api/management/rate-limit-fields.ts';
+import type { RateLimitBody } from '../management/rate-limit-fields.ts';
 import { MAX_RATE_LIMIT } from '../domain/rate-limits.ts';
 import { CommandError } from './terminal.ts';
 

@@ -1,17 +1,17 @@
 import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
-import { deleteBudget, putBudgets, setByokIncluded } from '../api/workspaces/change-budget.ts';
-import { addMembers, removeMembers } from '../api/workspaces/change-members.ts';
-import { createWorkspace, deleteWorkspace, updateWorkspace } from '../api/workspaces/change-workspace.ts';
-import { findUnknownModels } from '../api/workspaces/find-unknown-models.ts';
-import { readBudgetUsage } from '../api/workspaces/read-budget-usage.ts';
+import { deleteBudget, putBudgets, setByokIncluded } from '../management/budgets/change-budget.ts';
+import { addMembers, removeMembers } from '../management/members/change-members.ts';
+import { createWorkspace, deleteWorkspace, updateWorkspace } from '../management/workspaces/change-workspace.ts';
+import { findUnknownModels } from '../management/workspaces/find-unknown-models.ts';
+import { readBudgetUsage } from '../management/budgets/read-budget-usage.ts';
 import {
   checkCreateWorkspace,
   checkMembers,
   checkPutBudget,
   checkUpdateWorkspace,
   type UpdateWorkspaceBody,
-} from '../api/workspaces/schema.ts';
-import { writeWorkspace } from '../api/workspaces/write-workspace.ts';
+} from '../management/workspaces/schema.ts';
+import { writeWorkspace } from '../management/workspaces/write-workspace.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';

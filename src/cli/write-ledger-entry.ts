@@ -1,4 +1,4 @@
-import { writeGeneration } from '../api/generation/handler.ts';
+import { writeGeneration } from '../management/generations/write-generation.ts';
 import type { RecordedEntry } from '../domain/ledger-entry.ts';
 import { usdOf } from '../metering/cost.ts';
 

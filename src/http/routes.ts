@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ManagementHandlers } from '../api/management/handlers.ts';
 import type { Caller, KeyKind } from '../domain/caller.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { ErrorDialect } from './error-dialect.ts';
@@ -51,31 +50,72 @@ export interface Route {
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 }
 
+type HandlerName =
+  | 'createResponse'
+  | 'createImage'
+  | 'listImageModels'
+  | 'listImageEndpoints'
+  | 'findGeneration'
+  | 'listGenerations'
+  | 'listModels'
+  | 'listUserModels'
+  | 'countModels'
+  | 'findModel'
+  | 'retrieveModel'
+  | 'listEndpoints'
+  | 'listProviders'
+  | 'findCurrentKey'
+  | 'showHome'
+  | 'health'
+  | 'ready'
+  | 'showMetrics'
+  | 'findContent'
+  | 'sendFeedback'
+  | 'listFeedback'
+  | 'listKeys'
+  | 'createKey'
+  | 'findKey'
+  | 'updateKey'
+  | 'deleteKey'
+  | 'rotateKey'
+  | 'listWorkspaces'
+  | 'createWorkspace'
+  | 'findWorkspace'
+  | 'updateWorkspace'
+  | 'deleteWorkspace'
+  | 'listBudgets'
+  | 'findBudget'
+  | 'putBudget'
+  | 'deleteBudget'
+  | 'listWorkspaceMembers'
+  | 'addMembers'
+  | 'removeMembers'
+  | 'listMembers'
+  | 'findMember'
+  | 'updateMember'
+  | 'listGuardrails'
+  | 'createGuardrail'
+  | 'listKeyAssignments'
+  | 'listMemberAssignments'
+  | 'findGuardrail'
+  | 'updateGuardrail'
+  | 'deleteGuardrail'
+  | 'listGuardrailBudgets'
+  | 'listGuardrailKeys'
+  | 'assignKeys'
+  | 'unassignKeys'
+  | 'listGuardrailMembers'
+  | 'assignMembers'
+  | 'unassignMembers'
+  | 'showCredits'
+  | 'listActivity'
+  | 'listAudit';
+
 /** The handlers of `api/`, by what they do. */
-export interface Handlers extends ManagementHandlers {
-  createResponse: Route['handler'];
-  createImage: Route['handler'];
+export interface Handlers extends Record<HandlerName, Route['handler']> {
   /** Bytes. */
   imageBodyLimit: number;
   writeImageError: ErrorDialect;
-  listImageModels: Route['handler'];
-  listImageEndpoints: Route['handler'];
-  findGeneration: Route['handler'];
-  listGenerations: Route['handler'];
-  findContent: Route['handler'];
-  sendFeedback: Route['handler'];
-  listFeedback: Route['handler'];
-  listModels: Route['handler'];
-  listUserModels: Route['handler'];
-  countModels: Route['handler'];
-  findModel: Route['handler'];
-  retrieveModel: Route['handler'];
-  listEndpoints: Route['handler'];
-  listProviders: Route['handler'];
-  showHome: Route['handler'];
-  health: Route['handler'];
-  ready: Route['handler'];
-  showMetrics: Route['handler'];
 }
 
 /** The one table of routes. */

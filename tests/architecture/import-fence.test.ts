@@ -29,9 +29,9 @@ const rules: Rules = {
     management: 'schema platform metering catalog routing access requests',
     interns: 'platform pipeline', // planned
     exchanges: 'catalog routing providers pipeline',
-    http: 'api:types pipeline schema', // of api/ the list of handlers that the table of routes names
+    http: 'pipeline schema',
     api: 'schema platform metering catalog routing access requests pipeline management interns http',
-    cli: '* !testing',
+    cli: '* !api !testing',
     compose: '* !cli !testing',
     gateway: '* !cli !testing',
     workers: '* !cli !testing',

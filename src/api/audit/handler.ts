@@ -1,6 +1,7 @@
 import { callStore } from '../../platform/storage/call-store.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type ManagementHandler, type ManagementParts, writeTime } from '../management/route-handler.ts';
+import type { ManagementHandler, ManagementParts } from '../management/route-handler.ts';
+import { writeTime } from '../../management/write-time.ts';
 
 /** `GET /audit`: who changed what by the management API, the newest first. Not in the interface: a route of our own. */
 export function createAuditHandler({ management }: Pick<ManagementParts, 'management'>): ManagementHandler {

@@ -1,6 +1,6 @@
+import { readTotalSpending } from '../../management/credits/read-total-spending.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { LedgerStore } from '../../platform/storage/storage.ts';
 import type { ManagementHandler, ManagementParts } from '../management/route-handler.ts';
 
 /**
@@ -17,10 +17,4 @@ export function createCreditsHandler({
       const [credits, usage] = await Promise.all([management.readCredits(), readTotalSpending(ledger)]);
       return { data: { total_credits: usdOf(credits ?? 0n), total_usage: usdOf(usage) } };
     });
-}
-
-/** What all have spent, ever, in nano-dollars; own provider keys are paid elsewhere. */
-export async function readTotalSpending(ledger: Pick<LedgerStore, 'readSpending'>): Promise<bigint> {
-  const [spent] = await ledger.readSpending(['everything'], [0]);
-  return spent!.costNanoUsd[0]!; // as many as were asked for
 }

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { ContentRecord } from '../../domain/content-record.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { type ManagementHandler, writeTime } from '../management/route-handler.ts';
+import type { ManagementHandler } from '../management/route-handler.ts';
+import { writeTime } from '../../management/write-time.ts';
 
 /**
  * `GET /generation/content?id=`: what a generation was asked and what it answered, where its workspace has that kept.

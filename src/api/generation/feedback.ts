@@ -5,9 +5,10 @@ import { createTimedId } from '../../domain/ids.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { ContentStore } from '../../platform/storage/storage.ts';
 import { maybe } from '../../schema/shapes.ts';
-import { createBodyCheck, plainText, strictBody } from '../management/check-body.ts';
+import { createBodyCheck, plainText, strictBody } from '../../management/check-body.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type ManagementHandler, writeTime } from '../management/route-handler.ts';
+import type { ManagementHandler } from '../management/route-handler.ts';
+import { writeTime } from '../../management/write-time.ts';
 
 export interface FeedbackParts {
   contents: Pick<ContentStore, 'addFeedback' | 'listFeedback'>;

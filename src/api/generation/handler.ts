@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../domain/errors.ts';
-import { type RecordedEntry, settledCost } from '../../domain/ledger-entry.ts';
-import { usdOf } from '../../metering/cost.ts';
+import type { RecordedEntry } from '../../domain/ledger-entry.ts';
+import { writeGeneration } from '../../management/generations/write-generation.ts';
 
 /**
  * `GET /generation?id=`: what one response used and cost, to any inference key of its workspace and to management keys.
@@ -25,82 +25,4 @@ export function createGenerationHandler(
     }
     return { data: writeGeneration(entry) };
   };
-}
-
-/** What the interface has a field for, and the ledger nothing to say of. */
-const untold = {
-  app_id: null,
-  cache_discount: null,
-  data_region: 'global',
-  external_user: null,
-  http_referer: null,
-  moderation_latency: null,
-  native_finish_reason: null,
-  num_fetches: null,
-  num_input_audio_prompt: null,
-  num_search_results: null,
-  origin: '',
-  preset_id: null,
-  upstream_id: null,
-  user_agent: null,
-  web_search_engine: null,
-};
-
-/** `Generation` of the interface; its cost is what corrections made of it. */
-export function writeGeneration(entry: RecordedEntry): Record<string, unknown> {
-  const { special = {}, pictures: images } = entry;
-  const settled = settledCost(entry);
-  const cost = settled === null ? null : usdOf(settled);
-  return {
-    ...untold,
-    id: entry.id,
-    created_at: new Date(entry.createdAtMs).toISOString(),
-    api_type: entry.apiType ?? 'completions', // the interface has no word of its own for responses
-    model: entry.model ?? entry.requestedModel,
-    provider_name: entry.provider,
-    streamed: entry.streamed,
-    cancelled: entry.outcome === 'cancelled',
-    finish_reason: entry.outcome === 'completed' ? 'stop' : entry.outcome,
-    status: entry.status,
-    error_type: entry.errorType,
-    tokens_prompt: entry.inputTokens,
-    tokens_completion: entry.outputTokens,
-    native_tokens_prompt: entry.inputTokens,
-    native_tokens_completion: entry.outputTokens,
-    native_tokens_cached: entry.cachedTokens,
-    native_tokens_reasoning: entry.reasoningTokens,
-    native_tokens_completion_images: special.outputImageTokens ?? null,
-    num_media_prompt: special.inputImages ?? images?.references ?? null,
-    num_media_completion: images?.made ?? null,
-    total_cost: cost,
-    usage: cost,
-    usage_estimated: entry.estimated,
-    upstream_inference_cost: writeUpstreamCost(entry, cost),
-    is_byok: entry.isByok,
-    service_tier: entry.tier,
-    router: entry.router,
-    latency: entry.firstOutputMs,
-    generation_time: entry.durationMs,
-    session_id: entry.sessionId,
-    workspace_id: entry.workspaceId,
-    provider_responses: writeAttempts(entry),
-  };
-}
-
-/** What the provider said that it asks; of an own key else what the list of prices says. */
-function writeUpstreamCost({ upstreamCostNanoUsd, isByok }: RecordedEntry, cost: number | null): number | null {
-  if (upstreamCostNanoUsd !== null) return upstreamCostNanoUsd / 1e9;
-  return isByok ? cost : null;
-}
-
-/** The attempts that made something: the answer, and before it those that broke off. */
-function writeAttempts(entry: RecordedEntry): Record<string, unknown>[] {
-  const attempts = entry.lines?.filter(({ kind }) => kind === 'attempt') ?? (entry.provider === null ? [] : [entry]);
-  return attempts.map((attempt) => ({
-    provider_name: attempt.provider,
-    model_permaslug: attempt.model,
-    endpoint_id: attempt.endpointId ?? undefined,
-    is_byok: attempt.isByok,
-    status: attempt.status,
-  }));
 }

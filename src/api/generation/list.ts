@@ -5,7 +5,7 @@ import { callStore } from '../../platform/storage/call-store.ts';
 import type { LedgerStore, RecentQuery } from '../../platform/storage/storage.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
 import type { ManagementHandler } from '../management/route-handler.ts';
-import { writeGeneration } from './handler.ts';
+import { writeGeneration } from '../../management/generations/write-generation.ts';
 
 export interface ListGenerationsParts {
   ledger: Pick<LedgerStore, 'listRecent'>;

@@ -11,19 +11,23 @@ import {
   deleteGuardrail,
   unassignGuardrail,
   updateGuardrail,
-} from './change-guardrail.ts';
-import { getGuardrail } from './find-guardrail.ts';
-import { findUnknownEntries } from './find-unknown.ts';
-import { listGuardrailBudgets } from './list-budgets.ts';
+} from '../../management/guardrails/change-guardrail.ts';
+import { getGuardrail } from '../../management/guardrails/find-guardrail.ts';
+import { findUnknownEntries } from '../../management/guardrails/find-unknown.ts';
+import { listGuardrailBudgets } from '../../management/guardrails/list-budgets.ts';
 import {
   checkCreateGuardrail,
   checkKeyHashes,
   checkMemberIds,
   checkUpdateGuardrail,
   type UpdateGuardrailBody,
-} from './schema.ts';
-import { rejectUnsupportedFields } from './unsupported-fields.ts';
-import { writeGuardrail, writeKeyAssignment, writeMemberAssignment } from './write-guardrail.ts';
+} from '../../management/guardrails/schema.ts';
+import { rejectUnsupportedFields } from '../../management/guardrails/unsupported-fields.ts';
+import {
+  writeGuardrail,
+  writeKeyAssignment,
+  writeMemberAssignment,
+} from '../../management/guardrails/write-guardrail.ts';
 
 /** What keys and members may use. @see docs/reference/management.md#guardrails */
 export function createGuardrailHandlers(

@@ -5,7 +5,7 @@ import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { type Capability, type ImageFacts, type ImageParameter, imageParameters } from '../../domain/images.ts';
 import { imagePriceLinesOf } from '../../metering/image-cost.ts';
-import { canUse, type ModelRow } from '../models/rows.ts';
+import { canUse, type ModelRow } from '../../routing/model-rows.ts';
 import { writeArchitecture } from '../models/write-model.ts';
 
 /** What the routes of image models look at. */

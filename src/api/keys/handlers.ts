@@ -12,13 +12,19 @@ import {
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
 import { applyChange } from '../management/change.ts';
-import { readRateLimits, writeRateLimits } from '../management/rate-limit-fields.ts';
+import { readRateLimits, writeRateLimits } from '../../management/rate-limit-fields.ts';
 import { readOffset, readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
-import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
-import { createKey, deleteKey, rotateKey, updateKey } from './change-key.ts';
-import { type CreateKeyBody, checkCreateKey, checkRotateKey, checkUpdateKey } from './schema.ts';
-import { readKeySpending, writeKey, writeKeyAmounts, writeKeySettings, zeroSpending } from './write-key.ts';
+import { explainUnknownWorkspace } from '../../management/workspaces/find-workspace.ts';
+import { createKey, deleteKey, rotateKey, updateKey } from '../../management/keys/change-key.ts';
+import { type CreateKeyBody, checkCreateKey, checkRotateKey, checkUpdateKey } from '../../management/keys/schema.ts';
+import {
+  readKeySpending,
+  writeKey,
+  writeKeyAmounts,
+  writeKeySettings,
+  zeroSpending,
+} from '../../management/keys/write-key.ts';
 
 const KEYS_PER_PAGE = 100;
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { currentTimeMs } from '../../domain/clock.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { FieldChange, ManagementTransaction } from '../../platform/storage/storage.ts';
+import type { ManagementTransaction } from '../../platform/storage/storage.ts';
 import type { ManagementParts } from './route-handler.ts';
 
 /**
@@ -20,14 +20,4 @@ export async function applyChange<Result>(
   // The change stands: were the store gone since, the next poll would bring it.
   await refreshAccess().catch(() => {});
   return result;
-}
-
-/** The fields in which two objects differ; undefined for one that was not, or is no more. */
-export function listChanges(before: object | undefined, after: object | undefined): Record<string, FieldChange> {
-  const [old, now] = [new Map(Object.entries(before ?? {})), new Map(Object.entries(after ?? {}))];
-  const names = [...new Set([...old.keys(), ...now.keys()])];
-  const changed = names.filter((name) => JSON.stringify(old.get(name)) !== JSON.stringify(now.get(name)));
-  return Object.fromEntries(
-    changed.map((name) => [name, { before: old.get(name) ?? null, after: now.get(name) ?? null }]),
-  );
 }

@@ -9,8 +9,6 @@ import { createWorkspaceHandlers } from '../workspaces/handlers.ts';
 import { createWorkspaceMemberHandlers } from '../workspaces/members.ts';
 import type { ManagementParts } from './route-handler.ts';
 
-export type ManagementHandlers = ReturnType<typeof createManagementHandlers>;
-
 /** Everything that is administered over HTTP, by what it does. */
 export const createManagementHandlers = (parts: ManagementParts) => ({
   ...createKeyHandlers(parts),

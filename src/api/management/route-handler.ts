@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessStore, LedgerStore, ManagementStore } from '../../platform/storage/storage.ts';
-import type { ModelRoutingContext } from '../workspaces/find-unknown-models.ts';
+import type { ModelRoutingContext } from '../../management/workspaces/find-unknown-models.ts';
 
 /** What the management API stands on. */
 export interface ManagementParts {
@@ -14,9 +14,6 @@ export interface ManagementParts {
 }
 
 export type ManagementHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
-
-export const writeTime = (ms: number): string => new Date(ms).toISOString();
-export const writeNullableTime = (ms: number | null): string | null => (ms === null ? null : writeTime(ms));
 
 /** A parameter of the path. */
 export const pathParam = (request: FastifyRequest, name: string): string =>

@@ -5,9 +5,9 @@ import type { MemberRecord } from '../../platform/storage/storage.ts';
 import { applyChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
-import { updateMember } from './change-member.ts';
-import { checkUpdateMember } from './schema.ts';
-import { writeMember } from './write-member.ts';
+import { updateMember } from '../../management/members/change-member.ts';
+import { checkUpdateMember } from '../../management/members/schema.ts';
+import { writeMember } from '../../management/members/write-member.ts';
 
 /** Members of all workspaces and their rate limits. @see docs/reference/management.md#members */
 export function createMemberHandlers(

@@ -5,7 +5,7 @@ import { inputModalities, outputModalities, parameterNames } from '../../domain/
 import { GatewayError } from '../../domain/errors.ts';
 import type { HealthFigures } from '../../routing/health.ts';
 import { cutPage, filterRows, readModelQuery, sortRows, sorts, writeNextLink } from './filters.ts';
-import { describeRow, type ModelRow } from './rows.ts';
+import { describeRow, type ModelRow } from '../../routing/model-rows.ts';
 
 const price = fc.option(fc.integer({ min: 0, max: 50 }), { nil: undefined });
 const some = (names: readonly string[]) => fc.subarray([...names], { minLength: 1, maxLength: 3 });

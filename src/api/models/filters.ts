@@ -3,7 +3,7 @@ import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import { perMillionTokens } from '../../metering/price.ts';
 import type { HealthFigures } from '../../routing/health.ts';
 import { matchesEndpoint } from '../../routing/preferences.ts';
-import type { ModelRow } from './rows.ts';
+import type { ModelRow } from '../../routing/model-rows.ts';
 
 /** Ways to sort the list. There is no record of popularity that spans models, so `most-popular` is `newest`. */
 export const sorts = [

@@ -9,7 +9,7 @@ import type { Health } from '../../routing/health.ts';
 import { noEndpoints } from '../../routing/refusals.ts';
 import type { LatestAlias } from '../../routing/routers/router.ts';
 import { cutPage, filterRows, type ModelQuery, readModelQuery, sortRows, writeNextLink } from './filters.ts';
-import { describeRow, listRows, type ModelRow, canUse } from './rows.ts';
+import { describeRow, listRows, type ModelRow, canUse } from '../../routing/model-rows.ts';
 import { writeEndpoint } from './write-endpoint.ts';
 import { writeArchitecture, writeModel } from './write-model.ts';
 

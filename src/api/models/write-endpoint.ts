@@ -1,6 +1,6 @@
 import { type EndpointFacts, type Model, parameterNames } from '../../domain/endpoint.ts';
 import type { Health, HealthView } from '../../routing/health.ts';
-import { listParameters } from './rows.ts';
+import { listParameters } from '../../routing/model-rows.ts';
 import { filterKnown, writePricing, writeQuantization } from './write-model.ts';
 
 /** Normal, degraded, down. @see docs/reference/models.md#endpoints */

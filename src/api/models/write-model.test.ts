@@ -3,7 +3,7 @@ import { describeModel } from '../../catalog/describe-model.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../../providers/provider.ts';
 import { Health } from '../../routing/health.ts';
-import { describeRow } from './rows.ts';
+import { describeRow } from '../../routing/model-rows.ts';
 import { readStatus, writeEndpoint } from './write-endpoint.ts';
 import { writeArchitecture, writeModel, writePricing } from './write-model.ts';
 

@@ -9,7 +9,7 @@ import {
   quantizations,
 } from '../../domain/endpoint.ts';
 import { writePerPiece, writePerToken } from '../../metering/price.ts';
-import type { ModelRow } from './rows.ts';
+import type { ModelRow } from '../../routing/model-rows.ts';
 
 const efforts: readonly unknown[] = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'];
 

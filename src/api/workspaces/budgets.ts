@@ -10,11 +10,11 @@ import {
 } from '../../platform/storage/storage.ts';
 import { applyChange } from '../management/change.ts';
 import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
-import { deleteBudget, getBudget, putBudget } from './change-budget.ts';
-import { getWorkspace } from './find-workspace.ts';
-import { readBudgetUsage } from './read-budget-usage.ts';
-import { checkPutBudget } from './schema.ts';
-import { writeBudget } from './write-workspace.ts';
+import { deleteBudget, getBudget, putBudget } from '../../management/budgets/change-budget.ts';
+import { getWorkspace } from '../../management/workspaces/find-workspace.ts';
+import { readBudgetUsage } from '../../management/budgets/read-budget-usage.ts';
+import { checkPutBudget } from '../../management/workspaces/schema.ts';
+import { writeBudget } from '../../management/workspaces/write-workspace.ts';
 
 /** Budgets of workspaces: at most one for each interval. @see docs/reference/management.md#workspaces */
 export function createBudgetHandlers(

@@ -3,11 +3,15 @@ import type { WorkspaceDetails } from '../../platform/storage/storage.ts';
 import { applyChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
-import { createWorkspace, deleteWorkspace, updateWorkspace } from './change-workspace.ts';
-import { findUnknownModels } from './find-unknown-models.ts';
-import { getWorkspace } from './find-workspace.ts';
-import { checkCreateWorkspace, checkUpdateWorkspace, type UpdateWorkspaceBody } from './schema.ts';
-import { writeWorkspace } from './write-workspace.ts';
+import { createWorkspace, deleteWorkspace, updateWorkspace } from '../../management/workspaces/change-workspace.ts';
+import { findUnknownModels } from '../../management/workspaces/find-unknown-models.ts';
+import { getWorkspace } from '../../management/workspaces/find-workspace.ts';
+import {
+  checkCreateWorkspace,
+  checkUpdateWorkspace,
+  type UpdateWorkspaceBody,
+} from '../../management/workspaces/schema.ts';
+import { writeWorkspace } from '../../management/workspaces/write-workspace.ts';
 
 /** @see docs/reference/management.md#workspaces */
 export function createWorkspaceHandlers(

@@ -2,10 +2,10 @@ import { callStore } from '../../platform/storage/call-store.ts';
 import { applyChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
-import { addMembers, removeMembers } from './change-members.ts';
-import { getWorkspace } from './find-workspace.ts';
-import { checkMembers } from './schema.ts';
-import { writeWorkspaceMember } from './write-workspace.ts';
+import { addMembers, removeMembers } from '../../management/members/change-members.ts';
+import { getWorkspace } from '../../management/workspaces/find-workspace.ts';
+import { checkMembers } from '../../management/workspaces/schema.ts';
+import { writeWorkspaceMember } from '../../management/workspaces/write-workspace.ts';
 
 /** Members of workspaces: names without a login. @see docs/reference/management.md#members */
 export function createWorkspaceMemberHandlers(

@@ -1,4 +1,4 @@
-import { findCheapest, listRows } from '../../api/models/rows.ts';
+import { findCheapest, listRows } from '../../routing/model-rows.ts';
 import { type Catalog, createCatalog } from '../../catalog/catalog.ts';
 import { describeModel, readRecordPrices } from '../../catalog/describe-model.ts';
 import { loadCatalogRecords } from '../../catalog/load-catalog.ts';

@@ -1,6 +1,6 @@
 import { deriveKeyNumber } from '../../access/key-text.ts';
 import type { ManagementTransaction } from '../../platform/storage/storage.ts';
-import { listChanges } from '../management/change.ts';
+import { listChanges } from '../list-changes.ts';
 import { describeWorkspaceEvent } from './find-workspace.ts';
 import { writeWorkspaceSettings } from './write-workspace.ts';
 

@@ -4,8 +4,8 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { ModelDefault } from '../../domain/request-defaults.ts';
 import { rejectUnsupportedFeatures } from '../../requests/responses/unsupported-features.ts';
 import { planImageRoute, planRoute, type RoutingContext } from '../../routing/plan-route.ts';
-import { explainUnknown } from '../management/explain-unknown.ts';
-import { canUse, listRows } from '../models/rows.ts';
+import { explainUnknown } from '../explain-unknown.ts';
+import { canUse, listRows } from '../../routing/model-rows.ts';
 import type { UpdateWorkspaceBody } from './schema.ts';
 
 /** Where requests are routed now. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createCatalog } from '../../catalog/catalog.ts';
-import { describeModel } from '../../catalog/describe-model.ts';
-import type { Caller } from '../../domain/caller.ts';
-import type { Pricing } from '../../domain/endpoint.ts';
-import { bareEndpoint, type Endpoint, type Provider } from '../../providers/provider.ts';
-import { describeRow, findCheapest, listParameters, listRows, canUse } from './rows.ts';
+import { createCatalog } from '../catalog/catalog.ts';
+import { describeModel } from '../catalog/describe-model.ts';
+import type { Caller } from '../domain/caller.ts';
+import type { Pricing } from '../domain/endpoint.ts';
+import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider.ts';
+import { describeRow, findCheapest, listParameters, listRows, canUse } from './model-rows.ts';
 
 const provider = (id: string) => ({ id, name: id, wire: {} }) as Provider; // as much of it as is looked at
 const endpoint = (model: string, more: Partial<Endpoint> = {}, at = 'p'): Endpoint => ({

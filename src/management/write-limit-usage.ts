@@ -1,6 +1,6 @@
-import { usdOf } from '../../metering/cost.ts';
-import type { LimitUsage } from '../../metering/read-limit-usage.ts';
-import { writeNullableTime } from './route-handler.ts';
+import { usdOf } from '../metering/cost.ts';
+import type { LimitUsage } from '../metering/read-limit-usage.ts';
+import { writeNullableTime } from './write-time.ts';
 
 /** What is told beside a `limit_usd`: the words of a key, with the unit of the limit. choice 221 */
 export const writeLimitUsage = ({ usageNanoUsd, remainingNanoUsd, resetsAtMs }: LimitUsage) => ({

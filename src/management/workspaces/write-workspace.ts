@@ -8,9 +8,9 @@ import type {
   WorkspaceMemberRecord,
   WorkspaceSettings,
 } from '../../platform/storage/storage.ts';
-import { readRateLimits, writeRateLimits } from '../management/rate-limit-fields.ts';
-import { writeNullableTime, writeTime } from '../management/route-handler.ts';
-import { writeLimitUsage } from '../management/write-limit-usage.ts';
+import { readRateLimits, writeRateLimits } from '../rate-limit-fields.ts';
+import { writeNullableTime, writeTime } from '../write-time.ts';
+import { writeLimitUsage } from '../write-limit-usage.ts';
 import type { UpdateWorkspaceBody } from './schema.ts';
 
 /** `Workspace` of the interface. @see docs/reference/management.md#workspaces */

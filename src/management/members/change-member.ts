@@ -1,6 +1,6 @@
 import type { ManagementTransaction, MemberRecord } from '../../platform/storage/storage.ts';
-import { listChanges } from '../management/change.ts';
-import { readRateLimits, writeRateLimits } from '../management/rate-limit-fields.ts';
+import { listChanges } from '../list-changes.ts';
+import { readRateLimits, writeRateLimits } from '../rate-limit-fields.ts';
 import type { UpdateMemberBody } from './schema.ts';
 
 /** Saves the limits that differ, with an audit entry. If none differs, the member stays as it is. */

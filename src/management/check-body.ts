@@ -1,8 +1,8 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { invalidRequest } from '../../domain/errors.ts';
-import { explainIssues } from '../../schema/explain-issues.ts';
-import { Report } from '../../schema/report.ts';
+import { invalidRequest } from '../domain/errors.ts';
+import { explainIssues } from '../schema/explain-issues.ts';
+import { Report } from '../schema/report.ts';
 
 /**
  * A check of bodies. Fields that a schema does not know should be refused by it: a misspelt limit would be no limit.

@@ -8,7 +8,7 @@ import type {
   GuardrailRecord,
   ManagementTransaction,
 } from '../../platform/storage/storage.ts';
-import { listChanges } from '../management/change.ts';
+import { listChanges } from '../list-changes.ts';
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import type { CreateGuardrailBody, UpdateGuardrailBody } from './schema.ts';
 import { readGuardrailSettings, writeGuardrailSettings } from './write-guardrail.ts';

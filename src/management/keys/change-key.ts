@@ -3,7 +3,7 @@ import { invalidRequest } from '../../domain/errors.ts';
 import { rateLimitNames } from '../../domain/rate-limits.ts';
 import type { FieldChange, KeyRecord, ManagementTransaction } from '../../platform/storage/storage.ts';
 import { assignGuardrailTo } from '../guardrails/change-guardrail.ts';
-import { listChanges } from '../management/change.ts';
+import { listChanges } from '../list-changes.ts';
 import { inheritContentLogging } from '../workspaces/inherit-content-logging.ts';
 import { describeKeyEvent, writeKeySettings } from './write-key.ts';
 

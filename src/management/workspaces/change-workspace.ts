@@ -7,7 +7,7 @@ import {
   type ManagementTransaction,
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
-import { listChanges } from '../management/change.ts';
+import { listChanges } from '../list-changes.ts';
 import { describeWorkspaceEvent } from './find-workspace.ts';
 import type { CreateWorkspaceBody, UpdateWorkspaceBody } from './schema.ts';
 import { readWorkspaceSettings, writeWorkspaceSettings } from './write-workspace.ts';

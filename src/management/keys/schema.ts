@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { maybe, oneOf } from '../../schema/shapes.ts';
-import { strictBody, createBodyCheck, plainText, usdAmount } from '../management/check-body.ts';
-import { rateLimitFields } from '../management/rate-limit-fields.ts';
+import { strictBody, createBodyCheck, plainText, usdAmount } from '../check-body.ts';
+import { rateLimitFields } from '../rate-limit-fields.ts';
 
 /** Most characters of a name, and of ids that are the caller's own. */
 const maxNameLength = 256;

@@ -9,10 +9,10 @@ import {
   type ManagementTransaction,
   type WorkspaceDetails,
 } from '../../platform/storage/storage.ts';
-import { listChanges } from '../management/change.ts';
-import { describeWorkspaceEvent } from './find-workspace.ts';
-import type { PutBudgetBody } from './schema.ts';
-import { writeWorkspaceSettings } from './write-workspace.ts';
+import { listChanges } from '../list-changes.ts';
+import { describeWorkspaceEvent } from '../workspaces/find-workspace.ts';
+import type { PutBudgetBody } from '../workspaces/schema.ts';
+import { writeWorkspaceSettings } from '../workspaces/write-workspace.ts';
 
 // What the management API and the command line do to budgets, each with its line in the audit log.
 

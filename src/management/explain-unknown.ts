@@ -1,4 +1,4 @@
-import { findNearestName } from '../../domain/nearest-name.ts';
+import { findNearestName } from '../domain/nearest-name.ts';
 
 /**
  * Explains a name that is saved although it matches nothing now, with the nearest name that does: by its letters, or by

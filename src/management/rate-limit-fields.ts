@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { MAX_RATE_LIMIT, noRateLimits, type RateLimits, rateLimitNames } from '../../domain/rate-limits.ts';
-import { maybe } from '../../schema/shapes.ts';
+import { MAX_RATE_LIMIT, noRateLimits, type RateLimits, rateLimitNames } from '../domain/rate-limits.ts';
+import { maybe } from '../schema/shapes.ts';
 
 const limit = maybe(Type.Integer({ minimum: 1, maximum: MAX_RATE_LIMIT }));
 

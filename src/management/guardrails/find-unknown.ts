@@ -1,5 +1,5 @@
 import { type KnownNames, namesModel, namesProvider } from '../../routing/guardrail.ts';
-import { explainUnknown } from '../management/explain-unknown.ts';
+import { explainUnknown } from '../explain-unknown.ts';
 import type { UpdateGuardrailBody } from './schema.ts';
 
 /**

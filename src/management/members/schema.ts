@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import { strictBody, createBodyCheck } from '../management/check-body.ts';
-import { rateLimitFields } from '../management/rate-limit-fields.ts';
+import { strictBody, createBodyCheck } from '../check-body.ts';
+import { rateLimitFields } from '../rate-limit-fields.ts';
 
 const updateMember = strictBody({ ...rateLimitFields });
 

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { sortKeys } from '../../domain/request-defaults.ts';
 import { maybe, nullable, oneOf } from '../../schema/shapes.ts';
-import { strictBody, createBodyCheck, plainText, usdAmount } from '../management/check-body.ts';
-import { rateLimitFields } from '../management/rate-limit-fields.ts';
+import { strictBody, createBodyCheck, plainText, usdAmount } from '../check-body.ts';
+import { rateLimitFields } from '../rate-limit-fields.ts';
 
 const maxIdLength = 256;
 const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { parseSlug } from '../../catalog/slug.ts';
 import { maybe, oneOf } from '../../schema/shapes.ts';
-import { strictBody, createBodyCheck, plainText, usdAmount } from '../management/check-body.ts';
+import { strictBody, createBodyCheck, plainText, usdAmount } from '../check-body.ts';
 
 /** Most entries of a list, and characters of an entry: those of the router plugins. */
 const maxEntries = 1024;

@@ -2,7 +2,7 @@ import { type GuardrailRules, type ModelGroup, modelGroups } from '../../domain/
 import { deriveUuid } from '../../domain/ids.ts';
 import { nanoUsdOf, usdOf } from '../../metering/cost.ts';
 import type { GuardrailRecord, ListedAssignment } from '../../platform/storage/storage.ts';
-import { writeNullableTime, writeTime } from '../management/route-handler.ts';
+import { writeNullableTime, writeTime } from '../write-time.ts';
 import type { UpdateGuardrailBody } from './schema.ts';
 
 /** `Guardrail` of the interface. @see docs/reference/management.md#guardrails */

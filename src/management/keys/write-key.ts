@@ -2,8 +2,8 @@ import { deriveKeyNumber } from '../../access/key-text.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { windowStarts } from '../../metering/windows.ts';
 import type { AuditEvent, FieldChange, KeyRecord, LedgerStore } from '../../platform/storage/storage.ts';
-import { writeRateLimits } from '../management/rate-limit-fields.ts';
-import { writeNullableTime, writeTime } from '../management/route-handler.ts';
+import { writeRateLimits } from '../rate-limit-fields.ts';
+import { writeNullableTime, writeTime } from '../write-time.ts';
 
 /** Nano-dollars, ever and in the windows that are open now. */
 interface Sums {

@@ -2,7 +2,7 @@ import { usdOf } from '../../metering/cost.ts';
 import { type GuardrailLimit, listGuardrailLimits } from '../../metering/guardrail-limits.ts';
 import { readLimitUsage } from '../../metering/read-limit-usage.ts';
 import type { AccessStore, LedgerStore, Listed, Page } from '../../platform/storage/storage.ts';
-import { writeLimitUsage } from '../management/write-limit-usage.ts';
+import { writeLimitUsage } from '../write-limit-usage.ts';
 
 /** Where it is asked who has a guardrail, and what they have spent. */
 export interface GuardrailBudgetSource {

@@ -1,9 +1,9 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { Caller } from '../../domain/caller.ts';
-import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
-import { blendedPrice, isFree } from '../../metering/price.ts';
-import { listFamily } from '../../routing/routers/latest.ts';
-import type { LatestAlias } from '../../routing/routers/router.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Caller } from '../domain/caller.ts';
+import type { EndpointFacts, Model } from '../domain/endpoint.ts';
+import { blendedPrice, isFree } from '../metering/price.ts';
+import { listFamily } from './routers/latest.ts';
+import type { LatestAlias } from './routers/router.ts';
 
 /** One line of the list of models: a model, a router or an alias, and what the caller may use of it. */
 export interface ModelRow {
