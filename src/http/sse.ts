@@ -128,17 +128,10 @@ export class SseResponse {
   protected send(text: string, encoding: 'utf8' | 'latin1' = 'utf8'): boolean {
     if (!this.raw.headersSent) this.raw.writeHead(200, this.options.headers);
     this.lastWriteAt = performance.now();
-    const isText = encoding === 'latin1' || !needsBytes(text);
-    return isText ? this.raw.write(text, encoding) : this.raw.write(Buffer.from(text));
+    // The bytes of a large text stay outside the heap until the client has read them.
+    return text.length < LARGE_TEXT ? this.raw.write(text, encoding) : this.raw.write(Buffer.from(text));
   }
 }
-
-/**
- * Whether a text must be written as bytes. Of a text with characters of several bytes, Node's response counts the bytes and
- * its socket the characters: the response may report that it is full when the socket is not, and then never emits `drain`.
- * Bytes of a large text are kept outside the heap until the client has read them.
- */
-const needsBytes = (text: string): boolean => text.length >= LARGE_TEXT || Buffer.byteLength(text) !== text.length;
 
 /**
  * Sends a run's events to the client. A client that reads slowly slows the provider down: `write` gives a promise while
@@ -165,16 +158,23 @@ export class EventStream extends SseResponse implements Sink<ResponseEvent> {
 
 const keepAlive = (stream: SseResponse): void => stream.keepAlive();
 
-/** Resolves when the client has taken what was written, or is gone. */
+/**
+ * Resolves when a response whose `write` returned false can take more, or its client has disconnected.
+ *
+ * Node's response hands its writes to the socket in the next tick. It counts the bytes of a text, and its socket the
+ * characters, so the response may report that it is full when the socket is not, and then never emits `drain`.
+ */
 export function waitForDrain(raw: ServerResponse): Promise<void> {
-  if (raw.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
-    const go = (): void => {
-      raw.off('drain', go);
-      raw.off('close', go);
-      resolve();
-    };
-    raw.on('drain', go);
-    raw.on('close', go);
+    setImmediate(() => {
+      if (raw.destroyed || raw.socket?.writableNeedDrain === false) return resolve();
+      const go = (): void => {
+        raw.off('drain', go);
+        raw.off('close', go);
+        resolve();
+      };
+      raw.on('drain', go);
+      raw.on('close', go);
+    });
   });
 }
