@@ -24,7 +24,7 @@ import { openLedger } from '../src/metering/ledger.ts';
 import { type CostReservation, Spending, type SpendingLimit } from '../src/metering/spending.ts';
 import { MemoryCounters } from '../src/platform/counters/memory/memory-counters.ts';
 import { openSqliteStorage } from '../src/platform/storage/sqlite/open.ts';
-import { defaultKeySettings } from '../src/platform/storage/storage.ts';
+import { defaultKeySettings } from '../src/platform/storage/ports/keys.ts';
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '7' } } });
 const requestsPerRound = 20_000;

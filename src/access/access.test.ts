@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createKeyRecord } from '../platform/storage/access-contract.ts';
-import type { AppliedSettings, MemberRecord } from '../platform/storage/storage.ts';
+import { createKeyRecord } from '../platform/storage/contract/samples.ts';
+import type { MemberRecord } from '../platform/storage/ports/members.ts';
+import type { AppliedSettings } from '../platform/storage/ports/workspaces.ts';
 import { type Access, type KnownKey, openAccess } from './access.ts';
 import { hashKey, deriveKeyNumber } from './key-text.ts';
 import type { RefusedKey } from './refused-keys.ts';

@@ -1,7 +1,7 @@
 import { defaultGuardrailId, type Guardrail, type GuardrailRules, titleOf } from '../domain/guardrail.ts';
 import { compileGuardrail } from '../routing/guardrail.ts';
 
-/** All guardrails, and which of them keys and members have. @see platform/storage/storage.ts */
+/** All guardrails, and their assignments to keys and members. */
 export interface GuardrailAssignments {
   guardrails: readonly {
     id: string;

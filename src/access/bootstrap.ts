@@ -3,15 +3,11 @@ import { currentTimeMs } from '../domain/clock.ts';
 import { deriveUuid } from '../domain/ids.ts';
 import { noRateLimits, type RateLimits, rateLimitNames } from '../domain/rate-limits.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
-import {
-  type AccessStore,
-  defaultKeySettings,
-  type KeyRecord,
-  type RateLimitHolder,
-} from '../platform/storage/storage.ts';
+import type { AccessStore, RateLimitHolder } from '../platform/storage/ports/access.ts';
+import { defaultKeySettings, type KeyRecord } from '../platform/storage/ports/keys.ts';
 import { createKeyLabel, createKeyText, hashKey } from './key-text.ts';
 
-/** The part of the store that keys live in. @see platform/storage/storage.ts */
+/** The part of the store that the bootstrap configuration uses. */
 export type BootstrapStore = Pick<
   AccessStore,
   | 'listKeys'

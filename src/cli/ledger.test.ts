@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTimedId } from '../domain/ids.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { lockDataFolder } from '../platform/data-folder/data-folder.ts';
-import { createTestEntry, readSpent, readSpentByOwnKeys } from '../platform/storage/ledger-contract.ts';
+import { createTestEntry, readSpent, readSpentByOwnKeys } from '../platform/storage/contract/samples.ts';
 import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import type { Storage } from '../platform/storage/storage.ts';

@@ -1,7 +1,7 @@
 import { updateMember } from '../management/members/change-member.ts';
 import { writeMember } from '../management/members/write-member.ts';
 import type { Config } from '../config/schema.ts';
-import type { MemberRecord } from '../platform/storage/storage.ts';
+import type { MemberRecord } from '../platform/storage/ports/members.ts';
 import { formatDay } from './format-time.ts';
 import { readStore } from './open-store.ts';
 import { operate } from './operate.ts';

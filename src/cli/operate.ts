@@ -1,13 +1,9 @@
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
-import type {
-  Change,
-  ManagementStore,
-  ManagementTransaction,
-  Storage,
-  WorkspaceDetails,
-} from '../platform/storage/storage.ts';
+import type { Change, ManagementStore, ManagementTransaction } from '../platform/storage/ports/management.ts';
+import type { WorkspaceDetails } from '../platform/storage/ports/workspaces.ts';
+import type { Storage } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
 import { CommandError, type Terminal } from './terminal.ts';

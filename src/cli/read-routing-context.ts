@@ -2,7 +2,7 @@ import { createCatalog } from '../catalog/catalog.ts';
 import { loadCatalogRecords } from '../catalog/load-catalog.ts';
 import { buildEndpoints } from '../compose/build-endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { WorkspaceRecord } from '../platform/storage/storage.ts';
+import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import { createRoutingContext } from '../routing/routing-context.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import { loadCatalogRecords } from '../catalog/load-catalog.ts';
 import type { Config } from '../config/schema.ts';
-import type { WorkspaceRecord } from '../platform/storage/storage.ts';
+import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import type { Provider } from '../providers/provider.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 

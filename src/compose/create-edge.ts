@@ -48,7 +48,7 @@ export interface EdgeParts {
   imagePipeline: ImagePipeline;
   accounts: Accounts;
   accounting: Accounting;
-  storage: Storage;
+  storage: Pick<Storage, 'access' | 'contents' | 'ledger' | 'management' | 'ping'>;
   telemetry: Telemetry;
   open: OpenRequests;
   isDraining: () => boolean;

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 
 export interface AccountingParts {
   config: () => Config;
-  storage: Storage;
+  storage: Pick<Storage, 'contents' | 'ledger'>;
   /** Folder of the journal. */
   journal: string;
   /** Where lines of it are put that no store will ever take: the same for all workers. */

@@ -15,7 +15,7 @@ import { SHUTDOWN_GRACE_MS, longestRequestMs } from './time-limits.ts';
 
 export interface AccountsParts {
   config: () => Config;
-  storage: Storage;
+  storage: Pick<Storage, 'access' | 'ledger' | 'management'>;
   accounting: Pick<Accounting, 'ledger'>;
   telemetry: Pick<Telemetry, 'countCounterFailure' | 'countLimitHit'>;
   log: WriteLog;

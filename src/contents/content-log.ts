@@ -7,6 +7,7 @@ import { inTurns } from '../domain/in-turns.ts';
 import type { OutputItem } from '../domain/items.ts';
 import type { RequestSettings } from '../domain/request.ts';
 import { callStore } from '../platform/storage/call-store.ts';
+import type { ContentStore } from '../platform/storage/ports/contents.ts';
 import { nameError } from '../platform/telemetry/describe-failure.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { SecretMask } from './allowance.ts';
@@ -32,14 +33,8 @@ export interface EndedRun {
   readonly error: GatewayError | undefined;
 }
 
-/** What the log needs from the store. @see platform/storage/storage.ts */
-export interface ContentSink {
-  append(contents: readonly ContentRecord[]): Promise<void>;
-  find(id: string): Promise<ContentRecord | undefined>;
-}
-
 export interface ContentLogOptions {
-  store: ContentSink;
+  store: Pick<ContentStore, 'append' | 'find'>;
   /** `io_logging` of the configuration, read each time. */
   settings: () => { max_bytes: number; max_pending_bytes: number; keep: readonly ContentKind[] };
   mask: SecretMask;

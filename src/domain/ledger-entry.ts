@@ -89,7 +89,7 @@ export const summedCost = ({ costNanoUsd, correction }: RecordedEntry): bigint =
 
 /**
  * The part of that cost for lines of the other kind of key than the entry's. BYOK keys and shared keys have separate
- * sums. @see `LedgerStore.readSpending`
+ * sums. @see `SpendingStore.readSpending`
  */
 export const summedForOtherKeys = ({ lines = [], isByok, correction }: RecordedEntry): bigint =>
   lines

@@ -1,4 +1,4 @@
-import type { FieldChange } from '../platform/storage/storage.ts';
+import type { FieldChange } from '../platform/storage/ports/audit.ts';
 
 /** The fields in which two objects differ; undefined for one that was not, or is no more. */
 export function listChanges(before: object | undefined, after: object | undefined): Record<string, FieldChange> {

@@ -1,5 +1,6 @@
 import { defaultGuardrailId, titleOf } from '../domain/guardrail.ts';
-import type { AppliedGuardrails, KeyRecord, LimitReset } from '../platform/storage/storage.ts';
+import type { AppliedGuardrails } from '../platform/storage/ports/guardrails.ts';
+import type { KeyRecord, LimitReset } from '../platform/storage/ports/keys.ts';
 import type { SpendingLimit } from './spending.ts';
 
 /** A limit of a key or a member, by a guardrail. */

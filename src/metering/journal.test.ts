@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LedgerEntry, InFlightEntry } from '../domain/ledger-entry.ts';
-import { createTestEntry, createTestLine } from '../platform/storage/ledger-contract.ts';
+import { createTestEntry, createTestLine } from '../platform/storage/contract/samples.ts';
 import { openJournal } from './journal.ts';
 
 let folder: string;

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import { createTestEntry } from '../platform/storage/ledger-contract.ts';
+import { createTestEntry } from '../platform/storage/contract/samples.ts';
 import { MAX_COST_NANO_USD } from './cost.ts';
-import { type EntryStore, type Ledger, openLedger } from './ledger.ts';
+import { type Ledger, type LedgerOptions, openLedger } from './ledger.ts';
 
 let folder: string;
 const ledgers: Ledger[] = [];
@@ -39,13 +39,13 @@ function createStore() {
       const entry = entries.get(id);
       return entry?.workspaceId === workspaceId ? entry : undefined;
     },
-  } satisfies EntryStore & Record<string, unknown>;
+  } satisfies LedgerOptions['store'] & Record<string, unknown>;
   return store;
 }
 const lines: Record<string, unknown>[] = [];
 const messages = (): unknown[] => lines.map(({ message }) => message);
 beforeEach(() => void lines.splice(0));
-async function open(store: EntryStore): Promise<Ledger> {
+async function open(store: LedgerOptions['store']): Promise<Ledger> {
   const ledger = await openLedger({
     ...{ folder, store, quarantineFolder: folder },
     log: (message, fields) => void lines.push({ message, ...fields }),
@@ -283,7 +283,7 @@ describe('a request that goes out', () => {
 
 describe('a ledger whose journal cannot be written', () => {
   /** Its journal is closed under it. */
-  async function openBroken(store: EntryStore) {
+  async function openBroken(store: LedgerOptions['store']) {
     const ledger = await open(store);
     await ledger.close();
     ledgers.length = 0;

@@ -5,16 +5,11 @@ import { inTurns } from '../domain/in-turns.ts';
 import type { RecordedEntry, LedgerEntry, InFlightEntry } from '../domain/ledger-entry.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { callStore } from '../platform/storage/call-store.ts';
+import type { EntryStore } from '../platform/storage/ports/entries.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { MAX_COST_NANO_USD, writeDollars } from './cost.ts';
 import { type InFlightRequest, type OrphanedRecords, openJournal, serializeEntry } from './journal.ts';
 import { storeEntries, storeOrphaned } from './store-entries.ts';
-
-/** What the ledger needs of the store. @see platform/storage/storage.ts */
-export interface EntryStore {
-  append(entries: readonly LedgerEntry[]): Promise<void>;
-  find(workspaceId: string | undefined, id: string): Promise<RecordedEntry | undefined>;
-}
 
 export interface Ledger {
   /**
@@ -55,7 +50,7 @@ export interface Ledger {
 export interface LedgerOptions {
   /** Folder of the journal. */
   folder: string;
-  store: EntryStore;
+  store: Pick<EntryStore, 'append' | 'find'>;
   /** `strict`: entries are synced to disk before `record` is done. Absent: `standard`. */
   durability?: () => 'standard' | 'strict';
   /** Where lines are put that no store will ever take. */

@@ -1,9 +1,7 @@
-import {
-  type AccessStore,
-  budgetIntervals,
-  type KeyRecord,
-  type ManagementStore,
-} from '../platform/storage/storage.ts';
+import type { AccessStore } from '../platform/storage/ports/access.ts';
+import { budgetIntervals } from '../platform/storage/ports/budgets.ts';
+import type { KeyRecord } from '../platform/storage/ports/keys.ts';
+import type { ManagementStore } from '../platform/storage/ports/management.ts';
 import { nanoUsdOf } from './cost.ts';
 import { listGuardrailLimits } from './guardrail-limits.ts';
 import type { SpendingLimit } from './spending.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { lockFolder } from '../platform/data-folder/data-folder.ts';
-import { createTestEntry } from '../platform/storage/ledger-contract.ts';
+import { createTestEntry } from '../platform/storage/contract/samples.ts';
 import { openJournal } from './journal.ts';
 import { type OrphanedJournals, nameWorkerJournal, openOrphanedJournals } from './orphaned-journals.ts';
 

@@ -1,4 +1,4 @@
-import type { LedgerStore } from '../platform/storage/storage.ts';
+import type { SpendingStore } from '../platform/storage/ports/spending.ts';
 import type { SpendingLimit } from './spending.ts';
 import { endOfWindow, windowStarts } from './windows.ts';
 
@@ -22,7 +22,7 @@ export type Limited = Pick<SpendingLimit, 'scope' | 'window' | 'limitNanoUsd' | 
  * @throws the store's error
  */
 export async function readLimitUsage(
-  ledger: Pick<LedgerStore, 'readSpending'>,
+  ledger: Pick<SpendingStore, 'readSpending'>,
   limits: readonly Limited[],
   nowMs: number,
 ): Promise<LimitUsage[]> {

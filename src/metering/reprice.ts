@@ -9,7 +9,7 @@ import {
   summedForOtherKeys,
 } from '../domain/ledger-entry.ts';
 import { type Cost, type Usage, usage } from '../domain/usage.ts';
-import type { Correction } from '../platform/storage/storage.ts';
+import type { Correction } from '../platform/storage/ports/entries.ts';
 import { totalOf } from './cost.ts';
 import { costOfResponse, costOfGeneration, isPricedByTokens, needsSizes, imageLinesOf } from './image-cost.ts';
 import { pricesOfTier } from './price.ts';

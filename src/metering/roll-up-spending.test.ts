@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createTestEntry } from '../platform/storage/ledger-contract.ts';
+import { createTestEntry } from '../platform/storage/contract/samples.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import { rollUpSpending } from './roll-up-spending.ts';
 import { DAY_MS, windowStarts } from './windows.ts';

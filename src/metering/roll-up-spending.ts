@@ -1,4 +1,4 @@
-import type { LedgerStore } from '../platform/storage/storage.ts';
+import type { SpendingStore } from '../platform/storage/ports/spending.ts';
 import { DAY_MS, windowStarts } from './windows.ts';
 
 /**
@@ -9,7 +9,7 @@ import { DAY_MS, windowStarts } from './windows.ts';
  * @returns how many rows went
  * @throws the store's error
  */
-export function rollUpSpending(ledger: Pick<LedgerStore, 'foldSpending'>, nowMs: number): Promise<number> {
+export function rollUpSpending(ledger: Pick<SpendingStore, 'foldSpending'>, nowMs: number): Promise<number> {
   const { daily, weekly, monthly } = windowStarts(nowMs - DAY_MS);
   return ledger.foldSpending([0, Math.min(weekly, monthly), Math.max(weekly, monthly), daily]);
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
-import { createTestEntry, createTestLine } from '../platform/storage/ledger-contract.ts';
-import type { SpendingScope, SpendingSums } from '../platform/storage/storage.ts';
+import { createTestEntry, createTestLine } from '../platform/storage/contract/samples.ts';
+import type { SpendingScope, SpendingSums } from '../platform/storage/ports/spending.ts';
 import { type CostReservation, Spending, type SpendingLimit } from './spending.ts';
 
 const limit = (scope: SpendingScope, fields: Partial<SpendingLimit> = {}): SpendingLimit => ({

@@ -4,7 +4,7 @@ import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { type SpendingWindow, spendingWindows } from '../platform/counters/accounts.ts';
 import type { AccountLimit, BudgetRefusal, Claim, Counters, Reservation } from '../platform/counters/counters.ts';
-import type { SpendingScope, SpendingSums } from '../platform/storage/storage.ts';
+import type { SpendingScope, SpendingSums } from '../platform/storage/ports/spending.ts';
 import { createSpendingRefusal, formatDollars } from './refuse-spending.ts';
 import { DAY_MS, windowStarts } from './windows.ts';
 

@@ -1,11 +1,11 @@
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
+import type { EntryStore } from '../platform/storage/ports/entries.ts';
 import { isRefusedData } from '../platform/storage/refused-data.ts';
 import { nameError } from '../platform/telemetry/describe-failure.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { type OrphanedRecords, type OpenedJournal, serializeEntry } from './journal.ts';
-import type { EntryStore } from './ledger.ts';
 
 export interface StoringParts {
   store: Pick<EntryStore, 'append'>;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { TrafficRow } from '../platform/storage/storage.ts';
+import type { TrafficRow } from '../platform/storage/ports/activity.ts';
 import type { Traffic } from '../routing/routers/router.ts';
 import { createTraffic, type TrafficReader } from './traffic.ts';
 

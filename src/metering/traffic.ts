@@ -1,5 +1,5 @@
 import { currentTimeMs } from '../domain/clock.ts';
-import type { TrafficRow } from '../platform/storage/storage.ts';
+import type { TrafficRow } from '../platform/storage/ports/activity.ts';
 
 /** What routers ask of the ledger. @see `Traffic` in routing/routers/router.ts, whose shape this is */
 export interface TrafficFigures {
@@ -17,7 +17,7 @@ export interface TrafficFigures {
 }
 
 export interface TrafficSource {
-  /** Sums over the answers from a time on, Unix milliseconds. @see `LedgerStore.readTraffic` */
+  /** Sums over the answers from a time on, Unix milliseconds. @see `ActivityStore.readTraffic` */
   read: (sinceMs: number) => Promise<readonly TrafficRow[]>;
   now?: () => number;
   /** Called when a read fails, once per streak. */

@@ -1,4 +1,4 @@
-import type { LimitReset } from '../platform/storage/storage.ts';
+import type { LimitReset } from '../platform/storage/ports/keys.ts';
 
 export const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { createTimedId } from '../../src/domain/ids.ts';
 import type { LedgerEntry } from '../../src/domain/ledger-entry.ts';
-import { createTestEntry } from '../../src/platform/storage/ledger-contract.ts';
+import { createTestEntry } from '../../src/platform/storage/contract/samples.ts';
 import type { TestGateway } from '../../src/testing/index.ts';
 
 /** The workspace `main` of a test gateway, and its other one. */

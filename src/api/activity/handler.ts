@@ -3,7 +3,7 @@ import { deriveUuid } from '../../domain/ids.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { startOfDay } from '../../metering/windows.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { ActivityRow } from '../../platform/storage/storage.ts';
+import type { ActivityRow } from '../../platform/storage/ports/activity.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
 import type { ManagementHandler, ManagementParts } from '../management/route-handler.ts';
 

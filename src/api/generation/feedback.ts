@@ -3,7 +3,7 @@ import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { createTimedId } from '../../domain/ids.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { ContentStore } from '../../platform/storage/storage.ts';
+import type { ContentStore } from '../../platform/storage/ports/contents.ts';
 import { maybe } from '../../schema/shapes.ts';
 import { createBodyCheck, plainText, strictBody } from '../../management/check-body.ts';
 import { readPage, readQuery } from '../management/read-query.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { currentTimeMs } from '../../domain/clock.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { GuardrailAssignee, GuardrailRecord, ListedAssignment } from '../../platform/storage/storage.ts';
+import type { GuardrailAssignee, GuardrailRecord, ListedAssignment } from '../../platform/storage/ports/guardrails.ts';
 import { applyChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';

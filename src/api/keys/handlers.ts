@@ -5,12 +5,9 @@ import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError, type Issue, invalidRequest } from '../../domain/errors.ts';
 import { nanoUsdOf } from '../../metering/cost.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import {
-  defaultKeySettings,
-  type KeyRecord,
-  type ManagementTransaction,
-  type WorkspaceDetails,
-} from '../../platform/storage/storage.ts';
+import { defaultKeySettings, type KeyRecord } from '../../platform/storage/ports/keys.ts';
+import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
+import type { WorkspaceDetails } from '../../platform/storage/ports/workspaces.ts';
 import { applyChange } from '../management/change.ts';
 import { readRateLimits, writeRateLimits } from '../../management/rate-limit-fields.ts';
 import { readOffset, readQuery } from '../management/read-query.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { currentTimeMs } from '../../domain/clock.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { ManagementTransaction } from '../../platform/storage/storage.ts';
+import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
 import type { ManagementParts } from './route-handler.ts';
 
 /**

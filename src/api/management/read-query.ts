@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
-import type { Page } from '../../platform/storage/storage.ts';
+import type { Page } from '../../platform/storage/ports/page.ts';
 import { findNearestName } from '../../domain/nearest-name.ts';
 
 /**

@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessStore, LedgerStore, ManagementStore } from '../../platform/storage/storage.ts';
+import type { AccessStore } from '../../platform/storage/ports/access.ts';
+import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
+import type { ManagementStore } from '../../platform/storage/ports/management.ts';
 import type { ModelRoutingContext } from '../../management/workspaces/find-unknown-models.ts';
 
 /** What the management API stands on. */

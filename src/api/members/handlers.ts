@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../domain/errors.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { MemberRecord } from '../../platform/storage/storage.ts';
+import type { MemberRecord } from '../../platform/storage/ports/members.ts';
 import { applyChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';

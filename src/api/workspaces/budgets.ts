@@ -2,12 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import { currentTimeMs } from '../../domain/clock.ts';
 import { invalidRequest } from '../../domain/errors.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import {
-  type BudgetInterval,
-  type BudgetRecord,
-  budgetIntervals,
-  type WorkspaceDetails,
-} from '../../platform/storage/storage.ts';
+import { type BudgetInterval, type BudgetRecord, budgetIntervals } from '../../platform/storage/ports/budgets.ts';
+import type { WorkspaceDetails } from '../../platform/storage/ports/workspaces.ts';
 import { applyChange } from '../management/change.ts';
 import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
 import { deleteBudget, getBudget, putBudget } from '../../management/budgets/change-budget.ts';

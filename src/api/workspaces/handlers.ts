@@ -1,5 +1,5 @@
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { WorkspaceDetails } from '../../platform/storage/storage.ts';
+import type { WorkspaceDetails } from '../../platform/storage/ports/workspaces.ts';
 import { applyChange } from '../management/change.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';

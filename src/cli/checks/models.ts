@@ -1,7 +1,7 @@
 import { buildModels } from '../../compose/build-models.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import type { WorkspaceRecord } from '../../platform/storage/storage.ts';
+import type { WorkspaceRecord } from '../../platform/storage/ports/workspaces.ts';
 import { withReadOnlyStore } from '../open-store.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';

@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayError, type Issue, invalidRequest } from '../../domain/errors.ts';
 import { nanoUsdOf, usdOf } from '../../metering/cost.ts';
-import {
-  type BudgetInterval,
-  type BudgetRecord,
-  budgetIntervals,
-  type FieldChange,
-  type ManagementTransaction,
-  type WorkspaceDetails,
-} from '../../platform/storage/storage.ts';
+import type { FieldChange } from '../../platform/storage/ports/audit.ts';
+import { type BudgetInterval, type BudgetRecord, budgetIntervals } from '../../platform/storage/ports/budgets.ts';
+import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
+import type { WorkspaceDetails } from '../../platform/storage/ports/workspaces.ts';
 import { listChanges } from '../list-changes.ts';
 import { describeWorkspaceEvent } from '../workspaces/find-workspace.ts';
 import type { PutBudgetBody } from '../workspaces/schema.ts';

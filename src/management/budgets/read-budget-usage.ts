@@ -1,5 +1,7 @@
 import { type LimitUsage, readLimitUsage } from '../../metering/read-limit-usage.ts';
-import type { BudgetRecord, LedgerStore, WorkspaceDetails } from '../../platform/storage/storage.ts';
+import type { BudgetRecord } from '../../platform/storage/ports/budgets.ts';
+import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
+import type { WorkspaceDetails } from '../../platform/storage/ports/workspaces.ts';
 
 /** What is spent of each of the budgets, in their order. @throws the store's error */
 export function readBudgetUsage(

@@ -1,4 +1,4 @@
-import type { LedgerStore } from '../../platform/storage/storage.ts';
+import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 
 /** Returns what all workspaces have spent so far, in nano-dollars, without the costs of BYOK keys. */
 export async function readTotalSpending(ledger: Pick<LedgerStore, 'readSpending'>): Promise<bigint> {

@@ -2,12 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import { defaultGuardrailId, noRules } from '../../domain/guardrail.ts';
-import type {
-  FieldChange,
-  GuardrailAssignee,
-  GuardrailRecord,
-  ManagementTransaction,
-} from '../../platform/storage/storage.ts';
+import type { FieldChange } from '../../platform/storage/ports/audit.ts';
+import type { GuardrailAssignee, GuardrailRecord } from '../../platform/storage/ports/guardrails.ts';
+import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
 import { listChanges } from '../list-changes.ts';
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import type { CreateGuardrailBody, UpdateGuardrailBody } from './schema.ts';

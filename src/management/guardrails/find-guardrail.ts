@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 import { defaultGuardrailId, defaultGuardrailName } from '../../domain/guardrail.ts';
-import type { GuardrailRecord } from '../../platform/storage/storage.ts';
+import type { GuardrailRecord } from '../../platform/storage/ports/guardrails.ts';
 import { createEmptyGuardrail } from './change-guardrail.ts';
 
 /** Where guardrails are looked for: the store, or a change of it. */

@@ -1,7 +1,9 @@
 import { usdOf } from '../../metering/cost.ts';
 import { type GuardrailLimit, listGuardrailLimits } from '../../metering/guardrail-limits.ts';
 import { readLimitUsage } from '../../metering/read-limit-usage.ts';
-import type { AccessStore, LedgerStore, Listed, Page } from '../../platform/storage/storage.ts';
+import type { AccessStore } from '../../platform/storage/ports/access.ts';
+import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
+import type { Listed, Page } from '../../platform/storage/ports/page.ts';
 import { writeLimitUsage } from '../write-limit-usage.ts';
 
 /** Where it is asked who has a guardrail, and what they have spent. */

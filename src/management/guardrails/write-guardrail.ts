@@ -1,7 +1,7 @@
 import { type GuardrailRules, type ModelGroup, modelGroups } from '../../domain/guardrail.ts';
 import { deriveUuid } from '../../domain/ids.ts';
 import { nanoUsdOf, usdOf } from '../../metering/cost.ts';
-import type { GuardrailRecord, ListedAssignment } from '../../platform/storage/storage.ts';
+import type { GuardrailRecord, ListedAssignment } from '../../platform/storage/ports/guardrails.ts';
 import { writeNullableTime, writeTime } from '../write-time.ts';
 import type { UpdateGuardrailBody } from './schema.ts';
 

@@ -1,7 +1,9 @@
 import { hashKey, createKeyLabel } from '../../access/key-text.ts';
 import { invalidRequest } from '../../domain/errors.ts';
 import { rateLimitNames } from '../../domain/rate-limits.ts';
-import type { FieldChange, KeyRecord, ManagementTransaction } from '../../platform/storage/storage.ts';
+import type { FieldChange } from '../../platform/storage/ports/audit.ts';
+import type { KeyRecord } from '../../platform/storage/ports/keys.ts';
+import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
 import { assignGuardrailTo } from '../guardrails/change-guardrail.ts';
 import { listChanges } from '../list-changes.ts';
 import { inheritContentLogging } from '../workspaces/inherit-content-logging.ts';

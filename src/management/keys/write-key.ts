@@ -1,7 +1,9 @@
 import { deriveKeyNumber } from '../../access/key-text.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { windowStarts } from '../../metering/windows.ts';
-import type { AuditEvent, FieldChange, KeyRecord, LedgerStore } from '../../platform/storage/storage.ts';
+import type { AuditEvent, FieldChange } from '../../platform/storage/ports/audit.ts';
+import type { KeyRecord } from '../../platform/storage/ports/keys.ts';
+import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 import { writeRateLimits } from '../rate-limit-fields.ts';
 import { writeNullableTime, writeTime } from '../write-time.ts';
 

@@ -1,4 +1,5 @@
-import type { ManagementTransaction, MemberRecord } from '../../platform/storage/storage.ts';
+import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
+import type { MemberRecord } from '../../platform/storage/ports/members.ts';
 import { listChanges } from '../list-changes.ts';
 import { readRateLimits, writeRateLimits } from '../rate-limit-fields.ts';
 import type { UpdateMemberBody } from './schema.ts';

@@ -1,6 +1,7 @@
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import { noRateLimits } from '../../domain/rate-limits.ts';
-import type { ManagementTransaction, WorkspaceMemberRecord } from '../../platform/storage/storage.ts';
+import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
+import type { WorkspaceMemberRecord } from '../../platform/storage/ports/members.ts';
 import { listChanges } from '../list-changes.ts';
 
 // What the management API and the command line do to memberships, each with its line in the audit log.

@@ -1,4 +1,4 @@
-import type { MemberRecord } from '../../platform/storage/storage.ts';
+import type { MemberRecord } from '../../platform/storage/ports/members.ts';
 import { writeRateLimits } from '../rate-limit-fields.ts';
 import { writeTime } from '../write-time.ts';
 

@@ -2,11 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
 import { deriveKeyNumber } from '../../access/key-text.ts';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
-import {
-  defaultWorkspaceSettings,
-  type ManagementTransaction,
-  type WorkspaceDetails,
-} from '../../platform/storage/storage.ts';
+import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
+import { defaultWorkspaceSettings, type WorkspaceDetails } from '../../platform/storage/ports/workspaces.ts';
 import { listChanges } from '../list-changes.ts';
 import { describeWorkspaceEvent } from './find-workspace.ts';
 import type { CreateWorkspaceBody, UpdateWorkspaceBody } from './schema.ts';

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
-import type { FieldChange, WorkspaceDetails } from '../../platform/storage/storage.ts';
+import type { FieldChange } from '../../platform/storage/ports/audit.ts';
+import type { WorkspaceDetails } from '../../platform/storage/ports/workspaces.ts';
 
 /** A workspace by its id or slug. @throws {GatewayError} `not_found` */
 export async function getWorkspace(

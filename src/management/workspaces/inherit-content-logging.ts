@@ -1,5 +1,5 @@
 import { deriveKeyNumber } from '../../access/key-text.ts';
-import type { ManagementTransaction } from '../../platform/storage/storage.ts';
+import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
 import { listChanges } from '../list-changes.ts';
 import { describeWorkspaceEvent } from './find-workspace.ts';
 import { writeWorkspaceSettings } from './write-workspace.ts';

@@ -2,12 +2,9 @@ import { defaultGuardrailId } from '../../domain/guardrail.ts';
 import { deriveUuid } from '../../domain/ids.ts';
 import { usdOf } from '../../metering/cost.ts';
 import type { LimitUsage } from '../../metering/read-limit-usage.ts';
-import type {
-  BudgetRecord,
-  WorkspaceDetails,
-  WorkspaceMemberRecord,
-  WorkspaceSettings,
-} from '../../platform/storage/storage.ts';
+import type { BudgetRecord } from '../../platform/storage/ports/budgets.ts';
+import type { WorkspaceMemberRecord } from '../../platform/storage/ports/members.ts';
+import type { WorkspaceDetails, WorkspaceSettings } from '../../platform/storage/ports/workspaces.ts';
 import { readRateLimits, writeRateLimits } from '../rate-limit-fields.ts';
 import { writeNullableTime, writeTime } from '../write-time.ts';
 import { writeLimitUsage } from '../write-limit-usage.ts';

@@ -1,8 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { testAccessStore } from './access-contract.ts';
-import { testContentStore } from './contents-contract.ts';
-import { createTestEntry, testLedgerStore } from './ledger-contract.ts';
-import { testManagementStore } from './management-contract.ts';
+import { testAccess } from './contract/access.ts';
+import { testActivity } from './contract/activity.ts';
+import { testBudgets } from './contract/budgets.ts';
+import { testChanges } from './contract/changes.ts';
+import { testContents } from './contract/contents.ts';
+import { testCorrections } from './contract/corrections.ts';
+import { testCredits } from './contract/credits.ts';
+import { testEntries } from './contract/entries.ts';
+import { testEntryLists } from './contract/entry-lists.ts';
+import { testFeedback } from './contract/feedback.ts';
+import { testGuardrails } from './contract/guardrails.ts';
+import { testKeyStore } from './contract/keys.ts';
+import { testMembers } from './contract/members.ts';
+import { createTestEntry } from './contract/samples.ts';
+import { testSpending } from './contract/spending.ts';
+import { testWorkspaces } from './contract/workspaces.ts';
 import type { Storage } from './storage.ts';
 
 /**
@@ -57,9 +69,21 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
       await expect(third.ledger.append([createTestEntry()])).rejects.toThrow();
     });
 
-    testAccessStore(() => ({ storage, other }));
-    testManagementStore(() => ({ storage, other }));
-    testLedgerStore(() => ({ storage, other }));
-    testContentStore(() => ({ storage, other }));
+    const pair = () => ({ storage, other });
+    testAccess(pair);
+    testKeyStore(pair);
+    testWorkspaces(pair);
+    testMembers(pair);
+    testGuardrails(pair);
+    testBudgets(pair);
+    testCredits(pair);
+    testChanges(pair);
+    testEntries(pair);
+    testEntryLists(pair);
+    testCorrections(pair);
+    testSpending(pair);
+    testActivity(pair);
+    testContents(pair);
+    testFeedback(pair);
   });
 }

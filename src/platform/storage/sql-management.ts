@@ -1,5 +1,5 @@
 import { createTimedId } from '../../domain/ids.ts';
-import type { Change, ManagementStore, ManagementTransaction } from './storage.ts';
+import type { Change, ManagementStore, ManagementTransaction } from './ports/management.ts';
 import { appendAudit, listAudit } from './tables/audit.ts';
 import { deleteBudgetRow, listBudgetRows, putBudgetRow } from './tables/budgets.ts';
 import { addCredit, deleteCredits, readCredits } from './tables/credits.ts';

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import { compareSchema, migrate } from './migrations/migrate.ts';
 import { createManagementStore } from './sql-management.ts';
-import type { LedgerStore, Storage } from './storage.ts';
+import type { LedgerStore } from './ports/ledger.ts';
+import type { Storage } from './storage.ts';
 import { readActivity } from './tables/activity.ts';
 import { appendContents, deleteContentsBefore, findContent } from './tables/contents.ts';
 import type { Tables } from './tables/database.ts';

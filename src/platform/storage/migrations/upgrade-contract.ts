@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { expect } from 'vitest';
-import { readSpent, readSpentByOwnKeys } from '../ledger-contract.ts';
+import { readSpent, readSpentByOwnKeys } from '../contract/samples.ts';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Tables } from '../tables/database.ts';
 import { migrate } from './migrate.ts';

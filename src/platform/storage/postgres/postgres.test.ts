@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startPostgres } from '../../../testing/postgres.ts';
 import { testStorage } from '../contract.ts';
-import { createTestEntry } from '../ledger-contract.ts';
+import { createTestEntry } from '../contract/samples.ts';
 import { expectUpgrade } from '../migrations/upgrade-contract.ts';
 import type { Tables } from '../tables/database.ts';
 import { openPostgresStorage } from './open.ts';

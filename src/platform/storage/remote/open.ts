@@ -1,5 +1,6 @@
 import type { Peer } from '../../cluster/peer.ts';
-import type { Change, ManagementStore, ManagementTransaction, Storage } from '../storage.ts';
+import type { Change, ManagementStore, ManagementTransaction } from '../ports/management.ts';
+import type { Storage } from '../storage.ts';
 import type { StorageService } from './serve.ts';
 
 /** Its name among the services of the primary. */

@@ -1,5 +1,6 @@
 import type { WorkerLink } from '../../cluster/hub.ts';
-import type { Change, ManagementStore, ManagementTransaction, Storage } from '../storage.ts';
+import type { Change, ManagementStore, ManagementTransaction } from '../ports/management.ts';
+import type { Storage } from '../storage.ts';
 
 /** The store as a worker reaches it. All but a change is a call for each method. */
 export interface StorageService extends Omit<Storage, 'management' | 'close'> {

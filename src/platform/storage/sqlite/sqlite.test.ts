@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Kysely } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { testStorage } from '../contract.ts';
-import { createTestEntry } from '../ledger-contract.ts';
+import { createTestEntry } from '../contract/samples.ts';
 import { expectUpgrade } from '../migrations/upgrade-contract.ts';
 import type { Tables } from '../tables/database.ts';
 import { createEntryAppender } from './append-entries.ts';

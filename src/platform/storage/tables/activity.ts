@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { ActivityQuery, ActivityRow } from '../storage.ts';
+import type { ActivityQuery, ActivityRow } from '../ports/activity.ts';
 import { readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 import { answers } from './ledger.ts';

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { AuditEntry, FieldChange, Listed, Page } from '../storage.ts';
+import type { AuditEntry, FieldChange } from '../ports/audit.ts';
+import type { Listed, Page } from '../ports/page.ts';
 import { type Integer, readNumber, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 

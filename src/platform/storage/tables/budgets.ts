@@ -1,4 +1,4 @@
-import { type BudgetInterval, type BudgetRecord, budgetIntervals } from '../storage.ts';
+import { type BudgetInterval, type BudgetRecord, budgetIntervals } from '../ports/budgets.ts';
 import { type Integer, readNumber } from './columns.ts';
 import type { Database } from './database.ts';
 

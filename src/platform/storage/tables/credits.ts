@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { CreditRecord } from '../storage.ts';
+import type { CreditRecord } from '../ports/credits.ts';
 import { type Integer, writeNullableText } from './columns.ts';
 import type { Database } from './database.ts';
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { FeedbackQuery, FeedbackRecord, Listed } from '../storage.ts';
+import type { FeedbackQuery, FeedbackRecord } from '../ports/feedback.ts';
+import type { Listed } from '../ports/page.ts';
 import { type Integer, readNumber, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 

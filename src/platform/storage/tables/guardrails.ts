@@ -7,10 +7,10 @@ import type {
   GuardrailAssignee,
   GuardrailQuery,
   GuardrailRecord,
-  LimitReset,
-  Listed,
   ListedAssignment,
-} from '../storage.ts';
+} from '../ports/guardrails.ts';
+import type { LimitReset } from '../ports/keys.ts';
+import type { Listed } from '../ports/page.ts';
 import {
   type Integer,
   type NullableInteger,

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { rateLimitNames } from '../../../domain/rate-limits.ts';
 import { currentTimeMs } from '../../../domain/clock.ts';
-import type { KeyQuery, KeyRecord, LimitReset } from '../storage.ts';
+import type { KeyQuery, KeyRecord, LimitReset } from '../ports/keys.ts';
 import {
   type Integer,
   type NullableInteger,

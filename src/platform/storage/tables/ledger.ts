@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { RecordedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
-import type { Correction, EntryQuery, LedgerTotals, RecentPage, RecentQuery, TrafficRow } from '../storage.ts';
+import type { LedgerTotals, TrafficRow } from '../ports/activity.ts';
+import type { Correction, EntryQuery, RecentPage, RecentQuery } from '../ports/entries.ts';
 import {
   type Integer,
   type NullableInteger,

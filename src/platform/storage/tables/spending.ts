@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PostgresAdapter, sql } from 'kysely';
 import type { LedgerLine } from '../../../domain/ledger-entry.ts';
-import type { SpendingScope, SpendingSums } from '../storage.ts';
+import type { SpendingScope, SpendingSums } from '../ports/spending.ts';
 import { type Integer, writeFlag, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 

@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Selectable, sql } from 'kysely';
 import { isRateLimited, type RateLimits } from '../../../domain/rate-limits.ts';
+import type { Listed, Page } from '../ports/page.ts';
 import {
   type AppliedSettings,
   defaultWorkspaceSettings,
-  type Listed,
-  type Page,
   type WorkspaceDetails,
   type WorkspaceRecord,
   type WorkspaceSettings,
-} from '../storage.ts';
+} from '../ports/workspaces.ts';
 import { type Integer, type NullableInteger, readNullableNumber, readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 import { changeAccess } from './revisions.ts';

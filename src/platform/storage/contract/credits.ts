@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { happening, type StoragePair } from './samples.ts';
+
+/** The contract of credits. */
+export function testCredits(pair: () => StoragePair): void {
+  describe('credits', () => {
+    const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
+
+    it('sums what was paid in, and knows when nothing ever was', async () => {
+      const { storage, other } = pair();
+      const add = (nanoUsd: bigint, note: string | null) =>
+        storage.management.change(change, async (transaction) => {
+          await transaction.addCredit({ id: randomUUID(), atMs: 5, nanoUsd, note });
+          await transaction.record(happening());
+        });
+      expect(await other.management.readCredits()).toBeNull();
+      await add(2n ** 60n, 'paid\0');
+      await add(-5n, null);
+      expect(await other.management.readCredits()).toBe(2n ** 60n - 5n);
+      await add(5n - 2n ** 60n, null);
+      expect(await other.management.readCredits()).toBe(0n);
+      await storage.management.change(change, async (transaction) => {
+        await transaction.deleteCredits();
+        await transaction.record(happening());
+      });
+      expect(await other.management.readCredits()).toBeNull();
+    });
+  });
+}

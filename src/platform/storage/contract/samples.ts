@@ -1,0 +1,138 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createId } from '../../../domain/ids.ts';
+import type { LedgerEntry, LedgerLine } from '../../../domain/ledger-entry.ts';
+import { noRateLimits } from '../../../domain/rate-limits.ts';
+import type { AuditEvent } from '../ports/audit.ts';
+import type { KeyRecord } from '../ports/keys.ts';
+import type { SpendingScope, SpendingStore } from '../ports/spending.ts';
+import { defaultWorkspaceSettings, type WorkspaceDetails } from '../ports/workspaces.ts';
+import type { Storage } from '../storage.ts';
+
+/** Two processes on one database. */
+export interface StoragePair {
+  storage: Storage;
+  other: Storage;
+}
+
+/** A key that no other test has; `fields` replace. */
+export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord => ({
+  hash: randomBytes(32).toString('hex'),
+  name: 'app',
+  label: 'sk-rt-v1-abc…xyz',
+  kind: 'member',
+  workspaceId: randomUUID(),
+  memberId: 'ada',
+  disabled: false,
+  createdAtMs: 1_790_000_000_000,
+  updatedAtMs: null,
+  expiresAtMs: null,
+  limitNanoUsd: null,
+  limitReset: null,
+  includeByokInLimit: false,
+  rateLimits: noRateLimits,
+  creatorUserId: 'ada',
+  externalUser: null,
+  ...fields,
+});
+
+/** A workspace that no other test has; `fields` replace. */
+export const createWorkspaceDetails = (fields: Partial<WorkspaceDetails> = {}): WorkspaceDetails => {
+  const id = fields.id ?? randomUUID();
+  return {
+    id,
+    name: `name of ${id}`,
+    slug: `slug-${id}`,
+    createdAtMs: 1_790_000_000_000,
+    updatedAtMs: null,
+    settings: { ...defaultWorkspaceSettings },
+    ...fields,
+  };
+};
+
+/** An event without changes. */
+export const happening = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
+  action: 'test.change',
+  objectKind: 'test',
+  objectId: randomUUID(),
+  workspaceId: null,
+  changes: {},
+  ...fields,
+});
+
+/** An entry that no other test has; `fields` replace. */
+export const createTestEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
+  id: createId('gen-'),
+  createdAtMs: 1_790_000_000_123,
+  workspaceId: randomUUID(),
+  keyHash: 'a'.repeat(64),
+  memberId: 'ada',
+  requestedModel: 'fast',
+  router: null,
+  task: null,
+  model: 'acme/small',
+  provider: 'Acme',
+  providerId: 'acme',
+  endpointId: 'acme/small@acme',
+  tier: null,
+  isByok: false,
+  outcome: 'completed',
+  status: 200,
+  errorType: null,
+  streamed: true,
+  inputTokens: 12,
+  cachedTokens: 3,
+  cacheWriteTokens: 2,
+  outputTokens: 9,
+  reasoningTokens: 4,
+  costNanoUsd: 12_345n,
+  inputCostNanoUsd: 2_345n,
+  priced: true,
+  upstreamCostNanoUsd: null,
+  estimated: false,
+  firstOutputMs: 80,
+  durationMs: 240,
+  sessionId: 'session-1',
+  endUser: 'b'.repeat(64),
+  ...fields,
+});
+
+/** A part of an entry. */
+export const createTestLine = (fields: Partial<LedgerLine> = {}): LedgerLine => ({
+  kind: 'attempt',
+  model: 'acme/small',
+  provider: 'Acme',
+  providerId: 'acme',
+  endpointId: 'acme/small@acme',
+  tier: 'flex',
+  isByok: false,
+  status: 502,
+  inputTokens: 5,
+  cachedTokens: 1,
+  cacheWriteTokens: 2,
+  outputTokens: 4,
+  reasoningTokens: 3,
+  costNanoUsd: 67n,
+  inputCostNanoUsd: 45n,
+  priced: true,
+  upstreamCostNanoUsd: 66,
+  estimated: true,
+  ...fields,
+});
+
+/** What one scope has spent since each of the times, without own provider keys. */
+export async function readSpent(
+  { readSpending }: Pick<SpendingStore, 'readSpending'>,
+  scope: SpendingScope,
+  ...sinceMs: number[]
+): Promise<bigint[]> {
+  return (await readSpending([scope], sinceMs))[0]!.costNanoUsd;
+}
+
+/** The same of what own provider keys have cost. */
+export async function readSpentByOwnKeys(
+  { readSpending }: Pick<SpendingStore, 'readSpending'>,
+  scope: SpendingScope,
+  ...sinceMs: number[]
+): Promise<bigint[]> {
+  return (await readSpending([scope], sinceMs))[0]!.byokNanoUsd;
+}

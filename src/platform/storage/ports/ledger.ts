@@ -1,0 +1,6 @@
+import type { ActivityStore } from './activity.ts';
+import type { EntryStore } from './entries.ts';
+import type { SpendingStore } from './spending.ts';
+
+/** The ledger: its entries, and sums over them. */
+export interface LedgerStore extends EntryStore, SpendingStore, ActivityStore {}

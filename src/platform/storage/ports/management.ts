@@ -1,0 +1,40 @@
+import type { AuditEntry, AuditReader, AuditWriter } from './audit.ts';
+import type { BudgetReader, BudgetWriter } from './budgets.ts';
+import type { CreditReader, CreditWriter } from './credits.ts';
+import type { GuardrailReader, GuardrailWriter } from './guardrails.ts';
+import type { KeyReader, KeyWriter } from './keys.ts';
+import type { MemberReader, MemberWriter } from './members.ts';
+import type { WorkspaceReader, WorkspaceWriter } from './workspaces.ts';
+
+/**
+ * Everything that the management API reads and changes. Keys and workspaces are those of `AccessStore`, with all their
+ * settings. Every change raises the revision of `AccessStore` and writes its audit entries in the same transaction.
+ */
+export interface ManagementStore
+  extends KeyReader,
+    WorkspaceReader,
+    MemberReader,
+    BudgetReader,
+    GuardrailReader,
+    CreditReader,
+    AuditReader {
+  /**
+   * Runs a change in one transaction. All processes run one change at a time. It is rolled back if `work` throws, and
+   * also if it records no audit entry.
+   *
+   * @param work must use only its transaction: the embedded store has one connection
+   */
+  change<Result>(change: Change, work: (transaction: ManagementTransaction) => Promise<Result>): Promise<Result>;
+}
+
+export type Change = Pick<AuditEntry, 'atMs' | 'actorKeyHash'>;
+
+/** Reads and writes of a change. Each write needs a `record`. */
+export interface ManagementTransaction
+  extends KeyWriter,
+    WorkspaceWriter,
+    MemberWriter,
+    BudgetWriter,
+    GuardrailWriter,
+    CreditWriter,
+    AuditWriter {}
