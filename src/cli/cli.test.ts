@@ -121,8 +121,8 @@ describe('headgate', () => {
     const { code, stdout, stderr } = await finish(command.split(' '));
     expect(code).toBe(1);
     const told = stdout + stderr;
-    expect(told).toContain('headgate.yaml:2: server.prot: there is no such key; the nearest known key is "port"');
-    expect(told).toContain('headgate.yaml:3: providers[0].api_key: the environment has no GONE');
+    expect(told).toContain('headgate.yaml:2: server.prot: unknown key; the nearest known key is "port"');
+    expect(told).toContain('headgate.yaml:3: providers[0].api_key: the environment variable GONE');
     expect(told).not.toMatch(/^ +at /m);
   });
 });
@@ -151,7 +151,7 @@ describe('headgate start', () => {
       HEADGATE_SERVER_REGIONAL_HOSTS: '["eu.example.com"]',
     });
     expect(running.stdout).toContain('  Base URL   https://models.example.com/api/v1\n');
-    await expect.poll(() => running.stderr).toContain('server.regional_hosts keeps interns');
+    await expect.poll(() => running.stderr).toContain('server.regional_hosts has no effect');
   });
 
   it('says in one message that the port is in use, or the data folder', async () => {
@@ -206,7 +206,7 @@ bootstrap:
     const { running, url } = await startUp();
     expect(running.stdout).not.toContain('sk-rt'); // there is a key already
     write('headgate.yaml', 'serverr: {}');
-    await expect.poll(() => running.stderr).toContain('headgate.yaml:1: serverr: there is no such key');
+    await expect.poll(() => running.stderr).toContain('headgate.yaml:1: serverr: unknown key');
     expect((await ask(url, 'first-key', { model: 'simulator/echo', input: 'hi' })).status).toBe(200);
     write('headgate.yaml', withKey('second-key'));
     await expect.poll(() => running.stderr).toContain('"changed":["bootstrap.keys"],"msg":"config reloaded"');

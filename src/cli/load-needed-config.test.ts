@@ -38,7 +38,7 @@ describe('a command for the store, beside a configuration with a mistake', () =>
     expect({ code, line: stderr.split('\n')[0] }).toEqual({
       code: 0,
       line:
-        'headgate: headgate.yaml:1: server.prot: there is no such key; the nearest known key is "port" ' +
+        'headgate: headgate.yaml:1: server.prot: unknown key; the nearest known key is "port" ' +
         '("headgate doctor" lists all 2 mistakes). This command needs nothing of that, and goes on.',
     });
     expect(stdout).toContain(prints);
@@ -47,9 +47,9 @@ describe('a command for the store, beside a configuration with a mistake', () =>
 
   it.each([
     ['storage: { url: "mysql://x" }', 'storage.url: must be'],
-    ['storage: { uri: "postgres://x" }', 'storage.uri: there is no such key'],
-    ['storag: { url: "postgres://x" }', 'storag: there is no such key'],
-    ['storage: { url: "${GONE}" }', 'the environment has no GONE'],
+    ['storage: { uri: "postgres://x" }', 'storage.uri: unknown key'],
+    ['storag: { url: "postgres://x" }', 'storag: unknown key'],
+    ['storage: { url: "${GONE}" }', 'the environment variable GONE'],
     ['storage: []', 'storage: must be an object'],
   ])('stops where nobody knows which store is meant: %s', async (text, says) => {
     save(text);

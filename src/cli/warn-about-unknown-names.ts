@@ -14,7 +14,7 @@ export function warnAboutUnknownNames(
   find: (routingContext: ReturnType<typeof readRoutingContext>) => string[],
 ): void {
   const say = (message: string): void => void stderr.write(`headgate: ${message}\n`);
-  if (!loaded.isWhole) {
+  if (!loaded.isComplete) {
     say('names of models and providers are not checked, because the configuration has errors.');
     return;
   }

@@ -3,11 +3,11 @@ import { formatPath, getIn, type Path } from './path.ts';
 import type { Config } from './schema.ts';
 import { rootNode, type SchemaNode } from './schema-node.ts';
 
-/** What a reload meets. Keys as `log.level`; lists of mappings count as one. */
+/** The changes of a reload. Keys are like `log.level`. A list of mappings is one key. */
 export interface Changes {
-  /** Changed, and can be applied at once. */
+  /** Changed keys that apply at once. */
   live: string[];
-  /** Changed, and keeps its old value until the next start. */
+  /** Changed keys that keep their old values until the next start. */
   restart: string[];
   /** The new configuration, with the old values where a restart is needed. */
   config: Config;

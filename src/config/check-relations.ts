@@ -5,13 +5,13 @@ import type { Problem } from './interpolate.ts';
 import { formatPath, type Path } from './path.ts';
 import type { BootstrapConfig, Config, ModelConfig, ProviderConfig } from './schema.ts';
 
-/** A problem between several values. */
+/** A problem that involves several values. */
 export interface RelationProblem extends Problem {
-  /** What else it was found by: where that is wrong itself, this may be none. */
-  leansOn?: readonly Path[];
+  /** Other values it depends on. If one of them is invalid, this problem may not exist. */
+  dependsOn?: readonly Path[];
 }
 
-/** What the schema cannot say: names that must be known, or different, and rules between two keys. */
+/** Checks what the schema cannot express: names that must exist or be unique, and rules between two keys. */
 export function checkRelations(config: Config): RelationProblem[] {
   return [
     ...checkProviders(config.providers),
@@ -24,7 +24,7 @@ export function checkRelations(config: Config): RelationProblem[] {
   ];
 }
 
-/** A limit that a narrower one cannot reach says nothing. @see docs/reference/management.md#budgets */
+/** A longer window needs a higher limit, or it has no effect. @see docs/reference/management.md#budgets */
 function checkBudgets(budgets: Config['budgets']): RelationProblem[] {
   return Object.entries(budgets).flatMap(([whose, own]) => {
     const windows = (['lifetime', 'monthly', 'weekly', 'daily'] as const).filter((window) => own[window] !== undefined);
@@ -32,19 +32,19 @@ function checkBudgets(budgets: Config['budgets']): RelationProblem[] {
       const broader = windows[at]!;
       if (own[window]! < own[broader]!) return [];
       const message = `must be below ${broader}, which is ${own[broader]}`;
-      return [{ path: ['budgets', whose, window], message, leansOn: [['budgets', whose, broader]] }];
+      return [{ path: ['budgets', whose, window], message, dependsOn: [['budgets', whose, broader]] }];
     });
   });
 }
 
-/** A content that is as long as it may be must have room to wait. */
+/** The queue must have room for one content of the maximum size. */
 function checkContents({ max_bytes, max_pending_bytes }: Config['io_logging']): RelationProblem[] {
   if (max_pending_bytes >= max_bytes) return [];
   const message = `must not be below max_bytes, which is ${max_bytes}`;
-  return [{ path: ['io_logging', 'max_pending_bytes'], message, leansOn: [['io_logging', 'max_bytes']] }];
+  return [{ path: ['io_logging', 'max_pending_bytes'], message, dependsOn: [['io_logging', 'max_bytes']] }];
 }
 
-/** A model that a router asks must not be the router. */
+/** A router must not use a router as its model. */
 function checkRouters({ auto, bodybuilder }: Config['routers']): Problem[] {
   const named: [Path, string | undefined][] = [
     [['routers', 'auto', 'classifier', 'model'], auto.classifier?.model],
@@ -52,7 +52,7 @@ function checkRouters({ auto, bodybuilder }: Config['routers']): Problem[] {
   ];
   return named.flatMap(([path, model]) =>
     model !== undefined && /^(?:router\/|~)/i.test(model)
-      ? [{ path, message: `is ${model}, which chooses a model itself; name a model` }]
+      ? [{ path, message: `is ${model}, which is a router; use a model` }]
       : [],
   );
 }
@@ -77,28 +77,28 @@ function checkStorage(url: string): Problem[] {
     return hasHost ? [{ path, message: 'must be file:PATH or file:///PATH' }] : [];
   }
   if (URL.canParse(url)) return [];
-  return [{ path, message: 'is no valid URL; characters like @ and / in a password must be percent-encoded' }];
+  return [{ path, message: 'is not a valid URL; characters like @ and / in a password must be percent-encoded' }];
 }
 
 function checkProviders(providers: readonly ProviderConfig[]): RelationProblem[] {
-  const problems: RelationProblem[] = findTwins(providers, (provider) => provider.id, ['providers'], 'id');
+  const problems: RelationProblem[] = findDuplicates(providers, (provider) => provider.id, ['providers'], 'id');
   for (const [index, provider] of providers.entries()) {
     const path = ['providers', index];
     problems.push(...checkBaseUrl(provider, [...path, 'base_url']));
     problems.push(...checkPackage(provider, path));
-    problems.push(...findTwinModels(provider.models, [...path, 'models']));
+    problems.push(...findDuplicateModels(provider.models, [...path, 'models']));
     for (const [at, entry] of provider.models.entries()) {
       const { model, upstream_model: upstream = '' } = entry;
       const place = [...path, 'models', at];
       problems.push(...checkPrices(entry, place));
-      if (countStars(model) > 1) problems.push({ path: [...place, 'model'], message: 'may hold one * only' });
+      if (countStars(model) > 1) problems.push({ path: [...place, 'model'], message: 'may contain at most one *' });
       if (countStars(upstream) > 1)
-        problems.push({ path: [...place, 'upstream_model'], message: 'may hold one * only' });
+        problems.push({ path: [...place, 'upstream_model'], message: 'may contain at most one *' });
       if (upstream.includes('*') && !model.includes('*')) {
         problems.push({
           path: [...place, 'upstream_model'],
-          message: 'holds a *, but model has none that it could take from',
-          leansOn: [[...place, 'model']],
+          message: 'contains a *, but model does not',
+          dependsOn: [[...place, 'model']],
         });
       }
     }
@@ -108,14 +108,14 @@ function checkProviders(providers: readonly ProviderConfig[]): RelationProblem[]
 
 const piecePrices = ['request', 'image', 'web_search', 'searched_request'] as const;
 
-/** A price beyond all measure makes costs that no ledger can hold. */
+/** An excessive price would overflow the costs in the ledger. */
 function checkPrices({ pricing, image }: ModelConfig, path: Path): RelationProblem[] {
   const problems: RelationProblem[] = [];
-  const check = (price: unknown, unit: string, place: Path, leansOn: Path[] = []): void => {
+  const check = (price: unknown, unit: string, place: Path, dependsOn: Path[] = []): void => {
     const max = unit === 'token' ? MAX_USD_PER_TOKEN : MAX_USD_PER_PIECE;
     if (price === undefined || Number(price) <= max) return;
     const hint = unit === 'token' ? '; prices are per token, not per million' : '';
-    problems.push({ path: place, message: `must be ${max} USD a ${unit} or less, not ${price}${hint}`, leansOn });
+    problems.push({ path: place, message: `must be at most ${max} USD per ${unit}, not ${price}${hint}`, dependsOn });
   };
   const checkAll = (prices: object, place: Path): void => {
     for (const [key, price] of Object.entries(prices)) {
@@ -132,26 +132,28 @@ function checkPrices({ pricing, image }: ModelConfig, path: Path): RelationProbl
   return problems;
 }
 
-/** Settings that do nothing in this build and may be taken for more than they are, a sentence each. */
+/** Returns warnings about settings without an effect in this build. */
 export function findUnusedSettings({ server }: Config): string[] {
   if (server.regional_hosts.length === 0) return [];
   return [
-    'server.regional_hosts keeps interns from being reached at these hosts. This build has none: it has no effect, and no request is held to a region.',
+    'server.regional_hosts has no effect, because this build has no interns. It does not bind requests to a region.',
   ];
 }
 
-/** More than ten thousand dollars a million tokens is a price per million, written where one per token belongs. */
-const DEAREST_TOKEN_USD = 0.01;
+/** A higher price is probably per million tokens instead of per token. */
+const MAX_PLAUSIBLE_TOKEN_USD = 0.01;
 
-/** Prices that are possible and hardly meant, a sentence each. */
+/** Returns warnings about prices that are valid but implausible. */
 export function findSuspiciousPrices(providers: readonly ProviderConfig[]): string[] {
   return providers.flatMap(({ models }, index) =>
     models.flatMap(({ pricing }, at) =>
       (['prompt', 'completion', 'cache_read', 'cache_write'] as const).flatMap((key) => {
         const price = Number(pricing?.[key] ?? 0);
-        if (price <= DEAREST_TOKEN_USD) return [];
+        if (price <= MAX_PLAUSIBLE_TOKEN_USD) return [];
         const place = formatPath(['providers', index, 'models', at, 'pricing', key]);
-        return [`${place} is ${price} USD a token, which is ${price * 1e6} USD a million; prices are per token.`];
+        return [
+          `${place} is ${price} USD per token, which is ${price * 1e6} USD per million tokens. Prices are per token.`,
+        ];
       }),
     ),
   );
@@ -161,23 +163,28 @@ export function findSuspiciousPrices(providers: readonly ProviderConfig[]): stri
 const nameOfEndpoint = ({ model, tier, tag }: ProviderConfig['models'][number]) =>
   [model, tier, tag].filter((part) => part !== undefined).join(' ');
 
-/** A part of the name that is wrong, or has a wrong name, may be what tells two apart. */
-const findTwinModels = (models: ProviderConfig['models'], path: Path): RelationProblem[] =>
-  findTwins(models, nameOfEndpoint, path, 'model').map((twin) => ({ ...twin, leansOn: [path] }));
+/** Two endpoints may differ only in an invalid or misspelled part of the name. */
+const findDuplicateModels = (models: ProviderConfig['models'], path: Path): RelationProblem[] =>
+  findDuplicates(models, nameOfEndpoint, path, 'model').map((problem) => ({ ...problem, dependsOn: [path] }));
 
-/** A package and what belongs to it go with one wire, and that wire with a package. */
+/** The wire ai-sdk requires a package. No other wire has one. */
 function checkPackage(provider: ProviderConfig, path: Path): RelationProblem[] {
   if (provider.wire === 'ai-sdk') {
     return provider.package === undefined
-      ? [{ path: [...path, 'package'], message: 'is missing: the npm package that asks, @ai-sdk/cohere, say' }]
+      ? [
+          {
+            path: [...path, 'package'],
+            message: 'is missing: the npm package of the provider, for example @ai-sdk/cohere',
+          },
+        ]
       : [];
   }
   return (['package', 'factory', 'settings'] as const)
     .filter((key) => provider[key] !== undefined)
     .map((key) => ({
       path: [...path, key],
-      message: 'belongs to the wire ai-sdk alone',
-      leansOn: [[...path, 'wire']],
+      message: 'is allowed only with the wire ai-sdk',
+      dependsOn: [[...path, 'wire']],
     }));
 }
 
@@ -187,14 +194,14 @@ function checkBaseUrl({ wire, base_url: text }: ProviderConfig, path: Path): Pro
   if (text === undefined)
     return wire === 'simulator' || wire === 'ai-sdk'
       ? []
-      : [{ path, message: 'is missing; only the simulator has none' }];
+      : [{ path, message: 'is missing; only the simulator needs none' }];
   const url = URL.parse(text);
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     return [{ path, message: 'must be an http or https URL' }];
   }
   const problems: Problem[] = [];
   if (url.username !== '' || url.password !== '') {
-    problems.push({ path, message: 'must not carry credentials; they belong in api_key or headers' });
+    problems.push({ path, message: 'must not contain credentials; set api_key or headers instead' });
   }
   if (url.search !== '' || url.hash !== '') problems.push({ path, message: 'must have no query and no fragment' });
   return problems;
@@ -202,20 +209,20 @@ function checkBaseUrl({ wire, base_url: text }: ProviderConfig, path: Path): Pro
 
 function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): RelationProblem[] {
   const problems: RelationProblem[] = [
-    ...findTwins(workspaces, (workspace) => workspace.name, ['bootstrap', 'workspaces'], 'name'),
-    ...findTwins(workspaces, (workspace) => workspace.id, ['bootstrap', 'workspaces'], 'id'),
-    ...findTwins(members, (member) => member.id, ['bootstrap', 'members'], 'id'),
-    ...findTwins(keys, (key) => key.key, ['bootstrap', 'keys'], 'key'),
+    ...findDuplicates(workspaces, (workspace) => workspace.name, ['bootstrap', 'workspaces'], 'name'),
+    ...findDuplicates(workspaces, (workspace) => workspace.id, ['bootstrap', 'workspaces'], 'id'),
+    ...findDuplicates(members, (member) => member.id, ['bootstrap', 'members'], 'id'),
+    ...findDuplicates(keys, (key) => key.key, ['bootstrap', 'keys'], 'key'),
   ];
   const known = new Set(workspaces.flatMap(({ id, name }) => (id === undefined ? [name] : [id, name])));
   const memberIds = new Set(members.map((member) => member.id));
-  /** A list that is empty may stand under a wrong name. */
-  const leanOn = (list: 'workspaces' | 'members', { length }: readonly unknown[]): Path[] =>
+  /** An empty list may be under a misspelled key. */
+  const dependOn = (list: 'workspaces' | 'members', { length }: readonly unknown[]): Path[] =>
     length === 0 ? [['bootstrap']] : [['bootstrap', list]];
   const checkWorkspace = (name: string, path: Path) => {
     if (known.has(name)) return;
-    const leansOn = leanOn('workspaces', workspaces);
-    problems.push({ path, message: 'names no workspace of bootstrap.workspaces', leansOn });
+    const dependsOn = dependOn('workspaces', workspaces);
+    problems.push({ path, message: 'is not in bootstrap.workspaces', dependsOn });
   };
 
   for (const [index, member] of members.entries()) {
@@ -229,14 +236,14 @@ function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): Relatio
     if (key.kind === 'management') {
       for (const field of ['member', 'acts_as', 'credit_usd', ...rateLimitNames] as const) {
         if (key[field] !== undefined)
-          problems.push({ path: [...path, field], message: 'does not go with kind: management' });
+          problems.push({ path: [...path, field], message: 'is not allowed with kind: management' });
       }
       continue;
     }
     if (key.workspace === undefined) problems.push({ path: [...path, 'workspace'], message: 'is missing' });
     if (key.member !== undefined && !memberIds.has(key.member)) {
-      const leansOn = leanOn('members', members);
-      problems.push({ path: [...path, 'member'], message: 'names no member of bootstrap.members', leansOn });
+      const dependsOn = dependOn('members', members);
+      problems.push({ path: [...path, 'member'], message: 'is not in bootstrap.members', dependsOn });
     }
     if ((key.member === undefined) === (key.acts_as === undefined)) {
       problems.push({ path, message: 'needs either member, or acts_as: organization, or kind: management' });
@@ -245,8 +252,8 @@ function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): Relatio
   return problems;
 }
 
-/** Items that share what must be unique. The message names the first of them, never the value: it may be a key. */
-function findTwins<Item>(
+/** Finds duplicates. The message has the index of the first one, never the value, because it may be a key. */
+function findDuplicates<Item>(
   items: readonly Item[],
   read: (item: Item) => string | undefined,
   path: Path,

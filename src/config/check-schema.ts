@@ -10,17 +10,17 @@ import { readByteSize } from './size.ts';
 
 export interface SchemaCheck {
   /**
-   * The tree with texts turned into what the schema wants and every default filled in. Where something is wrong there is
-   * a value of the right kind in its place, so that the rest can be looked at all the same.
+   * The tree with converted texts and all defaults. A placeholder of the right type replaces each invalid value, so that
+   * the rest can still be checked.
    */
   tree: Record<string, unknown>;
   problems: Problem[];
 }
 
 /**
- * Holds a tree against the schema and finds all problems, not only the first.
+ * Validates a tree against the schema and returns all problems.
  *
- * @param mayShow false for values that must not appear in a message, besides those the schema calls secret
+ * @param mayShow false for values that must not appear in a message, besides the secrets of the schema
  */
 export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path) => boolean): SchemaCheck {
   const problems: Problem[] = [];
@@ -35,7 +35,7 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
       return items;
     }
     if (node.patternProperties && isMapping(value)) return visitMap(node.patternProperties, value, path);
-    return checkLeaf(node, value, path) ? value : standIn(node);
+    return checkLeaf(node, value, path) ? value : createPlaceholder(node);
   }
 
   function visitMapping(
@@ -44,24 +44,24 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
     value: Record<string, unknown>,
     path: Path,
   ): Record<string, unknown> {
-    const meant = new Set<string | undefined>(); // a key under a wrong name is not missing, too
+    const meant = new Set<string | undefined>(); // a misspelled key is not also missing
     for (const key of Object.keys(value)) {
       if (Object.hasOwn(properties, key)) continue;
       const nearest = findNearestName(key, Object.keys(properties));
       meant.add(nearest);
       const hint = nearest === undefined ? '' : `; the nearest known key is "${nearest}"`;
-      problems.push({ path: [...path, key], message: `there is no such key${hint}` });
+      problems.push({ path: [...path, key], message: `unknown key${hint}` });
     }
     const result: Record<string, unknown> = {};
     for (const [key, property] of Object.entries(properties)) {
-      // "limits:" with nothing below it is null in YAML, and means that nothing was said.
+      // "limits:" without a value is null in YAML and means "not set"
       let item = (Object.hasOwn(value, key) ? value[key] : undefined) ?? structuredClone(property.default);
       const isRequired = node.required?.includes(key) ?? false;
       if (item === undefined && isRequired && property.properties) item = {};
       if (item !== undefined) result[key] = visit(property, item, [...path, key]);
       else if (isRequired) {
         if (!meant.has(key)) problems.push({ path: [...path, key], message: 'is missing' });
-        result[key] = standIn(property);
+        result[key] = createPlaceholder(property);
       }
     }
     return result;
@@ -72,7 +72,7 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
     for (const [key, item] of Object.entries(value)) {
       const found = Object.entries(patterns).find(([pattern]) => new RegExp(pattern, 'u').test(key));
       if (found) result[key] = visit(found[1], item, [...path, key]);
-      else problems.push({ path: [...path, key], message: 'the name holds a character that is not allowed here' });
+      else problems.push({ path: [...path, key], message: 'the name contains a character that is not allowed here' });
     }
     return result;
   }
@@ -87,26 +87,26 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
     return false;
   }
 
-  return { tree: visit(rootNode, tree, []) as Record<string, unknown>, problems }; // a mapping stays one
+  return { tree: visit(rootNode, tree, []) as Record<string, unknown>, problems }; // a mapping, because the root is one
 }
 
-/** The plainest value of the kind that a node wants. */
-function standIn(node: SchemaNode): unknown {
+/** Returns a placeholder of the type of a node. */
+function createPlaceholder(node: SchemaNode): unknown {
   if (node.properties) {
     const needed = Object.entries(node.properties).filter(
       ([key, { default: usual }]) => usual !== undefined || node.required?.includes(key),
     );
-    return Object.fromEntries(needed.map(([key, property]) => [key, standIn(property)]));
+    return Object.fromEntries(needed.map(([key, property]) => [key, createPlaceholder(property)]));
   }
   if (node.default !== undefined) return structuredClone(node.default);
-  if (node.anyOf) return standIn(node.anyOf[0]!);
+  if (node.anyOf) return createPlaceholder(node.anyOf[0]!);
   if (node.type === 'array') return [];
   if (node.patternProperties) return {};
   if (node.type === 'integer' || node.type === 'number') return 0;
   return node.type === 'boolean' ? false : '';
 }
 
-/** Text from the environment, or from `${NAME}`, becomes what the schema wants, where that is plain. */
+/** Converts text from the environment, or from `${NAME}`, to the type of the schema if it is unambiguous. */
 function convert(node: SchemaNode, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (node.unit === 'bytes') return readByteSize(value) ?? value;
@@ -118,7 +118,7 @@ function convert(node: SchemaNode, value: unknown): unknown {
   return value;
 }
 
-/** Explains one value of the file, whose path is written in front. */
+/** Explains one value of the file. Its path precedes the message. */
 class LeafReport extends Report {
   private readonly mayShow: boolean;
 
@@ -141,5 +141,5 @@ class LeafReport extends Report {
   }
 }
 
-/** `https://ada:secret@host`: credentials in the wrong place must not appear in a log. */
+/** `https://ada:secret@host`: misplaced credentials must not appear in a log. */
 const hasCredentials = /\/\/[^/\s]*@/;

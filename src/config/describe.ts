@@ -5,40 +5,45 @@ import { nameType, rootNode, type SchemaNode } from './schema-node.ts';
 
 /** The page that `describeConfig` writes. */
 export const pageUrl = new URL('../../docs/reference/configuration.md', import.meta.url);
-/** Section 3 of the design, as far as this build offers it. */
+/** The example on that page. */
 export const exampleUrl = new URL('example.yaml', import.meta.url);
 
 const about: Record<string, string> = {
-  server: 'Where the gateway listens and what it takes.',
-  storage: 'Where keys, workspaces, members and the ledger are kept.',
-  ledger: 'How safely responses are recorded. Guide: [operating](../guides/operating.md#when-something-fails).',
-  counters:
-    'Where limits and budgets are counted, and what holds when that does not answer. Guide: [limits](../guides/limits.md).',
-  budgets: 'What may be spent; keys and workspaces have limits of their own. Guide: [limits](../guides/limits.md).',
-  secrets: 'What protects the rest.',
-  log: 'What is logged.',
+  server: 'Addresses and limits of the server.',
+  storage: 'The store of keys, workspaces, members and the ledger.',
+  ledger: 'Durability of the ledger. Guide: [operating](../guides/operating.md#when-something-fails).',
+  counters: 'Counters of limits and budgets. Guide: [limits](../guides/limits.md).',
+  budgets:
+    'Spending limits of the organization and of members. Keys and workspaces have their own. Guide: [limits](../guides/limits.md).',
+  secrets: 'The master key.',
+  log: 'The log. Guide: [observability](../guides/observability.md#log).',
   telemetry:
     'Traces. Metrics are at `GET /metrics`, see `server.metrics`. Guide: [observability](../guides/observability.md).',
   io_logging:
-    'Inputs and outputs, for workspaces that turn it on; none does by itself. Guide: [observability](../guides/observability.md#inputs-and-outputs).',
-  outbound: 'What the gateway may fetch when a caller names an address. Guide: [outbound](../guides/outbound.md).',
+    'Stored inputs and outputs of workspaces that turn it on. It is off by default. Guide: [observability](../guides/observability.md#inputs-and-outputs).',
+  outbound: 'Fetching of URLs that callers name. Guide: [outbound](../guides/outbound.md).',
   retry:
-    'When a request is sent to the same endpoint again. A provider may override each setting. Guide: [routing](../guides/routing.md#retries).',
-  timeouts: 'How long things may take, in milliseconds. A provider may override all but `request_ms`.',
+    'Retries at the same endpoint. A provider may override each setting. Guide: [routing](../guides/routing.md#retries).',
+  timeouts: 'Timeouts in milliseconds. A provider may override all except `request_ms` and `receive_ms`.',
   images: 'Limits of `POST /images`. Guide: [images](../guides/images.md).',
-  providers: 'Where models are. A provider names a wire, an address, keys, and its models: the endpoints.',
+  providers:
+    'Providers and their models. A provider has a wire, a URL, keys and models: its endpoints. Guide: [providers](../guides/providers.md).',
+  catalog: 'Sources of models and prices. Guide: [routing](../guides/routing.md#the-catalog).',
+  routers: 'Settings of the routers. Guide: [routing](../guides/routing.md#routers).',
+  limits: 'Default rate limits. Guide: [limits](../guides/limits.md#rates).',
+  routing: 'Order of endpoints. Guide: [routing](../guides/routing.md#strategies).',
   bootstrap:
-    'What must be there. Applied at every start and reload, and idempotent; the rest of the store is left alone.',
+    'Workspaces, members and keys to create or update at every start and reload. Idempotent. Other records are not changed.',
 };
 
-/** The reference page: generated, so that it cannot say what the schema does not. */
+/** Returns the reference page. */
 export function describeConfig(): string {
   const sections = Object.entries(rootNode.properties ?? {}).map(([key, node]) =>
     [`## ${key}`, '', about[key] ?? '', '', ...table(node.items ?? node, node.items ? `${key}[].` : `${key}.`)].join(
       '\n',
     ),
   );
-  return `${[intro(), ...sections, refusals()].join('\n\n')}\n`;
+  return `${[intro(), ...sections, listUnsupported()].join('\n\n')}\n`;
 }
 
 function intro(): string {
@@ -46,39 +51,39 @@ function intro(): string {
 
 <!-- Generated from src/config/schema.ts by \`npm run docs\`. Edit the schema, not this page. -->
 
-One YAML (or JSON) file: \`--config FILE\`, or \`HEADGATE_CONFIG\`, or \`headgate.yaml\` in the working directory. Without one the
-defaults hold, and the simulator answers. \`headgate init\` writes a commented one; \`headgate doctor\` checks it.
+Headgate reads one YAML or JSON file: \`--config FILE\`, or \`HEADGATE_CONFIG\`, or \`headgate.yaml\` in the working directory.
+Without a file, it uses the defaults and the simulator. \`headgate init\` writes a commented file. \`headgate doctor\` checks it.
 
 \`\`\`yaml
 ${readFileSync(exampleUrl, 'utf8').trimEnd()}
 \`\`\`
 
-## How a value comes about
+## Precedence
 
-Defaults, then the file, then the environment, then flags; each over the ones before. The result is fixed until a reload.
+Flags override the environment, the environment overrides the file, and the file overrides the defaults. The result is fixed
+until a reload.
 
-- **\`\${NAME}\`** in any string of the file is the environment variable NAME; one that is not set is an error. \`$\${\` is \`\${\`
-  itself. What the schema wants as a number, a switch or a list of strings (with commas) may come this way.
-- **\`HEADGATE_<PATH>\`** overrides any value: the path in capitals with \`_\` between its keys, list entries by index.
+- **\`\${NAME}\`** in any string of the file is replaced by the environment variable NAME. An unset variable is an error. Numbers,
+  booleans and lists of strings (separated by commas) may use it as well. \`$\${\` is a literal \`\${\`.
+- **\`HEADGATE_<PATH>\`** overrides any value. The path is in capitals with \`_\` between its keys, and list entries are indexes:
   \`HEADGATE_SERVER_PORT=9000\`, \`HEADGATE_TIMEOUTS_FIRST_BYTE_MS=60000\`, \`HEADGATE_PROVIDERS_0_API_KEY=…\`. Mappings and lists of
-  mappings are written as JSON or YAML: \`HEADGATE_PROVIDERS='[{"id":…}]'\`. In \`headers\` a \`_\` stands for \`-\`. An empty variable
-  counts as not set. One that begins like an override and matches no key is a warning at the start.
+  mappings are JSON or YAML: \`HEADGATE_PROVIDERS='[{"id":…}]'\`. In \`headers\`, \`_\` means \`-\`. An empty variable counts as not
+  set. An override that matches no key is a warning at start.
 - **Short names**: \`DATABASE_URL\` is \`storage.url\`, \`VALKEY_URL\` is \`counters.url\`, \`HEADGATE_MASTER_KEY\` is \`secrets.master_key\`,
   \`HEADGATE_DATA\` is \`--data\` (the data folder, by default \`data\` in the working directory), \`HEADGATE_CONFIG\` is \`--config\`.
-- **Flags** of \`headgate start\`: \`--port\`, \`--host\`, \`--workers\`, beside \`--data\` and \`--config\`.
+- **Flags** of \`headgate start\`: \`--port\`, \`--host\`, \`--workers\`, \`--data\` and \`--config\`.
 
-Unknown keys are errors that name the nearest known one. All problems are told at once, each with file, line and path; no message
-shows a secret.
+An unknown key is an error that suggests the nearest known one. The gateway reports all errors at once, each with file, line and
+path. No message contains a secret.
 
 ## Reload
 
-\`SIGHUP\`, or a saved file with another text, reloads the configuration. A bad one changes nothing, and the log says why. Keys marked
-*restart* below keep their value until the next start, and the log says so; all others change at once, for requests that begin
-after it.`;
+\`SIGHUP\` or a changed file reloads the configuration. An invalid file changes nothing, and the log says why. Keys marked *restart*
+keep their value until the next start, and the log lists them. All others apply at once to new requests.`;
 }
 
 function table(node: SchemaNode, path: string): string[] {
-  return ['| Key | Type | Default | What it says |', '|---|---|---|---|', ...rows(node, path)];
+  return ['| Key | Type | Default | Description |', '|---|---|---|---|', ...rows(node, path)];
 }
 
 function rows(node: SchemaNode, path: string): string[] {
@@ -88,18 +93,18 @@ function rows(node: SchemaNode, path: string): string[] {
     const description = [property.description ?? '', property.restart ? '*restart*' : ''].filter(Boolean).join(' ');
     const needed = node.required?.includes(key) && property.default === undefined && !property.properties;
     const fallback =
-      property.default === undefined ? (needed ? 'needed' : '') : `\`${JSON.stringify(property.default)}\``;
+      property.default === undefined ? (needed ? 'required' : '') : `\`${JSON.stringify(property.default)}\``;
     const own = `| \`${here}\` | ${isList ? 'list' : nameType(property)} | ${fallback} | ${description} |`;
     if (isList && property.items) return [own, ...rows(property.items, `${here}[].`)];
     return property.properties ? rows(property, `${here}.`) : [own];
   });
 }
 
-function refusals(): string {
+function listUnsupported(): string {
   const lines = unsupportedSettings.map(({ path, says }) => `- \`${path.join('.').replaceAll('.*', '[]')}\`: ${says}`);
-  return `## Known, not offered
+  return `## Not offered
 
-The configuration of Headgate knows these, this build does not offer them; a file that has one is refused with a message that says so.
+This build does not offer these settings yet. A file that contains one is rejected.
 
 ${lines.join('\n')}`;
 }

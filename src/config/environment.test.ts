@@ -90,7 +90,9 @@ describe('HEADGATE_<PATH>', () => {
     expect(() => load({ HEADGATE_PROVIDERS: '[{' })).toThrow(
       'HEADGATE_PROVIDERS (providers): is neither YAML nor JSON',
     );
-    expect(() => load({ HEADGATE_PROVIDERS_3_ID: 'x' })).toThrow('has no place: list entries before it are missing');
+    expect(() => load({ HEADGATE_PROVIDERS_3_ID: 'x' })).toThrow(
+      'cannot be set, because earlier list entries are missing',
+    );
     expect(() => load({ VALKEY_URL: 'mysql://secret' })).toThrow(/^VALKEY_URL \(counters.url\): must be (?!.*secret)/);
   });
 

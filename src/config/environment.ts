@@ -8,11 +8,11 @@ import { unsupportedSettings } from './unsupported-settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One value from outside the file. */
+/** A value that overrides the file. */
 export interface Override {
   path: Path;
   value: unknown;
-  /** Where it came from, for messages: `HEADGATE_SERVER_PORT`, `--port`. */
+  /** The source, for messages: `HEADGATE_SERVER_PORT`, `--port`. */
   source: string;
 }
 
@@ -23,7 +23,7 @@ export interface Overrides {
 }
 
 const prefix = 'HEADGATE_';
-/** Read elsewhere, or kept there by people and test benches. */
+/** Variables that other code reads, or that users and test benches set. */
 const otherNames = new Set(['HEADGATE_CONFIG', 'HEADGATE_DATA', 'HEADGATE_KEY', 'HEADGATE_URL']);
 const shortNames: Record<string, Path> = {
   DATABASE_URL: ['storage', 'url'],
@@ -32,10 +32,10 @@ const shortNames: Record<string, Path> = {
 };
 
 /**
- * Reads the overrides from the environment, the general before the particular. An empty variable counts as not set.
+ * Reads the overrides from the environment, shorter paths before longer ones. An empty variable counts as not set.
  *
  * @param tree the file, for the keys of open maps such as `headers`
- * @param interpolated names the file asks for: they are used, whatever they look like
+ * @param interpolated names that the file uses; they are never reported as unknown
  */
 export function readOverrides(env: Environment, tree: unknown, interpolated: ReadonlySet<string>): Overrides {
   const found: Overrides = { overrides: [], problems: [], warnings: [] };
@@ -91,7 +91,7 @@ function matchPath(node: SchemaNode | undefined, rest: string, tree: unknown): P
   return node?.patternProperties && [matchMapKey(node, rest, tree)];
 }
 
-/** A key that is there already, or a new one: `X_TITLE` is the header `x-title`, or the setting `x_title`. */
+/** Returns an existing key, or a new one: `X_TITLE` is the header `x-title`, or the setting `x_title`. */
 function matchMapKey(node: SchemaNode, rest: string, tree: unknown): string {
   const there = isMapping(tree) ? Object.keys(tree) : [];
   const known = there.find((key) => formatName([key]) === prefix + rest);
@@ -99,7 +99,7 @@ function matchMapKey(node: SchemaNode, rest: string, tree: unknown): string {
   return known ?? (values?.type === 'string' ? rest.toLowerCase().replaceAll('_', '-') : rest.toLowerCase());
 }
 
-/** Mappings, lists of mappings and settings of a dialect are written as YAML or JSON; everything else as it is. */
+/** Parses mappings, lists of mappings and dialect settings as YAML or JSON. Returns all other text unchanged. */
 function readText(text: string, node: SchemaNode | undefined): unknown {
   const isPlain = node?.type !== 'object' && (node?.type !== 'array' || node.items?.type === 'string');
   const isList = (node?.items || node?.anyOf?.some((one) => one.items)) && text.trimStart().startsWith('[');
@@ -107,14 +107,14 @@ function readText(text: string, node: SchemaNode | undefined): unknown {
   return isPlain && !isList && !isOpen ? text : parse(text);
 }
 
-/** Warns about a variable that sets nothing, if its name looks like one that does. */
+/** Returns a warning for a variable that sets nothing, if its name resembles one that does. */
 function warnUnknown(name: string): string[] {
   const rest = name.slice(prefix.length);
   const section = rest.split('_')[0]!;
-  const refused = unsupportedSettings.find(
+  const unsupported = unsupportedSettings.find(
     ({ path }) => path.length === 1 && String(path[0]).toUpperCase() === section,
   );
-  if (refused) return [`${name} sets nothing: this build does not offer ${refused.says}.`];
+  if (unsupported) return [`${name} sets nothing: this build does not offer ${unsupported.says}.`];
 
   const leaves = [...listLeaves(rootNode)];
   const sameKey = leaves.filter((path) => String(path.at(-1)).toUpperCase() === rest);
@@ -125,7 +125,7 @@ function warnUnknown(name: string): string[] {
   return isOurs ? [`${name} sets nothing. See ${docsUrl('reference/configuration')}.`] : [];
 }
 
-/** Paths of every single value; the first item stands for a list. */
+/** Yields the path of every single value. A list has the index 0. */
 function* listLeaves(node: SchemaNode, path: Path = []): Generator<Path> {
   if (node.properties) {
     for (const [key, property] of Object.entries(node.properties)) yield* listLeaves(property, [...path, key]);

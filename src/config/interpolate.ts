@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { isMapping, type Path } from './path.ts';
 
-/** What can be wrong with a value: where, and what to do. The loader adds file and line. */
+/** An invalid value: its path and the remedy. The loader adds file and line. */
 export interface Problem {
   path: Path;
   message: string;
@@ -10,13 +10,13 @@ export interface Problem {
 export interface Interpolated {
   tree: unknown;
   problems: Problem[];
-  /** Paths (as JSON) of the strings that took something from the environment; messages do not show them. */
+  /** Paths (as JSON) of the strings that contain environment variables. Messages do not show them. */
   filled: Set<string>;
-  /** Names that were asked for, set or not. */
+  /** Names of the referenced variables, set or not. */
   names: Set<string>;
 }
 
-/** Puts the environment into every string: `${NAME}` is the variable, `$${` is `${`. Keys stay as they are. */
+/** Replaces `${NAME}` in every string with the variable, and `$${` with `${`. Does not change keys. */
 export function interpolate(tree: unknown, env: Readonly<Record<string, string | undefined>>): Interpolated {
   const problems: Problem[] = [];
   const filled = new Set<string>();
@@ -28,15 +28,14 @@ export function interpolate(tree: unknown, env: Readonly<Record<string, string |
       if (name === undefined || end === '' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
         problems.push({
           path,
-          message: 'holds a "${" that begins no ${NAME}; write "$${" for the characters themselves',
+          message: 'contains a "${" without a valid ${NAME}; write "$${" for a literal "${"',
         });
         return '';
       }
       names.add(name);
       filled.add(JSON.stringify(path));
       const value = env[name];
-      if (value === undefined)
-        problems.push({ path, message: `the environment has no ${name}, which \${${name}} asks for` });
+      if (value === undefined) problems.push({ path, message: `the environment variable ${name} is not set` });
       return value ?? '';
     });
   }

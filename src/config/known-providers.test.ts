@@ -91,7 +91,9 @@ it('an entry says no more than its id, and what it says wins', () => {
 });
 
 it('tells what an entry lacks', () => {
-  expect(problemsOf({}, '[{ id: groq }]').join('\n')).toContain('api_key): is missing: set GROQ_API_KEY, or write it');
+  expect(problemsOf({}, '[{ id: groq }]').join('\n')).toContain(
+    'api_key): is missing: set GROQ_API_KEY, or add it here',
+  );
   expect(problemsOf({ AZURE_OPENAI_API_KEY: 'az' }, '[{ id: azure }]').join('\n')).toContain('base_url');
   expect(problemsOf({}, '[{ id: unheard }]').join('\n')).toContain('wire');
 });

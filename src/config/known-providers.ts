@@ -3,25 +3,25 @@ import list from './known-providers.json' with { type: 'json' };
 import { isMapping } from './path.ts';
 import type { ProviderConfig, wireNames } from './schema.ts';
 
-/** A provider of which an entry of the configuration need not say more than its id. */
+/** A provider that the configuration can name by its id alone. */
 export interface KnownProvider {
   id: string;
   name: string;
-  /** The variables in which its users keep their key; the first that is set counts. Empty: it asks for none. */
+  /** The variables that hold its key. The first that is set applies. Empty: it needs no key. */
   env: readonly string[];
-  /** False: the key stands in many environments for other reasons, so that it alone must not switch the provider on. */
+  /** False if many environments set the key for other reasons, so the key alone must not enable the provider. */
   discover: boolean;
-  /** Up to the version. Absent: every account has its own. */
+  /** Includes the version. Absent: every account has its own. */
   baseUrl?: string;
-  /** A variable that names another address, as the provider's own tools read it. */
+  /** The variable with another URL, which the provider's own tools read. */
   baseUrlEnv?: string;
   wire: (typeof wireNames)[number];
   dialect: Readonly<Record<string, unknown>>;
-  /** What stands before the slash of its slugs, besides the id. */
+  /** Further prefixes of its slugs, besides the id. */
   slugs: readonly string[];
-  /** `fetch`: it takes no addresses of pictures. */
+  /** `fetch`: it accepts no URLs of images. */
   urls?: 'fetch';
-  /** Where the facts are from. */
+  /** The source of these facts. */
   source: string;
 }
 
@@ -39,7 +39,7 @@ interface Row {
   source: string;
 }
 
-/** The list, in the order in which discovered providers are asked. To add one, add a row to the file. */
+/** The known providers, in the order in which detected ones are configured. To add one, add a row to the file. */
 export const knownProviders: readonly KnownProvider[] = (list.providers as Row[]).map((row) => ({
   env: [],
   discover: true,
@@ -53,11 +53,11 @@ const byId = new Map(knownProviders.map((provider) => [provider.id, provider]));
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variable that holds the key of a provider; undefined when none is set. */
+/** Returns the variable that holds the key of a provider. Undefined if none is set. */
 export const keyVariable = ({ env }: KnownProvider, environment: Environment): string | undefined =>
   env.find((name) => environment[name]);
 
-/** What an entry leaves unsaid when it names no wire: all that the list knows of its id. */
+/** Returns the settings of the list, for an entry without a wire. */
 function describe(known: KnownProvider, environment: Environment): Partial<ProviderConfig> {
   const variable = keyVariable(known, environment);
   const baseUrl = (known.baseUrlEnv && environment[known.baseUrlEnv]) || known.baseUrl;
@@ -72,8 +72,8 @@ function describe(known: KnownProvider, environment: Environment): Partial<Provi
 }
 
 /**
- * The wire of a provider at the address that it has here. A server at another address than the provider's own may speak
- * chat completions alone, so the gateway finds out, unless a dialect says what it speaks.
+ * Returns the wire of a provider at its configured URL. A server at another URL may support only chat completions, so
+ * the gateway probes it, unless a dialect is set.
  */
 function wireAt(known: KnownProvider, { base_url: url, dialect = {} }: Record<string, unknown>): KnownProvider['wire'] {
   const isMoved = known.baseUrl !== undefined && withoutSlash(url) !== withoutSlash(known.baseUrl);
@@ -84,11 +84,10 @@ function wireAt(known: KnownProvider, { base_url: url, dialect = {} }: Record<st
 const withoutSlash = (url: unknown): string => String(url).replace(/\/+$/, '');
 
 /**
- * Completes the entries of the file that name a known provider and no wire. What is written wins, setting by setting
- * in `dialect`.
+ * Completes the entries that name a known provider and no wire. Settings of the entry win, each one in `dialect`.
  *
  * @param tree is changed
- * @returns what is missing and cannot be known
+ * @returns required settings that are still missing
  */
 export function completeProviders(tree: Record<string, unknown>, environment: Environment): Problem[] {
   if (!Array.isArray(tree.providers)) return [];
@@ -98,20 +97,20 @@ export function completeProviders(tree: Record<string, unknown>, environment: En
     if (!known || !isMapping(entry)) return entry;
     const dialect =
       isMapping(entry.dialect) || entry.dialect === undefined ? { ...known.dialect, ...entry.dialect } : entry.dialect;
-    const whole: Record<string, unknown> = { ...describe(known, environment), ...entry, dialect };
-    whole.wire = wireAt(known, whole);
-    if (known.env.length > 0 && whole.api_key === undefined && whole.headers === undefined) {
-      const message = `is missing: set ${known.env.join(' or ')}, or write it`;
+    const complete: Record<string, unknown> = { ...describe(known, environment), ...entry, dialect };
+    complete.wire = wireAt(known, complete);
+    if (known.env.length > 0 && complete.api_key === undefined && complete.headers === undefined) {
+      const message = `is missing: set ${known.env.join(' or ')}, or add it here`;
       problems.push({ path: ['providers', index, 'api_key'], message });
     }
-    return whole;
+    return complete;
   });
   return problems;
 }
 
 const nameInList = ({ same_as: sameAs, id }: Record<string, unknown>): string => String(sameAs ?? id);
 
-/** The provider of the list that an entry is an account of; undefined when it is none of them. */
+/** Returns the known provider of an entry. Undefined if it is not in the list. */
 export const findKnownProvider = ({ same_as: sameAs, id }: ProviderConfig): KnownProvider | undefined =>
   byId.get(sameAs ?? id);
 
@@ -121,7 +120,7 @@ export interface DiscoveredProvider {
   provider: ProviderConfig;
 }
 
-/** Entries for the known providers whose key stands in the environment, but for those that are configured already. */
+/** Returns entries for the known providers whose key is in the environment and that are not configured. */
 export function discoverProviders(
   configured: readonly ProviderConfig[],
   environment: Environment,
@@ -132,7 +131,7 @@ export function discoverProviders(
     if (variable === undefined) return [];
     const entry = { id: known.id, dialect: known.dialect, ...describe(known, environment) };
     if (entry.base_url === undefined) return [];
-    const provider = { ...entry, wire: wireAt(known, entry) } as ProviderConfig; // complete: it has an address
+    const provider = { ...entry, wire: wireAt(known, entry) } as ProviderConfig; // complete: it has a URL
     return [{ variable, provider }];
   });
 }

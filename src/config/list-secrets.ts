@@ -1,29 +1,29 @@
 import type { Config } from './schema.ts';
 import { rootNode, type SchemaNode } from './schema-node.ts';
 
-/** A shorter text may well be a word of a message. */
-const SHORTEST = 8;
-/** Headers and settings that are not meant to be secret stand beside those that are: only long texts of them count. */
-const SHORTEST_OF_MANY = 16;
+/** A shorter text may be a common word. */
+const MIN_LENGTH = 8;
+/** Headers and settings also contain values that are not secret, so only longer texts count. */
+const MIN_LENGTH_IN_MAP = 16;
 
 /**
- * Every text of a configuration that the schema calls secret, and those within one: the password of a URL, the token
- * after `Bearer`.
+ * Returns every secret text of a configuration, and the secret parts of each: the password of a URL, the token after
+ * `Bearer`.
  */
 export function listSecrets(config: Config): string[] {
   const found = new Set<string>();
 
-  function visit(value: unknown, node: SchemaNode | undefined, shortest: number | undefined): void {
+  function visit(value: unknown, node: SchemaNode | undefined, minLength: number | undefined): void {
     if (typeof value === 'string') {
-      if (shortest === undefined) return;
-      for (const text of [value, ...findParts(value)]) if (text.length >= shortest) found.add(text);
+      if (minLength === undefined) return;
+      for (const text of [value, ...findParts(value)]) if (text.length >= minLength) found.add(text);
     } else if (Array.isArray(value)) {
-      for (const item of value) visit(item, node?.items ?? node, shortest);
+      for (const item of value) visit(item, node?.items ?? node, minLength);
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, item] of Object.entries(value)) {
         const below = node?.properties?.[key];
-        const isMany = shortest !== undefined;
-        visit(item, below, isMany ? SHORTEST_OF_MANY : below?.secret ? SHORTEST : undefined);
+        const isInMap = minLength !== undefined;
+        visit(item, below, isInMap ? MIN_LENGTH_IN_MAP : below?.secret ? MIN_LENGTH : undefined);
       }
     }
   }

@@ -116,23 +116,23 @@ describe('the file', () => {
   it.each([
     [
       'pricing: { prompt: 2, completion: 0 }',
-      'pricing.prompt: must be 1 USD a token or less, not 2; prices are per token',
+      'pricing.prompt: must be at most 1 USD per token, not 2; prices are per token',
     ],
-    ['pricing: { completion: "10000000000" }', 'pricing.completion: must be 1 USD a token or less, not 10000000000'],
+    ['pricing: { completion: "10000000000" }', 'pricing.completion: must be at most 1 USD per token, not 10000000000'],
     ['pricing: { prompt: .inf }', 'pricing.prompt: must be'],
-    ['pricing: { request: 10001 }', 'pricing.request: must be 10000 USD a piece or less, not 10001'],
-    ['pricing: { web_search: 1e300 }', 'pricing.web_search: must be 10000 USD a piece or less, not 1e+300'],
+    ['pricing: { request: 10001 }', 'pricing.request: must be at most 10000 USD per piece, not 10001'],
+    ['pricing: { web_search: 1e300 }', 'pricing.web_search: must be at most 10000 USD per piece, not 1e+300'],
     [
       'pricing: { prompt: 0, completion: 0, above: [{ prompt_tokens: 9, cache_read: 3 }] }',
-      'pricing.above[0].cache_read: must be 1 USD a token or less, not 3',
+      'pricing.above[0].cache_read: must be at most 1 USD per token, not 3',
     ],
     [
       'image: { pricing: [{ billable: output_image, unit: megapixel, cost_usd: 1e12 }] }',
-      'image.pricing[0].cost_usd: must be 10000 USD a megapixel or less, not 1000000000000',
+      'image.pricing[0].cost_usd: must be at most 10000 USD per megapixel, not 1000000000000',
     ],
     [
       'image: { pricing: [{ billable: output_image, unit: token, cost_usd: 40 }] }',
-      'image.pricing[0].cost_usd: must be 1 USD a token or less, not 40',
+      'image.pricing[0].cost_usd: must be at most 1 USD per token, not 40',
     ],
   ])('refuses prices of which no ledger could hold what an answer costs: %s', (prices, problem) => {
     expect(() => load(provider().replace('model: m', `model: m, ${prices}`))).toThrow(`models[0].${problem}`);
@@ -168,9 +168,9 @@ describe('what is wrong with a file', () => {
       message = String(error);
     }
     expect(message.split('\n')).toEqual([
-      'ConfigError: wrong.yaml:2: server.prot: there is no such key; the nearest known key is "port"',
+      'ConfigError: wrong.yaml:2: server.prot: unknown key; the nearest known key is "port"',
       'wrong.yaml:3: server.host: must not be empty',
-      'wrong.yaml:4: providerz: there is no such key; the nearest known key is "providers"',
+      'wrong.yaml:4: providerz: unknown key; the nearest known key is "providers"',
       'wrong.yaml:5: timeouts.idle_ms: must be an integer from 1 to 2147483647, got 0',
     ]);
   });
@@ -217,25 +217,25 @@ describe('what is wrong with a file', () => {
     ],
     [
       provider().replace('model: m', 'modle: m'),
-      '1: providers[0].models[0].modle: there is no such key; the nearest known key is "model"',
+      '1: providers[0].models[0].modle: unknown key; the nearest known key is "model"',
     ],
     [
       provider().replace('base_url: "http://127.0.0.1:9/v1",', ''),
-      '1: providers[0].base_url: is missing; only the simulator has none',
+      '1: providers[0].base_url: is missing; only the simulator needs none',
     ],
     [provider().replace('http:', 'ftp:'), '1: providers[0].base_url: must be an http or https URL'],
     [
       provider().replace('//', '//a:b@'),
-      '1: providers[0].base_url: must not carry credentials; they belong in api_key or headers',
+      '1: providers[0].base_url: must not contain credentials; set api_key or headers instead',
     ],
     [
       'telemetry: { otlp_endpoint: "http://a:b@127.0.0.1" }',
       '1: telemetry.otlp_endpoint: must be an http or https URL without credentials, query and fragment',
     ],
-    [provider().replace('model: m', 'model: "a*b*"'), '1: providers[0].models[0].model: may hold one * only'],
+    [provider().replace('model: m', 'model: "a*b*"'), '1: providers[0].models[0].model: may contain at most one *'],
     [
       provider().replace('model: m', 'model: a, upstream_model: "*"'),
-      '1: providers[0].models[0].upstream_model: holds a *, but model has none that it could take from',
+      '1: providers[0].models[0].upstream_model: contains a *, but model does not',
     ],
     [
       provider().replace('{ model: m }', '{ model: m }, { model: m }'),
@@ -273,26 +273,24 @@ bootstrap:
     - { key: a-key-of-nine1, name: b, workspace: main, membr: ada }
     - { key: a-key-of-eight, name: c, kind: managment }
 `;
-    const told = problemsOf(text).map((line) =>
-      line.replace(/: (must be (?:one|an?) |there is no such key).*/, ': $1'),
-    );
+    const told = problemsOf(text).map((line) => line.replace(/: (must be (?:one|an?) |unknown key).*/, ': $1'));
     expect(told).toEqual([
       '2: server.port: must be an ',
       '4: providers[0].wire: must be one ',
-      '5: providers[1].models[0].modle: there is no such key',
+      '5: providers[1].models[0].modle: unknown key',
       '5: providers[1].base_url: must be an ',
-      '5: providers[1].models[1].model: may hold one * only',
-      '6: providers[2].base_uri: there is no such key',
+      '5: providers[1].models[1].model: may contain at most one *',
+      '6: providers[2].base_uri: unknown key',
       '6: providers[2].models[0].tier: must be one ',
-      '6: providers[2].models[1].teir: there is no such key',
+      '6: providers[2].models[1].teir: unknown key',
       '6: providers[2].id: is the same as in entry 1',
       '7: providers[3]: must be an ',
       '8: io_logging.max_bytes: must be a ',
       '9: budgets.member.monthly: must be a ',
       '9: budgets.member.daily: must be below weekly, which is 5',
-      '11: bootstrap.workspaces[1].nam: there is no such key',
-      '12: bootstrap.membrs: there is no such key',
-      '15: bootstrap.keys[1].membr: there is no such key',
+      '11: bootstrap.workspaces[1].nam: unknown key',
+      '12: bootstrap.membrs: unknown key',
+      '15: bootstrap.keys[1].membr: unknown key',
       '16: bootstrap.keys[2].kind: must be one ',
       '16: bootstrap.keys[2].key: is the same as in entry 0',
     ]);
@@ -312,15 +310,15 @@ bootstrap:
     ['{ key: short, name: n }', 'must have 8 or more characters'],
     ['{ key: "with a blank", name: n }', 'must be printable ASCII without spaces'],
     ['{ key: long-enough, name: n, member: ada }', 'is missing'],
-    ['{ key: long-enough, name: n, workspace: nowhere, member: ada }', 'names no workspace of bootstrap.workspaces'],
-    ['{ key: long-enough, name: n, workspace: main, member: bob }', 'names no member of bootstrap.members'],
+    ['{ key: long-enough, name: n, workspace: nowhere, member: ada }', 'is not in bootstrap.workspaces'],
+    ['{ key: long-enough, name: n, workspace: main, member: bob }', 'is not in bootstrap.members'],
     [
       '{ key: long-enough, name: n, workspace: main }',
       'needs either member, or acts_as: organization, or kind: management',
     ],
-    ['{ key: long-enough, name: n, kind: management, member: ada }', 'does not go with kind: management'],
-    ['{ key: long-enough, name: n, kind: management, credit_usd: 1 }', 'does not go with kind: management'],
-    ['{ key: long-enough, name: n, kind: management, tokens_per_minute: 1 }', 'does not go with kind: management'],
+    ['{ key: long-enough, name: n, kind: management, member: ada }', 'is not allowed with kind: management'],
+    ['{ key: long-enough, name: n, kind: management, credit_usd: 1 }', 'is not allowed with kind: management'],
+    ['{ key: long-enough, name: n, kind: management, tokens_per_minute: 1 }', 'is not allowed with kind: management'],
     ['{ key: long-enough, name: n, workspace: main, member: ada, credit_usd: -1 }', 'must be'],
     [
       '{ key: long-enough, name: a, kind: management }, { key: long-enough, name: b, kind: management }',
@@ -340,9 +338,9 @@ tools: { web: {} }
 guardrails: []
 `;
     expect(problemsOf(text).sort()).toEqual([
-      '2: interns: this build does not offer interns; take it out',
-      '3: tools: this build does not offer server tools; take it out',
-      '4: guardrails: this build does not offer guardrails in this file ("headgate guardrails" makes them); take it out',
+      '2: interns: this build does not offer interns; remove it',
+      '3: tools: this build does not offer server tools; remove it',
+      '4: guardrails: this build does not offer guardrails in this file (use "headgate guardrails"); remove it',
     ]);
   });
 });
@@ -363,9 +361,9 @@ secrets: { master_key: ${'${NAME}'} }
 
   it('names what the environment lacks', () => {
     expect(problemsOf('\nsecrets: { master_key: ${GONE} }')).toEqual([
-      '2: secrets.master_key: the environment has no GONE, which ${GONE} asks for',
+      '2: secrets.master_key: the environment variable GONE is not set',
     ]);
-    expect(problemsOf('server: { region: "${NO-NAME}" }')[0]).toContain('begins no ${NAME}');
+    expect(problemsOf('server: { region: "${NO-NAME}" }')[0]).toContain('without a valid ${NAME}');
   });
 
   it('is not asked for where the environment overrides the value', () => {

@@ -15,38 +15,38 @@ import { simulatorProvider } from './simulator.ts';
 import { rejectUnsupportedSettings } from './unsupported-settings.ts';
 
 export interface ConfigSources {
-  /** `--config`. Absent: HEADGATE_CONFIG, or `headgate.yaml` in the working directory when it is there. Null: no file. */
+  /** `--config`. Absent: HEADGATE_CONFIG, or an existing `headgate.yaml` in the working directory. Null: no file. */
   file?: string | null;
   env: Environment;
-  /** `--port`, `--host`, `--data`, `--workers`, as they were typed. */
+  /** `--port`, `--host`, `--data`, `--workers`, unparsed. */
   flags?: { port?: string | number; host?: string; data?: string; workers?: string };
-  /** What relative paths are relative to. Default: the working directory. */
+  /** The base of relative paths. Default: the working directory. */
   cwd?: string;
 }
 
 export interface LoadedConfig {
-  /** Frozen through and through. A `file:` URL of `storage` is absolute. */
+  /** Deeply frozen. A `file:` URL of `storage` is absolute. */
   config: Config;
-  /** Absolute. Not made here. */
+  /** Absolute. Not created here. */
   dataDir: string;
-  /** Absolute; undefined when there is no file. */
+  /** Absolute. Undefined if there is no file. */
   file: string | undefined;
   /** One line each. */
   warnings: string[];
-  /** No provider is configured or detected, so the simulator is the only one. */
+  /** Whether the simulator is the only provider, because none is configured or detected. */
   isBare: boolean;
-  /** Providers that nobody configured and whose key stands in the environment. */
+  /** Providers that are not configured and whose key is in the environment. */
   discovered: { id: string; variable: string }[];
-  /** False for what is left of a configuration that cannot be used: where it is wrong stands what means nothing. */
-  isWhole: boolean;
+  /** False if the configuration is invalid. Placeholders then replace the invalid values. */
+  isComplete: boolean;
 }
 
-/** A configuration that cannot be used. `problems` are all of them, one line each, and never hold a secret. */
+/** An invalid configuration. `problems` has one line per problem and no secrets. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
-  /** What is left of it, for those who need no more than these values; undefined when one of them is wrong, too. */
+  /** Returns the rest of the configuration if the needed values are valid, else undefined. */
   readonly findSound: (needed: readonly Path[]) => LoadedConfig | undefined;
-  /** False when there is no file where one was named, or it is no YAML: nothing of it is known then. */
+  /** False if the named file does not exist or is not valid YAML, so nothing in it is known. */
   readonly isRead: boolean;
 
   constructor(problems: readonly string[], findSound?: ConfigError['findSound']) {
@@ -59,7 +59,7 @@ export class ConfigError extends Error {
 }
 
 /**
- * Defaults + file + environment + flags, each over the ones before.
+ * Loads defaults, file, environment and flags. Each overrides the ones before.
  *
  * @throws {ConfigError} with all problems
  */
@@ -70,39 +70,39 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
 
   const tree = written?.tree ?? {};
   const topKeys = new Set(Object.keys(tree));
-  const refused = rejectUnsupportedSettings(tree);
+  const unsupported = rejectUnsupportedSettings(tree);
   const filled = interpolate(tree, env);
-  const whole = filled.tree as Record<string, unknown>; // interpolation changes strings only
-  const found = readOverrides(env, whole, filled.names);
+  const complete = filled.tree as Record<string, unknown>; // interpolation changes strings only
+  const found = readOverrides(env, complete, filled.names);
   const overrides = [...found.overrides, ...readFlags(flags)];
-  const unplaced = overrides.filter(({ path, value }) => !setIn(whole, path, value));
-  const incomplete = completeProviders(whole, env);
-  const refusedLater = rejectUnsupportedSettings(whole);
-  const checked = checkSchema(whole, (path) => !filled.filled.has(JSON.stringify(path)));
-  const config = checked.tree as Config; // where something is wrong, too, there is a value of the right kind
+  const unplaced = overrides.filter(({ path, value }) => !setIn(complete, path, value));
+  const incomplete = completeProviders(complete, env);
+  const unsupportedLater = rejectUnsupportedSettings(complete);
+  const checked = checkSchema(complete, (path) => !filled.filled.has(JSON.stringify(path)));
+  const config = checked.tree as Config; // invalid values are replaced with placeholders
 
-  // What is wrong already is not found wrong again.
-  const settled = [...refused.refused, ...refusedLater.refused, ...filled.problems.map(({ path }) => path)];
+  // the schema must not report these paths again
+  const settled = [...unsupported.rejected, ...unsupportedLater.rejected, ...filled.problems.map(({ path }) => path)];
   const problems: (Problem & { source?: string })[] = [
     ...filled.problems.filter(({ path }) => !findOverride(overrides, path)),
-    ...refused.problems,
-    ...refusedLater.problems,
+    ...unsupported.problems,
+    ...unsupportedLater.problems,
     ...incomplete,
     ...checked.problems.filter(({ path }) => !settled.some((start) => startsWith(path, start))),
     ...found.problems,
     ...unplaced.map(({ path, source }) => ({
       path,
       source,
-      message: 'has no place: list entries before it are missing',
+      message: 'cannot be set, because earlier list entries are missing',
     })),
   ];
   const wrong = problems.map(({ path }) => path);
   problems.push(...checkRelations(config).filter((problem) => !isFollowUp(problem, config, wrong)));
-  const settle = (isWhole: boolean) =>
-    settleConfig(config, { isWhole, dataDir, file, env, cwd, warnings: found.warnings });
+  const settle = (isComplete: boolean) =>
+    settleConfig(config, { isComplete, dataDir, file, env, cwd, warnings: found.warnings });
   if (problems.length === 0) return settle(true);
 
-  const told = problems.map(({ path, message, source = findOverride(overrides, path)?.source }) => {
+  const lines = problems.map(({ path, message, source = findOverride(overrides, path)?.source }) => {
     const where = formatPath(path);
     if (source !== undefined) return { text: `${source} (${where}): ${message}` };
     const isInFile = written !== undefined && file !== undefined && topKeys.has(String(path[0]));
@@ -110,20 +110,22 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
     const line = written.lineOf(path);
     return { line, text: `${showPath(file, cwd)}:${line}: ${where}: ${message}` };
   });
-  told.sort((a, b) => (a.line ?? Number.MAX_SAFE_INTEGER) - (b.line ?? Number.MAX_SAFE_INTEGER)); // as one mends them
+  lines.sort((a, b) => (a.line ?? Number.MAX_SAFE_INTEGER) - (b.line ?? Number.MAX_SAFE_INTEGER)); // in the order of the file
   const isSound = (needed: Path) =>
-    problems.every(({ path }) => !touches(path, needed) && (findOverride(overrides, needed) || !isMeant(path, needed)));
-  throw new ConfigError([...new Set(told.map(({ text }) => text))], (needed) =>
+    problems.every(
+      ({ path }) => !touches(path, needed) && (findOverride(overrides, needed) || !isMisspelled(path, needed)),
+    );
+  throw new ConfigError([...new Set(lines.map(({ text }) => text))], (needed) =>
     needed.every(isSound) ? settle(false) : undefined,
   );
 }
 
-interface Surroundings extends Pick<LoadedConfig, 'isWhole' | 'dataDir' | 'file' | 'warnings'> {
+interface Surroundings extends Pick<LoadedConfig, 'isComplete' | 'dataDir' | 'file' | 'warnings'> {
   env: Environment;
   cwd: string;
 }
 
-/** What nobody wrote: absolute paths, and the providers that come by themselves. */
+/** Makes paths absolute and adds the detected providers. */
 function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroundings): LoadedConfig {
   const config = structuredClone(checked);
   const { storage, catalog, providers } = config;
@@ -151,11 +153,11 @@ function findFile(named: string | undefined, cwd: string): string | undefined {
 const unreadable: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'there is no such file',
-  EISDIR: 'is a folder; name the file in it',
-  EACCES: 'may not be read by this user',
+  EISDIR: 'is a folder, not a file',
+  EACCES: 'cannot be read by this user',
 };
 
-/** @throws {ConfigError} when there is no file, or it is no YAML */
+/** @throws {ConfigError} if the file does not exist or is not valid YAML */
 function readFile(file: string, shownFile: string): FileTree {
   let text: string;
   try {
@@ -172,7 +174,7 @@ function readFile(file: string, shownFile: string): FileTree {
   return written;
 }
 
-/** For messages: relative to the working directory when it is in there. */
+/** Returns a path for messages, relative if it is inside the working directory. */
 export function showPath(file: string, cwd: string): string {
   const short = relative(cwd, file);
   return short === '' || short.startsWith('..') ? file : short;
@@ -188,17 +190,17 @@ function readFlags({ port, host, workers }: NonNullable<ConfigSources['flags']>)
   return overrides;
 }
 
-/** Would it be told only since something else is wrong? What is missing may be there under a wrong name. */
-function isFollowUp({ path, leansOn = [] }: RelationProblem, config: Config, wrong: readonly Path[]): boolean {
+/** Whether a problem may only follow from another one. A missing value may have a misspelled key. */
+function isFollowUp({ path, dependsOn = [] }: RelationProblem, config: Config, wrong: readonly Path[]): boolean {
   const around = getIn(config, path) === undefined ? [path.slice(0, -1)] : [];
-  const grounds = [path, ...leansOn, ...around];
+  const grounds = [path, ...dependsOn, ...around];
   return grounds.some((ground) => wrong.some((bad) => touches(bad, ground)));
 }
 
 const touches = (one: Path, other: Path) => startsWith(one, other) || startsWith(other, one);
 
-/** Is it a wrong name for a step on the way to `path`? Then the value at `path` is not what was written. */
-function isMeant(wrong: Path, path: Path): boolean {
+/** Whether the unknown key is a misspelling of a key of `path`, so that the value at `path` is not the intended one. */
+function isMisspelled(wrong: Path, path: Path): boolean {
   const depth = wrong.length - 1;
   const [key, step] = [wrong[depth], path[depth]];
   if (typeof key !== 'string' || step === undefined || !startsWith(path, wrong.slice(0, depth))) return false;

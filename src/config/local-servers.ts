@@ -3,37 +3,36 @@ import { knownProviders } from './known-providers.ts';
 import type { LoadedConfig } from './load.ts';
 import type { ProviderConfig } from './schema.ts';
 
-/** A program that serves models on this machine, where it listens when nobody told it otherwise. */
+/** A model server on this machine, at its default address. */
 export interface LocalServer {
   id: string;
   name: string;
-  /** Up to the version. */
+  /** Includes the version. */
   baseUrl: string;
 }
 
 export interface FoundServer extends LocalServer {
-  /** Ids of the models it lists; may be empty. */
+  /** Ids of its models. May be empty. */
   models: string[];
 }
 
-/** Those of the built-in list that live on this machine. */
+/** The known providers that run on this machine. */
 export const localServers: readonly LocalServer[] = knownProviders.flatMap(({ id, name, baseUrl }) =>
   baseUrl?.startsWith('http://127.0.0.1:') ? [{ id, name, baseUrl }] : [],
 );
 
-/** More than any list of models of one machine. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Asks each for its models, once and briefly. What is silent, slow or lists no models is not one. */
+/** Requests the models of each server once. Skips servers that fail, exceed the timeout or return no valid list. */
 export async function findLocalServers(servers: readonly LocalServer[], timeoutMs = 800): Promise<FoundServer[]> {
-  const answers = await Promise.all(servers.map((server) => requestModels(server, timeoutMs)));
-  return answers.filter((answer) => answer !== undefined);
+  const found = await Promise.all(servers.map((server) => requestModels(server, timeoutMs)));
+  return found.filter((server) => server !== undefined);
 }
 
 /**
- * The ids in a list of models. Many programs listen on the usual ports, so the list must be one in every detail.
+ * Returns the ids in a list of models. Other programs use these ports as well, so the list must be valid in every detail.
  *
- * @returns undefined when it is none
+ * @returns undefined if it is not a list of models
  */
 export function readModels(body: unknown): string[] | undefined {
   const { object, data } = (body ?? {}) as { object?: unknown; data?: unknown };
@@ -75,14 +74,14 @@ function parse(text: string): unknown {
   }
 }
 
-/** Which of the servers the configuration does not speak of yet. */
+/** Returns the servers that are not configured. */
 export function findUnconfigured({ config }: LoadedConfig, servers: readonly LocalServer[]): LocalServer[] {
   if (!config.catalog.auto_discover) return [];
   const taken = new Set(config.providers.flatMap(({ id, base_url: url }) => [id, url && new URL(url).host]));
   return servers.filter(({ id, baseUrl }) => !taken.has(id) && !taken.has(new URL(baseUrl).host));
 }
 
-/** The configuration with the servers that were found. The simulator no longer stands in when there are any. */
+/** Adds the found servers to the configuration. If there are any, they replace the default simulator. */
 export function withLocalServers(loaded: LoadedConfig, found: readonly FoundServer[]): LoadedConfig {
   if (found.length === 0) return loaded;
   const configured = loaded.isBare ? [] : loaded.config.providers;
@@ -93,9 +92,9 @@ export function withLocalServers(loaded: LoadedConfig, found: readonly FoundServ
   };
 }
 
-/** Its models one by one, and any that it gets later. */
+/** Lists its models, and a wildcard for models that it gets later. */
 function describe({ id, name, baseUrl, models }: FoundServer): ProviderConfig {
-  const { wire, dialect, urls } = knownProviders.find((known) => known.id === id)!; // `localServers` is made of them
+  const { wire, dialect, urls } = knownProviders.find((known) => known.id === id)!; // `localServers` are from this list
   return Object.freeze({
     id,
     name,

@@ -1,31 +1,31 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { isMapping, type Path } from './path.ts';
 
-/** The file as it was written: nothing checked, nothing filled in. */
+/** The parsed file, without validation and defaults. */
 export interface FileTree {
   tree: Record<string, unknown>;
-  /** Line (from 1) of the key or list item at a path, or of the nearest thing around it that is there. */
+  /** Returns the line (from 1) of the key or list item at a path, or of its nearest existing parent. */
   lineOf(path: Path): number;
-  /** What keeps it from being read. Never shows the text of the file: it may hold a key. */
+  /** Syntax errors. They never quote the file, because it may contain a key. */
   problems: { line: number; message: string }[];
 }
 
 /*
- * In a flow mapping, `{ key: ${NAME} }`, YAML takes the second brace for a mapping. The braces of `${NAME}` are
- * therefore parsed as two characters that Unicode keeps free of meaning and YAML does not allow, and come back after.
+ * In a flow mapping, `{ key: ${NAME} }`, YAML reads the second brace as a mapping. The braces of `${NAME}` are therefore
+ * replaced with two Unicode noncharacters, which YAML does not allow, and restored after parsing.
  */
 const openBrace = '\uFDD0';
 const closeBrace = '\uFDD1';
 const hideBraces = (text: string) => text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, `$${openBrace}$1${closeBrace}`);
 const showBraces = (text: string) => text.replaceAll(openBrace, '{').replaceAll(closeBrace, '}');
 
-/** Reads YAML, and JSON as the YAML that it is. An empty file is an empty mapping. */
+/** Parses YAML, which includes JSON. An empty file is an empty mapping. */
 export function readTree(text: string): FileTree {
   const lines = new LineCounter();
   const document = parseDocument(hideBraces(text), { lineCounter: lines, prettyErrors: false, merge: true });
   const problems = document.errors.map((error) => ({
     line: lines.linePos(error.pos[0]).line,
-    // What follows the colon quotes the file.
+    // the text after the colon quotes the file
     message: error.message.replace(/(: |").*$/s, '').replace(/\.?$/, ''),
   }));
 

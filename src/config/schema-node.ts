@@ -1,7 +1,7 @@
 import type { Path } from './path.ts';
 import { configSchema } from './schema.ts';
 
-/** What our walks read of a schema: the JSON Schema under the TypeBox types, and our four keywords. */
+/** A schema as a tree: the JSON Schema of the TypeBox types, and our four keywords. */
 export interface SchemaNode {
   type?: string;
   description?: string;
@@ -22,10 +22,10 @@ export interface SchemaNode {
   says?: string;
 }
 
-/** The schema of the whole file, as a tree to walk. A TypeBox type is its JSON Schema at run time. */
+/** The schema of the file. A TypeBox type is its JSON Schema at run time. */
 export const rootNode = configSchema as unknown as SchemaNode;
 
-/** The node that describes the value at a path; undefined where the schema knows nothing. */
+/** Returns the node of the value at a path. Undefined if the schema has none. */
 export function findNode(path: Path, from: SchemaNode = rootNode): SchemaNode | undefined {
   let node: SchemaNode | undefined = from;
   for (const step of path) {
@@ -39,12 +39,12 @@ export function findNode(path: Path, from: SchemaNode = rootNode): SchemaNode | 
   return node;
 }
 
-/** True when a message must not show the value at this path: it, or what holds it, is secret. */
+/** Whether the value at this path, or one of its parents, is secret. Messages must not show it. */
 export function isSecret(path: Path): boolean {
   return path.some((_, index) => findNode(path.slice(0, index + 1))?.secret === true);
 }
 
-/** What a value must be, in words: `whole number`, `list of string`, `one of openai-chat, simulator`. */
+/** Describes the type of a value: `whole number`, `list of string`, `one of openai-chat, simulator`. */
 export function nameType(node: SchemaNode): string {
   if (node.anyOf) return node.anyOf.map(nameType).join(' or ');
   if (node.enum) return `one of ${node.enum.join(', ')}`;

@@ -7,10 +7,9 @@ import { MAX_RATE_LIMIT } from '../domain/rate-limits.ts';
 import { routingStrategies } from '../domain/routing-strategy.ts';
 
 /*
- * The configuration, in the words of the file. The schema is its documentation: `describe.ts` makes
- * docs/reference/configuration.md of it. Four keywords are ours: `unit: 'bytes'` lets the file say `32MiB`;
- * `restart: true` marks what a reload cannot change; `secret: true` keeps a value out of every message;
- * `says` puts a pattern into words.
+ * The configuration, with the names of the file. `describe.ts` generates docs/reference/configuration.md from this schema.
+ * It has four keywords of its own. `unit: 'bytes'` allows `32MiB`. `restart: true` marks settings that a reload does not
+ * change. `secret: true` keeps a value out of every message. `says` describes a pattern in words.
  */
 
 const milliseconds = (description: string, value: number, minimum = 1, more: { restart?: true } = {}) =>
@@ -30,13 +29,13 @@ const text = (description: string) => Type.String({ description, minLength: 1 })
 
 const server = Type.Object({
   host: Type.String({
-    description: 'Address to listen on. Loopback unless you say otherwise; `0.0.0.0` for all.',
+    description: 'Address to listen on. `0.0.0.0`: all addresses.',
     default: '127.0.0.1',
     minLength: 1,
     restart: true,
   }),
   port: Type.Integer({
-    description: 'Port to listen on; 0 takes any free one.',
+    description: 'Port to listen on. 0: any free port.',
     default: 8787,
     minimum: 0,
     maximum: 65535,
@@ -44,30 +43,30 @@ const server = Type.Object({
   }),
   public_url: Type.Optional(
     Type.String({
-      description: 'The address clients use, when a proxy stands in front. The start tells it.',
+      description: 'URL that clients use if there is a proxy in front. Printed at start.',
       pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
       says: 'must be an http or https URL without credentials, query and fragment',
     }),
   ),
   regional_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$', says: 'must be a host name' }), {
     description:
-      'Host names at which interns are not reached. Without effect in this build, which has no interns; no request is held to a region by it.',
+      'Host names that do not serve interns. No effect in this build, which has no interns. It does not bind requests to a region.',
     default: [],
   }),
-  region: Type.String({ description: 'Name of the region this gateway stands in.', default: 'local', minLength: 1 }),
-  body_limit: bytes('Largest request body, in bytes or as `32MiB`. A larger one gets 413.', 33_554_432, {
+  region: Type.String({ description: 'Region of this gateway.', default: 'local', minLength: 1 }),
+  body_limit: bytes('Largest request body, in bytes or as `32MiB`. A larger one is a 413.', 33_554_432, {
     restart: true,
   }),
   body_memory: Type.Optional(
     Type.Integer({
       description:
-        'Memory for the request bodies of all requests in flight, in each process. A body of more than 64 KiB counts until its response is complete; one without room gets 429. Absent: an eighth of the JavaScript heap (`--max-old-space-size`).',
+        'Memory for the request bodies of all requests in flight, in each process. A body of more than 64 KiB counts until its response is complete. A body that does not fit is a 429. Absent: an eighth of the JavaScript heap (`--max-old-space-size`).',
       minimum: 65_536,
       unit: 'bytes',
     }),
   ),
   upstream_body_limit: bytes(
-    'Largest response read from a provider, in bytes or as `32MiB`: the body of a whole one, or the texts, calls, images and annotations of a streamed one.',
+    'Largest response read from a provider, in bytes or as `32MiB`: the body of a whole response, or the texts, calls, images and annotations of a stream.',
     33_554_432,
   ),
   cors_origins: Type.Array(
@@ -76,20 +75,19 @@ const server = Type.Object({
       says: 'must be an origin like `https://app.example.com`, or `*`',
     }),
     {
-      description: 'Origins whose pages may call the gateway; `*` is any. Empty: CORS is off.',
+      description: 'Origins whose pages may call the gateway. `*`: any. Empty: CORS is off.',
       default: [],
       restart: true,
     },
   ),
   keep_alive_comment_ms: milliseconds(
-    'A stream that is silent for this long gets a comment, so that proxies keep it open. 0: never.',
+    'Idle time after which a stream gets a comment, so that proxies keep it open. 0: never.',
     10_000,
     0,
   ),
-  shutdown_grace_ms: milliseconds('How long open requests may go on after SIGTERM.', 30_000, 0),
+  shutdown_grace_ms: milliseconds('Time for open requests to end after SIGTERM.', 30_000, 0),
   workers: Type.Integer({
-    description:
-      'Processes that serve, beside one that leads them. 1: a single process does all. 0: one for each core.',
+    description: 'Number of worker processes. 1: a single process without workers. 0: one worker per core.',
     default: 1,
     minimum: 0,
     maximum: 256,
@@ -97,7 +95,7 @@ const server = Type.Object({
   }),
   metrics: Type.Enum(['loopback', 'management', 'public', 'off'], {
     description:
-      'Who may read `GET /metrics`. `loopback`: anybody, while the gateway listens on loopback, is asked by an address of loopback or as `localhost`, and no proxy shows in the headers, else whoever has a management key; `management`: that key always; `public`: anybody; `off`: nobody.',
+      'Access to `GET /metrics`. `management`: with a management key. `public`: without a key. `off`: none. `loopback`: without a key if the gateway listens on loopback, the `Host` header is a loopback address or `localhost`, and no header of a proxy is present; otherwise with a management key.',
     default: 'loopback',
   }),
 });
@@ -107,21 +105,21 @@ const tokenPrices = {
   completion: price('USD per output token.'),
   cache_read: price('USD per input token read from the prompt cache. Absent: as `prompt`.'),
   cache_write: price('USD per input token written to the prompt cache. Absent: as `prompt`.'),
-  cache_write_1h: price('The same, kept for an hour. Absent: as `cache_write`.'),
-  reasoning: price('USD per token of reasoning. Absent: as `completion`.'),
-  audio: price('USD per input token of sound. Absent: as `prompt`.'),
-  audio_cache_read: price('USD per input token of sound read from the prompt cache. Absent: as `cache_read`.'),
-  audio_output: price('USD per output token of sound. Absent: as `completion`.'),
-  image_token: price('USD per input token of pictures. Absent: as `prompt`.'),
-  image_output: price('USD per output token of pictures. Absent: as `completion`.'),
+  cache_write_1h: price('The same, cached for one hour. Absent: as `cache_write`.'),
+  reasoning: price('USD per reasoning token. Absent: as `completion`.'),
+  audio: price('USD per audio input token. Absent: as `prompt`.'),
+  audio_cache_read: price('USD per audio input token read from the prompt cache. Absent: as `cache_read`.'),
+  audio_output: price('USD per audio output token. Absent: as `completion`.'),
+  image_token: price('USD per image input token. Absent: as `prompt`.'),
+  image_output: price('USD per image output token. Absent: as `completion`.'),
 };
 
 const pricing = Type.Object({
   ...tokenPrices,
   request: price('USD per request.'),
-  image: price('USD per image that is read.'),
-  web_search: price('USD per search of the web that the provider makes.'),
-  searched_request: price('USD per answer for which it searched, however often.'),
+  image: price('USD per input image.'),
+  web_search: price('USD per web search by the provider.'),
+  searched_request: price('USD per response with at least one web search.'),
   above: Type.Optional(
     Type.Array(
       Type.Object({
@@ -136,97 +134,97 @@ const pricing = Type.Object({
 const imageCapability = Type.Object(
   {
     type: Type.Enum(['enum', 'range', 'boolean'], {
-      description: 'What `values`, or `min` and `max`, or nothing tell.',
+      description: 'Type of the parameter.',
     }),
-    values: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'With `enum`: all of them.' })),
+    values: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'With `enum`: all values.' })),
     min: Type.Optional(Type.Integer({ description: 'With `range`.', minimum: 0 })),
     max: Type.Optional(Type.Integer({ description: 'With `range`.', minimum: 0 })),
   },
-  { description: 'What it takes for one field of `POST /images`.' },
+  { description: 'Supported values of one field of `POST /images`.' },
 );
 
 const image = Type.Object({
   parameters: Type.Optional(
     Type.Record(Type.String({ pattern: '^[a-z_]+$' }), imageCapability, {
       description:
-        'Every field of `POST /images` that it takes, and its `type` (`enum` with `values`, `range` with `min` and `max`, `boolean`). Absent: as the catalogue or the wire has it. What is sent besides is fitted or left out.',
+        'Every field of `POST /images` that the model supports, and its `type` (`enum` with `values`, `range` with `min` and `max`, `boolean`). Other fields and values are dropped or changed to the nearest. Absent: from the catalog or the wire.',
     }),
   ),
   passthrough: Type.Optional(
-    Type.Array(Type.String({ minLength: 1 }), { description: 'Keys of `provider.options` that it is given.' }),
+    Type.Array(Type.String({ minLength: 1 }), { description: 'Keys of `provider.options` that are passed on.' }),
   ),
-  streaming: Type.Optional(Type.Boolean({ description: 'Sends partial pictures.' })),
+  streaming: Type.Optional(Type.Boolean({ description: 'Whether it sends partial images.' })),
   pricing: Type.Optional(
     Type.Array(
       Type.Object({
-        billable: Type.Enum([...imageBillables], { description: 'What is paid for.' }),
-        unit: Type.Enum([...imageUnits], { description: 'What it is counted in.' }),
+        billable: Type.Enum([...imageBillables], { description: 'The charged thing.' }),
+        unit: Type.Enum([...imageUnits], { description: 'The unit of the price.' }),
         cost_usd: Type.Number({ description: 'USD per unit.', minimum: 0 }),
         variant: Type.Optional(
-          Type.String({ description: 'The tier that it holds for: `2k`. Absent: any.', minLength: 1 }),
+          Type.String({ description: 'Tier that the price applies to: `2k`. Absent: any.', minLength: 1 }),
         ),
       }),
-      { description: 'What pictures cost, line by line; all lines are added up.' },
+      { description: 'Prices of images. The lines are added up.' },
     ),
   ),
 });
 
 const capabilities = Type.Object({
-  tools: Type.Optional(Type.Boolean({ description: 'Can call tools.' })),
-  structured_outputs: Type.Optional(Type.Boolean({ description: 'Keeps to a JSON schema.' })),
-  reasoning: Type.Optional(Type.Boolean({ description: 'Thinks before it answers.' })),
-  input: Type.Optional(Type.Array(Type.Enum([...inputModalities]), { description: 'What it reads.' })),
-  output: Type.Optional(Type.Array(Type.Enum([...outputModalities]), { description: 'What it makes.' })),
+  tools: Type.Optional(Type.Boolean({ description: 'Whether it supports tools.' })),
+  structured_outputs: Type.Optional(Type.Boolean({ description: 'Whether it supports JSON schemas.' })),
+  reasoning: Type.Optional(Type.Boolean({ description: 'Whether it supports reasoning.' })),
+  input: Type.Optional(Type.Array(Type.Enum([...inputModalities]), { description: 'Input modalities.' })),
+  output: Type.Optional(Type.Array(Type.Enum([...outputModalities]), { description: 'Output modalities.' })),
 });
 
-/** What becomes of the address of a picture or file. */
+/** The handling of URLs of images and files. */
 const urlSettings = ['pass', 'fetch'] as const;
 
 const model = Type.Object({
-  model: text('Slug at the gateway: `openai/gpt-5-mini`. May hold one `*`, which takes any rest: `local/*`.'),
+  model: text('Slug at the gateway: `openai/gpt-5-mini`. May contain one `*`, which matches any suffix: `local/*`.'),
   upstream_model: Type.Optional(
     text(
-      'Name at the provider; absent: `model`. `*` takes what the star of `model` matched, and is the default there.',
+      'Name at the provider. `*` is the suffix that the `*` of `model` matched, and the default of a wildcard. Absent: `model`.',
     ),
   ),
   pricing: Type.Optional(pricing),
-  context_length: Type.Optional(Type.Integer({ description: 'Tokens that fit, input and output.', minimum: 1 })),
-  max_output_tokens: Type.Optional(Type.Integer({ description: 'The most tokens of one answer.', minimum: 1 })),
-  max_prompt_tokens: Type.Optional(Type.Integer({ description: 'The most tokens of one input.', minimum: 1 })),
+  context_length: Type.Optional(
+    Type.Integer({ description: 'Maximum tokens, input and output together.', minimum: 1 }),
+  ),
+  max_output_tokens: Type.Optional(Type.Integer({ description: 'Maximum output tokens.', minimum: 1 })),
+  max_prompt_tokens: Type.Optional(Type.Integer({ description: 'Maximum input tokens.', minimum: 1 })),
   quantization: Type.Optional(
-    Type.Enum([...quantizations], { description: 'How its weights are kept. Absent: `unknown`.' }),
+    Type.Enum([...quantizations], { description: 'Quantization of the weights. Absent: `unknown`.' }),
   ),
   supported_parameters: Type.Optional(
     Type.Array(Type.Enum([...parameterNames]), {
-      description: 'All parameters it takes. What is sent besides is left out and named.',
+      description: 'All supported parameters. Others are dropped and reported.',
     }),
   ),
   tier: Type.Optional(
     Type.Enum(['default', 'flex', 'priority'], {
       description:
-        'Service tier of this endpoint, chosen by `service_tier` and `:nitro`, `:floor`. Absent: the tier of a request is passed on.',
+        'Service tier of this endpoint, selected by `service_tier`, `:nitro` and `:floor`. Absent: the requested tier is passed on.',
     }),
   ),
   tag: Type.Optional(
-    text('Told apart by `provider.order`, `only` and `ignore` as `<provider>/<tag>`: a region, a variant.'),
+    text('Region or variant. `provider.order`, `only` and `ignore` name the endpoint as `<provider>/<tag>`.'),
   ),
   weight: Type.Optional(
     Type.Number({
       description:
-        'Share of the requests of its model, beside the weights of its other endpoints: 1 and 99 are 1 and 99 percent. 0: only a fallback. Absent: as the provider says.',
+        'Share of the model’s requests, relative to the weights of its other endpoints: 1 and 99 are 1 and 99 percent. 0: only a fallback. Absent: the weight of the provider.',
       minimum: 0,
       maximum: MAX_WEIGHT,
     }),
   ),
-  distillable: Type.Optional(
-    Type.Boolean({ description: 'Its author allows that other models learn from what it says.' }),
-  ),
+  distillable: Type.Optional(Type.Boolean({ description: 'Whether its author allows distillation.' })),
   capabilities: Type.Optional(capabilities),
   urls: Type.Optional(Type.Enum([...urlSettings], { description: 'Overrides `urls` of the provider.' })),
   image: Type.Optional(image),
 });
 
-/** Wires of this build: the folder names under `src/providers/`, and `openai`, which is one of two. */
+/** The folder names under `src/providers/`, and `openai`, which selects one of two wires. */
 export const wireNames = [
   'openai',
   'openai-responses',
@@ -250,16 +248,17 @@ const provider = Type.Object({
   name: Type.Optional(text('Name shown in metadata. Absent: the id.')),
   wire: Type.Enum([...wireNames], {
     description:
-      'Protocol the provider speaks. `openai`: `openai-responses` or `openai-chat`, whichever its server has. Absent: what the entry does not say is taken from the built-in list, by its id.',
+      'Protocol of the provider. `openai`: `openai-responses` or `openai-chat`, whichever the server has. Absent: the built-in list has an entry of this id, which supplies all missing settings.',
   }),
   base_url: Type.Optional(
     Type.String({
-      description: 'Address of the provider up to its version: `https://api.openai.com/v1`. Needed unless simulated.',
+      description:
+        'URL of the provider with its version: `https://api.openai.com/v1`. Required except for the simulator.',
     }),
   ),
   api_key: Type.Optional(
     Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })], {
-      description: 'The provider’s key; a list rotates. Write `${NAME}`, not the key itself.',
+      description: 'The provider’s key, or a list of keys to rotate. Write `${NAME}`, not the key itself.',
       secret: true,
     }),
   ),
@@ -292,31 +291,36 @@ const provider = Type.Object({
   ),
   dialect: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
-      description: 'What is special about this provider’s way to speak the wire; each wire documents its settings.',
+      description: 'Differences of this provider from the protocol. Each wire documents its settings.',
     }),
   ),
-  package: Type.Optional(text('With `wire: ai-sdk`: the npm package that asks, installed by you: `@ai-sdk/cohere`.')),
+  package: Type.Optional(text('With `wire: ai-sdk`: the npm package, which you install: `@ai-sdk/cohere`.')),
   factory: Type.Optional(
-    text('With `wire: ai-sdk`: its function that makes a provider. Absent: by its name, `createCohere`.'),
+    text(
+      'With `wire: ai-sdk`: the function of the package that creates a provider. Absent: derived from its name: `createCohere`.',
+    ),
   ),
   settings: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
-      description: 'With `wire: ai-sdk`: what that function is given besides `api_key`, `base_url` and `headers`.',
+      description:
+        'With `wire: ai-sdk`: further arguments of that function, besides `api_key`, `base_url` and `headers`.',
       secret: true,
     }),
   ),
   same_as: Type.Optional(
-    text('Id of the built-in provider that this is another account of: takes what is not said here from there.'),
+    text('Id of the built-in provider that this is another account of. It supplies all missing settings.'),
   ),
   workspace: Type.Optional(
-    text('Name or id of a workspace whose own key this is: it alone may use it, before the providers of all.'),
+    text(
+      'Name or id of the workspace that brings this key (BYOK). Only this workspace uses the provider, before the shared ones.',
+    ),
   ),
   is_fallback: Type.Optional(
-    Type.Boolean({ description: 'With `workspace`: after the providers of all, not before.' }),
+    Type.Boolean({ description: 'With `workspace`: use the provider after the shared ones.' }),
   ),
   weight: Type.Optional(
     Type.Number({
-      description: 'Weight of its models that have none of their own. Absent: 1.',
+      description: 'Weight of its models without their own. Absent: 1.',
       minimum: 0,
       maximum: MAX_WEIGHT,
     }),
@@ -324,16 +328,18 @@ const provider = Type.Object({
   urls: Type.Optional(
     Type.Enum([...urlSettings], {
       description:
-        'Addresses of pictures and files: `pass` leaves them to the provider, `fetch` sends what is there, for providers that take none. Absent: `pass`, or what the built-in list says.',
+        'URLs of images and files. `pass` sends the URL. `fetch` sends the content, for providers that accept no URLs. Absent: as in the built-in list, else `pass`.',
     }),
   ),
   data_policy: Type.Optional(
     Type.Object({
       retains: Type.Optional(
-        Type.Boolean({ description: 'Keeps what it is sent. Absent: taken for true by `provider.zdr`.' }),
+        Type.Boolean({ description: 'Whether it retains data. Absent: `provider.zdr` assumes true.' }),
       ),
       trains: Type.Optional(
-        Type.Boolean({ description: 'Learns from it. Absent: taken for true by `provider.data_collection: deny`.' }),
+        Type.Boolean({
+          description: 'Whether it trains on data. Absent: `provider.data_collection: deny` assumes true.',
+        }),
       ),
     }),
   ),
@@ -342,18 +348,18 @@ const provider = Type.Object({
 
 const limitFields = {
   requests_per_minute: Type.Integer({
-    description: 'Requests within 60 seconds. 0: any number.',
+    description: 'Requests within 60 seconds. 0: no limit.',
     default: 0,
     minimum: 0,
   }),
   tokens_per_minute: Type.Integer({
     description:
-      'Tokens, input and output, within 60 seconds; the request after the one that exceeded it is rejected. 0: any number.',
+      'Input and output tokens within 60 seconds. The limit rejects the request after the one that exceeded it. 0: no limit.',
     default: 0,
     minimum: 0,
   }),
   concurrent_streams: Type.Integer({
-    description: 'Streams that are open at once. 0: any number.',
+    description: 'Open streams at a time. 0: no limit.',
     default: 0,
     minimum: 0,
   }),
@@ -363,15 +369,15 @@ const limitFields = {
 const ownLimit = (description: string) =>
   Type.Optional(
     Type.Integer({
-      description: `${description} 0: any number. Absent: as set over the management API.`,
+      description: `${description} 0: no limit. Absent: as set with the management API.`,
       minimum: 0,
       maximum: MAX_RATE_LIMIT,
     }),
   );
 const ownLimitFields = {
   requests_per_minute: ownLimit('Requests within 60 seconds.'),
-  tokens_per_minute: ownLimit('Tokens, input and output, within 60 seconds.'),
-  concurrent_streams: ownLimit('Streams that are open at once.'),
+  tokens_per_minute: ownLimit('Input and output tokens within 60 seconds.'),
+  concurrent_streams: ownLimit('Open streams at a time.'),
 };
 
 const bootstrapKey = Type.Object({
@@ -382,21 +388,21 @@ const bootstrapKey = Type.Object({
     says: 'must be printable ASCII without spaces',
     secret: true,
   }),
-  name: text('Name for people.'),
-  workspace: Type.Optional(text('Name or id of its workspace. Every key but a management key has one.')),
+  name: text('Display name.'),
+  workspace: Type.Optional(text('Name or id of its workspace. Required except for management keys.')),
   member: Type.Optional(text('Id of the member who owns it.')),
   acts_as: Type.Optional(
-    Type.Literal('organization', { description: 'In place of `member`: acts as the organization.' }),
+    Type.Literal('organization', { description: 'Instead of `member`: acts as the organization.' }),
   ),
   kind: Type.Optional(
     Type.Enum(['inference', 'management'], {
-      description: 'Absent: `inference`. A management key administers and cannot ask models.',
+      description: 'A management key administers the gateway and cannot call models. Absent: `inference`.',
     }),
   ),
-  disabled: Type.Optional(Type.Boolean({ description: 'Known, but refused.' })),
+  disabled: Type.Optional(Type.Boolean({ description: 'Whether the key is rejected.' })),
   credit_usd: Type.Optional(
     Type.Number({
-      description: 'USD that it may spend in all. Absent: as the management API says.',
+      description: 'USD that it may spend in total. Absent: as set with the management API.',
       minimum: 0,
       maximum: 9_000_000,
     }),
@@ -407,11 +413,11 @@ const bootstrapKey = Type.Object({
 const bootstrap = Type.Object({
   workspaces: Type.Array(
     Type.Object({
-      id: Type.Optional(text('Stable id, best a UUID. Absent: made at the first start.')),
+      id: Type.Optional(text('Stable id, preferably a UUID. Absent: created at the first start.')),
       name: text('Unique name.'),
       ...ownLimitFields,
     }),
-    { description: 'Workspaces that must be there.', default: [] },
+    { description: 'Workspaces to create or update.', default: [] },
   ),
   members: Type.Array(
     Type.Object({
@@ -419,9 +425,9 @@ const bootstrap = Type.Object({
       workspaces: Type.Array(Type.String({ minLength: 1 }), { description: 'Names or ids.', default: [] }),
       ...ownLimitFields,
     }),
-    { description: 'Members that must be there, in exactly these workspaces.', default: [] },
+    { description: 'Members to create or update. Each is in exactly these workspaces.', default: [] },
   ),
-  keys: Type.Array(bootstrapKey, { description: 'Keys that must be there.', default: [] }),
+  keys: Type.Array(bootstrapKey, { description: 'Keys to create or update.', default: [] }),
 });
 
 const patterns = (description: string) =>
@@ -435,36 +441,36 @@ const routers = Type.Object({
         pattern: '^~[^/\\s]+/\\S+$',
         says: 'must be `~author/family-latest`',
       }),
-      pattern: text('Which models belong to the family: `acme/one-*`.'),
-      exclude: patterns('Which of them do not.'),
+      pattern: text('Models of the family: `acme/one-*`.'),
+      exclude: patterns('Patterns to exclude from it.'),
     }),
-    { description: 'Aliases of the newest model of a family, besides the built-in ones.', default: [] },
+    { description: 'Aliases of the newest model of a family, in addition to the built-in ones.', default: [] },
   ),
   auto: Type.Object({
     rankings: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.String({ minLength: 1 })), {
         description:
-          'Models by task (`code:debugging`, `translation`, …; `default` for the others), the best first, where the ledger has no ranking.',
+          'Models by task (`code:debugging`, `translation`, …; `default` for the others), best first. Used if the ledger has no ranking.',
       }),
     ),
-    allowed_models: patterns('Patterns of the models that may be chosen, where a request names none.'),
-    excluded_models: patterns('Patterns of models that may not.'),
+    allowed_models: patterns('Patterns of models that may be chosen. Used if the request has none.'),
+    excluded_models: patterns('Patterns of models that must not be chosen.'),
     cost_tier: Type.Optional(
       Type.Enum(['low', 'medium', 'high', 'xhigh', 'max'], {
-        description: 'Band of cost, where a request names none.',
+        description: 'Cost band. Used if the request has none.',
       }),
     ),
     cost_quality_tradeoff: Type.Optional(
-      Type.Integer({ description: '0 the best, 10 the cheapest; `cost_tier` wins.', minimum: 0, maximum: 10 }),
+      Type.Integer({ description: '0 (best) to 10 (cheapest). `cost_tier` wins.', minimum: 0, maximum: 10 }),
     ),
     prevent_overrides: Type.Boolean({
-      description: 'What is set here holds also where a request says otherwise.',
+      description: 'Whether these settings win over those of a request.',
       default: false,
     }),
     classifier: Type.Optional(
       Type.Object({
-        model: text('A small, fast model that says what a conversation is about. Absent: its words are looked at.'),
-        timeout_ms: milliseconds('How long it may take; then the words are looked at.', 2000),
+        model: text('A small, fast model that finds the task of a conversation. Absent: its words determine the task.'),
+        timeout_ms: milliseconds('Timeout of the classifier. After it, the words determine the task.', 2000),
       }),
     ),
   }),
@@ -475,23 +481,25 @@ const routers = Type.Object({
           slug: text('A coding model.'),
           coding_score: Type.Number({ description: 'Percentile among coding models.', minimum: 0, maximum: 100 }),
         }),
-        { description: 'Coding models and their scores. Absent: those of the catalogue.' },
+        { description: 'Coding models and their scores. Absent: those of the catalog.' },
       ),
     ),
     min_coding_score: Type.Optional(
-      Type.Number({ description: '0 to 1, where a request says nothing.', minimum: 0, maximum: 1 }),
+      Type.Number({ description: '0 to 1. Used if the request has none.', minimum: 0, maximum: 1 }),
     ),
     max_price: Type.Optional(
-      Type.Number({ description: 'USD per million input tokens, where a request says nothing.', minimum: 0 }),
+      Type.Number({ description: 'USD per million input tokens. Used if the request has none.', minimum: 0 }),
     ),
     price_source: Type.Optional(
       Type.Enum(['prompt', 'weighted_avg'], {
-        description: 'List price, or what the gateway has paid on the average.',
+        description: '`prompt`: list price. `weighted_avg`: average price that this gateway has paid.',
       }),
     ),
   }),
   bodybuilder: Type.Object({
-    model: Type.Optional(text('The model that writes request bodies. Absent: the cheapest that keeps to a schema.')),
+    model: Type.Optional(
+      text('Model that writes request bodies. Absent: the cheapest one that supports JSON schemas.'),
+    ),
   }),
 });
 
@@ -501,11 +509,12 @@ const limits = Type.Object({
   workspace: Type.Object(limitFields),
   models: Type.Array(
     Type.Object({
-      model: text('Slug; may hold one `*`. The first that matches counts.'),
+      model: text('Slug, with at most one `*`. The first match applies.'),
       ...limitFields,
     }),
     {
-      description: 'Limits of a model, whoever asks it: by its name, as one of `models`, or by a router that chose it.',
+      description:
+        'Limits of a model over all callers. They apply whether the request names the model, lists it in `models`, or a router chooses it.',
       default: [],
     },
   ),
@@ -517,31 +526,34 @@ const hosts = (description: string) =>
 const outbound = Type.Object({
   fetch: Type.Boolean({
     description:
-      'Fetch what parts of a message point to, for providers with `urls: fetch`. False: such requests get 400.',
+      'Whether URLs in messages are fetched for providers with `urls: fetch`. If not, such requests are a 400.',
     default: true,
   }),
   allow: hosts(
-    'Private networks, addresses and host names from which may be fetched: `10.0.0.0/8`, `files.example.internal`, `*.corp.example:8081`, `127.0.0.1:9000`. Public ones need no entry.',
+    'Private networks, addresses and host names that may be fetched from: `10.0.0.0/8`, `files.example.internal`, `*.corp.example:8081`, `127.0.0.1:9000`. Public ones need no entry.',
   ),
-  deny: hosts('The same for what is closed; wins over `allow`.'),
+  deny: hosts('Networks, addresses and host names that must not be fetched from. Wins over `allow`.'),
   ports: Type.Array(Type.Integer({ minimum: 1, maximum: 65535 }), {
-    description: 'Ports that are open everywhere. An entry of `allow` may open another one for its host.',
+    description: 'Ports that are allowed on every host. An entry of `allow` may add a port for its host.',
     default: [80, 443, 8080, 8443],
     minItems: 1,
     maxItems: 64,
   }),
-  max_bytes: bytes('The most that is read of one address.', 20_971_520),
-  request_bytes: bytes('The most that is read for one request.', 33_554_432),
+  max_bytes: bytes('Maximum size of one fetched file.', 20_971_520),
+  request_bytes: bytes('Maximum size of all fetched files of one request.', 33_554_432),
   request_urls: Type.Integer({
-    description: 'The most addresses of one request.',
+    description: 'Maximum number of URLs in one request.',
     default: 16,
     minimum: 1,
     maximum: 256,
   }),
-  timeout_ms: milliseconds('For one address, redirects and waiting for a place included.', 20_000),
-  idle_ms: milliseconds('Longest silence: until a connection stands, until the answer begins, within it.', 10_000),
+  timeout_ms: milliseconds('Timeout of one fetch, including redirects and the wait in the queue.', 20_000),
+  idle_ms: milliseconds(
+    'Idle timeout of the connection, of the start of the response, and within the response.',
+    10_000,
+  ),
   parallel: Type.Integer({
-    description: 'Addresses that are fetched at once; the others wait.',
+    description: 'Number of concurrent fetches. Others wait.',
     default: 8,
     minimum: 1,
     maximum: 256,
@@ -554,11 +566,11 @@ const budgetFields = (whose: string) => {
       Type.Number({ description: `USD that ${whose} may spend ${window}.`, exclusiveMinimum: 0, maximum: 9_000_000 }),
     );
   return Type.Object({
-    daily: usd('a day (UTC)'),
-    weekly: usd('a week, from Monday on'),
-    monthly: usd('a month'),
-    lifetime: usd('in all'),
-    include_byok: Type.Boolean({ description: 'Counts what own keys of workspaces cost as well.', default: false }),
+    daily: usd('per day (UTC)'),
+    weekly: usd('per week, from Monday'),
+    monthly: usd('per month'),
+    lifetime: usd('in total'),
+    include_byok: Type.Boolean({ description: 'Whether BYOK calls count.', default: false }),
   });
 };
 
@@ -567,17 +579,17 @@ const budgets = Type.Object({
   member: budgetFields('each member, in all workspaces,'),
 });
 
-/** Least to none. */
+/** From most to least verbose. */
 const logFormats = ['auto', 'pretty', 'json'] as const;
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** The whole file. The schema takes what `load.ts` has already merged and interpolated. */
+/** The whole file, after `load.ts` has merged and interpolated it. */
 export const configSchema = Type.Object({
   server,
   storage: Type.Object({
     url: Type.String({
       description:
-        'Where everything is kept: `file:…` (SQLite; relative to the working directory) or `postgres://…`. `<data>` is the data folder.',
+        'URL of the store: `file:…` (SQLite, relative to the working directory) or `postgres://…`. `<data>` is the data folder.',
       default: 'file:<data>/headgate.db',
       pattern: '^(file:.|postgres(ql)?://.)',
       says: 'must be `file:` and a path, or a `postgres://` URL',
@@ -585,7 +597,7 @@ export const configSchema = Type.Object({
       restart: true,
     }),
     grace_ms: milliseconds(
-      'How long models are asked while the store does not answer, by the keys and limits that are in memory; after it, 503.',
+      'How long the gateway serves requests with the keys and limits in memory while the store is unavailable. After that, requests are a 503.',
       600_000,
       0,
     ),
@@ -593,33 +605,40 @@ export const configSchema = Type.Object({
   ledger: Type.Object({
     durability: Type.Enum(['standard', 'strict'], {
       description:
-        'When a response may end. `standard`: once the kernel has its ledger entry, which survives `kill -9`; a power cut may lose the last 100 ms. `strict`: once the entry is synced to the disk of the data folder, too, which takes the time of an `fdatasync`; many responses share one.',
+        'When a response may end. `standard`: after its ledger entry is written, which survives `kill -9`; a power failure may lose the last 100 ms. `strict`: after the entry is synced to the disk of the data folder. That takes the time of an `fdatasync`, which many responses share.',
       default: 'standard',
     }),
   }),
   counters: Type.Object({
     url: Type.String({
       description:
-        'Where limits and budgets are counted that several hosts share: `redis://…` or `valkey://…` (`rediss:`, `valkeys:` with TLS). Empty: in the PostgreSQL of `storage.url`, otherwise in the process. `memory`: in the process, always.',
+        'Store of the limit and budget counters that several hosts share: `redis://…` or `valkey://…` (`rediss:`, `valkeys:` with TLS). Empty: the PostgreSQL of `storage.url`, else the memory of the process. `memory`: always the memory of the process.',
       default: '',
       pattern: '^(|memory|(redis|valkey)s?://.+)$',
       says: 'must be a `redis://` or `valkey://` URL, `memory`, or empty',
       restart: true,
       secret: true,
     }),
-    timeout_ms: milliseconds('How long they may take to answer, once; until they do again nobody waits.', 250),
+    timeout_ms: milliseconds(
+      'Timeout of the counters. After a timeout, requests do not wait for them until they respond again.',
+      250,
+    ),
     on_failure: Type.Enum(['open', 'closed'], {
       description:
-        'When they do not answer. `open`: each process counts for itself, rates as long as it lasts, budgets for `grace_ms`; `closed`: what has limits gets 503.',
+        'Behavior while the counters are unavailable. `open`: each process counts for itself: rates without a time limit, budgets for `grace_ms`. `closed`: requests with limits are a 503.',
       default: 'open',
     }),
-    grace_ms: milliseconds('How long budgets are then held by each process for itself; after it, 503.', 600_000, 0),
+    grace_ms: milliseconds(
+      'How long each process then counts budgets for itself. After that, requests with budgets are a 503.',
+      600_000,
+      0,
+    ),
   }),
   secrets: Type.Object({
     master_key: Type.Optional(
       Type.String({
         description:
-          'Protects what is kept: keys the hashes of end users’ ids. Absent: made at the first start and kept in the data folder (0600).',
+          'Key of the hashes of end-user ids. Absent: created at the first start and kept in the data folder (mode 0600).',
         minLength: 1,
         restart: true,
         secret: true,
@@ -627,7 +646,7 @@ export const configSchema = Type.Object({
     ),
   }),
   log: Type.Object({
-    level: Type.Enum([...logLevels], { description: 'How much is logged.', default: 'info' }),
+    level: Type.Enum([...logLevels], { description: 'Least severe level that is logged.', default: 'info' }),
     format: Type.Enum([...logFormats], {
       description:
         '`json`: a JSON object per line. `pretty`: text for people. `auto`: `pretty` on a terminal, else `json`.',
@@ -645,7 +664,7 @@ export const configSchema = Type.Object({
     otlp_endpoint: Type.Optional(
       Type.String({
         description:
-          'Where traces go, as OTLP over HTTP in JSON: `http://localhost:4318`; `/v1/traces` is added unless it stands there. Absent: there are none. Needs packages that you install; a start without them names them.',
+          'URL that receives traces as OTLP over HTTP in JSON: `http://localhost:4318`. `/v1/traces` is appended if missing. It needs packages that you install; the start names missing ones. Absent: no traces.',
         pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
         says: 'must be an http or https URL without credentials, query and fragment',
         restart: true,
@@ -653,13 +672,13 @@ export const configSchema = Type.Object({
     ),
     headers: Type.Optional(
       Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_|~-]+$" }), Type.String(), {
-        description: 'Headers for every request to that address: its key, say.',
+        description: 'Headers for every request to that URL, for example a key.',
         secret: true,
         restart: true,
       }),
     ),
     sampling: Type.Number({
-      description: 'Share of requests that are traced. A session is traced whole or not at all.',
+      description: 'Share of requests that are traced. A session is traced completely or not at all.',
       default: 1,
       minimum: 0,
       maximum: 1,
@@ -675,14 +694,14 @@ export const configSchema = Type.Object({
   io_logging: Type.Object({
     max_bytes: Type.Integer({
       description:
-        'The most that is kept of one generation, in bytes or as `256KiB`. What is longer is cut, with a mark that says so.',
+        'Maximum stored content of one generation, in bytes or as `256KiB`. Longer content is truncated and marked.',
       default: 262_144,
       minimum: 4096,
       maximum: 16_777_216,
       unit: 'bytes',
     }),
     max_pending_bytes: bytes(
-      'The most that waits for the store, in bytes or as `32MiB`. Beyond it contents are dropped and counted; requests go on.',
+      'Maximum content that waits for the store, in bytes or as `32MiB`. Content beyond it is dropped and counted. Requests are not affected.',
       33_554_432,
     ),
     retention_days: Type.Integer({
@@ -693,89 +712,85 @@ export const configSchema = Type.Object({
     }),
     keep: Type.Array(Type.Enum([...contentKinds]), {
       description:
-        'What is kept as text; of everything else the kind and the size. `reasoning_text` may be kept, too; pictures, files and sealed reasoning never are.',
+        'Kinds of content that are stored as text. All others are stored as kind and size. `reasoning_text` may be added. Images, files and encrypted reasoning are never stored.',
       default: contentKinds.filter((kind) => kind !== 'reasoning_text'),
     }),
   }),
   timeouts: Type.Object({
-    request_ms: milliseconds('Deadline of a client’s whole request; 408 after it.', 600_000),
-    receive_ms: milliseconds('Until a client has sent its whole request; 408 after it.', 120_000, 1, { restart: true }),
-    connect_ms: milliseconds('Until a connection to a provider stands.', 5_000),
-    first_byte_ms: milliseconds('Until a provider’s answer begins.', 120_000),
-    idle_ms: milliseconds('Longest silence within a provider’s answer.', 60_000),
-    total_ms: milliseconds('Until a provider’s answer is complete.', 600_000),
+    request_ms: milliseconds('Deadline of a request. After it, 408.', 600_000),
+    receive_ms: milliseconds('Time for a client to send its complete request. After it, 408.', 120_000, 1, {
+      restart: true,
+    }),
+    connect_ms: milliseconds('Time to connect to a provider.', 5_000),
+    first_byte_ms: milliseconds('Time until a provider’s response begins.', 120_000),
+    idle_ms: milliseconds('Idle time within a provider’s response.', 60_000),
+    total_ms: milliseconds('Time until a provider’s response is complete.', 600_000),
   }),
   retry: Type.Object({
     attempts: Type.Integer({
-      description: 'The most attempts at one endpoint for a request, the first included. 1: no retries.',
+      description: 'Maximum attempts at one endpoint per request, including the first. 1: no retries.',
       default: 3,
       minimum: 1,
       maximum: 10,
     }),
     backoff_ms: milliseconds(
-      'The delay before the first retry is random, up to this; it doubles with each further retry.',
+      'Maximum of the random delay before the first retry. Doubles with each further retry.',
       250,
       0,
     ),
-    max_backoff_ms: milliseconds('The longest such delay.', 4_000, 0),
-    max_retry_after_ms: milliseconds(
-      'A provider that asks for a longer wait (`Retry-After`) is not tried again.',
-      5_000,
-      0,
-    ),
+    max_backoff_ms: milliseconds('Upper bound of that maximum.', 4_000, 0),
+    max_retry_after_ms: milliseconds('A provider with a longer `Retry-After` is not retried.', 5_000, 0),
     budget_ms: milliseconds('No retry starts later than this after the first attempt of the request.', 10_000, 0),
     share: Type.Number({
-      description: 'The most retries of a provider within 60 seconds, as a share of its requests.',
+      description: 'Maximum retries of a provider within 60 seconds, as a share of its requests.',
       default: 0.1,
       minimum: 0,
       maximum: 1,
     }),
     minimum: Type.Integer({
-      description: 'As many retries of a provider within 60 seconds are allowed in any case.',
+      description: 'Number of retries of a provider within 60 seconds that are always allowed.',
       default: 10,
       minimum: 0,
       maximum: 1_000_000,
     }),
   }),
   providers: Type.Array(provider, {
-    description: 'Where models are. None: the simulator alone, as `simulator/*`.',
+    description: 'Providers and their models. Empty: only the simulator, as `simulator/*`.',
     default: [],
   }),
   images: Type.Object({
-    request_ms: milliseconds('Deadline of `POST /images`; 524 after it.', 300_000),
+    request_ms: milliseconds('Deadline of `POST /images`. After it, 524.', 300_000),
     stream_ms: milliseconds('The same with `stream: true`.', 600_000),
     body_limit: bytes(
-      'Largest body of `POST /images`, references included. Those that are addresses may have as much again, all together.',
+      'Largest body of `POST /images`, including references. Referenced URLs may add the same amount in total.',
       67_108_864,
       { restart: true },
     ),
-    answer_limit: bytes('Largest answer of a provider of pictures, or single event of its stream.', 134_217_728),
+    answer_limit: bytes('Largest response of an image provider, or single event of its stream.', 134_217_728),
     memory: bytes(
-      'Memory for such answers, all together. Beyond it providers are read later; an answer that is larger goes alone.',
+      'Memory for such responses in total. If it is full, further responses are read later. A larger response is read alone.',
       67_108_864,
     ),
-    reference_limit: bytes('Largest reference picture.', 20_971_520),
+    reference_limit: bytes('Largest reference image.', 20_971_520),
     check: Type.Enum(['decode', 'head'], {
       description:
-        'How a picture that a provider made is looked at before it is passed on. `decode`: all of it; `head`: its beginning and its end.',
+        'How a generated image is validated before it is passed on. `decode`: completely. `head`: its beginning and its end.',
       default: 'decode',
     }),
   }),
   catalog: Type.Object({
     builtin: Type.Boolean({
-      description: 'Models, prices and limits that Headgate knows of, for the providers that are configured.',
+      description: 'Whether the built-in models, prices and limits apply to the configured providers.',
       default: true,
     }),
-    overrides: Type.Optional(
-      text('A file of the same shape as the built-in catalogue (JSON or YAML), which speaks over it.'),
-    ),
+    overrides: Type.Optional(text('JSON or YAML file of the same shape as the built-in catalog. Overrides it.')),
     auto_discover: Type.Boolean({
       description: 'Whether providers with a key in the environment, and model servers on this machine, are detected.',
       default: true,
     }),
     simulator: Type.Boolean({
       description:
-        'The simulator answers `simulator/echo` and its other models. Beside other providers it is in no list, and no router chooses it.',
+        'Whether the simulator serves `simulator/echo` and its other models. If there are other providers, no list contains it and no router chooses it.',
       default: true,
     }),
   }),
@@ -786,36 +801,30 @@ export const configSchema = Type.Object({
   routing: Type.Object({
     strategy: Type.Enum([...routingStrategies], {
       description:
-        'How the endpoints of a model are ordered if neither the request nor its workspace says it. `price`: drawn by price; `weighted`: drawn by `weight`; `latency`: drawn by the time to the first output; `least-busy`: fewest attempts in flight first.',
+        'Order of a model’s endpoints if neither the request nor its workspace sets one. `price`: drawn by price. `weighted`: drawn by `weight`. `latency`: drawn by the time to the first output. `least-busy`: fewest attempts in flight first.',
       default: 'price',
     }),
     models: Type.Array(
       Type.Object({
-        model: text('Slug; may hold `*`. The first that matches counts.'),
-        strategy: Type.Enum([...routingStrategies], { description: 'In place of `routing.strategy`.' }),
+        model: text('Slug, with any number of `*`. The first match applies.'),
+        strategy: Type.Enum([...routingStrategies], { description: 'Replaces `routing.strategy`.' }),
       }),
       { description: 'Strategies of single models.', default: [] },
     ),
     max_attempts: Type.Integer({
-      description: 'The most endpoints that are tried for one request.',
+      description: 'Maximum attempts per request.',
       minimum: 1,
       maximum: 100,
       default: 12,
     }),
     outage_ms: milliseconds(
-      'How long an endpoint that fails time and again is asked last; over once it has been quiet for so long.',
+      'How long an endpoint in an outage is tried last. The time starts over with each failure.',
       30_000,
       100,
       { restart: true },
     ),
-    sticky_ms: milliseconds(
-      'How long a session goes back to the endpoint that served it; each success starts it anew. 0: never.',
-      600_000,
-      0,
-    ),
-    seed: Type.Optional(
-      Type.Integer({ description: 'Makes every draw the same in every run: for tests.', minimum: 0 }),
-    ),
+    sticky_ms: milliseconds('How long a session keeps its endpoint after each success. 0: never.', 600_000, 0),
+    seed: Type.Optional(Type.Integer({ description: 'Makes random draws repeatable, for tests.', minimum: 0 })),
   }),
   bootstrap,
 });

@@ -2,7 +2,7 @@ import type { Config, ProviderConfig } from './schema.ts';
 
 const models = ['simulator/echo', 'simulator/writer', 'simulator/reasoner', 'simulator/image'];
 
-/** Answers if no provider is configured, so that the first request works offline. */
+/** The provider if none is configured, so that the first request works offline. */
 export const simulatorProvider: ProviderConfig = {
   id: 'simulator',
   name: 'Simulator',
@@ -11,8 +11,8 @@ export const simulatorProvider: ProviderConfig = {
 };
 
 /**
- * Returns the simulator beside other providers: it answers its own slugs, so that the first example still works after a
- * provider is added, but it is in no list and no router chooses it. choice 96
+ * Returns the simulator for use beside other providers. It serves its own slugs, so that the first example still works
+ * after a provider is added. No list contains it and no router chooses it. choice 96
  *
  * @returns undefined if the operator turned it off, or configured a provider of that name or wire
  */

@@ -10,7 +10,7 @@ const factors: Record<string, number> = {
   GB: 1e9,
 };
 
-/** `32MiB`, `64 KiB`, `1048576` → bytes; undefined when it is no size. `KiB` counts by 1024, `kB` by 1000. */
+/** `32MiB`, `64 KiB`, `1048576` → bytes. Undefined if it is not a size. `KiB` is 1024 bytes, `kB` is 1000 bytes. */
 export function readByteSize(text: string): number | undefined {
   const [, digits = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/.exec(text.trim()) ?? [];
   const factor = Object.hasOwn(factors, unit) ? factors[unit] : undefined;

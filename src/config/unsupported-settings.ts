@@ -1,32 +1,32 @@
 import type { Problem } from './interpolate.ts';
 import { isMapping, type Path } from './path.ts';
 
-/** What the configuration of Headgate knows and this build does not offer. `*` in a path is any list item. */
+/** Settings that this build does not offer. `*` in a path is any list item. */
 export const unsupportedSettings: readonly { path: Path; says: string }[] = [
-  { path: ['guardrails'], says: 'guardrails in this file ("headgate guardrails" makes them)' },
+  { path: ['guardrails'], says: 'guardrails in this file (use "headgate guardrails")' },
   { path: ['plugins'], says: 'plugins' },
   { path: ['tools'], says: 'server tools' },
   { path: ['interns'], says: 'interns' },
 ];
 
 /**
- * Takes out of the tree what is not offered, and says so.
+ * Removes unsupported settings from the tree and reports them.
  *
- * @param tree is changed: what was refused once is not found wrong again by the schema
+ * @param tree is changed, so that the schema does not report the same settings again
  */
-export function rejectUnsupportedSettings(tree: Record<string, unknown>): { problems: Problem[]; refused: Path[] } {
+export function rejectUnsupportedSettings(tree: Record<string, unknown>): { problems: Problem[]; rejected: Path[] } {
   const problems: Problem[] = [];
-  const refused: Path[] = [];
+  const rejected: Path[] = [];
   for (const { path, says } of unsupportedSettings) {
     for (const [holder, key, place] of findHolders(tree, path)) {
       const value = holder[key];
       if (value === null || value === undefined) continue;
-      problems.push({ path: place, message: `this build does not offer ${says}; take it out` });
-      refused.push(place);
+      problems.push({ path: place, message: `this build does not offer ${says}; remove it` });
+      rejected.push(place);
       delete holder[key];
     }
   }
-  return { problems, refused };
+  return { problems, rejected };
 }
 
 function findHolders(tree: unknown, path: Path, at: Path = []): [Record<string, unknown>, string, Path][] {

@@ -109,7 +109,7 @@ describe('watching the configuration', () => {
       .toEqual([
         {
           message: 'config rejected',
-          problems: ['/etc/headgate.yaml is empty. To go on with the defaults alone, write {} into it.'],
+          problems: ['/etc/headgate.yaml is empty. To use only the defaults, write {} into it.'],
         },
       ]);
     watched.hangUp();

@@ -4,19 +4,19 @@ import { findChanges } from './changes.ts';
 import { ConfigError, type LoadedConfig } from './load.ts';
 import type { Config } from './schema.ts';
 
-/** The files, timers and signals that the watcher uses. Tests replace it. */
+/** The files, timers and signals of the watcher. Tests replace them. */
 export interface WatchEnvironment {
-  /** Calls back with the name of each file that changed in the folder. @returns stops it */
+  /** Calls back with the name of each changed file in the folder. @returns a function that stops it */
   watchFolder(folder: string, onChange: (name: string | undefined) => void): () => void;
-  /** @returns the text, or undefined when it cannot be read at this moment */
+  /** @returns the text, or undefined if the file cannot be read now */
   readText(file: string): string | undefined;
-  /** @returns cancels it */
+  /** @returns a function that cancels it */
   startTimer(onEnd: () => void, ms: number): () => void;
-  /** Calls back at each SIGHUP. @returns stops it */
+  /** Calls back at each SIGHUP. @returns a function that stops it */
   onHangUp(reload: () => void): () => void;
 }
 
-/** What a reload did. */
+/** The result of a reload. */
 export type ConfigReport =
   | { message: 'config reloaded' | 'config restart required'; changed: readonly string[] }
   | { message: 'config warning'; detail: string }
@@ -24,21 +24,21 @@ export type ConfigReport =
 
 export interface WatchOptions {
   running: LoadedConfig;
-  /** Reads everything again, as at the start. */
+  /** Loads the configuration as at the start. */
   load(): LoadedConfig;
-  /** Makes the gateway use it. What needs a restart has its old value in it. */
+  /** Applies it to the gateway. Settings that need a restart have their old values. */
   apply(config: Config): Promise<void>;
   report(report: ConfigReport): void;
   environment?: WatchEnvironment;
 }
 
-/** Editors save in two or three steps, scripts line by line: wait until nothing comes any more. */
+/** Editors save in several steps, and scripts write line by line, so the watcher waits for the last change. */
 const settleMs = 100;
 
 /**
- * Reloads on SIGHUP, and when the file is saved with another text. A bad file changes nothing and is reported.
+ * Reloads on SIGHUP and after the file has changed. An invalid file changes nothing and is reported.
  *
- * @returns stops watching; resolves when a reload under way is done
+ * @returns a function that stops watching and resolves when a reload in progress has ended
  */
 export function watchConfig({
   running,
@@ -50,7 +50,7 @@ export function watchConfig({
   const { file } = running;
   let config = running.config;
   let text = file === undefined ? undefined : environment.readText(file);
-  /** That of the configuration in use. */
+  /** The text of the configuration in use. */
   let used = text;
   let cancelTimer: (() => void) | undefined;
   let work = Promise.resolve();
@@ -61,15 +61,15 @@ export function watchConfig({
       if (isStopped) return;
       try {
         const next = file === undefined ? undefined : environment.readText(file);
-        // A save that broke off, on a full disk for instance, must not take all providers away.
+        // an interrupted save, for example on a full disk, must not remove all providers
         if (next?.trim() === '' && used?.trim() !== '') {
-          throw new ConfigError([`${file} is empty. To go on with the defaults alone, write {} into it.`]);
+          throw new ConfigError([`${file} is empty. To use only the defaults, write {} into it.`]);
         }
         const loaded = load();
         if (file !== undefined && loaded.file !== file) throw new ConfigError([`${file}: there is no such file`]);
         for (const detail of loaded.warnings) report({ message: 'config warning', detail });
         const changes = findChanges(config, loaded.config);
-        await apply(changes.config); // also when nothing is new: what bootstrap says may be otherwise in the store by now
+        await apply(changes.config); // even without changes, because the store may differ from `bootstrap` by now
         config = changes.config;
         used = next;
         const { live, restart } = changes;
@@ -93,7 +93,7 @@ export function watchConfig({
   const stops = [environment.onHangUp(reload)];
   if (file !== undefined) {
     const stopFolder = environment.watchFolder(dirname(file), (name) => {
-      // Kubernetes swaps a link named "..data" when a mounted file changes.
+      // Kubernetes replaces a link named "..data" when a mounted file changes
       const isOurs = name === undefined || name === basename(file) || name.startsWith('..');
       if (!isOurs) return;
       cancelTimer?.();
@@ -112,7 +112,7 @@ export function watchConfig({
 const realEnvironment: WatchEnvironment = {
   watchFolder(folder, onChange) {
     const watcher = watch(folder, { persistent: false }, (_, name) => onChange(name ?? undefined));
-    watcher.on('error', () => watcher.close()); // the folder is gone; SIGHUP still works
+    watcher.on('error', () => watcher.close()); // the folder was deleted; SIGHUP still works
     return () => watcher.close();
   },
   readText(file) {

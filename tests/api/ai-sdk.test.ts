@@ -59,6 +59,6 @@ it('says what to install, and what belongs where', async () => {
   );
   await expect(testGateway({ providers: [{ ...entry, package: undefined }] })).rejects.toThrow('package');
   await expect(testGateway({ providers: [{ ...entry, wire: 'openai-chat', base_url: upstream.url }] })).rejects.toThrow(
-    'belongs to the wire ai-sdk alone',
+    'is allowed only with the wire ai-sdk',
   );
 });

@@ -44,7 +44,7 @@ describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
   it('keeps the old configuration when the new one is bad, and says why', async () => {
     const gateway = await startGateway({ config: { providers: simulator('old/model') } });
     save(gateway, { providers: simulator('new/model'), servr: {} });
-    await told(gateway).toContain('servr: there is no such key; the nearest known key is \\"server\\"');
+    await told(gateway).toContain('servr: unknown key; the nearest known key is \\"server\\"');
     const lines = gateway.running.stderr.trimEnd().split('\n');
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level: 40, msg: expect.any(String) });
     expect(gateway.running.stderr).toContain('"msg":"config rejected"');
@@ -80,7 +80,7 @@ describe('a reload', () => {
     const gateway = await startGateway({ config: { providers: simulator('old/model') } });
     const file = join(gateway.folder, 'headgate.json');
     writeFileSync(file, '');
-    await told(gateway).toContain('headgate.json is empty. To go on with the defaults alone, write {} into it.');
+    await told(gateway).toContain('headgate.json is empty. To use only the defaults, write {} into it.');
     rmSync(file);
     gateway.running.child.kill('SIGHUP');
     await told(gateway).toContain('headgate.json: there is no such file');

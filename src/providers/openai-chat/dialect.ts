@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { efforts } from '../kit/effort.ts';
 import { dialectReader } from '../kit/read-dialect.ts';
 
-/** Body fields that a server may refuse and that an answer can do without. */
+/** Body fields that a server may reject and that are not essential. */
 const optionalFields = [
   'frequency_penalty',
   'parallel_tool_calls',
@@ -15,38 +15,41 @@ const optionalFields = [
   'verbosity',
 ] as const;
 
-/** How a server differs from the original. The defaults are what OpenAI itself takes. */
+/** How a server differs from OpenAI, whose behavior is the default. */
 export const dialectSchema = Type.Object(
   {
     max_tokens_field: Type.Enum(['max_completion_tokens', 'max_tokens'], {
       default: 'max_completion_tokens',
-      description: 'The field that carries `max_output_tokens`. Most servers other than OpenAI want `max_tokens`.',
+      description: 'Field for `max_output_tokens`. Most servers other than OpenAI need `max_tokens`.',
     }),
     reasoning: Type.Enum(['reasoning_effort', 'reasoning', 'none'], {
       default: 'reasoning_effort',
-      description: 'The field that carries `reasoning`: an effort, an object with effort or budget, or nothing.',
+      description: 'Field for `reasoning`: an effort, an object with effort or budget, or none.',
     }),
     efforts: Type.Array(Type.Enum([...efforts]), {
       default: [...efforts],
       minItems: 1,
-      description: 'The efforts that the server knows; another one becomes the nearest of these.',
+      description: 'Supported efforts. Others become the nearest of these.',
     }),
-    developer_role: Type.Boolean({ default: false, description: 'Send role `developer` as it is, not as `system`.' }),
-    stream_usage: Type.Boolean({ default: true, description: 'Ask for usage at the end of a stream.' }),
+    developer_role: Type.Boolean({
+      default: false,
+      description: 'Send the role `developer` unchanged, not as `system`.',
+    }),
+    stream_usage: Type.Boolean({ default: true, description: 'Request usage at the end of a stream.' }),
     replay_reasoning: Type.Boolean({
       default: false,
-      description: 'Send earlier reasoning text back as `reasoning_content` of the assistant message.',
+      description: 'Send earlier reasoning text as `reasoning_content` of the assistant message.',
     }),
     reasoning_details: Type.Boolean({
       default: false,
-      description: 'Send earlier reasoning back as `reasoning_details`, signatures and encrypted content included.',
+      description: 'Send earlier reasoning as `reasoning_details`, including signatures and encrypted content.',
     }),
-    cache_control: Type.Boolean({ default: false, description: 'Pass on cache breakpoints of text parts.' }),
-    metadata: Type.Boolean({ default: false, description: 'Pass on `metadata`.' }),
-    top_k: Type.Boolean({ default: false, description: 'Pass on `top_k`, which OpenAI does not know.' }),
+    cache_control: Type.Boolean({ default: false, description: 'Send cache breakpoints of text parts.' }),
+    metadata: Type.Boolean({ default: false, description: 'Send `metadata`.' }),
+    top_k: Type.Boolean({ default: false, description: 'Send `top_k`, which OpenAI does not support.' }),
     omit: Type.Array(Type.Enum([...optionalFields]), {
       default: [],
-      description: 'Body fields that the server refuses; they are left out and named in the metadata.',
+      description: 'Body fields that the server rejects. They are dropped and reported.',
     }),
   },
   { additionalProperties: false },
@@ -54,5 +57,5 @@ export const dialectSchema = Type.Object(
 
 export type Dialect = Static<typeof dialectSchema>;
 
-/** @throws {Error} naming the setting, in words for the operator; it never comes from what a caller sent */
+/** @throws {Error} that names the invalid setting, for the operator */
 export const readDialect = dialectReader('openai-chat', dialectSchema);

@@ -1,27 +1,27 @@
 import { type Static, Type } from 'typebox';
 import { dialectReader } from '../kit/read-dialect.ts';
 
-/** Fields that a server may refuse and that a picture can do without. */
+/** Fields that a server may reject and that are not essential. */
 const optionalFields = [
   ...(['size', 'quality', 'output_format', 'output_compression', 'background', 'user', 'stream'] as const),
 ] as const;
 
-/** How a server differs from the original. The defaults are what OpenAI's gpt-image models take. */
+/** How a server differs from OpenAI's gpt-image models, whose behavior is the default. */
 const dialectSchema = Type.Object(
   {
     response_format: Type.Boolean({
       default: false,
-      description: 'Ask for `b64_json`; servers before gpt-image give a link otherwise.',
+      description: 'Request `b64_json`. Models before gpt-image otherwise return a URL.',
     }),
     partial_images: Type.Integer({
       default: 2,
       minimum: 0,
       maximum: 3,
-      description: 'Partial pictures that a stream asks for.',
+      description: 'Number of partial images that a stream requests.',
     }),
     omit: Type.Array(Type.Enum([...optionalFields]), {
       default: [],
-      description: 'Fields that the server refuses; they are left out and named in the metadata.',
+      description: 'Fields that the server rejects. They are dropped and reported.',
     }),
   },
   { additionalProperties: false },
@@ -29,5 +29,5 @@ const dialectSchema = Type.Object(
 
 export type Dialect = Static<typeof dialectSchema>;
 
-/** @throws {Error} naming the setting, in words for the operator; it never comes from what a caller sent */
+/** @throws {Error} that names the invalid setting, for the operator */
 export const readDialect = dialectReader('openai-images', dialectSchema);

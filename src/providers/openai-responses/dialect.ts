@@ -12,7 +12,7 @@ const formats = [
   'meta-responses-v1',
 ] as const satisfies ReasoningFormat[];
 
-/** Fields that a server may refuse and that an answer can do without. */
+/** Fields that a server may reject and that are not essential. */
 const optionalFields = [
   'frequency_penalty',
   'include',
@@ -31,38 +31,38 @@ const optionalFields = [
   'truncation',
 ] as const;
 
-/** How a server differs from the original. The defaults are what OpenAI itself takes. */
+/** How a server differs from OpenAI, whose behavior is the default. */
 export const dialectSchema = Type.Object(
   {
     reasoning_format: Type.Enum([...formats], {
       default: 'openai-responses-v1',
-      description: 'Who makes encrypted reasoning, and alone can read it.',
+      description: 'Format of encrypted reasoning. Only servers with the same format can read it.',
     }),
     plain_reasoning: Type.Boolean({
       default: false,
-      description: 'Send earlier reasoning back that has text but no encrypted content.',
+      description: 'Send earlier reasoning that has text but no encrypted content.',
     }),
     native_items: Type.Boolean({
       default: true,
-      description: 'Send `additional_tools`, `agent_message`, `compaction` and `context_compaction` items as they are.',
+      description: 'Send `additional_tools`, `agent_message`, `compaction` and `context_compaction` items unchanged.',
     }),
     native_configuration_update: Type.Boolean({
       default: false,
-      description: 'Send `configuration_update` items as they are; else the last one is the effort of the request.',
+      description: 'Send `configuration_update` items unchanged. If not, the last one sets the effort of the request.',
     }),
     cache_control: Type.Boolean({
       default: true,
-      description: 'Pass on cache breakpoints of parts, as `prompt_cache_breakpoint`.',
+      description: 'Send cache breakpoints of parts, as `prompt_cache_breakpoint`.',
     }),
     efforts: Type.Array(Type.Enum([...efforts]), {
       default: [...efforts],
       minItems: 1,
-      description: 'The efforts that the server knows; another one becomes the nearest of these.',
+      description: 'Supported efforts. Others become the nearest of these.',
     }),
     omit: Type.Array(Type.Enum([...optionalFields]), {
-      // OpenAI answers 400 to both: its create parameters have no such fields.
+      // OpenAI rejects both with a 400.
       default: ['frequency_penalty', 'presence_penalty'],
-      description: 'Fields that the server refuses; they are left out and named in the metadata.',
+      description: 'Fields that the server rejects. They are dropped and reported.',
     }),
   },
   { additionalProperties: false },
@@ -70,5 +70,5 @@ export const dialectSchema = Type.Object(
 
 export type Dialect = Static<typeof dialectSchema>;
 
-/** @throws {Error} naming the setting, in words for the operator; it never comes from what a caller sent */
+/** @throws {Error} that names the invalid setting, for the operator */
 export const readDialect = dialectReader('openai-responses', dialectSchema);
