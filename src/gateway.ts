@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
+import { accessTopic } from './access/access.ts';
 import { applyBootstrap, createFirstKeys } from './access/bootstrap.ts';
 import { createEndUserHash } from './access/hash-end-user.ts';
 import type { OrphanedRequest } from './access/rate-limits.ts';
@@ -182,13 +183,13 @@ async function assemble(
     onTrouble: (error) => log('bus disconnected', { err: error }),
     onRecovery: () => log('bus reconnected'),
   });
-  if (bus) {
-    resources.defer(() => withTimeout(SHUTDOWN_GRACE_MS, bus.close()).catch(() => {})); // a store that is silent hears no good-bye
-    const refreshSoon = coalesce(() => accounts.refresh().catch(() => {})); // the poll will bring it, and tells what is wrong
-    const shared = shareMemory({ health, sticky, publish: (topic, message) => bus.publish(topic, message) });
-    resources.defer(shared.close);
-    bus.subscribe((topic, message) => (topic === 'access' ? refreshSoon() : shared.receive(topic, message)));
-  }
+  resources.defer(() => withTimeout(SHUTDOWN_GRACE_MS, bus.close()).catch(() => {})); // an unreachable store delays no shutdown
+  // If it fails, the next poll tries again and logs the failure.
+  bus.subscribe(
+    accessTopic,
+    coalesce(() => accounts.refresh().catch(() => {})),
+  );
+  resources.defer(shareMemory({ health, sticky, bus }).close);
 
   const build = async (from: Config, before?: ConfiguredModels): Promise<ConfiguredModels> =>
     buildModels(from, {

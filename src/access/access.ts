@@ -3,6 +3,7 @@ import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { type CallerRateLimits, isRateLimited, type RateLimits } from '../domain/rate-limits.ts';
 import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
+import type { Topic } from '../platform/bus/bus.ts';
 import type { KeyRecord } from '../platform/storage/ports/keys.ts';
 import type { MemberRecord } from '../platform/storage/ports/members.ts';
 import type { AppliedSettings } from '../platform/storage/ports/workspaces.ts';
@@ -10,7 +11,10 @@ import { type GuardrailAssignments, applyGuardrails } from './apply-guardrails.t
 import { hashKey, deriveKeyNumber } from './key-text.ts';
 import { type RefusedKey, RefusedKeys } from './refused-keys.ts';
 
-/** What access control needs of the store. */
+/** Published after a change of keys, workspaces, members or guardrails. */
+export const accessTopic: Topic<null> = { name: 'access', read: () => null };
+
+/** The part of the store that access control uses. */
 export interface KeySource {
   readRevision(): Promise<number>;
   listKeys(): Promise<readonly KnownKey[]>;
@@ -18,7 +22,7 @@ export interface KeySource {
   listAppliedSettings(): Promise<readonly AppliedSettings[]>;
   listMembers(): Promise<readonly MemberRecord[]>;
 }
-/** What is needed of a key. */
+/** The part of a key that access control uses. */
 export type KnownKey = Pick<
   KeyRecord,
   'hash' | 'name' | 'kind' | 'workspaceId' | 'memberId' | 'disabled' | 'expiresAtMs' | 'rateLimits'

@@ -1,3 +1,4 @@
+import { accessTopic } from '../access/access.ts';
 import { createContentHandler } from '../api/generation/content.ts';
 import { createFeedbackHandlers } from '../api/generation/feedback.ts';
 import { createGenerationHandler } from '../api/generation/handler.ts';
@@ -56,8 +57,7 @@ export interface EdgeParts {
   version: string;
   /** Undefined where the clock of this host is the only one. */
   clock: ClockWatch | undefined;
-  /** Undefined for a process that is alone. */
-  bus: Bus | undefined;
+  bus: Pick<Bus, 'publish'>;
   /** In a worker. */
   primary: Remote<PrimaryService> | undefined;
 }
@@ -125,9 +125,9 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         ledger: storage.ledger,
         routingContext: parts.routingContext,
         async refreshAccess() {
-          await spending.refresh(); // and the sums: nobody is told of corrections
+          await spending.refresh(); // and the sums: corrections send no message
           await access.refresh();
-          bus?.publish('access', null);
+          bus.publish(accessTopic, null);
         },
       }),
       showHome,

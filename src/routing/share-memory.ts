@@ -1,47 +1,45 @@
 import { type ErrorKind, errorKinds } from '../domain/errors.ts';
+import type { Bus, Topic } from '../platform/bus/bus.ts';
 import { type AttemptOutcome, type Health, isEndpointFault } from './health.ts';
-import type { SharedSession, StickyMemory } from './sticky.ts';
+import type { StickyMemory } from './sticky.ts';
 
 export interface ShareParts {
   health: Health;
   sticky: StickyMemory;
-  /** Tells all other processes. @see platform/bus/bus.ts */
-  publish: (topic: string, message: unknown) => void;
+  bus: Pick<Bus, 'publish' | 'subscribe'>;
   now?: () => number;
 }
 
 export interface SharedMemory {
-  /** Takes what another process published; what it does not know it leaves. */
-  receive(topic: string, message: unknown): void;
   close(): void;
 }
 
-/** How long news gather. */
+/** How long messages are collected before they are published. */
 const GATHER_MS = 100;
-/** Answers to tell in that time; more of them say nothing new. */
-const MAX_ANSWERS = 200;
-/** Sessions, and faults, to tell in that time. */
+/** Maximum successes to publish in that time. More of them say nothing new. */
+const MAX_SUCCESSES = 200;
+/** Maximum sessions and faults to publish in that time. */
 const MAX_SESSIONS = 500;
 const MAX_FAULTS = 500;
 
 /**
- * Makes several processes have one memory of how endpoints do and where sessions went, but for the time that news
- * take. On the way of a request it costs a push to an array.
+ * Shares the health of endpoints and the endpoints of sessions between processes. A process learns of the others with the
+ * delay of the bus. It costs the hot path a push to an array.
  */
-export function shareMemory({ health, sticky, publish, now = Date.now }: ShareParts): SharedMemory {
+export function shareMemory({ health, sticky, bus, now = Date.now }: ShareParts): SharedMemory {
   let outcomes: OutcomeMessage[] = [];
   let sessions: SessionMessage[] = [];
-  let answers = 0;
+  let successes = 0;
   let faults = 0;
   let timer: NodeJS.Timeout | undefined;
 
   function flush(): void {
     timer = undefined;
-    for (const news of sessions) publish('sticky', news);
-    for (const news of outcomes) publish('health', news);
+    for (const session of sessions) bus.publish(stickyTopic, session);
+    for (const outcome of outcomes) bus.publish(healthTopic, outcome);
     outcomes = [];
     sessions = [];
-    answers = 0;
+    successes = 0;
     faults = 0;
   }
   const schedule = (): void => {
@@ -50,7 +48,7 @@ export function shareMemory({ health, sticky, publish, now = Date.now }: SharePa
 
   health.onOutcome = (id, outcome) => {
     const { error } = outcome;
-    if (error ? !isMessage(error) || ++faults > MAX_FAULTS : ++answers > MAX_ANSWERS) return;
+    if (error ? !isMessage(error) || ++faults > MAX_FAULTS : ++successes > MAX_SUCCESSES) return;
     outcomes.push(writeOutcome(id, outcome));
     schedule();
   };
@@ -60,17 +58,15 @@ export function shareMemory({ health, sticky, publish, now = Date.now }: SharePa
     schedule();
   };
 
+  const subscriptions = [
+    bus.subscribe(healthTopic, (message) => health.learn(message[0], toOutcome(message, now()))),
+    bus.subscribe(stickyTopic, ([scope, endpoint, model, isExplicit]) =>
+      sticky.learn({ scope, endpoint, model, isExplicit }),
+    ),
+  ];
   return {
-    receive(topic, message) {
-      if (topic === 'health') {
-        const news = readOutcome(message, now());
-        if (news) health.learn(...news);
-      } else if (topic === 'sticky') {
-        const session = readSession(message);
-        if (session) sticky.learn(session);
-      }
-    },
     close() {
+      for (const unsubscribe of subscriptions) unsubscribe();
       clearTimeout(timer);
       health.onOutcome = undefined;
       sticky.onSession = undefined;
@@ -78,10 +74,10 @@ export function shareMemory({ health, sticky, publish, now = Date.now }: SharePa
   };
 }
 
-type ErrorNews = readonly [kind: ErrorKind, isRegional: boolean, retryAfterSeconds: number | null];
+type ErrorMessage = readonly [kind: ErrorKind, isRegional: boolean, retryAfterSeconds: number | null];
 type OutcomeMessage = readonly [
   id: string,
-  error: ErrorNews | null,
+  error: ErrorMessage | null,
   firstOutputMs: number | null,
   durationMs: number | null,
   outputTokens: number | null,
@@ -89,51 +85,62 @@ type OutcomeMessage = readonly [
 ];
 type SessionMessage = readonly [scope: string, endpoint: string, model: string, isExplicit: boolean];
 
-/** A client's fault is nobody else's business. */
+/** Whether other processes need the error: a client's fault says nothing about the endpoint. */
 const isMessage = (error: NonNullable<AttemptOutcome['error']>): boolean =>
   isEndpointFault(error) || error.retryAfterSeconds !== undefined;
 
+const healthTopic: Topic<OutcomeMessage> = { name: 'health', read: readOutcome };
+const stickyTopic: Topic<SessionMessage> = { name: 'sticky', read: readSession };
+
 function writeOutcome(id: string, outcome: AttemptOutcome): OutcomeMessage {
   const { error, firstOutputMs = null, durationMs = null, outputTokens = null, toolCalls = null } = outcome;
-  const told: ErrorNews | null = error ? [error.kind, error.isRegional, error.retryAfterSeconds ?? null] : null;
-  return [id, told, firstOutputMs, durationMs, outputTokens, toolCalls];
+  const message: ErrorMessage | null = error ? [error.kind, error.isRegional, error.retryAfterSeconds ?? null] : null;
+  return [id, message, firstOutputMs, durationMs, outputTokens, toolCalls];
 }
 
-/** @param nowMs when it came: clocks of several hosts may disagree */
-function readOutcome(message: unknown, nowMs: number): [id: string, AttemptOutcome] | undefined {
+/** @param nowMs the time of receipt, because the clocks of hosts can differ */
+function toOutcome(message: OutcomeMessage, nowMs: number): AttemptOutcome {
+  const [, error, firstOutputMs, durationMs, outputTokens, toolCalls] = message;
+  return {
+    atMs: nowMs,
+    error: error ? { kind: error[0], isRegional: error[1], retryAfterSeconds: error[2] ?? undefined } : undefined,
+    firstOutputMs: firstOutputMs ?? undefined,
+    durationMs: durationMs ?? undefined,
+    outputTokens: outputTokens ?? undefined,
+    ...(toolCalls && { toolCalls }),
+  };
+}
+
+function readOutcome(message: unknown): OutcomeMessage | undefined {
   if (!Array.isArray(message)) return undefined;
   const [id, error, firstOutputMs, durationMs, outputTokens, toolCalls] = message as unknown[];
   if (typeof id !== 'string') return undefined;
-  const told = error === null ? undefined : readErrorMessage(error);
-  if (told === 'unknown') return undefined;
-  const outcome: AttemptOutcome = {
-    atMs: nowMs,
-    error: told,
-    firstOutputMs: readNumber(firstOutputMs),
-    durationMs: readNumber(durationMs),
-    outputTokens: readNumber(outputTokens),
-  };
-  if (toolCalls === 'none' || toolCalls === 'sound' || toolCalls === 'broken') outcome.toolCalls = toolCalls;
-  return [id, outcome];
+  const read = error === null ? null : readErrorMessage(error);
+  if (read === undefined) return undefined;
+  const isToolCalls = toolCalls === 'none' || toolCalls === 'sound' || toolCalls === 'broken';
+  return [
+    id,
+    read,
+    readNumber(firstOutputMs),
+    readNumber(durationMs),
+    readNumber(outputTokens),
+    isToolCalls ? toolCalls : null,
+  ];
 }
 
-function readErrorMessage(error: unknown): AttemptOutcome['error'] | 'unknown' {
-  if (!Array.isArray(error)) return 'unknown';
+function readErrorMessage(error: unknown): ErrorMessage | undefined {
+  if (!Array.isArray(error)) return undefined;
   const [kind, isRegional, retryAfterSeconds] = error as unknown[];
-  if (typeof kind !== 'string' || !Object.hasOwn(errorKinds, kind)) return 'unknown';
-  return {
-    kind: kind as ErrorKind, // it is a key of the table
-    isRegional: isRegional === true,
-    retryAfterSeconds: readNumber(retryAfterSeconds),
-  };
+  if (typeof kind !== 'string' || !Object.hasOwn(errorKinds, kind)) return undefined;
+  return [kind as ErrorKind, isRegional === true, readNumber(retryAfterSeconds)]; // it is a key of the table
 }
 
-function readSession(message: unknown): SharedSession | undefined {
+function readSession(message: unknown): SessionMessage | undefined {
   if (!Array.isArray(message)) return undefined;
   const [scope, endpoint, model, isExplicit] = message as unknown[];
   if (typeof scope !== 'string' || typeof endpoint !== 'string' || typeof model !== 'string') return undefined;
-  return { scope, endpoint, model, isExplicit: isExplicit === true };
+  return [scope, endpoint, model, isExplicit === true];
 }
 
-const readNumber = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+const readNumber = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { applyBootstrap, createFirstKeys } from '../access/bootstrap.ts';
 import type { OrphanedRequest } from '../access/rate-limits.ts';
-import { openBus } from '../compose/open-bus.ts';
+import { openFarDriver } from '../compose/open-bus.ts';
 import { openClock } from '../compose/open-clock.ts';
 import { areSharedCounters } from '../compose/open-counters.ts';
 import { isSharedStore, openStorage } from '../compose/open-storage.ts';
@@ -19,7 +19,7 @@ import {
   storeJournal,
   logInterrupted,
 } from '../metering/orphaned-journals.ts';
-import { relayBus } from '../platform/bus/ipc/ipc-bus.ts';
+import { relayMessages } from '../platform/bus/ipc/ipc-driver.ts';
 import { WorkerPool, type PoolMember } from '../platform/cluster/worker-pool.ts';
 import { createForker, type Forked } from '../platform/cluster/fork.ts';
 import { createConnectionDispatcher } from '../platform/cluster/connection-dispatcher.ts';
@@ -144,14 +144,14 @@ async function assemble(
   resources.defer(left.close);
   await left.store();
 
-  const bus = await openBus({
+  const far = await openFarDriver({
     url,
     onTrouble: (error) => log('bus disconnected', { err: error }),
     onRecovery: () => log('bus reconnected'),
   });
-  if (bus) resources.defer(() => bus.close());
+  if (far) resources.defer(() => far.close());
   const hub = createHub();
-  relayBus(hub, bus);
+  relayMessages(hub, far);
   const dispatcher = createConnectionDispatcher();
   if (!isSharedStore(url)) hub.provide(storageService, (worker) => serveStorage(storage, worker));
   const numbers = new WorkerMetrics(workers);

@@ -23,7 +23,7 @@ const rules: Rules = {
     contents: 'platform',
     config: 'platform schema',
     catalog: 'metering providers:types',
-    routing: 'metering catalog',
+    routing: 'platform:types metering catalog', // takes the port of the bus
     access: 'platform metering catalog routing',
     pipeline: 'platform:types metering routing providers',
     management: 'schema platform metering catalog routing access requests',

@@ -1,9 +1,11 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPostgres, type TestPostgres } from '../../../testing/postgres.ts';
-import type { Bus } from '../bus.ts';
+import { type BusDriver, createBus, type Topic } from '../bus.ts';
 import { testBus } from '../contract.ts';
-import { openPostgresBus } from './postgres-bus.ts';
+import { openPostgresDriver } from './postgres-driver.ts';
+
+const anyOf = (name: string): Topic<unknown> => ({ name, read: (message) => message });
 
 const server = await startPostgres();
 const skipped = 'skipped' in server ? ` (skipped: ${server.skipped})` : '';
@@ -18,43 +20,45 @@ describe.skipIf(skipped !== '')(`PostgreSQL${skipped}`, () => {
     await stop();
   });
 
-  /** Processes on a database of their own. */
+  /** Opens processes on a new database. */
   async function open(count: number, heartbeatMs?: number) {
     const name = `bus_${++databases}`;
     await admin.query(`create database ${name}`);
     const database = new URL(`/${name}`, url).href;
     const troubles: unknown[] = [];
     let recoveries = 0;
-    const buses = Array.from({ length: count }, () =>
-      openPostgresBus(database, {
+    const drivers = Array.from({ length: count }, () =>
+      openPostgresDriver(database, {
         onTrouble: (error) => troubles.push(error),
         onRecovery: () => void recoveries++,
         heartbeatMs,
       }),
     );
-    await Promise.all(buses.map(({ connected }) => connected));
+    await Promise.all(drivers.map(({ connected }) => connected));
     const close = async () => {
-      for (const bus of buses) await bus.close();
+      for (const driver of drivers) await driver.close();
     };
-    return { name, database, buses, troubles, recoveries: () => recoveries, close };
+    return { name, database, drivers, troubles, recoveries: () => recoveries, close };
   }
 
   testBus('postgres', async () => {
-    const { buses, close } = await open(3);
-    return { buses: buses as Bus[] as [Bus, Bus, Bus], close };
+    const { drivers, close } = await open(3);
+    return { drivers: drivers as BusDriver[] as [BusDriver, BusDriver, BusDriver], close };
   });
 
-  it('connects again when its connections are ended, and tells both once', async () => {
-    const { name, buses, troubles, recoveries, close } = await open(2);
+  it('connects again after the server ends its connections, and reports the loss and the recovery once', async () => {
+    const { name, drivers, troubles, recoveries, close } = await open(2);
+    const buses = drivers.map(createBus);
+    const number = anyOf('number');
     expect(recoveries()).toBe(0);
-    const heard: unknown[] = [];
-    buses[1]!.subscribe((_, message) => heard.push(message));
+    const received: unknown[] = [];
+    buses[1]!.subscribe(number, (message) => received.push(message));
     await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
     await expect.poll(() => troubles.length).toBe(2);
     let count = 0;
     const publish = () => {
-      buses[0]!.publish('number', ++count);
-      return heard.length;
+      buses[0]!.publish(number, ++count);
+      return received.length;
     };
     await expect.poll(publish, { timeout: 10_000 }).toBeGreaterThan(0);
     await expect.poll(recoveries).toBe(2);
@@ -62,33 +66,33 @@ describe.skipIf(skipped !== '')(`PostgreSQL${skipped}`, () => {
     await close();
   });
 
-  it('hears nothing in what somebody else notifies', async () => {
-    const { database, buses, close } = await open(2);
-    const heard: unknown[] = [];
-    buses[0]!.subscribe((topic, message) => heard.push([topic, message]));
+  it('ignores notifications of other applications', async () => {
+    const { database, drivers, close } = await open(2);
+    const received: unknown[] = [];
+    drivers[0]!.receive((topic, message) => received.push([topic, message]));
     const stranger = new pg.Client({ connectionString: database });
     await stranger.connect();
     for (const payload of ['', 'hello', '{}', '[1,2,[3],["a"]]']) {
       await stranger.query('select pg_notify($1, $2)', ['headgate', payload]);
     }
     await stranger.end();
-    buses[1]!.publish('own', 1);
-    await expect.poll(() => heard).toContainEqual(['own', 1]);
-    expect(heard).toEqual([
+    drivers[1]!.send('own', 1);
+    await expect.poll(() => received).toContainEqual(['own', 1]);
+    expect(received).toEqual([
       ['a', undefined],
       ['own', 1],
     ]);
     await close();
   });
 
-  it('loses a message that is too long, and no other', async () => {
-    const { buses, troubles, close } = await open(2);
-    const heard: unknown[] = [];
-    buses[1]!.subscribe((topic) => heard.push(topic));
-    buses[0]!.publish('before', 1);
-    buses[0]!.publish('long', 'ü'.repeat(4000));
-    buses[0]!.publish('after', 1);
-    await expect.poll(() => heard).toEqual(['before', 'after']);
+  it('drops only a message that is too long', async () => {
+    const { drivers, troubles, close } = await open(2);
+    const received: unknown[] = [];
+    drivers[1]!.receive((topic) => received.push(topic));
+    drivers[0]!.send('before', 1);
+    drivers[0]!.send('long', 'ü'.repeat(4000));
+    drivers[0]!.send('after', 1);
+    await expect.poll(() => received).toEqual(['before', 'after']);
     expect(troubles).toEqual([]);
     await close();
   });

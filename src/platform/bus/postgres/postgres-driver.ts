@@ -1,47 +1,47 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
-import type { Bus, Listener } from '../bus.ts';
+import type { BusDriver, MessageReceiver } from '../bus.ts';
 
-export interface PostgresBusOptions {
+export interface PostgresDriverOptions {
   /** Called when the connection is lost or cannot be made, once per streak. */
   onTrouble: (error: unknown) => void;
-  /** Called when it is there again. */
+  /** Called when the connection is back. */
   onRecovery?: () => void;
-  /** How often it is looked whether the connection still stands. */
+  /** Interval of the checks whether the connection still works. */
   heartbeatMs?: number;
 }
 
 const channel = 'headgate';
-/** PostgreSQL takes 7,999 bytes in one notification. */
+/** PostgreSQL accepts 7,999 bytes in one notification. */
 const MAX_BYTES = 7900;
-/** News that wait for the server; beyond it the newest are lost. */
+/** Messages that wait for the server. Further ones are lost. */
 const MAX_WAITING = 5000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 const HEARTBEAT_MS = 15_000;
-/** How long the server may take for anything. */
-const PATIENCE_MS = 5000;
+/** Time limit of each query. */
+const QUERY_MS = 5000;
 
 /**
- * The bus between hosts on one PostgreSQL: LISTEN and NOTIFY, over one connection of its own, which is made again when it
- * breaks. Whatever is published meanwhile is lost.
+ * Opens the driver between hosts on one PostgreSQL: LISTEN and NOTIFY over one connection of its own. A lost connection is
+ * opened again. Messages are lost until then.
  *
  * @param url as for the store
- * @returns at once; it connects by itself
+ * @returns at once; it connects in the background
  */
-export function openPostgresBus(url: string, options: PostgresBusOptions): PostgresBus {
-  return new PostgresBus(url, options);
+export function openPostgresDriver(url: string, options: PostgresDriverOptions): PostgresDriver {
+  return new PostgresDriver(url, options);
 }
 
-class PostgresBus implements Bus {
-  /** Resolves when it hears for the first time. */
+class PostgresDriver implements BusDriver {
+  /** Resolves when it listens for the first time. */
   readonly connected: Promise<void>;
   private readonly reportConnected: () => void;
   private readonly self = randomUUID();
   private readonly url: string;
-  private readonly options: PostgresBusOptions;
+  private readonly options: PostgresDriverOptions;
   private readonly heartbeat: NodeJS.Timeout;
-  private readonly listeners: Listener[] = [];
+  private receiver: MessageReceiver | undefined;
   private client: Client | undefined;
   /** As JSON: topic and message. */
   private waiting: string[] = [];
@@ -51,30 +51,30 @@ class PostgresBus implements Bus {
   private retry: NodeJS.Timeout | undefined;
   private closed = false;
 
-  constructor(url: string, options: PostgresBusOptions) {
+  constructor(url: string, options: PostgresDriverOptions) {
     this.url = url;
     this.options = options;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.connected = promise;
     this.reportConnected = resolve;
-    // A network that falls silent breaks no connection by itself.
-    this.heartbeat = setInterval(() => void this.ask('select 1'), options.heartbeatMs ?? HEARTBEAT_MS).unref();
+    // A network that drops packets does not close the connection.
+    this.heartbeat = setInterval(() => void this.query('select 1'), options.heartbeatMs ?? HEARTBEAT_MS).unref();
     void this.connect();
   }
 
-  publish(topic: string, message: unknown): void {
+  send(topic: string, message: unknown): void {
     if (!this.client || this.closed || this.waiting.length >= MAX_WAITING) return;
     this.waiting.push(JSON.stringify([topic, message]));
     if (this.isScheduled || this.sending) return;
     this.isScheduled = true;
     setImmediate(() => {
       this.isScheduled = false;
-      this.sending = this.send();
+      this.sending = this.flush();
     });
   }
 
-  subscribe(listener: Listener): void {
-    this.listeners.push(listener);
+  receive(receiver: MessageReceiver): void {
+    this.receiver = receiver;
   }
 
   async close(): Promise<void> {
@@ -84,21 +84,21 @@ class PostgresBus implements Bus {
     await this.sending;
     const { client } = this;
     this.client = undefined;
-    await client?.end().catch(() => {}); // gone already
+    await client?.end().catch(() => {}); // closed already
   }
 
-  /** All that waits, in as few statements and notifications as it fits into. */
-  private async send(): Promise<void> {
+  /** Sends all waiting messages in as few statements and notifications as possible. */
+  private async flush(): Promise<void> {
     while (this.waiting.length > 0 && this.client) {
       const payloads = pack(this.self, this.waiting);
       this.waiting = [];
-      await this.ask('select pg_notify($1, payload) from unnest($2::text[]) as payload', [channel, payloads]);
+      await this.query('select pg_notify($1, payload) from unnest($2::text[]) as payload', [channel, payloads]);
     }
     this.waiting = [];
     this.sending = undefined;
   }
 
-  private async ask(statement: string, values: unknown[] = []): Promise<void> {
+  private async query(statement: string, values: unknown[] = []): Promise<void> {
     const { client } = this;
     try {
       await client?.query(statement, values);
@@ -113,13 +113,13 @@ class PostgresBus implements Bus {
     const client = new pg.Client({
       connectionString: this.url,
       application_name: 'headgate bus',
-      connectionTimeoutMillis: PATIENCE_MS,
-      query_timeout: PATIENCE_MS,
+      connectionTimeoutMillis: QUERY_MS,
+      query_timeout: QUERY_MS,
       keepAlive: true,
     });
     client.on('error', (error) => this.lose(client, error));
     client.on('end', () => this.lose(client, new Error('The server ended the connection.')));
-    client.on('notification', ({ payload }) => this.hear(payload));
+    client.on('notification', ({ payload }) => this.deliver(payload));
     try {
       await client.connect();
       await client.query(`listen ${channel}`);
@@ -134,7 +134,7 @@ class PostgresBus implements Bus {
     }
   }
 
-  /** Once for each connection, however many things tell that it is gone. */
+  /** Handles the loss of a connection. Idempotent, because several events report it. */
   private lose(client: Client, error: unknown): void {
     if (this.client !== client) return;
     this.client = undefined;
@@ -146,14 +146,14 @@ class PostgresBus implements Bus {
     this.retry = setTimeout(() => void this.connect(), pauseMs).unref();
   }
 
-  private hear(payload: string | undefined): void {
-    const news = readPayload(payload);
-    if (!news || news.sender === this.self || this.closed) return;
-    for (const [topic, message] of news.messages) for (const listen of this.listeners) listen(topic, message);
+  private deliver(payload: string | undefined): void {
+    const read = readPayload(payload);
+    if (!read || read.sender === this.self || this.closed) return;
+    for (const [topic, message] of read.messages) this.receiver?.(topic, message);
   }
 }
 
-/** Joins messages to payloads that PostgreSQL takes. One that is too long for any is left out. */
+/** Joins messages to payloads that PostgreSQL accepts. Drops a message that is too long. */
 function pack(sender: string, messages: readonly string[]): string[] {
   const payloads: string[] = [];
   const head = `[${JSON.stringify(sender)}`;
@@ -175,7 +175,7 @@ function pack(sender: string, messages: readonly string[]): string[] {
   return payloads;
 }
 
-/** @returns undefined for what is not ours: anybody may notify */
+/** @returns undefined for a notification of another application */
 function readPayload(payload: string | undefined): { sender: unknown; messages: [string, unknown][] } | undefined {
   try {
     const [sender, ...messages] = JSON.parse(payload ?? '') as unknown[];
