@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseObject } from '../../src/domain/response.ts';
 import { type ScriptedResponse, json, recording, sse } from '../../src/testing/scripted-responses.ts';
-import { type AskOptions, type Lab, type Mode, openLab } from './lab.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { ask as askGateway, type AskOptions, type Lab, type Mode, openLab, provider } from './lab.ts';
 
 let lab: Lab;
 beforeAll(async () => {
@@ -62,6 +63,88 @@ describe.each<Mode>(['buffered', 'streamed'])('a conversation with thoughts, %s'
       dropped_fields: ['input[1] (reasoning, openai-responses-v1)'],
     });
     expect(JSON.stringify(lastBody())).not.toContain('gAAAAABo');
+  });
+});
+
+describe.each<Mode>(['buffered', 'streamed'])('a model that summarizes its thoughts, %s', (mode) => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    const models = [
+      { model: 'anthropic/claude', upstream_model: 'claude-sonnet-4-5' },
+      { model: 'anthropic/next', upstream_model: 'claude-opus-4-7' },
+    ];
+    const others = { models: [{ model: 'other/summaries', upstream_model: 'm' }], dialect: { thoughts: 'summary' } };
+    gateway = await testGateway({
+      providers: [
+        provider('anthropic-messages', 'claude', lab.upstream, { models }),
+        provider('anthropic-messages', 'other', lab.upstream, others),
+      ],
+    });
+  });
+  afterAll(() => gateway.close());
+
+  const thought = '17 × 23: twenty times 17 is 340, three times 17 is 51. Together 391.';
+
+  it.each(['anthropic/claude', 'other/summaries'])('has them as a summary with its events: %s', async (model) => {
+    lab.upstream.always(recorded('thinking', mode));
+    const { response, events } = await askGateway(gateway, mode, { model, reasoning: { effort: 'low' } });
+    const [item] = response!.output;
+    expect(item).toMatchObject({
+      type: 'reasoning',
+      summary: [{ type: 'summary_text', text: thought }],
+      format: 'anthropic-claude-v1',
+    });
+    expect(item).not.toHaveProperty('content');
+    if (mode === 'buffered') return;
+    const types = new Set(
+      events!.map(({ type }) => type.replace('response.', '')).filter((type) => /reason/.test(type)),
+    );
+    expect([...types]).toEqual([
+      ...['reasoning_summary_part.added', 'reasoning_summary_text.delta', 'reasoning_summary_text.done'],
+      'reasoning_summary_part.done',
+    ]);
+  });
+
+  it('gets them back to the letter, with their signature', async () => {
+    lab.upstream.always(recorded('thinking-then-call', mode));
+    const model = 'anthropic/claude';
+    const tools = [{ type: 'function', name: 'get_weather', parameters: { type: 'object' } }];
+    const first = (await askGateway(gateway, mode, { model, tools })).response!;
+    const call = first.output.find(({ type }) => type === 'function_call')!;
+    const result = { type: 'function_call_output', call_id: call['call_id'], output: '7 degrees' };
+    await askGateway(gateway, mode, { model, tools, input: [...first.output, result] });
+    expect(lastBody().messages[0]?.content[0]).toEqual({
+      type: 'thinking',
+      thinking: 'I need the weather before I can answer.',
+      signature: first.output[0]!['signature'],
+    });
+  });
+
+  it('is asked for them where it would leave them out', async () => {
+    lab.upstream.always(recorded('thinking', mode));
+    await askGateway(gateway, mode, { model: 'anthropic/next', reasoning: { effort: 'low', summary: 'auto' } });
+    expect(lastBody()).toMatchObject({ thinking: { type: 'adaptive', display: 'summarized' } });
+  });
+
+  it('has the explanation of a refusal as a part', async () => {
+    lab.upstream.always(recorded('refusal-explained', mode));
+    const { response, events } = await askGateway(gateway, mode, { model: 'anthropic/claude' });
+    const refusal = 'Declined: the request could help an attack on a network.';
+    expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'content_filter' } });
+    expect(response!.output).toMatchObject([
+      {
+        type: 'message',
+        content: [
+          { type: 'output_text', text: 'I cannot' },
+          { type: 'refusal', refusal },
+        ],
+      },
+    ]);
+    if (mode === 'streamed') {
+      expect(events!.map(({ type }) => type)).toEqual(
+        expect.arrayContaining(['response.refusal.delta', 'response.refusal.done']),
+      );
+    }
   });
 });
 

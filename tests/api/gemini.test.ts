@@ -47,6 +47,20 @@ describe.each<Mode>(['buffered', 'streamed'])('a conversation with signatures, %
     ]);
   });
 
+  it('has thoughts as a summary with its events', async () => {
+    lab.upstream.always(recorded('thoughts', mode));
+    const { response, events } = await ask(mode, { body: { reasoning: { effort: 'low' } } });
+    const text = expect.stringContaining('Twenty times 17');
+    expect(response!.output[0]).toMatchObject({ type: 'reasoning', summary: [{ type: 'summary_text', text }] });
+    expect(response!.output[0]).not.toHaveProperty('content');
+    if (mode === 'buffered') return;
+    const types = new Set(events.map(({ type }) => type).filter((type) => type.includes('reasoning')));
+    expect([...types]).toEqual([
+      ...['response.reasoning_summary_part.added', 'response.reasoning_summary_text.delta'],
+      ...['response.reasoning_summary_text.done', 'response.reasoning_summary_part.done'],
+    ]);
+  });
+
   it('leaves out what another provider sealed, and says so', async () => {
     lab.upstream.always(recorded('text', mode));
     const reasoning = { type: 'reasoning', summary: [], signature: 'EqQBCg', format: 'anthropic-claude-v1' };

@@ -113,7 +113,10 @@ describe('the events of a picture', () => {
 
   it('of Gemini have the pictures that it tried as partial ones, behind the words that came before', async () => {
     const outcome = await eventsOf('gemini');
-    const reasoning = ['content_part.added', 'reasoning_text.delta', 'reasoning_text.done', 'content_part.done'];
+    const reasoning = [
+      ...['reasoning_summary_part.added', 'reasoning_summary_text.delta'],
+      ...['reasoning_summary_text.done', 'reasoning_summary_part.done'],
+    ];
     expect(order(outcome)).toEqual(
       whole(
         around(0, ...reasoning),

@@ -51,6 +51,12 @@ const doors = {
   'ai-sdk': { path: '/v1/responses', answer: responsesApiResponse }, // through @ai-sdk/openai
 } as const;
 
+/** Claude's thoughts are summaries; those of unknown models are not. */
+function upstreamModelOf(kind: BackEndKind): string {
+  if (kind === 'simulator') return 'echo';
+  return kind === 'anthropic-messages' ? 'claude-sonnet-4-5' : 'gpt-5-mini';
+}
+
 /** @param parts of the gateway's configuration, besides its provider */
 export async function startBackEnd(kind: BackEndKind, parts: Record<string, unknown> = {}): Promise<BackEnd> {
   const upstream = kind === 'simulator' ? undefined : await startUpstream();
@@ -60,7 +66,7 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
     wire: kind,
     ...(kind === 'ai-sdk' && { package: '@ai-sdk/openai' }),
     ...(upstream && { base_url: upstream.url, api_key: 'upstream-key-of-a-test' }),
-    models: [{ model, upstream_model: model.slice(model.indexOf('/') + 1), pricing }],
+    models: [{ model, upstream_model: upstreamModelOf(kind), pricing }],
   };
   const gateway = await testGateway({ ...parts, providers: [provider] });
   let turns: Turn[] = [];

@@ -214,6 +214,14 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'openai-responses': 'reasoning-text',
       'openai-chat': 'reasoning',
       'anthropic-messages': 'thinking',
+    },
+  },
+  {
+    name: 'summaries of reasoning',
+    recordings: {
+      'openai-responses': 'reasoning-summary',
+      'openai-chat': 'reasoning-details',
+      'anthropic-messages': 'thinking',
       gemini: 'thoughts',
       'ai-sdk': 'reasoning',
     },
@@ -258,7 +266,14 @@ export const answers: readonly { name: string; recordings: Readonly<Record<strin
       'ai-sdk': 'structured-output',
     },
   },
-  { name: 'refusal as a part', recordings: { 'openai-responses': 'refusal', 'openai-chat': 'refusal' } },
+  {
+    name: 'refusal as a part',
+    recordings: {
+      'openai-responses': 'refusal',
+      'openai-chat': 'refusal',
+      'anthropic-messages': 'refusal-explained',
+    },
+  },
   {
     name: 'truncated by the output limit',
     recordings: {

@@ -193,7 +193,7 @@ describe('an answer', () => {
     );
     expect(chunks).toEqual([
       { type: 'start', model: 'one-2026' },
-      { type: 'reasoning', delta: 'Hm.' },
+      { type: 'reasoning_summary', delta: 'Hm.', part: 1 },
       {
         type: 'reasoning_seal',
         format: 'unknown',

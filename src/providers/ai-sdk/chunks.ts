@@ -35,6 +35,7 @@ class PartReader implements Reader {
   private readonly dropped = new DroppedNames();
   private readonly calls = new Map<string, OpenCall | undefined>(); // undefined: it is complete
   private readonly thoughts = new Map<string, Metadata>();
+  private thought = 0;
   private sources: Chunk[] = [];
   private textIsLast = false;
   private images = 0;
@@ -121,7 +122,10 @@ class PartReader implements Reader {
   private readThought(part: StreamPart, id: string, chunks: Chunk[]): void {
     this.textIsLast = false;
     if (part.providerMetadata) this.thoughts.set(id, { ...this.thoughts.get(id), ...part.providerMetadata });
-    if (part.type === 'reasoning-delta' && part.delta) chunks.push({ type: 'reasoning', delta: part.delta });
+    if (part.type === 'reasoning-start') this.thought++;
+    // The SDK does not distinguish raw reasoning, and shows it as what others show of a summary.
+    if (part.type === 'reasoning-delta' && part.delta)
+      chunks.push({ type: 'reasoning_summary', delta: part.delta, part: this.thought });
     const metadata = this.thoughts.get(id);
     if (part.type !== 'reasoning-end' || !metadata) return;
     const encryptedContent = writeSeal(this.readerContext.name, { on: 'reasoning', metadata });

@@ -16,7 +16,14 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import { isDataUrl, readDataUrl } from '../kit/data-url.ts';
 import { type Draft, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import { readGeneratedImage } from '../kit/generated-image.ts';
-import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../kit/replay.ts';
+import {
+  agentHeading,
+  type Control,
+  itemFields,
+  readArguments,
+  readReasoningText,
+  writeOtherItem,
+} from '../kit/replay.ts';
 import { upstreamName } from '../kit/tool-box.ts';
 import type { Metadata } from './model.ts';
 import { readSeal } from './seal.ts';
@@ -159,8 +166,8 @@ function writeReasoning(
   name: string,
 ): void {
   const seal = readSeal(name, item.encrypted_content);
-  const text = item.content?.map((part) => part.text).join('') ?? '';
-  if (seal?.on === 'reasoning') conversation.add('assistant', [{ type: 'reasoning', text, ...options(seal.metadata) }]);
+  if (seal?.on === 'reasoning')
+    conversation.add('assistant', [{ type: 'reasoning', text: readReasoningText(item), ...options(seal.metadata) }]);
   else if (!seal) draft.dropped.push(`${place} (reasoning, ${item.format ?? 'unsigned'})`);
 }
 

@@ -149,7 +149,7 @@ export class BlockReader {
     if (typeof text !== 'string' || text === '') return;
     this.isSilent = false;
     this.textLength = 0; // the next text begins a message of its own
-    chunks.push({ type: 'reasoning', delta: text });
+    chunks.push({ type: this.readerContext.summarizes ? 'reasoning_summary' : 'reasoning', delta: text });
   }
 
   /** Reasoning that has no text. */

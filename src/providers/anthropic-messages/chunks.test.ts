@@ -6,8 +6,10 @@ import type { ReaderContext } from './wire.ts';
 
 const read = (name: string, readerContext: ReaderContext = {}): Chunk[] =>
   replay(new URL(`recordings/${name}.stream.http`, import.meta.url), createReader(readerContext));
-const join = (chunks: Chunk[], type: 'text' | 'reasoning' | 'tool_call_arguments'): string =>
-  chunks.flatMap((chunk) => (chunk.type === type ? [chunk.delta] : [])).join('');
+const join = (
+  chunks: Chunk[],
+  type: 'text' | 'reasoning' | 'reasoning_summary' | 'refusal' | 'tool_call_arguments',
+): string => chunks.flatMap((chunk) => (chunk.type === type ? [chunk.delta] : [])).join('');
 const finishOf = (chunks: Chunk[]) => chunks.at(-1);
 
 describe('a streamed message', () => {
@@ -66,6 +68,18 @@ describe('a streamed message', () => {
       format: 'anthropic-claude-v1',
       signature: expect.stringMatching(/^EqQBCgIYAhIM.*zD0nQ$/),
     });
+  });
+
+  it('reads thoughts of a model that summarizes them as a summary', () => {
+    const chunks = read('thinking', { summarizes: true });
+    expect(join(chunks, 'reasoning')).toBe('');
+    expect(join(chunks, 'reasoning_summary')).toBe(join(read('thinking'), 'reasoning'));
+  });
+
+  it('reads the explanation of a refusal, and names what has no place', () => {
+    const chunks = read('refusal-explained');
+    expect(join(chunks, 'refusal')).toBe('Declined: the request could help an attack on a network.');
+    expect(finishOf(chunks)).toMatchObject({ reason: 'content_filter', dropped: ['stop_details.category'] });
   });
 
   it('keeps thoughts without words as items of their own, in their place', () => {

@@ -6,7 +6,7 @@ import type { Frame, Reader } from '../wire.ts';
 import { parseEvent, invalidUpstreamData } from '../kit/invalid-data.ts';
 import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import { BlockReader } from './blocks.ts';
-import { type Counts, readServiceTier, readStopReason, readUsage } from './usage.ts';
+import { type Counts, readServiceTier, readStopDetails, readStopReason, readUsage } from './usage.ts';
 import type { ResponseBlock, ResponseMessage, ReaderContext } from './wire.ts';
 
 /** Reads the events of a streamed message. */
@@ -31,7 +31,7 @@ function asObject(value: unknown, otherwise: string): Record<string, unknown> {
 
 /** Fields of a message that say nothing, or that are read elsewhere. */
 const known = new Set([
-  ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage', 'error'],
+  ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'stop_details', 'usage', 'error'],
 ]);
 
 /** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
@@ -42,6 +42,7 @@ class MessageReader implements Reader {
   /** Has the output been counted? What `message_start` says of it is a placeholder. */
   private hasCounted = false;
   private stopReason: unknown;
+  private stopDetails: unknown;
   private ended = false;
   private readonly frames = new DeltaFrames();
   private kept = 0;
@@ -68,6 +69,7 @@ class MessageReader implements Reader {
   start(message: ResponseMessage): Chunk[] {
     this.count(message.usage);
     for (const name in message) if (!known.has(name) && message[name]) this.dropped.add(name);
+    this.stopDetails = message.stop_details;
     const { model } = message;
     return [typeof model === 'string' && model !== '' ? { type: 'start', model } : { type: 'start' }];
   }
@@ -83,6 +85,8 @@ class MessageReader implements Reader {
     this.ended = true;
     const read: FinishReason = readStopReason(reason, this.dropped);
     this.blocks.end(chunks, read === 'length');
+    const refusal = readStopDetails(this.stopDetails, this.dropped);
+    if (refusal !== undefined) chunks.push({ type: 'refusal', delta: refusal });
     const finish: Chunk = { type: 'finish', reason: read };
     const counts = readUsage(this.counts, this.dropped);
     if (counts) finish.usage = counts;
@@ -123,6 +127,7 @@ class MessageReader implements Reader {
         this.count(event.usage);
         this.hasCounted = true;
         this.stopReason = delta.stop_reason ?? this.stopReason;
+        this.stopDetails = delta.stop_details ?? this.stopDetails;
         for (const name in delta) if (!known.has(name) && delta[name]) this.dropped.add(name);
         break;
       }

@@ -24,6 +24,10 @@ export const dialectSchema = Type.Object(
       default: [],
       description: 'Supported levels of `output_config.effort`. Empty: by the model’s name.',
     }),
+    thoughts: Type.Enum(['auto', 'summary', 'raw'], {
+      default: 'auto',
+      description: 'What the text of the thinking is: a summary or raw reasoning. `auto`: by the model’s name.',
+    }),
     native_search: Type.Boolean({
       default: true,
       description: 'Send the tool `web_search`, which runs at the provider.',
@@ -54,5 +58,6 @@ export function readTraits(dialect: Dialect, model: string): ModelTraits {
     maxTokens: dialect.max_tokens || traits.maxTokens,
     thinking: dialect.thinking === 'auto' ? traits.thinking : dialect.thinking,
     efforts: dialect.efforts.length > 0 ? dialect.efforts : traits.efforts,
+    summarizes: dialect.thoughts === 'auto' ? traits.summarizes : dialect.thoughts === 'summary',
   };
 }

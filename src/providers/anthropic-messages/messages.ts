@@ -10,7 +10,14 @@ import type {
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../kit/draft.ts';
 import { generatedImageHeading, readGeneratedImage } from '../kit/generated-image.ts';
-import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../kit/replay.ts';
+import {
+  agentHeading,
+  type Control,
+  itemFields,
+  readArguments,
+  readReasoningText,
+  writeOtherItem,
+} from '../kit/replay.ts';
 import { upstreamName } from '../kit/tool-box.ts';
 import { type MessagesDraft, writeParts } from './parts.ts';
 import type { Block, Source, Turn } from './wire.ts';
@@ -144,11 +151,11 @@ function addSystem(draft: MessagesDraft, conversation: WireConversation, blocks:
   }
 }
 
-/** Reasoning goes back to who made it, to the letter; without its signature nobody would take it. */
+/** Writes reasoning unchanged for the provider that made it. Without a signature the provider would reject it. */
 function writeReasoning(draft: MessagesDraft, item: ReasoningItem, place: () => string): Block[] {
   const isOurs = item.format === reasoningFormat || (!item.format && !item.encrypted_content);
-  const text = item.content?.map((part) => part.text).join('') ?? '';
-  if (isOurs && item.signature) return [{ type: 'thinking', thinking: text, signature: item.signature }];
+  if (isOurs && item.signature)
+    return [{ type: 'thinking', thinking: readReasoningText(item), signature: item.signature }];
   if (isOurs && item.encrypted_content) return [{ type: 'redacted_thinking', data: item.encrypted_content }];
   draft.dropped.push(`${place()} (reasoning, ${item.format ?? 'unsigned'})`);
   return [];

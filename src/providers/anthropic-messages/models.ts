@@ -7,26 +7,34 @@ export interface ModelTraits {
   thinking: 'budget' | 'adaptive' | 'none';
   /** Levels of `output_config.effort`; empty when the model does not know it. */
   efforts: readonly ReasoningEffort[];
+  /** Whether its thinking arrives as a summary instead of raw reasoning. */
+  summarizes: boolean;
 }
 
 const three: readonly ReasoningEffort[] = ['low', 'medium', 'high'];
 
 /**
- * By the beginning of the model's name; the first that fits counts. From the provider's table of models, 2026-11. The
+ * Traits by the beginning of the model's name; the first match counts. From the provider's table of models, 2026-11. The
  * operator's `dialect` wins.
  */
 const families: readonly [RegExp, ModelTraits][] = [
-  [/^claude-(?:3-(?:haiku|opus|sonnet)|2|instant)/, { maxTokens: 4096, thinking: 'none', efforts: [] }],
-  [/^claude-3-5/, { maxTokens: 8192, thinking: 'none', efforts: [] }],
-  [/^claude-3-7/, { maxTokens: 64_000, thinking: 'budget', efforts: [] }],
-  [/^claude-opus-4(?:-[01])?(?:-\d{8}|$)/, { maxTokens: 32_000, thinking: 'budget', efforts: [] }],
-  [/^claude-(?:sonnet|haiku)-4(?:-[0-5])?(?:-\d{8}|$)/, { maxTokens: 64_000, thinking: 'budget', efforts: [] }],
-  [/^claude-opus-4-5/, { maxTokens: 64_000, thinking: 'budget', efforts: three }],
-  [/^claude-/, { maxTokens: 64_000, thinking: 'adaptive', efforts: [...three, 'max'] }],
+  [
+    /^claude-(?:3-(?:haiku|opus|sonnet)|2|instant)/,
+    { maxTokens: 4096, thinking: 'none', efforts: [], summarizes: false },
+  ],
+  [/^claude-3-5/, { maxTokens: 8192, thinking: 'none', efforts: [], summarizes: false }],
+  [/^claude-3-7/, { maxTokens: 64_000, thinking: 'budget', efforts: [], summarizes: false }],
+  [/^claude-opus-4(?:-[01])?(?:-\d{8}|$)/, { maxTokens: 32_000, thinking: 'budget', efforts: [], summarizes: true }],
+  [
+    /^claude-(?:sonnet|haiku)-4(?:-[0-5])?(?:-\d{8}|$)/,
+    { maxTokens: 64_000, thinking: 'budget', efforts: [], summarizes: true },
+  ],
+  [/^claude-opus-4-5/, { maxTokens: 64_000, thinking: 'budget', efforts: three, summarizes: true }],
+  [/^claude-/, { maxTokens: 64_000, thinking: 'adaptive', efforts: [...three, 'max'], summarizes: true }],
 ];
 
-/** Of other names: what every server that speaks this format takes. */
-const unknown: ModelTraits = { maxTokens: 8192, thinking: 'budget', efforts: [] };
+/** Traits of unknown models: what every server of this format accepts. Their thinking is raw. */
+const unknown: ModelTraits = { maxTokens: 8192, thinking: 'budget', efforts: [], summarizes: false };
 
 export function traitsOf(model: string): ModelTraits {
   const name = model.replace(/^.*[./]/, ''); // some servers put a vendor or a region in front

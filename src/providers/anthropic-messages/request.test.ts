@@ -369,7 +369,7 @@ describe('reasoning', () => {
   it('is led by an effort where the model decides for itself', () => {
     const model = 'claude-opus-4-7';
     expect(think({ effort: 'medium' }, {}, model)).toMatchObject({
-      thinking: { type: 'adaptive' },
+      thinking: { type: 'adaptive', display: 'summarized' },
       output: { effort: 'medium' },
       dropped: [],
     });
@@ -377,6 +377,15 @@ describe('reasoning', () => {
       output: { effort: 'low' },
       dropped: ['reasoning.effort (minimal → low)'],
     });
+  });
+
+  it.each([
+    ['claude-sonnet-4-5', 'auto', []],
+    ['claude-sonnet-4-5', 'detailed', ['reasoning.summary (detailed)']],
+    ['claude-3-7-sonnet-20250219', 'auto', ['reasoning.summary']],
+    ['kimi-k2', 'auto', ['reasoning.summary']],
+  ] as const)('has a summary on models that write one: %s, %s', (model, summary, dropped) => {
+    expect(think({ effort: 'low', summary }, {}, model).dropped).toEqual(dropped);
   });
 
   it('is no matter of models that do not think', () => {
@@ -425,7 +434,7 @@ describe('reasoning', () => {
 
     it('goes on by itself where the model decides for itself', () => {
       const { thinking } = think({ effort: 'low' }, { input: [hello, call('1'), output('1')] }, 'claude-opus-4-7');
-      expect(thinking).toEqual({ type: 'adaptive' });
+      expect(thinking).toEqual({ type: 'adaptive', display: 'summarized' });
     });
   });
 

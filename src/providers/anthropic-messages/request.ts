@@ -52,7 +52,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (request.modalities?.includes('image')) throw refuse(draft, 'modalities', 'A wish for images');
   dropRest(draft, request, settled);
 
-  const readerContext: ReaderContext = box.offered === undefined ? {} : { tools: box.offered };
+  const readerContext: ReaderContext = { summarizes: traits.summarizes };
+  if (box.offered) readerContext.tools = box.offered;
   const written: UpstreamRequest<ReaderContext> = { path: '/messages', body, dropped: draft.dropped, readerContext };
   if (draft.betas.size > 0) written.headers = { 'anthropic-beta': [...draft.betas].join(',') };
   return written;
@@ -74,7 +75,7 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
   const update = conversation.effort;
   if (!reasoning && update === undefined) return;
   const { dropped } = draft;
-  if (reasoning?.summary) dropped.push('reasoning.summary');
+  noteSummary(draft, reasoning?.summary, traits);
   if (reasoning?.context) dropped.push('reasoning.context');
   if (reasoning?.mode) dropped.push('reasoning.mode');
 
@@ -96,7 +97,8 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
     return;
   }
   if (traits.thinking === 'adaptive') {
-    body.thinking = { type: 'adaptive' };
+    // Newer models leave the text out unless it is requested.
+    body.thinking = traits.summarizes ? { type: 'adaptive', display: 'summarized' } : { type: 'adaptive' };
     const known = traits.efforts.length > 0 ? traits.efforts : (['medium'] as const);
     const effort = planEffort(reasoning, update, request.max_output_tokens, known);
     if (reasoning?.effort && effort !== (update ?? reasoning.effort))
@@ -110,6 +112,12 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
     return;
   }
   writeBudget(draft, body, isSet(budget) ? Number(budget) : undefined, wanted);
+}
+
+/** Names a summary that the model does not write, or a length that it cannot choose. */
+function noteSummary(draft: MessagesDraft, summary: string | null | undefined, traits: ModelTraits): void {
+  if (!summary || (summary === 'auto' && traits.summarizes)) return;
+  draft.dropped.push(traits.summarizes ? `reasoning.summary (${summary})` : 'reasoning.summary');
 }
 
 /** `max_tokens` counts the reasoning too and must be larger than its budget. */

@@ -68,3 +68,19 @@ export function readStopReason(reason: string, dropped: Set<string>): FinishReas
       return 'stop';
   }
 }
+
+/**
+ * Reads what is said about the stop reason.
+ *
+ * @param dropped gets the names of what has no place
+ * @returns the explanation of a refusal, if there is one
+ */
+export function readStopDetails(details: unknown, dropped: Set<string>): string | undefined {
+  const { type, explanation, ...rest } = record(details);
+  if (type !== 'refusal') {
+    if (details) dropped.add('stop_details');
+    return undefined;
+  }
+  for (const name in rest) if (rest[name]) dropped.add(`stop_details.${name}`);
+  return typeof explanation === 'string' && explanation !== '' ? explanation : undefined;
+}

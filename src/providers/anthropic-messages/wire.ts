@@ -27,9 +27,11 @@ export type Source =
   | { type: 'url'; url: string }
   | { type: 'file'; file_id: string };
 
-/** What the reader must know of the tools it reads calls of. */
+/** What the reader must know of the request. */
 export interface ReaderContext {
   tools?: OfferedTools;
+  /** Thinking is a summary, not raw reasoning. */
+  summarizes?: boolean;
 }
 
 /** A block of an answer. */

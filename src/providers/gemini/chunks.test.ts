@@ -12,7 +12,7 @@ function readParts(parts: object[], candidate: object = {}, readerContext: Reade
   const answer = { candidates: [{ content: { parts }, finishReason: 'STOP', ...candidate }] };
   return [...reader.read({ event: '', data: JSON.stringify(answer) }), ...reader.end()];
 }
-const join = (chunks: Chunk[], type: 'text' | 'reasoning' | 'tool_call_arguments'): string =>
+const join = (chunks: Chunk[], type: 'text' | 'reasoning_summary' | 'tool_call_arguments'): string =>
   chunks.flatMap((chunk) => (chunk.type === type ? [chunk.delta] : [])).join('');
 const finishOf = (chunks: Chunk[]) => chunks.at(-1);
 
@@ -20,7 +20,7 @@ describe('a streamed answer', () => {
   it('begins with the model and ends with what was used', () => {
     const chunks = read('thoughts');
     expect(chunks[0]).toEqual({ type: 'start', model: 'gemini-2.5-flash' });
-    expect(join(chunks, 'reasoning')).toContain('Twenty times 17');
+    expect(join(chunks, 'reasoning_summary')).toContain('Twenty times 17');
     expect(join(chunks, 'text')).toBe('17 × 23 = 391.');
     expect(finishOf(chunks)).toEqual({
       type: 'finish',
@@ -146,10 +146,10 @@ describe('a streamed answer', () => {
   });
 
   it('tells of pictures of a thought at once where no words can come before theirs', () => {
-    expect(kindsOf(read('image-tries')).slice(0, 4)).toEqual(['start', 'reasoning', 'text', 'item']);
+    expect(kindsOf(read('image-tries')).slice(0, 4)).toEqual(['start', 'reasoning_summary', 'text', 'item']);
     const chunks = read('image-tries', { showsOnly: true });
     expect(kindsOf(chunks).slice(0, 8)).toEqual([
-      ...['start', 'reasoning', 'item', 'in_progress', 'generating', 'partial_image', 'partial_image', 'text'],
+      ...['start', 'reasoning_summary', 'item', 'in_progress', 'generating', 'partial_image', 'partial_image', 'text'],
     ]);
     const indexes = chunks.flatMap((chunk) =>
       chunk.type === 'relay' ? (chunk.event['partial_image_index'] ?? []) : [],

@@ -100,7 +100,7 @@ export class PartReader {
     if (delta === '') return;
     if (isThought) {
       this.isTextOpen = false;
-      chunks.push({ type: 'reasoning', delta });
+      chunks.push({ type: 'reasoning_summary', delta });
       return;
     }
     this.keepText(delta);

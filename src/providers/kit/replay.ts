@@ -1,4 +1,11 @@
-import type { AgentMessageItem, FunctionCallItem, InputItem, ReasoningEffort, Tool } from '../../domain/items.ts';
+import type {
+  AgentMessageItem,
+  FunctionCallItem,
+  InputItem,
+  ReasoningEffort,
+  ReasoningItem,
+  Tool,
+} from '../../domain/items.ts';
 import { type Draft, dropUnknown, refuseKind, refuseReference } from './draft.ts';
 
 /*
@@ -23,6 +30,12 @@ export const itemFields = {
 /** What stands before a message between agents, which the user then says. */
 export const agentHeading = ({ author, recipient }: AgentMessageItem): string =>
   `[Message from ${author} to ${recipient}]`;
+
+/** Returns the text that a signature seals, exactly as it was received: raw reasoning, or else its summary. */
+export function readReasoningText({ content, summary }: ReasoningItem): string {
+  const parts = content && content.length > 0 ? content : (summary ?? []);
+  return parts.map(({ text }) => text).join('');
+}
 
 /**
  * The arguments of a replayed call, for protocols that take an object alone. A model that wrote something else must
