@@ -98,7 +98,7 @@ describe('headgate', () => {
   it.each([
     [['init', '--output', 'none/here.yaml'], 'none/here.yaml cannot be written: there is no folder '],
     [['init', '--output', '.'], ' is a folder. --output takes the name of a file.'],
-    [['start', '--config', '.'], ': is a folder; name the file in it'],
+    [['start', '--config', '.'], ': is a folder, not a file'],
     [['start', '--port', '0', '--host', '192.0.2.1'], '192.0.2.1 is no address of this machine (EADDRNOTAVAIL).'],
     [['start', '--port', '0', '--data', 'headgate.yaml'], 'it, or one of its parents, is a file.'],
     [['doctor', '--data', 'headgate.yaml'], 'headgate.yaml is a file\n'],
