@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Tests beside the source that start servers, processes or databases. */
@@ -19,11 +20,14 @@ export default defineConfig({
     hookTimeout: 90_000,
     expect: { poll: { timeout: 15_000 } },
     maxWorkers: 2, // the tests start servers: on two cores one worker leaves half of them idle
+    // Processes that tests start compile what they load once: the CPU time of `headgate start` falls by 40 %.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/headgate-tests') },
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
+          isolate: false, // each file would import everything again, which doubles the CPU time
           include: ['src/**/*.test.ts', 'tests/architecture/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...needServers, full],
         },

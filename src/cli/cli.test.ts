@@ -37,7 +37,11 @@ interface Running {
   exit: Promise<number | null>;
 }
 function run(args: string[], env: Record<string, string> = {}): Running {
-  const child = spawn(process.execPath, [entry, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [entry, ...args], {
+    cwd,
+    env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   children.add(child);
   const closed = once(child, 'close');
   const running: Running = { child, stdout: '', stderr: '', exit: closed.then(([code]) => code as number | null) };

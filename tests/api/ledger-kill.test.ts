@@ -73,10 +73,6 @@ const postgres = await startPostgres();
 const skipped = 'skipped' in postgres ? ` (skipped: ${postgres.skipped})` : '';
 afterAll(() => (skipped === '' ? (postgres as TestPostgres).stop() : undefined));
 
-/** What one process has compiled the next one need not. */
-const compileCache = mkdtempSync(join(tmpdir(), 'headgate-compiled-'));
-afterAll(() => rmSync(compileCache, { recursive: true, force: true }));
-
 const children = new Set<ChildProcess>();
 afterEach(() => {
   for (const child of children) child.kill('SIGKILL');
@@ -209,7 +205,6 @@ function prepareServer(dataDir: string, config: object): Server {
   const script = new URL('serve-until-killed.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [script, dataDir, JSON.stringify(config)], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
   });
   children.add(child);
   child.stdin.on('error', () => {}); // it ended; its output says so

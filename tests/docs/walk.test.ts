@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
-import { cleanUp, startGateway } from '../lifecycle/gateway-process.ts';
+import { cleanUp, compileCache, startGateway } from '../lifecycle/gateway-process.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -43,7 +43,8 @@ it('what the pages say to type works after a first start', { timeout: 120_000 },
   if (missing) skip(`there is no ${missing}`);
   const { url, folder, running } = await startGateway({ config: null }); // as it is at first: no file, no bootstrap
   const keyOf = (kind: string) => new RegExp(`^  ${kind} +(\\S+)$`, 'm').exec(running.stdout)![1]!;
-  const env: Record<string, string> = {
+  const env: Record<string, string | undefined> = {
+    ...compileCache,
     PATH: process.env.PATH!,
     NODE: process.execPath,
     ENTRY: join(root, 'src/cli.ts'),

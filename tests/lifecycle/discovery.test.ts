@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { recording } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { compileCache } from './gateway-process.ts';
 
 const cwd = mkdtempSync(join(tmpdir(), 'headgate-discovery-'));
 let upstream: ScriptedUpstream | undefined;
@@ -20,7 +21,7 @@ async function start(env: Record<string, string>): Promise<{ url: string; key: s
   const cli = join(import.meta.dirname, '../../src/cli.ts');
   const child = spawn(process.execPath, [cli, 'start', '--port', '0', '--data', join(cwd, 'data')], {
     cwd,
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...compileCache, PATH: process.env['PATH'], ...env },
   });
   const over = new Promise((resolve) => child.once('exit', resolve));
   stop = () => {

@@ -80,6 +80,9 @@ const npmEnvironment = (home: string) => ({
   npm_config_update_notifier: 'false',
 });
 
+/** The compile cache of the tests, for a process that inherits nothing else. */
+export const compileCache = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
+
 /** Runs `headgate start`. */
 export function run({
   folder = makeFolder(),
@@ -95,7 +98,7 @@ export function run({
   if (config) writeConfig(folder, config);
   const options: SpawnOptions = {
     cwd: folder,
-    env: { HEADGATE_LOG_LEVEL: 'warn', ...(npm && npmEnvironment(folder)), ...env },
+    env: { ...compileCache, HEADGATE_LOG_LEVEL: 'warn', ...(npm && npmEnvironment(folder)), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid === undefined ? undefined : { uid, gid: uid }),
   };
