@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 
@@ -12,6 +13,10 @@ const needServers = [
   'src/workers/*.test.ts',
 ];
 const full = '**/*.full.test.ts';
+/** Files with long tests beside quick ones: see src/testing/full.ts. */
+const withLongTests = globSync('{src,tests}/**/*.test.ts', { cwd: import.meta.dirname }).filter((file) =>
+  readFileSync(join(import.meta.dirname, file), 'utf8').includes("/testing/full.ts'"),
+);
 
 export default defineConfig({
   test: {
@@ -44,8 +49,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'full',
-          include: [full, 'tests/api/ledger-kill.test.ts'],
-          env: { HEADGATE_TEST_KILLS: '50' },
+          include: [full, ...withLongTests],
+          env: { HEADGATE_TEST_FULL: '1' },
         },
       },
     ],

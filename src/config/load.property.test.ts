@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
+import { isFull } from '../testing/full.ts';
 import { stringify } from 'yaml';
 import { ConfigError, loadConfig } from './load.ts';
 import { rootNode, type SchemaNode } from './schema-node.ts';
@@ -44,7 +45,7 @@ it('gives a configuration or a list of problems for every file, and fails in no 
         expect(error.problems.length).toBeGreaterThan(0);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: isFull ? 300 : 40 },
   );
 });
 
@@ -58,6 +59,6 @@ it('reads any text without failing in another way', () => {
         if (!(error instanceof ConfigError)) throw error;
       }
     }),
-    { numRuns: 500 },
+    { numRuns: isFull ? 500 : 100 },
   );
 });

@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ScriptedResponse, json } from '../../src/testing/scripted-responses.ts';
+import { isFull } from '../../src/testing/full.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
@@ -20,7 +21,7 @@ import { chatChunk, provider, responseObject, stream, streamFrames, type WireNam
  * carries a mark, in its text for the provider and as its session for the ledger.
  */
 
-const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? 5);
+const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? (isFull ? 50 : 2));
 const clients = 12;
 const loadMs = { min: 20, max: 200 };
 const seed = Number(process.env['HEADGATE_TEST_SEED'] ?? randomInt(2 ** 31));

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { anything, assert, asyncProperty, constantFrom, nat } from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { isFull } from '../../src/testing/full.ts';
 import { json, sse } from '../../src/testing/scripted-responses.ts';
 import { readRecording } from '../../src/testing/replay.ts';
 import type { StreamedResponse } from '../../src/testing/test-gateway.ts';
@@ -86,7 +87,7 @@ it.each([
       lab.upstream.always(sse(spoilt));
       await askBoth(wire, spoilt);
     }),
-    { numRuns: 150 },
+    { numRuns: isFull ? 300 : 40 },
   );
 });
 
@@ -100,7 +101,7 @@ it.each([
       lab.upstream.always(json(JSON.parse(spoilt)));
       await askBoth(wire, spoilt);
     }),
-    { numRuns: 150 },
+    { numRuns: isFull ? 300 : 40 },
   );
 });
 
@@ -114,6 +115,6 @@ it('is never confused by frames that are left out, doubled or in another order',
       lab.upstream.always(sse(spoilt));
       await askBoth(wire, spoilt);
     }),
-    { numRuns: 150 },
+    { numRuns: isFull ? 300 : 40 },
   );
 });

@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
+import { long, quick } from '../../src/testing/full.ts';
 import { testKeys } from '../../src/testing/index.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { type Answer, ask, type Client, connect, hangUp, idsOf, readNumbers, statusesOf } from './client.ts';
@@ -41,7 +42,7 @@ describe.skipIf(skipped !== '')(
       await stop();
     });
 
-    it('book each answer once, and know of each other’s', async () => {
+    quick('book each answer once, and know of each other’s', async () => {
       const answers: Answer[] = [];
       for (let count = 0; count < 5; count++)
         answers.push(...(await Promise.all(clients.map((client) => ask(client)))));
@@ -60,7 +61,7 @@ describe.skipIf(skipped !== '')(
       expect(await readLedger(database)).toEqual(idsOf(answers));
     });
 
-    it('refuse within a second a key that one of them disables under load', async () => {
+    long('refuse within a second a key that one of them disables under load', async () => {
       const manage = { key: testKeys.managementKey };
       const body = { name: 'short-lived', workspace_id: '00000000-0000-4000-8000-0000000000a1' };
       const made = await clients[1]('POST', '/api/v1/keys', { ...manage, body });
@@ -82,11 +83,11 @@ describe.skipIf(skipped !== '')(
       for (const at of await Promise.all(refusedAt)) expect(at - disabledAt).toBeLessThan(2000);
     });
 
-    it('know of each other’s outages and sessions', async () => {
+    long('know of each other’s outages and sessions', async () => {
       await expectOneMemory(clients[0], clients.slice(1));
     });
 
-    it('serve on while the other is killed; what it had answered is booked at its next start', async () => {
+    quick('serve on while the other is killed; what it had answered is booked at its next start', async () => {
       const first = await Promise.all(clients.map((client) => ask(client)));
       await hosts[1].end('SIGKILL');
       const second = [await ask(clients[0]), await ask(clients[0])];

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { hashKey } from '../../src/access/key-text.ts';
 import { runCli } from '../../src/cli/program.ts';
+import { long, quick } from '../../src/testing/full.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { cleanUp, run, startGateway } from './gateway-process.ts';
@@ -59,7 +60,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
   };
   const countEntries = async (gateway: TestGateway) => (await gateway.gateway.storage.ledger.readTotals(main)).entries;
 
-  it('a whole one serves, and its ledger can be read back', async () => {
+  quick('a whole one serves, and its ledger can be read back', async () => {
     const gateway = await startGateway({ config: null, env: { DATABASE_URL: await createDatabase() } });
     const key = /sk-rt-v1-[0-9a-f]{64}/.exec(gateway.running.stdout)![0];
     const answer = await gateway.post({ input: 'Hello' }, key);
@@ -72,7 +73,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(gateway.running.stderr).toBe('');
   });
 
-  it('one that runs shows what the command line corrects meanwhile', async () => {
+  quick('one that runs shows what the command line corrects meanwhile', async () => {
     const storage = { url: await createDatabase() };
     const models = (prompt: string) => [{ model: 'acme/m', pricing: { prompt, completion: prompt } }];
     const provider = (prompt: string) => ({
@@ -97,7 +98,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(await costOf()).toBe(usage.cost / 2);
   });
 
-  it('two that start at once make the schema, the workspace and the keys once, and share them', async () => {
+  quick('two that start at once make the schema, the workspace and the keys once, and share them', async () => {
     const database = await createDatabase();
     const parts = {
       bootstrap: { keys: [{ key: 'shared-test-key', name: 'shared', workspace: 'main', member: 'ada' }] },
@@ -115,7 +116,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect((await ask(two)).status).toBe(200);
   });
 
-  it('two that start at once without ids for their workspaces agree on them', async () => {
+  long('two that start at once without ids for their workspaces agree on them', async () => {
     const database = await createDatabase();
     const bootstrap = {
       workspaces: [{ name: 'team' }],
@@ -136,7 +137,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     await client.end();
   });
 
-  it('one whose store is stopped serves on; when it is back each entry is booked once', async () => {
+  quick('one whose store is stopped serves on; when it is back each entry is booked once', async () => {
     const { relay, gateway } = await openWithRelay();
     const ids = [(await ask(gateway)).id];
     await expect.poll(() => countEntries(gateway)).toBe(1);
@@ -178,7 +179,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect((await ask(gateway)).status).toBe(200);
   });
 
-  it('one whose store stays away answers 503 after a while, lets run what runs, and loses nothing', async () => {
+  long('one whose store stays away answers 503 after a while, lets run what runs, and loses nothing', async () => {
     const relay = await openRelay(await createDatabase());
     relays.push(relay);
     const gateway = await open(relay.url, {
@@ -207,7 +208,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     for (const id of ids) expect((await gateway.get(`/generation?id=${id}`)).status).toBe(200);
   });
 
-  it('one that is stopped while its store is gone leaves its entries to the next start', async () => {
+  quick('one that is stopped while its store is gone leaves its entries to the next start', async () => {
     const { relay, gateway } = await openWithRelay();
     await relay.down();
     const { id } = await ask(gateway);
@@ -220,7 +221,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(await countEntries(again)).toBe(1);
   });
 
-  it('one whose store falls silent serves on, and says so', async () => {
+  long('one whose store falls silent serves on, and says so', async () => {
     const { relay, gateway } = await openWithRelay();
     expect((await ask(gateway)).status).toBe(200);
     relay.freeze();
@@ -234,7 +235,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(5);
   });
 
-  it('reject a key that another one disabled after their connections to the store fell silent', async () => {
+  long('reject a key that another one disabled after their connections to the store fell silent', async () => {
     const database = await createDatabase();
     const relay = await openRelay(database);
     relays.push(relay);
@@ -253,7 +254,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     await expect.poll(async () => (await two.gateway.storage.access.listKeys()).length).toBeGreaterThan(0);
   });
 
-  it('one whose database is read-only serves on, and says so', async () => {
+  long('one whose database is read-only serves on, and says so', async () => {
     const database = await createDatabase();
     const gateway = await open(database);
     const setReadOnly = async (setting: 'on' | 'off') => {
@@ -280,7 +281,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(1);
   });
 
-  it('one that is stopped while its store is silent does not wait for it for long', async () => {
+  long('one that is stopped while its store is silent does not wait for it for long', async () => {
     const relay = await openRelay(await createDatabase());
     relays.push(relay);
     const gateway = await startGateway({ env: { DATABASE_URL: relay.url } });
@@ -295,7 +296,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect((await again.get(path)).status).toBe(200);
   });
 
-  it('one that cannot reach its store at the start says so without the password, and exits with 1', async () => {
+  quick('one that cannot reach its store at the start says so without the password, and exits with 1', async () => {
     const relay = await openRelay(url);
     await relay.down();
     const address = new URL(relay.url);

@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { long, quick } from '../../src/testing/full.ts';
 import { json } from '../../src/testing/scripted-responses.ts';
 import { testKeys } from '../../src/testing/index.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { startRedis } from '../../src/testing/redis.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
-import { type Json, main } from '../api/manage.ts';
+import { type Json, main as workspace } from '../api/manage.ts';
 import { bootstrap, cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
 
 const server = await startPostgres();
@@ -21,18 +22,21 @@ interface Case {
   /** Of counters that are not in the store. */
   redis?: string;
   args?: string[];
+  /** `it` for the main promises. The other tests are long. */
+  main: typeof quick;
 }
 const cases: Case[] = [
-  { name: 'two processes on PostgreSQL', skip: isMissing },
+  { name: 'two processes on PostgreSQL', skip: isMissing, main: long },
   {
     name: 'two processes on PostgreSQL with Redis',
     skip: isMissing || 'skipped' in redis,
     redis: 'url' in redis ? redis.url : '',
+    main: quick,
   },
-  { name: 'four workers on SQLite', skip: false, args: ['--workers', '4'] },
+  { name: 'four workers on SQLite', skip: false, args: ['--workers', '4'], main: quick },
 ];
 
-for (const { name, skip, redis, args } of cases)
+for (const { name, skip, redis, args, main } of cases)
   describe.skipIf(skip)(name, () => {
     let upstream: ScriptedUpstream;
     let config: object;
@@ -99,7 +103,7 @@ for (const { name, skip, redis, args } of cases)
       );
     };
 
-    it('let no more of two hundred requests at once spend from a key than fit', async () => {
+    main('let no more of two hundred requests at once spend from a key than fit', async () => {
       const { one, two, key } = await startWithKey(0.1);
       expect(await askAll(200, [one, two], key)).toEqual({ 200: 10, 402: 190 });
       expect(upstream.requests).toHaveLength(10);
@@ -112,7 +116,7 @@ for (const { name, skip, redis, args } of cases)
         });
     });
 
-    it('know at once what the other has spent', async () => {
+    long('know at once what the other has spent', async () => {
       const { one, two, key } = await startWithKey(0.03);
       for (const [gateway, status] of [
         [one, 200],
@@ -125,7 +129,7 @@ for (const { name, skip, redis, args } of cases)
       }
     });
 
-    it('give back what was held for requests that failed', async () => {
+    long('give back what was held for requests that failed', async () => {
       upstream.always(json({ error: { message: 'No.' } }, { status: 500 }));
       const { one, two, key } = await startWithKey(0.01);
       for (const gateway of [one, two, one, two]) {
@@ -134,27 +138,30 @@ for (const { name, skip, redis, args } of cases)
       }
     });
 
-    it('let in as many requests a minute as the limit says', async () => {
+    main('let in as many requests a minute as the limit says', async () => {
       const limits = { limits: { requests_per_minute: 10 } };
       const one = await start(limits);
       const two = await start(limits);
       expect(await askAll(40, [one, two])).toEqual({ 200: 10, 429: 30 });
     });
 
-    it('apply the rate limits of a key, a member and a workspace that the other one set, within a second', async () => {
-      const one = await start();
-      const two = await start();
-      const { hash, key } = await createKey(one, { creator_user_id: 'ada' });
-      for (const path of [`/keys/${hash}`, '/members/ada', `/workspaces/${main}`]) {
-        await manageAt(one, 'PATCH', path, { requests_per_minute: 1 });
-        await expect.poll(async () => (await ask(two, key)).status).toBe(429);
-        expect((await ask(one, key)).status).toBe(429);
-        await manageAt(one, 'PATCH', path, { requests_per_minute: null });
-        await expect.poll(async () => (await ask(two, key)).status).toBe(200);
-      }
-    });
+    long(
+      'apply the rate limits of a key, a member and a workspace that the other one set, within a second',
+      async () => {
+        const one = await start();
+        const two = await start();
+        const { hash, key } = await createKey(one, { creator_user_id: 'ada' });
+        for (const path of [`/keys/${hash}`, '/members/ada', `/workspaces/${workspace}`]) {
+          await manageAt(one, 'PATCH', path, { requests_per_minute: 1 });
+          await expect.poll(async () => (await ask(two, key)).status).toBe(429);
+          expect((await ask(one, key)).status).toBe(429);
+          await manageAt(one, 'PATCH', path, { requests_per_minute: null });
+          await expect.poll(async () => (await ask(two, key)).status).toBe(200);
+        }
+      },
+    );
 
-    it('let in as many requests a minute as the limit of a key says', async () => {
+    long('let in as many requests a minute as the limit of a key says', async () => {
       const one = await start();
       const two = await start();
       const { key } = await createKey(one, { requests_per_minute: 10 });
@@ -162,7 +169,7 @@ for (const { name, skip, redis, args } of cases)
       expect(await askAll(40, [one, two], key)).toEqual({ 200: 10, 429: 30 });
     });
 
-    it.skipIf(args)('free the streams of a killed process that a limit of their key counts', async () => {
+    (args ? it.skip : long)('free the streams of a killed process that a limit of their key counts', async () => {
       upstream.always(() => new Promise(() => {}));
       const two = await start();
       const one = await start({ server: { port: 0 } });
@@ -179,7 +186,7 @@ for (const { name, skip, redis, args } of cases)
       await expect.poll(async () => (await ask(two, key, { stream: true })).status).not.toBe(429);
     });
 
-    it.skipIf(args)('free what a killed process held as soon as it is back', async () => {
+    (args ? it.skip : main)('free what a killed process held as soon as it is back', async () => {
       upstream.always(() => new Promise(() => {}));
       const limits = { limits: { workspace: { concurrent_streams: 1 } } };
       const two = await start(limits);
@@ -198,7 +205,7 @@ for (const { name, skip, redis, args } of cases)
       await expect.poll(async () => (await ask(two, undefined, { stream: true })).status).not.toBe(429);
     });
 
-    it('keep each other’s open streams in mind', async () => {
+    long('keep each other’s open streams in mind', async () => {
       upstream.always(() => new Promise(() => {}));
       const limits = { limits: { workspace: { concurrent_streams: 1 } } };
       const one = await start(limits);
@@ -249,7 +256,7 @@ const makeKey = async (gateway: GatewayProcess, limit: number): Promise<string> 
   (await createKey(gateway, { limit })).key;
 
 async function createKey(gateway: GatewayProcess, fields: object): Promise<{ hash: string; key: string }> {
-  const body = { name: 'limited', workspace_id: main, ...fields };
+  const body = { name: 'limited', workspace_id: workspace, ...fields };
   const { key, data } = await manageAt(gateway, 'POST', '/keys', body);
   return { key, hash: data.hash };
 }

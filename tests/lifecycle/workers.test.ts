@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect } from 'vitest';
+import { long, quick } from '../../src/testing/full.ts';
 import { testKeys } from '../../src/testing/index.ts';
 import { type Answer, ask, type Client, connect, hangUp, idsOf, readNumbers, statusesOf } from './client.ts';
 import {
@@ -85,7 +86,7 @@ function readLedger(folder: string): string[] {
 const askAll = (clients: readonly Client[], key?: string) => Promise.all(clients.map((client) => ask(client, key)));
 
 describe('headgate start --workers', { timeout: 60_000 }, () => {
-  it('serves from all workers; each answer is in the ledger once, and found at once by any of them', async () => {
+  quick('serves from all workers; each answer is in the ledger once, and found at once by any of them', async () => {
     const gateway = await startFour();
     const clients = connectAll(gateway);
     const answers = [...(await askAll(clients)), ...(await askAll(clients)), await ask(clients[0]!)];
@@ -100,14 +101,14 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(readdirSync(join(gateway.folder, 'data', 'journal'))).toEqual([]);
   });
 
-  it('remembers as one how endpoints do and where sessions went', async () => {
+  long('remembers as one how endpoints do and where sessions went', async () => {
     const gateway = await startFour({ config: { providers: memoryProviders } });
     const [near, ...far] = connectAll(gateway);
     await expectOneMemory(near!, far.slice(0, 3));
     await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
   });
 
-  it('shows the numbers of all workers from any of them, and never less than before', async () => {
+  long('shows the numbers of all workers from any of them, and never less than before', async () => {
     const gateway = await startFour();
     const clients = connectAll(gateway);
     await askAll(clients);
@@ -128,7 +129,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(later.get('headgate_worker_restarts_total')).toBe(1);
   });
 
-  it('keeps what a worker counted that nobody has asked it for when it is killed', async () => {
+  long('keeps what a worker counted that nobody has asked it for when it is killed', async () => {
     const gateway = await start();
     const [client, ofOther] = [connect(gateway), connect(gateway)];
     await ask(client);
@@ -158,7 +159,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect([later.get(ofKilled), later.get(total)]).toEqual([3, 4]);
   });
 
-  it('prints the URL and the first keys once, and all workers know the keys', async () => {
+  long('prints the URL and the first keys once, and all workers know the keys', async () => {
     const gateway = await start({ config: null });
     const keys = gateway.running.stdout.match(/sk-rt-v1-[0-9a-f]{64}/g)!;
     expect([...new Set(keys)]).toHaveLength(1);
@@ -166,7 +167,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(gateway.running.stdout.match(/is up: /g)).toHaveLength(1);
   });
 
-  it('manages keys from any worker; one that is disabled under load is refused by all within a second', async () => {
+  quick('manages keys from any worker; one that is disabled under load is refused by all within a second', async () => {
     const gateway = await startFour();
     const clients = connectAll(gateway);
     const manage = { key: testKeys.managementKey };
@@ -197,7 +198,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
   });
 
-  it('follows in all workers what a workspace says for its requests', async () => {
+  long('follows in all workers what a workspace says for its requests', async () => {
     const gateway = await startFour();
     const clients = connectAll(gateway);
     const settle = (default_text_model: string | null) =>
@@ -221,7 +222,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
   });
 
-  it('replaces a worker that is killed under load, and loses no answer that was given', async () => {
+  quick('replaces a worker that is killed under load, and loses no answer that was given', async () => {
     const gateway = await start();
     const clients = connectAll(gateway);
     await askAll(clients);
@@ -250,7 +251,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(readdirSync(join(gateway.folder, 'data', 'journal'))).toEqual([]);
   });
 
-  it('goes on while a worker hangs, says so in the numbers, and loses nothing of it', async () => {
+  long('goes on while a worker hangs, says so in the numbers, and loses nothing of it', async () => {
     const gateway = await start();
     const [client, ofOther] = [connect(gateway), connect(gateway)];
     await ask(client);
@@ -274,7 +275,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     await expect.poll(async () => (await readNumbers(client)).get(`headgate_worker_up{worker="${hanging}"}`)).toBe(1);
   });
 
-  it('neither waits for a worker that hangs to reload, nor to end, and says so', async () => {
+  long('neither waits for a worker that hangs to reload, nor to end, and says so', async () => {
     const gateway = await start({ config: { limits: { requests_per_minute: 100 } } });
     const [client, ofOther] = [connect(gateway), connect(gateway)];
     const answers = [await ask(client)];
@@ -295,22 +296,25 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(readLedger(gateway.folder)).toEqual(idsOf(answers));
   });
 
-  it('drains all workers on SIGTERM: open streams end well, new work is answered 503, then it exits with 0', async () => {
-    const gateway = await start();
-    const slow = { input: '[[slow 20]] [[words 60]]', stream: true };
-    const streams = await Promise.all(Array.from({ length: 8 }, () => openStream(gateway.post(slow))));
-    await Promise.all(streams.map((stream) => stream.readUntil('response.output_text.delta')));
-    gateway.running.child.kill('SIGTERM');
-    await expect.poll(async () => (await connect(gateway)('GET', '/ready')).status).toBe(503);
-    expect((await ask(connect(gateway))).status).toBe(503);
+  quick(
+    'drains all workers on SIGTERM: open streams end well, new work is answered 503, then it exits with 0',
+    async () => {
+      const gateway = await start();
+      const slow = { input: '[[slow 20]] [[words 60]]', stream: true };
+      const streams = await Promise.all(Array.from({ length: 8 }, () => openStream(gateway.post(slow))));
+      await Promise.all(streams.map((stream) => stream.readUntil('response.output_text.delta')));
+      gateway.running.child.kill('SIGTERM');
+      await expect.poll(async () => (await connect(gateway)('GET', '/ready')).status).toBe(503);
+      expect((await ask(connect(gateway))).status).toBe(503);
 
-    for (const stream of streams)
-      expect(await stream.readAll()).toMatch(/response\.completed.*\n\ndata: \[DONE\]\n\n$/s);
-    expect(await gateway.running.ended).toBe(0);
-    expect(readLedger(gateway.folder)).toEqual(streams.map(({ id }) => id).sort());
-  });
+      for (const stream of streams)
+        expect(await stream.readAll()).toMatch(/response\.completed.*\n\ndata: \[DONE\]\n\n$/s);
+      expect(await gateway.running.ended).toBe(0);
+      expect(readLedger(gateway.folder)).toEqual(streams.map(({ id }) => id).sort());
+    },
+  );
 
-  it('ends at once, with all its workers, on a second signal; a signal to a worker alone means nothing', async () => {
+  long('ends at once, with all its workers, on a second signal; a signal to a worker alone means nothing', async () => {
     const gateway = await start();
     const clients = connectAll(gateway);
     await askAll(clients);
@@ -327,38 +331,41 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     await stream.readAll().catch(() => {});
   });
 
-  it('lets workers end what they have begun when the first process is killed, and then end; nothing is lost', async () => {
-    const gateway = await start();
-    const clients = connectAll(gateway);
-    const answers = await askAll(clients);
-    const pids = [...(await untilKnown(gateway, 2)).values()];
-    const stream = await openStream(gateway.post({ input: '[[slow 20]] [[words 60]]', stream: true }));
-    await stream.readUntil('response.output_text.delta');
-    gateway.running.child.kill('SIGKILL');
-    await expect
-      .poll(() =>
-        connect(gateway)('GET', '/health').then(
-          () => 'served',
-          () => 'refused',
-        ),
-      )
-      .toBe('refused');
+  long(
+    'lets workers end what they have begun when the first process is killed, and then end; nothing is lost',
+    async () => {
+      const gateway = await start();
+      const clients = connectAll(gateway);
+      const answers = await askAll(clients);
+      const pids = [...(await untilKnown(gateway, 2)).values()];
+      const stream = await openStream(gateway.post({ input: '[[slow 20]] [[words 60]]', stream: true }));
+      await stream.readUntil('response.output_text.delta');
+      gateway.running.child.kill('SIGKILL');
+      await expect
+        .poll(() =>
+          connect(gateway)('GET', '/health').then(
+            () => 'served',
+            () => 'refused',
+          ),
+        )
+        .toBe('refused');
 
-    // The folder is free, though one of the workers still writes its journal.
-    const again = await startGateway({ folder: gateway.folder });
-    expect(await stream.readAll()).toMatch(/response\.completed.*\n\ndata: \[DONE\]\n\n$/s);
-    await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]);
-    const ids = [...answers.map(({ id }) => id), stream.id];
-    const client = connect(again);
-    for (const id of ids) {
-      const status = async () => (await client('GET', `/api/v1/generation?id=${id}`)).status;
-      await expect.poll(status, { timeout: 5000 }).toBe(200);
-    }
-    expect(await again.end()).toBe(0);
-    expect(readLedger(gateway.folder)).toEqual(ids.sort());
-  });
+      // The folder is free, though one of the workers still writes its journal.
+      const again = await startGateway({ folder: gateway.folder });
+      expect(await stream.readAll()).toMatch(/response\.completed.*\n\ndata: \[DONE\]\n\n$/s);
+      await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]);
+      const ids = [...answers.map(({ id }) => id), stream.id];
+      const client = connect(again);
+      for (const id of ids) {
+        const status = async () => (await client('GET', `/api/v1/generation?id=${id}`)).status;
+        await expect.poll(status, { timeout: 5000 }).toBe(200);
+      }
+      expect(await again.end()).toBe(0);
+      expect(readLedger(gateway.folder)).toEqual(ids.sort());
+    },
+  );
 
-  it('takes a saved file over in all workers, and keeps the old one in all when it is bad', async () => {
+  long('takes a saved file over in all workers, and keeps the old one in all when it is bad', async () => {
     const simulator = (...models: string[]) => ({
       providers: [{ id: 'sim', wire: 'simulator', models: models.map((model) => ({ model, upstream_model: 'echo' })) }],
     });
@@ -385,22 +392,25 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     }
   });
 
-  it('says that the port is in use, once, and exits with 1; as it does with a number that makes no sense', async () => {
-    const gateway = await startGateway();
-    const { port } = new URL(gateway.url);
-    const second = run({ args: ['--workers', '2', '--port', port] });
-    expect(await second.ended).toBe(1);
-    expect(second.stderr).toBe(
-      `headgate: Port ${port} of 127.0.0.1 is in use. Stop the program that listens there, or choose another one with --port.\n`,
-    );
-    expect(existsSync(join(second.folder, 'data', 'gateway.pid'))).toBe(false);
+  long(
+    'says that the port is in use, once, and exits with 1; as it does with a number that makes no sense',
+    async () => {
+      const gateway = await startGateway();
+      const { port } = new URL(gateway.url);
+      const second = run({ args: ['--workers', '2', '--port', port] });
+      expect(await second.ended).toBe(1);
+      expect(second.stderr).toBe(
+        `headgate: Port ${port} of 127.0.0.1 is in use. Stop the program that listens there, or choose another one with --port.\n`,
+      );
+      expect(existsSync(join(second.folder, 'data', 'gateway.pid'))).toBe(false);
 
-    const third = run({ args: ['--workers', 'many'] });
-    expect(await third.ended).toBe(1);
-    expect(third.stderr).toContain('--workers (server.workers): must be');
-  });
+      const third = run({ args: ['--workers', 'many'] });
+      expect(await third.ended).toBe(1);
+      expect(third.stderr).toContain('--workers (server.workers): must be');
+    },
+  );
 
-  it.each([
+  long.each([
     ['strict', true],
     ['standard', false],
   ])('sync each entry before its response ends where the ledger is to be %s', async (durability, isSynced) => {

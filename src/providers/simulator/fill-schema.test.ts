@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import Schema from 'typebox/schema';
 import { expect, it } from 'vitest';
+import { isFull } from '../../testing/full.ts';
 import { fillPattern } from './fill-pattern.ts';
 import { fillSchema } from './fill-schema.ts';
 
@@ -225,7 +226,7 @@ it('fits whatever it fills, and fills it the same way again', () => {
       expect(fits(wanted, value)).toBe(true);
       expect(fillSchema(wanted)).toEqual(value);
     }),
-    { numRuns: 1000 },
+    { numRuns: isFull ? 1000 : 200 },
   );
 });
 
@@ -287,7 +288,7 @@ it('never fails, whatever stands in place of a schema', () => {
     fc.property(nonsense, (wanted) => {
       expect(JSON.stringify(fillSchema(wanted))).toBeTypeOf('string');
     }),
-    { numRuns: 3000 },
+    { numRuns: isFull ? 3000 : 300 },
   );
 });
 
