@@ -198,6 +198,8 @@ export interface GatewayErrorOptions {
   isRegional?: boolean | undefined;
   /** The provider's own code, shown as `metadata.provider_code`. */
   providerCode?: string | number;
+  /** Replaces the message in the log if the message quotes a provider, which may quote the prompt or a key. */
+  loggedMessage?: string | undefined;
   cause?: unknown;
 }
 
@@ -215,6 +217,7 @@ export class GatewayError extends Error {
   readonly blamesKey: boolean;
   readonly rateLimit: RateLimit | undefined;
   readonly isRegional: boolean;
+  readonly loggedMessage: string | undefined;
 
   constructor(kind: ErrorKind, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -231,6 +234,7 @@ export class GatewayError extends Error {
     this.blamesKey = options.blamesKey ?? false;
     this.rateLimit = options.rateLimit;
     this.isRegional = options.isRegional ?? false;
+    this.loggedMessage = options.loggedMessage;
   }
 }
 

@@ -13,6 +13,7 @@ const options: Required<GatewayErrorOptions> = {
   blamesKey: true,
   isRegional: true,
   providerCode: 'busy',
+  loggedMessage: 'Too much of it.',
   cause: new Error('The provider said so.'),
 };
 

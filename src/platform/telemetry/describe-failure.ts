@@ -4,9 +4,6 @@ import type { LogFields } from './log-messages.ts';
 /** The fields that lines about failures share. */
 type FailureFields = LogFields<'request failed'> & LogFields<'attempt failed'>;
 
-/** The end of our sentence about a provider's error. The provider's own words follow and may quote the prompt. */
-const ownWords = /^([^:]*\(status \d+\)): .*$/s;
-
 /** `insufficient_quota`, 1234; a longer text, or one with spaces, is no code. */
 const codeShape = /^[\w.:-]{1,64}$/;
 
@@ -15,7 +12,7 @@ const codeShape = /^[\w.:-]{1,64}$/;
  * contain the prompt, or the key that the provider rejected. A fault of the gateway is described completely.
  */
 export function describeFailure(error: GatewayError): FailureFields {
-  const { kind, status, errorType, providerCode, cause, message } = error;
+  const { kind, status, errorType, providerCode, cause, message, loggedMessage } = error;
   if (kind === 'internal') return { kind, err: cause ?? error, error: message };
   return {
     kind,
@@ -23,7 +20,7 @@ export function describeFailure(error: GatewayError): FailureFields {
     error_type: errorType,
     ...(codeShape.test(String(providerCode ?? '')) && { provider_code: providerCode }),
     ...(cause instanceof Error && { cause: nameError(cause) }),
-    error: message.replace(ownWords, '$1'),
+    error: loggedMessage ?? message,
   };
 }
 

@@ -21,10 +21,12 @@ function blameAccount(error: GatewayError, body: unknown): GatewayError {
   if (error.kind !== 'upstream_rejected') return error;
   if (!accountWords.test(error.message) && !readReasons(body).some((reason) => accountReasons.test(reason)))
     return error;
-  const message = error.message.replace('The provider rejected the request', 'The provider failed');
-  const { providerCode, cause } = error;
-  return new GatewayError('upstream_failed', message, {
+  const rename = (message: string): string =>
+    message.replace('The provider rejected the request', 'The provider failed');
+  const { providerCode, loggedMessage, cause } = error;
+  return new GatewayError('upstream_failed', rename(error.message), {
     retryable: true,
+    loggedMessage: loggedMessage && rename(loggedMessage),
     ...(providerCode === undefined ? undefined : { providerCode }),
     cause,
   });

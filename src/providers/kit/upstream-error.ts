@@ -87,6 +87,7 @@ function explain(complaint: Complaint, status: number, received: Received): Gate
       : undefined,
     blamesKey: blamesKey && !isRegional,
     isRegional,
+    loggedMessage: subject,
     providerCode: typeof providerCode === 'string' ? shorten(maskSecrets(providerCode)) : providerCode,
     cause,
   });
