@@ -1,7 +1,7 @@
 import { it } from 'vitest';
 
 /**
- * Whether this is the project `full` of vitest.config.ts. That project runs each test file that imports this module, in addition
+ * Whether this is the vitest project `full`. That project runs each test file that imports this module, in addition
  * to the project that the file belongs to.
  */
 export const isFull = process.env['HEADGATE_TEST_FULL'] !== undefined;

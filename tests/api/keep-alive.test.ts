@@ -101,8 +101,11 @@ describe.each(wires)('%s', (wire) => {
   });
 
   it('keeps the status of a failure that comes before any comment', async () => {
-    lab.upstream.always(json(complaint('Gone.'), { status: 500 }));
-    expectFailure(await lab.ask({ wire, mode: 'streamed' }), 502, 'provider_unavailable');
+    const patient = await openLab({ server: { keep_alive_comment_ms: 60_000 } });
+    patient.upstream.always(json(complaint('Gone.'), { status: 500 }));
+    const outcome = await patient.ask({ wire, mode: 'streamed' });
+    await patient.close();
+    expectFailure(outcome, 502, 'provider_unavailable');
   });
 
   it('breaks off as it does without comments', async () => {
