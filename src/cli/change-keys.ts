@@ -1,15 +1,17 @@
-import { createKeyText, hashKey } from '../access/key-text.ts';
-import { deleteKey, rotateKey, updateKey } from '../management/keys/change-key.ts';
-import { readKeySpending, writeKey } from '../management/keys/write-key.ts';
-import { readRateLimits } from '../management/rate-limit-fields.ts';
+import { hashKey } from '../access/key-text.ts';
+import { deleteKey } from '../management/keys/delete-key.ts';
+import { getKey } from '../management/keys/find-key.ts';
+import { rotateKey } from '../management/keys/rotate-key.ts';
+import { checkUpdateKey, type KeyLimitsBody } from '../management/keys/schema.ts';
+import { updateKey } from '../management/keys/update-key.ts';
+import { writeKey } from '../management/keys/write-key.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { rateLimitNames } from '../domain/rate-limits.ts';
-import { nanoUsdOf } from '../metering/cost.ts';
+import { nanoUsdOf, usdOf } from '../metering/cost.ts';
 import type { KeyRecord, LimitReset } from '../platform/storage/ports/keys.ts';
-import type { ManagementTransaction } from '../platform/storage/ports/management.ts';
 import { readStore } from './open-store.ts';
-import { operate } from './operate.ts';
+import { createParts, type OperatorParts, operate, operator } from './operate.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
@@ -31,26 +33,20 @@ export interface UpdateKeyOptions extends LimitOptions, RateOptions {
 const resets = ['daily', 'weekly', 'monthly'] as const satisfies readonly LimitReset[];
 
 /**
- * The settings that were named, and no others.
+ * Returns the limits that were given, by their names in the API.
  *
- * @throws {CommandError} when one is none
+ * @throws {CommandError} if one is not valid
  */
-export function readLimits({
-  limit,
-  limitReset,
-  includeByok,
-}: LimitOptions): Partial<Pick<KeyRecord, 'limitNanoUsd' | 'limitReset' | 'includeByokInLimit'>> {
-  const settings: ReturnType<typeof readLimits> = {};
-  if (limit !== undefined) settings.limitNanoUsd = limit === 'none' ? null : readDollars('--limit', limit);
-  if (limitReset !== undefined) {
-    const found = resets.find((each) => each === limitReset);
-    if (!found && limitReset !== 'never') {
-      throw new CommandError(`--limit-reset ${limitReset}: give ${resets.join(', ')} or never.`);
-    }
-    settings.limitReset = found ?? null;
+export function readLimits({ limit, limitReset, includeByok }: LimitOptions): KeyLimitsBody {
+  const reset = resets.find((each) => each === limitReset);
+  if (limitReset !== undefined && limitReset !== 'never' && !reset) {
+    throw new CommandError(`--limit-reset ${limitReset}: give ${resets.join(', ')} or never.`);
   }
-  if (includeByok !== undefined) settings.includeByokInLimit = includeByok;
-  return settings;
+  return {
+    ...(limit !== undefined && { limit: limit === 'none' ? null : usdOf(readDollars('--limit', limit)) }),
+    ...(limitReset !== undefined && { limit_reset: reset ?? null }),
+    ...(includeByok !== undefined && { include_byok_in_limit: includeByok }),
+  };
 }
 
 /** Above it JSON has no numbers for nano-dollars. */
@@ -66,17 +62,16 @@ export function readDollars(option: string, text: string): bigint {
   return nanoUsdOf(dollars);
 }
 
-/** Prints a key as the management API gives it, with what it has spent. */
+/** Prints a key as the management API shows it, with its spending. */
 export async function showKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
-  const shown = await readStore({ config, stderr }, async ({ access, ledger }) => {
-    const key = resolveKey(await access.listKeys(), wanted);
-    const [spending] = await readKeySpending(ledger, [key.hash], currentTimeMs());
-    return writeKey(key, spending!);
+  const found = await readStore({ config, stderr }, async (storage) => {
+    const { hash } = resolveKey(await storage.access.listKeys(), wanted);
+    return getKey(createParts(storage), operator, hash);
   });
-  stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+  stdout.write(`${JSON.stringify(writeKey(found), undefined, 2)}\n`);
 }
 
-/** @throws {CommandError} when nothing is asked for, or not exactly one key is meant */
+/** @throws {CommandError} if no option says what to change, or the name of the key is ambiguous */
 export async function changeKey(
   { stdout, stderr }: Terminal,
   config: Config,
@@ -84,34 +79,35 @@ export async function changeKey(
   options: UpdateKeyOptions,
 ): Promise<void> {
   if (options.enable && options.disable) throw new CommandError('Give one of --enable and --disable.');
-  const asked: Partial<KeyRecord> = readLimits(options);
-  if (options.name !== undefined) asked.name = options.name;
-  if (options.enable || options.disable) asked.disabled = options.disable === true;
-  const rates = readRateOptions(options);
-  const changed = Object.keys({ ...asked, ...rates });
+  const asked = {
+    ...(options.name !== undefined && { name: options.name }),
+    ...((options.enable || options.disable) && { disabled: options.disable === true }),
+    ...readLimits(options),
+    ...readRateOptions(options),
+  };
+  const changed = Object.keys(asked);
   if (changed.length === 0) throw new CommandError('Say what to change; see "headgate keys update --help".');
-  const { before, after } = await withKey({ config, stderr }, wanted, async (transaction, key, nowMs) => {
-    const wished = { ...key, ...asked, rateLimits: readRateLimits(rates, key.rateLimits) };
-    return { before: key, after: await updateKey(transaction, key, wished, nowMs) };
-  });
+  const { before, after } = await withKey({ config, stderr }, wanted, (parts, hash) =>
+    updateKey(parts, operator, hash, checkUpdateKey(asked)),
+  );
   const isSame = before === after;
   stdout.write(`${isSame ? 'Nothing to change for' : 'Changed'} "${after.name}" (${after.label}).\n`);
   warnOfBootstrap({ stderr }, config, after, changed);
 }
 
-/** Disables the one key that is meant: by hash, by the first 4 or more digits of it, or by name. */
+/** Disables one key, named by its hash, the first 4 or more digits of the hash, or its name. */
 export async function disableKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
-  const key = await withKey({ config, stderr }, wanted, (transaction, found, nowMs) =>
-    updateKey(transaction, found, { ...found, disabled: true }, nowMs),
+  const { after } = await withKey({ config, stderr }, wanted, (parts, hash) =>
+    updateKey(parts, operator, hash, checkUpdateKey({ disabled: true })),
   );
-  stdout.write(`Disabled "${key.name}" (${key.label}). A running gateway refuses it within a second.\n`);
-  warnOfBootstrap({ stderr }, config, key, ['disabled']);
+  stdout.write(`Disabled "${after.name}" (${after.label}). A running gateway refuses it within a second.\n`);
+  warnOfBootstrap({ stderr }, config, after, ['disabled']);
 }
 
 /**
- * Puts a new key in the place of one. The new text goes to stdout, alone and once.
+ * Replaces a key. The text of the new key goes to stdout, alone and once.
  *
- * @param options.grace `1h`, `30m`, … up to a day: how long the old one may still be used
+ * @param options.grace `1h`, `30m`, … up to a day: how long the old key stays valid
  */
 export async function replaceKey(
   { stdout, stderr }: Terminal,
@@ -120,44 +116,31 @@ export async function replaceKey(
   { grace }: { grace?: string },
 ): Promise<void> {
   const graceSeconds = grace === undefined ? 0 : readGrace(grace);
-  const rotated = await withKey({ config, stderr }, wanted, async (transaction, key, nowMs) => {
-    const text = createKeyText(key.kind === 'management' ? 'management' : 'inference');
-    return { text, ...(await rotateKey(transaction, key, { text, graceSeconds, nowMs })) };
-  });
-  stdout.write(`${rotated.text}\n`);
-  const { before } = rotated;
-  const end = before.disabled ? 'is refused from now on' : `ends on ${new Date(before.expiresAtMs!).toISOString()}`;
-  stderr.write(
-    `"${before.name}": the old key (${before.label}) ${end}. This is the only time the new text is shown.\n`,
+  const { previous, text } = await withKey({ config, stderr }, wanted, (parts, hash) =>
+    rotateKey(parts, operator, hash, { graceSeconds }),
   );
-  warnOfBootstrap({ stderr }, config, before, ['disabled']);
+  stdout.write(`${text}\n`);
+  const end = previous.disabled ? 'is refused from now on' : `ends on ${new Date(previous.expiresAtMs!).toISOString()}`;
+  stderr.write(
+    `"${previous.name}": the old key (${previous.label}) ${end}. This is the only time the new text is shown.\n`,
+  );
+  warnOfBootstrap({ stderr }, config, previous, ['disabled']);
 }
 
-/** Its ledger entries stay. */
+/** Deletes a key. Its ledger entries stay. */
 export async function removeKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
-  const key = await withKey({ config, stderr }, wanted, async (transaction, found) => {
-    await deleteKey(transaction, found);
-    return found;
-  });
+  const key = await withKey({ config, stderr }, wanted, (parts, hash) => deleteKey(parts, operator, hash));
   stdout.write(`Deleted "${key.name}" (${key.label}). What it has spent stays in the ledger.\n`);
   warnOfBootstrap({ stderr }, config, key, ['name']);
 }
 
-/** Finds the key and changes it in one transaction. */
-function withKey<Result>(
-  { config, stderr }: { config: Config; stderr: Terminal['stderr'] },
+/** Calls a use case with the hash of the key that is meant. */
+const withKey = <Result>(
+  where: { config: Config; stderr: Terminal['stderr'] },
   wanted: string,
-  work: (transaction: ManagementTransaction, key: KeyRecord, nowMs: number) => Promise<Result>,
-): Promise<Result> {
-  return operate({ config, stderr }, async ({ access }, change) => {
-    const { hash } = resolveKey(await access.listKeys(), wanted);
-    return change(async (transaction, nowMs) => {
-      const key = await transaction.findKey(hash);
-      if (!key) throw new CommandError(`The key "${wanted}" is gone.`);
-      return work(transaction, key, nowMs);
-    });
-  });
-}
+  use: (parts: OperatorParts, hash: string) => Promise<Result>,
+): Promise<Result> =>
+  operate(where, async (parts) => use(parts, resolveKey(await parts.access.listKeys(), wanted).hash));
 
 function readGrace(text: string): number {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
@@ -166,7 +149,11 @@ function readGrace(text: string): number {
   return seconds;
 }
 
-/** The configuration is applied at every start: what it says of a key comes back. @param changed fields of a `KeyRecord`, and rate limits */
+/**
+ * Warns that the configuration, which is applied at every start, restores a setting of the key.
+ *
+ * @param changed names in the API
+ */
 function warnOfBootstrap(
   { stderr }: Pick<Terminal, 'stderr'>,
   config: Config,
@@ -174,11 +161,7 @@ function warnOfBootstrap(
   changed: readonly string[],
 ): void {
   const entry = config.bootstrap.keys.find((one) => hashKey(one.key) === key.hash);
-  const said: string[] = [
-    'name',
-    'disabled',
-    ...(entry?.credit_usd === undefined ? [] : ['limitNanoUsd', 'limitReset']),
-  ];
+  const said: string[] = ['name', 'disabled', ...(entry?.credit_usd === undefined ? [] : ['limit', 'limit_reset'])];
   if (entry) said.push(...rateLimitNames.filter((name) => name in entry));
   if (!entry || !changed.some((field) => said.includes(field)) || (key.disabled && entry.disabled === true)) return;
   const what = key.disabled ? 'write "disabled: true" there, too' : 'change it there, too';

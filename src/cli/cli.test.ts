@@ -263,7 +263,7 @@ describe('headgate credits', () => {
   });
 
   it.each([
-    ['0', 'that is nothing'],
+    ['0', 'The sum must not be 0.'],
     ['ten', 'give a sum in USD'],
     ['9000001', 'the most is 9000000 USD'],
   ])('cannot be %s', async (sum, message) => {
@@ -467,7 +467,8 @@ describe('headgate keys', () => {
     [['--organization', '--management'], 'Give one of'],
     [['--workspace', 'nowhere'], 'There is no workspace "nowhere" (there is: none)'],
     [['--expires', 'soon'], 'give a date like'],
-    [['--expires', '2001-01-01'], 'that is over'],
+    [['--expires', '2001-01-01'], '`expires_at` is over: 2001-01-01T00:00:00.000Z'],
+    [['--name', ''], 'name: `name` must'],
   ])('refuses %j', async (args, message) => {
     const { code, stdout, stderr } = await call(['keys', 'create', ...args]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -1,31 +1,26 @@
-import {
-  assignGuardrail,
-  createGuardrail,
-  deleteGuardrail,
-  unassignGuardrail,
-  updateGuardrail,
-} from '../management/guardrails/change-guardrail.ts';
+import { assignGuardrail, unassignGuardrail } from '../management/guardrails/assign-guardrail.ts';
+import { createGuardrail } from '../management/guardrails/create-guardrail.ts';
+import { deleteGuardrail } from '../management/guardrails/delete-guardrail.ts';
 import { getGuardrail } from '../management/guardrails/find-guardrail.ts';
 import { findUnknownEntries } from '../management/guardrails/find-unknown.ts';
 import { listGuardrailBudgets } from '../management/guardrails/list-budgets.ts';
 import {
   checkCreateGuardrail,
   checkUpdateGuardrail,
-  type UpdateGuardrailBody,
+  type GuardrailSettingsBody,
 } from '../management/guardrails/schema.ts';
+import { updateGuardrail } from '../management/guardrails/update-guardrail.ts';
 import { writeGuardrail } from '../management/guardrails/write-guardrail.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { currentTimeMs } from '../domain/clock.ts';
 import { formatUsd } from '../domain/format-usd.ts';
 import { defaultGuardrailId, modelGroups } from '../domain/guardrail.ts';
 import { usdOf } from '../metering/cost.ts';
 import type { GuardrailRecord } from '../platform/storage/ports/guardrails.ts';
 import type { ManagementStore } from '../platform/storage/ports/management.ts';
-import type { Storage } from '../platform/storage/storage.ts';
 import { readDollars, resolveKey } from './change-keys.ts';
 import { readStore } from './open-store.ts';
-import { operate, resolveWorkspace, viewManagement } from './operate.ts';
+import { createParts, operate, operator, resolveWorkspace } from './operate.ts';
 import { drawTable } from './table.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
@@ -59,8 +54,7 @@ export async function printGuardrails(
 ): Promise<void> {
   const { stdout, stderr } = terminal;
   const { rows, names, holders } = await readStore({ config, stderr }, async ({ access, management }) => {
-    const only =
-      workspace === undefined ? undefined : (await resolveWorkspace(viewManagement(management), workspace)).id;
+    const only = workspace === undefined ? undefined : (await resolveWorkspace(management, workspace)).id;
     const { assignments } = await access.listAppliedGuardrails();
     return {
       rows: (await management.listGuardrails({ ...ALL, workspaceId: only })).rows,
@@ -120,7 +114,7 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
   const shown = await readStore({ config, stderr }, async (storage) => {
     const { management } = storage;
     const guardrail = await findGuardrail(management, wanted);
-    const budgets = await listGuardrailBudgets(storage, guardrail.id, ALL, currentTimeMs());
+    const budgets = await listGuardrailBudgets(createParts(storage), guardrail.id, ALL);
     const of = { ...ALL, guardrailId: guardrail.id };
     const [keys, members] = [
       await management.listAssignments({ ...of, kind: 'key' }),
@@ -143,13 +137,11 @@ export async function addGuardrail(
   { workspace, ...options }: RuleOptions & { name: string; workspace?: string },
 ): Promise<void> {
   const asked = readBody(options);
-  const made = await operate({ config: loaded.config, stderr }, (_, change) =>
-    change(async (transaction, nowMs) => {
-      const place =
-        workspace === undefined ? undefined : { workspace_id: (await resolveWorkspace(transaction, workspace)).id };
-      return createGuardrail(transaction, checkCreateGuardrail({ ...asked, ...place }), nowMs);
-    }),
-  );
+  const made = await operate({ config: loaded.config, stderr }, async (parts) => {
+    const place =
+      workspace === undefined ? undefined : { workspace_id: (await resolveWorkspace(parts.management, workspace)).id };
+    return createGuardrail(parts, operator, checkCreateGuardrail({ ...asked, ...place }));
+  });
   stdout.write(`${JSON.stringify(writeGuardrail(made), undefined, 2)}\n`);
   warnOfUnknown({ stderr }, loaded, asked);
 }
@@ -164,28 +156,25 @@ export async function changeGuardrail(
   if (Object.keys(asked).length === 0) {
     throw new CommandError('Say what to change; see "headgate guardrails update --help".');
   }
-  const changed = await operate({ config: loaded.config, stderr }, async ({ management }, change) => {
+  const changed = await operate({ config: loaded.config, stderr }, async (parts) => {
     const body = checkUpdateGuardrail(asked);
-    const { id } = await findGuardrail(management, wanted);
-    return change(async (transaction, nowMs) =>
-      updateGuardrail(transaction, await getGuardrail(transaction, id), body, nowMs),
-    );
+    const { id } = await findGuardrail(parts.management, wanted);
+    return updateGuardrail(parts, operator, id, body);
   });
   stdout.write(`${JSON.stringify(writeGuardrail(changed), undefined, 2)}\n`);
   warnOfUnknown({ stderr }, loaded, asked);
 }
 
-function warnOfUnknown({ stderr }: Pick<Terminal, 'stderr'>, loaded: LoadedConfig, asked: UpdateGuardrailBody): void {
+function warnOfUnknown({ stderr }: Pick<Terminal, 'stderr'>, loaded: LoadedConfig, asked: GuardrailSettingsBody): void {
   const { allowed_models, ignored_models, allowed_providers, ignored_providers } = asked;
   if (!(allowed_models ?? ignored_models ?? allowed_providers ?? ignored_providers)) return;
   warnAboutUnknownNames({ stderr }, loaded, ({ catalog }) => findUnknownEntries(asked, catalog));
 }
 
 export async function removeGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
-  const gone = await operate({ config, stderr }, async ({ management }, change) => {
-    const guardrail = await findGuardrail(management, wanted);
-    await change((transaction) => deleteGuardrail(transaction, guardrail));
-    return guardrail;
+  const gone = await operate({ config, stderr }, async (parts) => {
+    const { id } = await findGuardrail(parts.management, wanted);
+    return deleteGuardrail(parts, operator, id);
   });
   stdout.write(`Deleted "${gone.name}". No key or member uses it now.\n`);
 }
@@ -220,23 +209,15 @@ async function changeHolders(
   gives: boolean,
 ): Promise<void> {
   if (keys.length + members.length === 0) throw new CommandError('Say whom: --key, --member, or both.');
-  const { name, count } = await operate({ config, stderr }, async ({ access, management }: Storage, change) => {
-    const guardrail = await findGuardrail(management, wanted);
-    const known = await access.listKeys();
-    const hashes = keys.map((one) => resolveKey(known, one).hash);
-    const sides = [
-      { kind: 'key' as const, field: '--key', ids: hashes },
+  const { name, count } = await operate({ config, stderr }, async (parts) => {
+    const guardrail = await findGuardrail(parts.management, wanted);
+    const known = await parts.access.listKeys();
+    const assignees = [
+      { kind: 'key' as const, field: '--key', ids: keys.map((one) => resolveKey(known, one).hash) },
       { kind: 'member' as const, field: '--member', ids: members },
     ];
-    return change(async (transaction, nowMs) => {
-      let changed = 0;
-      for (const side of sides) {
-        changed += await (gives
-          ? assignGuardrail(transaction, guardrail, side, nowMs)
-          : unassignGuardrail(transaction, guardrail, side.kind, side.ids));
-      }
-      return { name: guardrail.name, count: changed };
-    });
+    const change = gives ? assignGuardrail : unassignGuardrail;
+    return { name: guardrail.name, count: await change(parts, operator, guardrail.id, assignees) };
   });
   const done = gives ? 'now have' : 'no longer have';
   stdout.write(
@@ -252,7 +233,7 @@ async function changeHolders(
 async function findGuardrail(management: ManagementStore, wanted: string): Promise<GuardrailRecord> {
   const of = /^default:(.+)$/.exec(wanted)?.[1];
   if (of !== undefined) {
-    const { id } = await resolveWorkspace(viewManagement(management), of);
+    const { id } = await resolveWorkspace(management, of);
     return getGuardrail(management, defaultGuardrailId(id));
   }
   const { rows } = await management.listGuardrails(ALL);
@@ -273,7 +254,7 @@ const forbiddable = [
 ] as const;
 
 /** The options that were given, by their names on the wire. */
-function readBody(options: RuleOptions): UpdateGuardrailBody {
+function readBody(options: RuleOptions): GuardrailSettingsBody {
   const { name, description, allowModel, ignoreModel, allowProvider, ignoreProvider, zdr, forbid } = options;
   const lists = {
     allowed_models: allowModel,
@@ -292,7 +273,7 @@ function readBody(options: RuleOptions): UpdateGuardrailBody {
   };
 }
 
-function readLimit({ limit, limitReset, includeByok }: RuleOptions): UpdateGuardrailBody {
+function readLimit({ limit, limitReset, includeByok }: RuleOptions): GuardrailSettingsBody {
   const dollars = limit === undefined || limit === 'none' ? null : usdOf(readDollars('--limit', limit));
   return {
     ...(limit === undefined ? undefined : { limit_usd: dollars }),

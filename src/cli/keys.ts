@@ -1,17 +1,12 @@
-import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
-import { createKeyLabel, createKeyText, hashKey } from '../access/key-text.ts';
-import { createKey as saveNewKey } from '../management/keys/change-key.ts';
-import { readRateLimits } from '../management/rate-limit-fields.ts';
-import { addMembers } from '../management/members/change-members.ts';
-import { createWorkspace } from '../management/workspaces/change-workspace.ts';
+import { provisionKey } from '../management/keys/provision-key.ts';
+import { checkProvisionKey } from '../management/keys/schema.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
-import { defaultKeySettings, type KeyRecord } from '../platform/storage/ports/keys.ts';
-import type { ManagementTransaction } from '../platform/storage/ports/management.ts';
+import type { KeyRecord } from '../platform/storage/ports/keys.ts';
 import { type LimitOptions, readLimits } from './change-keys.ts';
 import { formatDay } from './format-time.ts';
 import { readStore } from './open-store.ts';
-import { operate } from './operate.ts';
+import { operate, operator } from './operate.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { drawTable } from './table.ts';
 import { CommandError, type Terminal } from './terminal.ts';
@@ -30,54 +25,35 @@ export interface CreateKeyOptions extends LimitOptions, RateOptions {
 }
 
 /**
- * Makes a key. Its text goes to stdout, alone and once; what it is goes to stderr.
+ * Creates a key. Its text goes to stdout, alone and once. A description of the key goes to stderr.
  *
- * @throws {CommandError} when the options contradict each other, or name a workspace that is not there
+ * @throws {CommandError} if the options contradict each other, or name an unknown workspace
  */
 export async function addKey({ stdout, stderr }: Terminal, config: Config, options: CreateKeyOptions): Promise<void> {
   const kind = readKind(options);
-  const expiresAtMs = options.expires === undefined ? null : readExpiry(options.expires, currentTimeMs());
-  const limits = readLimits(options);
-  const rates = readRateOptions(options);
-  if (kind === 'management' && Object.keys({ ...limits, ...rates }).length > 0) {
-    throw new CommandError('A management key requests no models, so it has no limit.');
-  }
-  if (kind === 'management' && options.workspace !== undefined) {
+  const { name, workspace, member, expires, external } = options;
+  if (kind === 'management' && workspace !== undefined) {
     throw new CommandError('A management key administers all workspaces, so that it has none.');
   }
-  const text = createKeyText(kind === 'management' ? 'management' : 'inference');
-  const hash = hashKey(text);
-
-  const key = await operate({ config, stderr }, (_, change) =>
-    change(async (transaction, nowMs): Promise<KeyRecord> => {
-      const workspaceId = await settleWorkspace(transaction, options.workspace, nowMs);
-      const memberId = options.member ?? null;
-      if (memberId !== null) await addMembers(transaction, workspaceId, [memberId], nowMs);
-      const record: KeyRecord = {
-        ...defaultKeySettings,
-        hash,
-        name: options.name ?? `key-${hash.slice(0, 8)}`,
-        label: createKeyLabel(text),
-        kind,
-        workspaceId,
-        memberId,
-        disabled: false,
-        createdAtMs: nowMs,
-        expiresAtMs,
-        ...limits,
-        rateLimits: readRateLimits(rates),
-        creatorUserId: memberId,
-        externalUser: options.external ?? null,
-      };
-      await saveNewKey(transaction, record);
-      return record;
+  const wanted = {
+    ...(name !== undefined && { name }),
+    ...(member !== undefined && { creator_user_id: member }),
+    ...(expires !== undefined && { expires_at: readExpiry(expires, currentTimeMs()) }),
+    ...(external !== undefined && { external: { user: external } }),
+    ...readLimits(options),
+    ...readRateOptions(options),
+  };
+  const { key, text } = await operate({ config, stderr }, (parts) =>
+    provisionKey(parts, operator, {
+      isManagement: kind === 'management',
+      workspace,
+      body: checkProvisionKey(wanted),
     }),
   );
-
   stdout.write(`${text}\n`);
   const owner = key.memberId === null ? 'the organization' : `the member ${key.memberId}`;
   const what = kind === 'management' ? `management key "${key.name}"` : `inference key "${key.name}" for ${owner}`;
-  const until = expiresAtMs === null ? '' : `, valid until ${new Date(expiresAtMs).toISOString()}`;
+  const until = key.expiresAtMs === null ? '' : `, valid until ${new Date(key.expiresAtMs).toISOString()}`;
   stderr.write(`Created the ${what}${until}. Its text is shown only this once.\n`);
 }
 
@@ -88,42 +64,15 @@ function readKind({ member, organization, management }: CreateKeyOptions): KeyRe
   return management ? 'management' : member === undefined ? 'organization' : 'member';
 }
 
-/** @throws {CommandError} when it is neither a date nor a duration, or has passed */
-function readExpiry(text: string, nowMs: number): number {
+/** Returns a date or a duration as a time of the API. @throws {CommandError} if it is neither */
+function readExpiry(text: string, nowMs: number): string {
   const [, count, unit = ''] = /^(\d+)([dhm])$/.exec(text) ?? [];
   const unitMs = { d: 86_400_000, h: 3_600_000, m: 60_000 }[unit];
   const isDate = /^\d{4}-\d\d-\d\d/.test(text);
-  const atMs = unitMs !== undefined ? nowMs + Number(count) * unitMs : isDate ? Date.parse(text) : Number.NaN;
-  if (!Number.isSafeInteger(atMs)) {
-    throw new CommandError(
-      `--expires ${text}: give a date like 2027-01-31, a time like 2027-01-31T12:00:00Z, or 90d, 12h, 30m.`,
-    );
-  }
-  if (atMs <= nowMs) throw new CommandError(`--expires ${text}: that is over.`);
-  return atMs;
-}
-
-/** The workspace that was named, or the only one, or the default one; in an empty store it is made. */
-async function settleWorkspace(
-  transaction: ManagementTransaction,
-  named: string | undefined,
-  nowMs: number,
-): Promise<string> {
-  const { rows: workspaces } = await transaction.listWorkspaces({ offset: 0, limit: Number.MAX_SAFE_INTEGER });
-  if (workspaces.length === 0 && (named === undefined || named === DEFAULT_WORKSPACE)) {
-    const body = { name: DEFAULT_WORKSPACE, slug: DEFAULT_WORKSPACE };
-    return (await createWorkspace(transaction, body, nowMs)).id;
-  }
-  const wanted = named ?? (workspaces.length === 1 ? workspaces[0]!.id : DEFAULT_WORKSPACE);
-  const found =
-    workspaces.find(({ id, slug }) => id === wanted || slug === wanted) ??
-    workspaces.find(({ name }) => name === wanted);
-  if (found) return found.id;
-  const known = workspaces.map(({ name }) => name).join(', ') || 'none';
+  const time = new Date(unitMs !== undefined ? nowMs + Number(count) * unitMs : isDate ? Date.parse(text) : Number.NaN);
+  if (Number.isFinite(time.getTime())) return time.toISOString();
   throw new CommandError(
-    named === undefined
-      ? `Say in which workspace: --workspace with one of ${known}.`
-      : `There is no workspace "${named}" (there is: ${known}). Make it with "headgate workspaces create".`,
+    `--expires ${text}: give a date like 2027-01-31, a time like 2027-01-31T12:00:00Z, or 90d, 12h, 30m.`,
   );
 }
 

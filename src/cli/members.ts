@@ -1,10 +1,11 @@
-import { updateMember } from '../management/members/change-member.ts';
+import { checkUpdateMember } from '../management/members/schema.ts';
+import { updateMember } from '../management/members/update-member.ts';
 import { writeMember } from '../management/members/write-member.ts';
 import type { Config } from '../config/schema.ts';
 import type { MemberRecord } from '../platform/storage/ports/members.ts';
 import { formatDay } from './format-time.ts';
 import { readStore } from './open-store.ts';
-import { operate } from './operate.ts';
+import { operate, operator } from './operate.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { drawTable } from './table.ts';
 import { CommandError, type Terminal } from './terminal.ts';
@@ -36,7 +37,7 @@ const writeLimit = (limit: number): string => (limit === 0 ? '-' : String(limit)
 
 /** Prints a member as the management API gives it. */
 export async function showMember({ stdout, stderr }: Terminal, config: Config, id: string): Promise<void> {
-  const member = await readStore({ config, stderr }, ({ management }) => getMember(management, id));
+  const member = await readStore({ config, stderr }, ({ management }) => resolveMember(management, id));
   stdout.write(`${JSON.stringify(writeMember(member), undefined, 2)}\n`);
 }
 
@@ -51,9 +52,10 @@ export async function changeMember(
   if (Object.keys(limits).length === 0) {
     throw new CommandError('Say what to change; see "headgate members update --help".');
   }
-  const changed = await operate({ config, stderr }, (_, change) =>
-    change(async (transaction) => updateMember(transaction, await getMember(transaction, id), limits)),
-  );
+  const changed = await operate({ config, stderr }, async (parts) => {
+    await resolveMember(parts.management, id);
+    return updateMember(parts, operator, id, checkUpdateMember(limits));
+  });
   stdout.write(`${JSON.stringify(writeMember(changed), undefined, 2)}\n`);
   const entry = config.bootstrap.members.find((member) => member.id === id);
   if (entry && Object.keys(limits).some((name) => name in entry)) {
@@ -63,7 +65,8 @@ export async function changeMember(
   }
 }
 
-async function getMember(
+/** @throws {CommandError} */
+async function resolveMember(
   from: { findMember(id: string): Promise<MemberRecord | undefined> },
   id: string,
 ): Promise<MemberRecord> {

@@ -154,6 +154,25 @@ describe('headgate guardrails', () => {
   });
 });
 
+describe('headgate keys', () => {
+  it('creates a management key beside several workspaces, which works at the running gateway', async () => {
+    const { code, stdout, stderr } = await call('keys', 'create', '--management', '--name', 'second admin');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Created the management key') });
+    const list = () => ask('GET', '/keys', undefined, stdout.trim());
+    await expect.poll(async () => (await list()).status, { timeout: 10_000 }).toBe(200);
+    await succeed('keys', 'delete', 'second admin');
+  });
+
+  it.each([
+    [['create'], 'Name the workspace of the key, one of main, other.'],
+    [['create', '--workspace', 'main', '--name', 'x'.repeat(257)], 'name: '],
+    [['create', '--workspace', 'main', '--member', ''], 'creator_user_id: '],
+    [['update', 'app', '--name', ''], 'name: '],
+  ])('checks %j as the management API does', async (args, message) => {
+    expect(await refuse('keys', ...args)).toContain(message);
+  });
+});
+
 describe('headgate workspaces', () => {
   it('makes, changes, lists and deletes one', async () => {
     const made: Json = JSON.parse(await succeed('workspaces', 'create', '--name', 'Größe 1', '--description', 'd'));

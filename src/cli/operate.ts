@@ -1,38 +1,43 @@
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
-import type { Change, ManagementStore, ManagementTransaction } from '../platform/storage/ports/management.ts';
+import type { Actor, ManagementParts } from '../management/parts.ts';
+import type { AccessStore } from '../platform/storage/ports/access.ts';
+import type { ManagementStore } from '../platform/storage/ports/management.ts';
 import type { WorkspaceDetails } from '../platform/storage/ports/workspaces.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { withStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
-/** Nobody's key: whoever may run the command line. */
-export const byOperator = (): Change => ({ atMs: currentTimeMs(), actorKeyHash: null });
+/** The user of the command line, who has no key. */
+export const operator: Actor = { keyHash: null };
 
-/** Makes one change of the store, in one transaction. */
-export type ApplyChange = <Result>(
-  work: (transaction: ManagementTransaction, nowMs: number) => Promise<Result>,
-) => Promise<Result>;
+/** What the use cases of the management API work on, here on the configured store. */
+export interface OperatorParts extends ManagementParts {
+  access: AccessStore;
+}
+
+export const createParts = ({ management, access, ledger }: Storage): OperatorParts => ({
+  management,
+  access,
+  ledger,
+  now: currentTimeMs,
+  onChange: async () => {}, // a running gateway polls the store
+});
 
 /**
- * Opens the configured store for changes in the operator's name; a running gateway follows them within a second.
+ * Opens the configured store for a change by the operator. A running gateway follows within a second.
  *
- * @param use looks before it changes: a change asks its transaction alone
- * @throws {CommandError} when a rule is broken that the management API has, too
+ * @throws {CommandError} if a rule of the management API is broken
  */
 export function operate<Result>(
-  parts: { config: Config; stderr: Terminal['stderr'] },
-  use: (storage: Storage, change: ApplyChange) => Promise<Result>,
+  where: { config: Config; stderr: Terminal['stderr'] },
+  use: (parts: OperatorParts) => Promise<Result>,
 ): Promise<Result> {
-  return withStore(parts, async (storage) => {
-    const change: ApplyChange = (work) => {
-      const by = byOperator();
-      return storage.management.change(by, (transaction) => work(transaction, by.atMs));
-    };
+  return withStore(where, async (storage) => {
     try {
-      return await use(storage, change);
+      return await use(createParts(storage));
     } catch (error) {
       if (error instanceof GatewayError) throw new CommandError(readIssues(error), { cause: error });
       throw error;
@@ -40,21 +45,14 @@ export function operate<Result>(
   });
 }
 
-/** A workspace by its id, slug or name. @throws {CommandError} */
-export async function resolveWorkspace(
-  from: Pick<ManagementTransaction, 'findWorkspace' | 'findWorkspaceByName'>,
-  wanted: string,
-): Promise<WorkspaceDetails> {
-  const found = (await from.findWorkspace(wanted)) ?? (await from.findWorkspaceByName(wanted));
+/** Returns a workspace by its id, slug or name. @throws {CommandError} */
+export async function resolveWorkspace(management: ManagementStore, wanted: string): Promise<WorkspaceDetails> {
+  const found = (await management.findWorkspace(wanted)) ?? (await findByName(management, wanted));
   if (!found) throw new CommandError(`There is no workspace "${wanted}"; see "headgate workspaces list".`);
   return found;
 }
 
-/** A store seen as a change of it sees it. */
-export const viewManagement = (management: ManagementStore): Parameters<typeof resolveWorkspace>[0] => ({
-  findWorkspace: (id) => management.findWorkspace(id),
-  findWorkspaceByName: async (name) => {
-    const { rows } = await management.listWorkspaces({ offset: 0, limit: Number.MAX_SAFE_INTEGER });
-    return rows.find((row) => row.name === name);
-  },
-});
+async function findByName(management: ManagementStore, wanted: string): Promise<WorkspaceDetails | undefined> {
+  const { rows } = await management.listWorkspaces({ offset: 0, limit: Number.MAX_SAFE_INTEGER });
+  return rows.find(({ name }) => name === wanted);
+}

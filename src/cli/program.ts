@@ -258,8 +258,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .argument('<usd>', 'sum, like 25 or 0.50; "-- -5" takes five back')
     .option('--note <text>', 'kept in the audit log')
     .action(async (sum: string, options: SourceOptions & { note?: string }) => {
-      const { addCredits } = await import('./credits.ts');
-      await addCredits(terminal, readConfig(options), sum, options);
+      const { changeCredits } = await import('./credits.ts');
+      await changeCredits(terminal, readConfig(options), sum, options);
     });
   command(credits, 'off', 'turn credits off: nothing is held to them any more', creditsExamples).action(
     async (options: SourceOptions) => {

@@ -9,7 +9,7 @@ import type { Storage } from '../platform/storage/storage.ts';
 import { formatRequestLine, formatRoute } from '../platform/telemetry/request-line.ts';
 import { resolveKey } from './change-keys.ts';
 import { readStore } from './open-store.ts';
-import { resolveWorkspace, viewManagement } from './operate.ts';
+import { resolveWorkspace } from './operate.ts';
 import { type Column, drawTable } from './table.ts';
 import { CommandError, hasColors, type Terminal } from './terminal.ts';
 import { readTimeOption } from './time-option.ts';
@@ -66,7 +66,7 @@ async function readFilters({ access, management }: Storage, options: ListRequest
     ...(failed && { outcomes: ['failed', 'incomplete', 'cancelled'] as const }),
     ...(key !== undefined && { keyHash: resolveKey(await access.listKeys(), key).hash }),
     ...(workspace !== undefined && {
-      workspaceId: (await resolveWorkspace(viewManagement(management), workspace)).id,
+      workspaceId: (await resolveWorkspace(management, workspace)).id,
     }),
     ...(since !== undefined && { fromMs: readTimeOption('--since', since).startMs }),
     ...(until !== undefined && { toMs: readTimeOption('--until', until).endMs }),

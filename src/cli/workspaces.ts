@@ -1,16 +1,17 @@
-import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
-import { deleteBudget, putBudgets, setByokIncluded } from '../management/budgets/change-budget.ts';
-import { addMembers, removeMembers } from '../management/members/change-members.ts';
-import { createWorkspace, deleteWorkspace, updateWorkspace } from '../management/workspaces/change-workspace.ts';
+import { changeBudgets as applyBudgetChanges } from '../management/budgets/change-budgets.ts';
+import { listBudgets } from '../management/budgets/find-budget.ts';
+import { checkPutBudget } from '../management/budgets/schema.ts';
+import { changeMembers as applyMemberChanges } from '../management/members/change-members.ts';
+import { checkMemberIds } from '../management/members/schema.ts';
+import { createWorkspace } from '../management/workspaces/create-workspace.ts';
+import { deleteWorkspace } from '../management/workspaces/delete-workspace.ts';
 import { findUnknownModels } from '../management/workspaces/find-unknown-models.ts';
-import { readBudgetUsage } from '../management/budgets/read-budget-usage.ts';
 import {
   checkCreateWorkspace,
-  checkMembers,
-  checkPutBudget,
   checkUpdateWorkspace,
-  type UpdateWorkspaceBody,
+  type WorkspaceSettingsBody,
 } from '../management/workspaces/schema.ts';
+import { updateWorkspace } from '../management/workspaces/update-workspace.ts';
 import { writeWorkspace } from '../management/workspaces/write-workspace.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -23,7 +24,7 @@ import { createSlug } from '../platform/storage/tables/workspace-slug.ts';
 import { formatDay } from './format-time.ts';
 import { usageColumns, writeUsageCells } from './limit-usage.ts';
 import { readStore } from './open-store.ts';
-import { operate, resolveWorkspace } from './operate.ts';
+import { operate, operator, resolveWorkspace } from './operate.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { resolveWorkspaceId } from './read-routing-context.ts';
 import { drawTable } from './table.ts';
@@ -85,11 +86,10 @@ export async function addWorkspace(
   options: WorkspaceOptions & { name: string },
 ): Promise<void> {
   const asked = readBody(options);
-  const made = await operate({ config: loaded.config, stderr }, async ({ management }, change) => {
-    const { rows } = await management.listWorkspaces(ALL);
+  const made = await operate({ config: loaded.config, stderr }, async (parts) => {
+    const { rows } = await parts.management.listWorkspaces(ALL);
     const slug = options.slug ?? createSlug(options.name, new Set(rows.map((row) => row.slug)));
-    const body = checkCreateWorkspace({ ...asked, slug });
-    return change((transaction, nowMs) => createWorkspace(transaction, body, nowMs));
+    return createWorkspace(parts, operator, checkCreateWorkspace({ ...asked, slug }));
   });
   stdout.write(`${JSON.stringify(writeWorkspace(made), undefined, 2)}\n`);
   warnOfModels({ stderr }, loaded, made, asked);
@@ -106,11 +106,10 @@ export async function changeWorkspace(
   if (Object.keys(asked).length === 0) {
     throw new CommandError('Say what to change; see "headgate workspaces update --help".');
   }
-  const changed = await operate({ config, stderr }, (_, change) => {
+  const changed = await operate({ config, stderr }, async (parts) => {
     const body = checkUpdateWorkspace(asked);
-    return change(async (transaction, nowMs) =>
-      updateWorkspace(transaction, await resolveWorkspace(transaction, wanted), body, nowMs),
-    );
+    const { id } = await resolveWorkspace(parts.management, wanted);
+    return updateWorkspace(parts, operator, id, body);
   });
   stdout.write(`${JSON.stringify(writeWorkspace(changed), undefined, 2)}\n`);
   warnOfBootstrap({ stderr }, config, changed, 'renames it');
@@ -119,7 +118,7 @@ export async function changeWorkspace(
 }
 
 /** The options that were given, by their names on the wire. */
-function readBody(options: WorkspaceOptions): UpdateWorkspaceBody {
+function readBody(options: WorkspaceOptions): WorkspaceSettingsBody {
   const { name, slug, description, ioLogging, ioSampling } = options;
   const { defaultTextModel, defaultImageModel, defaultProviderSort } = options;
   return {
@@ -144,7 +143,7 @@ function warnOfModels(
   { stderr }: Pick<Terminal, 'stderr'>,
   loaded: LoadedConfig,
   { name }: WorkspaceDetails,
-  asked: UpdateWorkspaceBody,
+  asked: WorkspaceSettingsBody,
 ): void {
   if (!asked.default_text_model && !asked.default_image_model) return;
   warnAboutUnknownNames({ stderr }, loaded, (routingContext) =>
@@ -158,17 +157,11 @@ export async function removeWorkspace(
   wanted: string,
   { confirmDefault = false }: { confirmDefault?: boolean },
 ): Promise<void> {
-  const gone = await operate({ config, stderr }, (_, change) =>
-    change(async (transaction) => {
-      const workspace = await resolveWorkspace(transaction, wanted);
-      const standard = await transaction.findDefaultWorkspace(DEFAULT_WORKSPACE);
-      if (standard?.id === workspace.id && !confirmDefault) {
-        throw new CommandError(`"${workspace.name}" is the default workspace; say --confirm-default to delete it.`);
-      }
-      await deleteWorkspace(transaction, workspace, confirmDefault);
-      return workspace;
-    }),
-  );
+  const gone = await operate({ config, stderr }, async (parts) => {
+    const { id } = await resolveWorkspace(parts.management, wanted);
+    const confirmation = { isDefaultConfirmed: confirmDefault, howToConfirm: 'say --confirm-default' };
+    return deleteWorkspace(parts, operator, id, confirmation);
+  });
   stdout.write(`Deleted "${gone.name}". What it has spent stays in the ledger.\n`);
   warnOfBootstrap({ stderr }, config, gone, 'makes it again');
 }
@@ -190,7 +183,7 @@ function warnOfLimits(
   { stderr }: Pick<Terminal, 'stderr'>,
   config: Config,
   { id, name }: WorkspaceDetails,
-  asked: UpdateWorkspaceBody,
+  asked: WorkspaceSettingsBody,
 ): void {
   const entry = config.bootstrap.workspaces.find((one) => one.id === id || one.name === name);
   if (!entry || !rateLimitNames.some((limit) => limit in asked && limit in entry)) return;
@@ -201,9 +194,7 @@ function warnOfLimits(
 
 /** Prints a workspace as the management API gives it. */
 export async function showWorkspace({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
-  const workspace = await operate({ config, stderr }, (_, change) =>
-    change((transaction) => resolveWorkspace(transaction, wanted)),
-  );
+  const workspace = await operate({ config, stderr }, ({ management }) => resolveWorkspace(management, wanted));
   stdout.write(`${JSON.stringify(writeWorkspace(workspace), undefined, 2)}\n`);
 }
 
@@ -226,31 +217,24 @@ export async function changeBudgets(
   const removals = remove.map(readInterval);
   const twice = settings.find(({ interval }, at) => settings.slice(0, at).some((other) => other.interval === interval));
   if (twice) throw new CommandError(`--set ${twice.interval}: give each interval once.`);
-  const { budgets, usages, workspace } = await operate({ config, stderr }, async (storage, change) => {
-    const { management, ledger } = storage;
+  const { budgets, workspace } = await operate({ config, stderr }, async (parts) => {
+    const { id } = await resolveWorkspace(parts.management, wanted);
     if (settings.length + removals.length > 0 || includeByok !== undefined) {
-      await change(async (transaction, nowMs) => {
-        const before = await resolveWorkspace(transaction, wanted);
-        for (const interval of removals) await deleteBudget(transaction, before, interval);
-        const asked = settings.map(({ interval, dollars }) => ({
-          interval,
-          ...checkPutBudget({ limit_usd: dollars }),
-        }));
-        await putBudgets(transaction, before, asked, nowMs);
-        if (includeByok !== undefined) await setByokIncluded(transaction, before, includeByok, nowMs);
-      });
+      const put = settings.map(({ interval, dollars }) => ({
+        interval,
+        limitUsd: checkPutBudget({ limit_usd: dollars }).limit_usd,
+      }));
+      await applyBudgetChanges(parts, operator, id, { remove: removals, put, includeByok });
     }
-    const found = await change((transaction) => resolveWorkspace(transaction, wanted));
-    const all = await management.listBudgets(found.id);
-    return { budgets: all, usages: await readBudgetUsage(ledger, all, found, currentTimeMs()), workspace: found };
+    return listBudgets(parts, id);
   });
   if (budgets.length === 0) {
     stdout.write(`"${workspace.name}" has no budget.\n`);
     return;
   }
-  const rows = budgets.map(({ interval, limitNanoUsd }, at) => [
-    interval,
-    ...writeUsageCells(limitNanoUsd, usages[at]!, currentTimeMs()),
+  const rows = budgets.map(({ budget, usage }) => [
+    budget.interval,
+    ...writeUsageCells(budget.limitNanoUsd, usage, currentTimeMs()),
   ]);
   stdout.write(drawTable(terminal, [{ title: 'INTERVAL' }, ...usageColumns], rows));
   const { includeByokInBudgets } = workspace.settings;
@@ -279,16 +263,14 @@ export async function changeMembers(
   { add = [], remove = [] }: { add?: string[]; remove?: string[] },
 ): Promise<void> {
   const { stdout, stderr } = terminal;
-  const { rows } = await operate({ config, stderr }, async ({ management }, change) => {
-    const added = add.length === 0 ? [] : checkMembers({ user_ids: add }).user_ids;
-    const removed = remove.length === 0 ? [] : checkMembers({ user_ids: remove }).user_ids;
-    const { id } = await change(async (transaction, nowMs) => {
-      const workspace = await resolveWorkspace(transaction, wanted);
-      if (added.length > 0) await addMembers(transaction, workspace.id, added, nowMs);
-      if (removed.length > 0) await removeMembers(transaction, workspace.id, removed);
-      return workspace;
-    });
-    return management.listWorkspaceMembers(id, ALL);
+  const { rows } = await operate({ config, stderr }, async (parts) => {
+    const changes = {
+      add: add.length === 0 ? undefined : checkMemberIds({ user_ids: add }),
+      remove: remove.length === 0 ? undefined : checkMemberIds({ user_ids: remove }),
+    };
+    const { id } = await resolveWorkspace(parts.management, wanted);
+    if (changes.add ?? changes.remove) await applyMemberChanges(parts, operator, id, changes);
+    return parts.management.listWorkspaceMembers(id, ALL);
   });
   if (rows.length === 0) stdout.write('It has no members.\n');
   else {

@@ -15,6 +15,7 @@ import { canUse, listRows } from '../routing/model-rows.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
 import type { ModelRoutingContext } from '../management/workspaces/find-unknown-models.ts';
 import type { Config } from '../config/schema.ts';
+import { currentTimeMs } from '../domain/clock.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import { defaultBodyMemory } from '../http/body-budget.ts';
 import type { FailedRequest } from '../http/failed-request.ts';
@@ -124,7 +125,8 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         access: storage.access,
         ledger: storage.ledger,
         routingContext: parts.routingContext,
-        async refreshAccess() {
+        now: currentTimeMs,
+        async onChange() {
           await spending.refresh(); // and the sums: corrections send no message
           await access.refresh();
           bus.publish(accessTopic, null);

@@ -4,15 +4,20 @@ import { invalidRequest } from '../domain/errors.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { Report } from '../schema/report.ts';
 
+declare const checked: unique symbol;
+
+/** A body that has passed its check. Use cases take nothing else, so that no caller can leave the check out. */
+export type CheckedBody<Schema extends TSchema> = Static<Schema> & { readonly [checked]: true };
+
 /**
- * A check of bodies. Fields that a schema does not know should be refused by it: a misspelt limit would be no limit.
+ * Creates the check of a body. Schemas should reject unknown fields: a misspelled limit would be no limit.
  *
- * @returns a function that gives the body back, or throws `invalid_request` with every problem
+ * @returns a function that returns the body, or throws `invalid_request` with every problem
  */
-export function createBodyCheck<Schema extends TSchema>(schema: Schema): (body: unknown) => Static<Schema> {
+export function createBodyCheck<Schema extends TSchema>(schema: Schema): (body: unknown) => CheckedBody<Schema> {
   const validator = Compile(schema);
   return (body) => {
-    if (validator.Check(body)) return body as Static<Schema>;
+    if (validator.Check(body)) return body as CheckedBody<Schema>;
     const report = new Report();
     if (body === undefined) report.add('', 'is missing; send a JSON object with content-type application/json');
     else explainIssues(schema, body, '', report);

@@ -5,7 +5,7 @@ import { startOfDay } from '../../metering/windows.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { ActivityRow } from '../../platform/storage/ports/activity.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
-import type { ManagementHandler, ManagementParts } from '../management/route-handler.ts';
+import type { ManagementHandler, ManagementApiParts } from '../management/route-handler.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;
@@ -15,7 +15,7 @@ const DAYS = 30;
  *
  * @see docs/reference/management.md#activity
  */
-export function createActivityHandler({ ledger }: Pick<ManagementParts, 'ledger'>): ManagementHandler {
+export function createActivityHandler({ ledger }: Pick<ManagementApiParts, 'ledger'>): ManagementHandler {
   return async function listActivity(request) {
     const query = readQuery(request, (reader) => ({
       ...readDays(reader, startOfDay(currentTimeMs())),

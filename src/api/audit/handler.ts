@@ -1,10 +1,10 @@
 import { callStore } from '../../platform/storage/call-store.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import type { ManagementHandler, ManagementParts } from '../management/route-handler.ts';
+import type { ManagementHandler, ManagementApiParts } from '../management/route-handler.ts';
 import { writeTime } from '../../management/write-time.ts';
 
 /** `GET /audit`: who changed what by the management API, the newest first. Not in the interface: a route of our own. */
-export function createAuditHandler({ management }: Pick<ManagementParts, 'management'>): ManagementHandler {
+export function createAuditHandler({ management }: Pick<ManagementApiParts, 'management'>): ManagementHandler {
   return async function listAudit(request) {
     const page = readQuery(request, readPage);
     const { rows, total } = await callStore(() => management.listAudit(page));

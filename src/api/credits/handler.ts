@@ -1,20 +1,16 @@
-import { readTotalSpending } from '../../management/credits/read-total-spending.ts';
+import { readBalance } from '../../management/credits/read-balance.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { ManagementHandler, ManagementParts } from '../management/route-handler.ts';
+import type { ManagementApiParts, ManagementHandler } from '../management/route-handler.ts';
 
 /**
- * `GET /credits`: what was paid in for the organization (`headgate credits add`), and what all workspaces have spent.
+ * `GET /credits`: the credits of the organization (`headgate credits add`), and the spending of all workspaces.
  *
  * @see docs/guides/limits.md
  */
-export function createCreditsHandler({
-  ledger,
-  management,
-}: Pick<ManagementParts, 'ledger' | 'management'>): ManagementHandler {
-  return () =>
-    callStore(async () => {
-      const [credits, usage] = await Promise.all([management.readCredits(), readTotalSpending(ledger)]);
-      return { data: { total_credits: usdOf(credits ?? 0n), total_usage: usdOf(usage) } };
-    });
+export function createCreditsHandler(parts: Pick<ManagementApiParts, 'ledger' | 'management'>): ManagementHandler {
+  return async () => {
+    const { credits, usage } = await callStore(() => readBalance(parts));
+    return { data: { total_credits: usdOf(credits), total_usage: usdOf(usage) } };
+  };
 }

@@ -1,37 +1,31 @@
 import type { FastifyRequest } from 'fastify';
-import { currentTimeMs } from '../../domain/clock.ts';
-import { callStore } from '../../platform/storage/call-store.ts';
-import type { GuardrailAssignee, GuardrailRecord, ListedAssignment } from '../../platform/storage/ports/guardrails.ts';
-import { applyChange } from '../management/change.ts';
-import { readPage, readQuery } from '../management/read-query.ts';
-import { type ManagementHandler, type ManagementParts, pathParam } from '../management/route-handler.ts';
-import {
-  assignGuardrail,
-  createGuardrail,
-  deleteGuardrail,
-  unassignGuardrail,
-  updateGuardrail,
-} from '../../management/guardrails/change-guardrail.ts';
+import { assignGuardrail, unassignGuardrail } from '../../management/guardrails/assign-guardrail.ts';
+import { createGuardrail } from '../../management/guardrails/create-guardrail.ts';
+import { deleteGuardrail } from '../../management/guardrails/delete-guardrail.ts';
 import { getGuardrail } from '../../management/guardrails/find-guardrail.ts';
 import { findUnknownEntries } from '../../management/guardrails/find-unknown.ts';
 import { listGuardrailBudgets } from '../../management/guardrails/list-budgets.ts';
 import {
   checkCreateGuardrail,
   checkKeyHashes,
-  checkMemberIds,
+  checkMemberUserIds,
   checkUpdateGuardrail,
-  type UpdateGuardrailBody,
+  type GuardrailSettingsBody,
 } from '../../management/guardrails/schema.ts';
-import { rejectUnsupportedFields } from '../../management/guardrails/unsupported-fields.ts';
+import { updateGuardrail } from '../../management/guardrails/update-guardrail.ts';
 import {
   writeGuardrail,
   writeKeyAssignment,
   writeMemberAssignment,
 } from '../../management/guardrails/write-guardrail.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
+import type { GuardrailAssignee, GuardrailRecord, ListedAssignment } from '../../platform/storage/ports/guardrails.ts';
+import { readPage, readQuery } from '../management/read-query.ts';
+import { actorOf, type ManagementApiParts, type ManagementHandler, pathParam } from '../management/route-handler.ts';
 
-/** What keys and members may use. @see docs/reference/management.md#guardrails */
+/** Guardrails: what keys and members may use and spend. @see docs/reference/management.md#guardrails */
 export function createGuardrailHandlers(
-  parts: ManagementParts,
+  parts: ManagementApiParts,
 ): Record<
   | 'listGuardrails'
   | 'createGuardrail'
@@ -42,7 +36,7 @@ export function createGuardrailHandlers(
   ManagementHandler
 > {
   const { management } = parts;
-  const write = (guardrail: GuardrailRecord, body: UpdateGuardrailBody) => {
+  const write = (guardrail: GuardrailRecord, body: GuardrailSettingsBody) => {
     const warnings = findUnknownEntries(body, parts.routingContext().catalog);
     return { data: writeGuardrail(guardrail), ...(warnings.length > 0 && { warnings }) };
   };
@@ -58,30 +52,24 @@ export function createGuardrailHandlers(
 
     async createGuardrail(request, reply) {
       const body = checkCreateGuardrail(request.body);
-      rejectUnsupportedFields(body);
-      const guardrail = await applyChange(parts, request, (transaction, nowMs) =>
-        createGuardrail(transaction, body, nowMs),
-      );
+      const guardrail = await callStore(() => createGuardrail(parts, actorOf(request), body));
       reply.code(201);
       return write(guardrail, body);
     },
 
-    findGuardrail: (request) =>
-      callStore(async () => ({ data: writeGuardrail(await getGuardrail(management, pathParam(request, 'id'))) })),
+    async findGuardrail(request) {
+      const guardrail = await callStore(() => getGuardrail(management, pathParam(request, 'id')));
+      return { data: writeGuardrail(guardrail) };
+    },
 
     async updateGuardrail(request) {
       const body = checkUpdateGuardrail(request.body);
-      rejectUnsupportedFields(body);
-      const guardrail = await applyChange(parts, request, async (transaction, nowMs) =>
-        updateGuardrail(transaction, await getGuardrail(transaction, pathParam(request, 'id')), body, nowMs),
-      );
+      const guardrail = await callStore(() => updateGuardrail(parts, actorOf(request), pathParam(request, 'id'), body));
       return write(guardrail, body);
     },
 
     async deleteGuardrail(request) {
-      await applyChange(parts, request, async (transaction) =>
-        deleteGuardrail(transaction, await getGuardrail(transaction, pathParam(request, 'id'))),
-      );
+      await callStore(() => deleteGuardrail(parts, actorOf(request), pathParam(request, 'id')));
       return { deleted: true };
     },
 
@@ -89,17 +77,17 @@ export function createGuardrailHandlers(
       const page = readQuery(request, readPage);
       return callStore(async () => {
         const guardrail = await getGuardrail(management, pathParam(request, 'id'));
-        const { rows, total } = await listGuardrailBudgets(parts, guardrail.id, page, currentTimeMs());
+        const { rows, total } = await listGuardrailBudgets(parts, guardrail.id, page);
         return { data: rows, total_count: total, include_byok_in_budgets: guardrail.includeByokInBudgets };
       });
     },
   };
 }
 
-/** Where keys and members differ. */
+/** The difference between keys and members. */
 interface Side {
   kind: GuardrailAssignee['kind'];
-  /** Of the body. */
+  /** The list in the body. */
   field: string;
   read: (body: unknown) => readonly string[];
   write: (assignment: ListedAssignment) => Record<string, unknown>;
@@ -113,13 +101,13 @@ const keySide: Side = {
 const memberSide: Side = {
   kind: 'member',
   field: 'member_user_ids',
-  read: (body) => checkMemberIds(body).member_user_ids,
+  read: (body) => checkMemberUserIds(body).member_user_ids,
   write: writeMemberAssignment,
 };
 
-/** Which guardrail a key or a member has: at most one. */
+/** The guardrail of a key or a member: at most one. */
 export function createAssignmentHandlers(
-  parts: ManagementParts,
+  parts: ManagementApiParts,
 ): Record<
   | 'listKeyAssignments'
   | 'listGuardrailKeys'
@@ -141,19 +129,14 @@ export function createAssignmentHandlers(
     });
   };
   const assign = async (request: FastifyRequest, { kind, field, read }: Side) => {
-    const ids = read(request.body);
-    const count = await applyChange(parts, request, async (transaction, nowMs) => {
-      const guardrail = await getGuardrail(transaction, pathParam(request, 'id'));
-      return assignGuardrail(transaction, guardrail, { kind, field, ids }, nowMs);
-    });
-    return { assigned_count: count };
+    const assignees = [{ kind, field, ids: read(request.body) }];
+    const id = pathParam(request, 'id');
+    return { assigned_count: await callStore(() => assignGuardrail(parts, actorOf(request), id, assignees)) };
   };
   const unassign = async (request: FastifyRequest, { kind, read }: Side) => {
-    const ids = read(request.body);
-    const count = await applyChange(parts, request, async (transaction) =>
-      unassignGuardrail(transaction, await getGuardrail(transaction, pathParam(request, 'id')), kind, ids),
-    );
-    return { unassigned_count: count };
+    const assignees = [{ kind, ids: read(request.body) }];
+    const id = pathParam(request, 'id');
+    return { unassigned_count: await callStore(() => unassignGuardrail(parts, actorOf(request), id, assignees)) };
   };
   return {
     listKeyAssignments: (request) => list(request, keySide),

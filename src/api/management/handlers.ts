@@ -7,10 +7,10 @@ import { createMemberHandlers } from '../members/handlers.ts';
 import { createBudgetHandlers } from '../workspaces/budgets.ts';
 import { createWorkspaceHandlers } from '../workspaces/handlers.ts';
 import { createWorkspaceMemberHandlers } from '../workspaces/members.ts';
-import type { ManagementParts } from './route-handler.ts';
+import type { ManagementApiParts } from './route-handler.ts';
 
 /** Everything that is administered over HTTP, by what it does. */
-export const createManagementHandlers = (parts: ManagementParts) => ({
+export const createManagementHandlers = (parts: ManagementApiParts) => ({
   ...createKeyHandlers(parts),
   ...createWorkspaceHandlers(parts),
   ...createBudgetHandlers(parts),

@@ -1,21 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessStore } from '../../platform/storage/ports/access.ts';
-import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
-import type { ManagementStore } from '../../platform/storage/ports/management.ts';
+import type { Actor, ManagementParts } from '../../management/parts.ts';
 import type { ModelRoutingContext } from '../../management/workspaces/find-unknown-models.ts';
+import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 
-/** What the management API stands on. */
-export interface ManagementParts {
-  management: ManagementStore;
-  access: Pick<AccessStore, 'listKeys' | 'listAppliedGuardrails'>;
-  ledger: Pick<LedgerStore, 'readSpending' | 'readActivity'>;
-  /** The models and providers that there are now. */
+/** What the handlers of the management API are given. */
+export interface ManagementApiParts extends ManagementParts {
+  ledger: ManagementParts['ledger'] & Pick<LedgerStore, 'readActivity'>;
+  /** Returns the models and providers that exist now. */
   routingContext: () => ModelRoutingContext;
-  /** Takes keys over that changed; other processes do so within a second by themselves. */
-  refreshAccess: () => Promise<void>;
 }
 
 export type ManagementHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/** The caller of a request, as the use cases know it. */
+export const actorOf = (request: FastifyRequest): Actor => ({ keyHash: request.caller!.keyHash });
 
 /** A parameter of the path. */
 export const pathParam = (request: FastifyRequest, name: string): string =>

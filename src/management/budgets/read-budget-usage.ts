@@ -3,7 +3,7 @@ import type { BudgetRecord } from '../../platform/storage/ports/budgets.ts';
 import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 import type { WorkspaceDetails } from '../../platform/storage/ports/workspaces.ts';
 
-/** What is spent of each of the budgets, in their order. @throws the store's error */
+/** Returns the usage of each budget, in their order. @throws the store's error */
 export function readBudgetUsage(
   ledger: Pick<LedgerStore, 'readSpending'>,
   budgets: readonly BudgetRecord[],

@@ -1,16 +1,15 @@
 import { GatewayError } from '../../domain/errors.ts';
-import { defaultGuardrailId, defaultGuardrailName } from '../../domain/guardrail.ts';
+import { defaultGuardrailId, defaultGuardrailName, noRules } from '../../domain/guardrail.ts';
 import type { GuardrailRecord } from '../../platform/storage/ports/guardrails.ts';
-import { createEmptyGuardrail } from './change-guardrail.ts';
 
-/** Where guardrails are looked for: the store, or a change of it. */
+/** The store, or a change of it. */
 export interface GuardrailSource {
   findGuardrail(id: string): Promise<GuardrailRecord | undefined>;
   listWorkspaces(page: { offset: number; limit: number }): Promise<{ rows: { id: string; createdAtMs: number }[] }>;
 }
 
 /**
- * A guardrail by its id; a default one that nobody has written yet says nothing.
+ * Returns a guardrail by its id. A default guardrail that was never changed has no rules.
  *
  * @throws {GatewayError} `not_found`
  */
@@ -23,3 +22,15 @@ export async function getGuardrail(from: GuardrailSource, id: string): Promise<G
   const { id: workspaceId, createdAtMs } = workspace;
   return createEmptyGuardrail({ id, workspaceId, name: defaultGuardrailName(workspaceId), createdAtMs });
 }
+
+/** Creates a guardrail without rules. */
+export const createEmptyGuardrail = (parts: { id: string; workspaceId: string; name: string; createdAtMs: number }) =>
+  ({
+    ...parts,
+    description: null,
+    rules: noRules,
+    limitNanoUsd: null,
+    resetInterval: null,
+    includeByokInBudgets: false,
+    updatedAtMs: null,
+  }) satisfies GuardrailRecord;

@@ -1,12 +1,12 @@
 import { type KnownNames, namesModel, namesProvider } from '../../routing/guardrail.ts';
 import { explainUnknown } from '../explain-unknown.ts';
-import type { UpdateGuardrailBody } from './schema.ts';
+import type { GuardrailSettingsBody } from './schema.ts';
 
 /**
  * The entries of a body that mean nothing here, a sentence each with the nearest that does: a misspelt name would guard
  * nothing. They are kept all the same, since a model or a provider may come later.
  */
-export function findUnknownEntries(body: UpdateGuardrailBody, known: KnownNames): string[] {
+export function findUnknownEntries(body: GuardrailSettingsBody, known: KnownNames): string[] {
   const isModel = (entry: string) => namesModel(entry, known);
   const isProvider = (entry: string) => namesProvider(entry, known.endpoints);
   const lists = [

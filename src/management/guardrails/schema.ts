@@ -1,15 +1,15 @@
 import { type Static, Type } from 'typebox';
 import { parseSlug } from '../../catalog/slug.ts';
 import { maybe, oneOf } from '../../schema/shapes.ts';
-import { strictBody, createBodyCheck, plainText, usdAmount } from '../check-body.ts';
+import { type CheckedBody, createBodyCheck, plainText, strictBody, usdAmount } from '../check-body.ts';
 
-/** Most entries of a list, and characters of an entry: those of the router plugins. */
+/** Maximum entries of a list, as for the router plugins, and maximum characters of an id. */
 const maxEntries = 1024;
 const maxIdLength = 256;
 
 const entry = plainText({ minLength: 1, maxLength: 1024 });
 
-/** A router or an alias is no model: it chooses among those that are allowed. */
+/** A model or a pattern. A router or an alias is neither: it chooses among the models that are allowed. */
 const model = Type.Refine(
   Type.Refine(
     entry,
@@ -74,21 +74,20 @@ const settings = {
   enable_free_model_publication: flag(),
 };
 
-/** @see platform.schema.json, "CreateGuardrailRequest" */
 const createGuardrail = strictBody({
   name,
   workspace_id: Type.Optional(plainText({ minLength: 1, maxLength: maxIdLength })),
   ...settings,
 });
-/** @see platform.schema.json, "UpdateGuardrailRequest" */
 const updateGuardrail = strictBody({ name: Type.Optional(name), ...settings });
 
 const holders = Type.Array(plainText({ minLength: 1, maxLength: maxIdLength }), { minItems: 1, maxItems: 100 });
 
-export type CreateGuardrailBody = Static<typeof createGuardrail>;
-export type UpdateGuardrailBody = Static<typeof updateGuardrail>;
+export type CreateGuardrailBody = CheckedBody<typeof createGuardrail>;
+export type UpdateGuardrailBody = CheckedBody<typeof updateGuardrail>;
+/** The fields that a guardrail can change, checked or not. */
+export type GuardrailSettingsBody = Static<typeof updateGuardrail>;
 export const checkCreateGuardrail = createBodyCheck(createGuardrail);
 export const checkUpdateGuardrail = createBodyCheck(updateGuardrail);
 export const checkKeyHashes = createBodyCheck(strictBody({ key_hashes: holders }));
-/** Ruling 7: `member_user_ids`, not the `user_ids` of the schema file. */
-export const checkMemberIds = createBodyCheck(strictBody({ member_user_ids: holders }));
+export const checkMemberUserIds = createBodyCheck(strictBody({ member_user_ids: holders }));

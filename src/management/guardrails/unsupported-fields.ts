@@ -1,20 +1,20 @@
 import { type Issue, unsupportedRequest } from '../../domain/errors.ts';
 import { show } from '../../schema/report.ts';
-import type { UpdateGuardrailBody } from './schema.ts';
+import type { GuardrailSettingsBody } from './schema.ts';
 
 /** What guardrails of the interface can hold and those of this build cannot, and what to do instead. */
 export const unsupportedFields = {
   allowed_data_regions: 'Name the providers of the region in `allowed_providers`.',
   content_filters: 'Filter before you send.',
   content_filter_builtins: 'Filter before you send.',
-} as const satisfies Partial<Record<keyof UpdateGuardrailBody, string>>;
+} as const satisfies Partial<Record<keyof GuardrailSettingsBody, string>>;
 
 /**
  * Refuses a guardrail that would seem to guard and does not. Null, and a list of no filters, ask for nothing; a list of no regions allows none.
  *
  * @throws {GatewayError} `not_offered`, with every such field in `metadata.issues`
  */
-export function rejectUnsupportedFields(body: UpdateGuardrailBody): void {
+export function rejectUnsupportedFields(body: GuardrailSettingsBody): void {
   const issues = Object.entries(unsupportedFields).flatMap(([field, instead]): Issue[] => {
     const value = body[field as keyof typeof unsupportedFields];
     const isEmpty = Array.isArray(value) && value.length === 0 && field !== 'allowed_data_regions';

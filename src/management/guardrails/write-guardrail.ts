@@ -3,7 +3,7 @@ import { deriveUuid } from '../../domain/ids.ts';
 import { nanoUsdOf, usdOf } from '../../metering/cost.ts';
 import type { GuardrailRecord, ListedAssignment } from '../../platform/storage/ports/guardrails.ts';
 import { writeNullableTime, writeTime } from '../write-time.ts';
-import type { UpdateGuardrailBody } from './schema.ts';
+import type { GuardrailSettingsBody } from './schema.ts';
 
 /** `Guardrail` of the interface. @see docs/reference/management.md#guardrails */
 export function writeGuardrail(guardrail: GuardrailRecord): Record<string, unknown> {
@@ -44,7 +44,7 @@ export function writeGuardrailSettings(guardrail: GuardrailRecord): Record<strin
 }
 
 /** The guardrail with what a checked body says of it; what it leaves out stays. */
-export function readGuardrailSettings(body: UpdateGuardrailBody, before: GuardrailRecord): GuardrailRecord {
+export function readGuardrailSettings(body: GuardrailSettingsBody, before: GuardrailRecord): GuardrailRecord {
   const said = <Value>(value: Value | undefined, otherwise: Value): Value => (value === undefined ? otherwise : value);
   const { rules } = before;
   const { zeroRetention } = rules;

@@ -1,9 +1,9 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { maybe, oneOf } from '../../schema/shapes.ts';
-import { strictBody, createBodyCheck, plainText, usdAmount } from '../check-body.ts';
+import { type CheckedBody, createBodyCheck, plainText, strictBody, usdAmount } from '../check-body.ts';
 import { rateLimitFields } from '../rate-limit-fields.ts';
 
-/** Most characters of a name, and of ids that are the caller's own. */
+/** Maximum characters of a name, and of an id that the caller chooses. */
 const maxNameLength = 256;
 const name = plainText({ minLength: 1, maxLength: maxNameLength });
 
@@ -20,33 +20,41 @@ const utcTime = Type.Refine(
   (text) => `must be a time in UTC with seconds, like 2027-01-31T12:00:00Z, got ${JSON.stringify(text).slice(0, 60)}`,
 );
 
-/** `Date.parse` takes the 30th of February for the 2nd of March. */
+/** Whether the day exists: `Date.parse` reads the 30th of February as the 2nd of March. */
 function isDate(text: string): boolean {
   const ms = Date.parse(text);
   return Number.isFinite(ms) && new Date(ms).toISOString().slice(0, 19) === text.slice(0, 19);
 }
 
-/** @see platform.schema.json, "CreateKeyRequest" */
-const createKey = strictBody({
-  name,
+const creation = {
   ...limits,
   expires_at: maybe(utcTime),
   creator_user_id: maybe(plainText({ minLength: 1, maxLength: maxNameLength })),
-  workspace_id: Type.Optional(plainText({ minLength: 1, maxLength: maxNameLength })),
   external: Type.Optional(
     strictBody({
       user: plainText({ maxLength: maxNameLength }),
       api_key: Type.Optional(Type.String()),
     }),
   ),
+};
+const createKey = strictBody({
+  name,
+  ...creation,
+  workspace_id: Type.Optional(plainText({ minLength: 1, maxLength: maxNameLength })),
 });
+/** For `provisionKey`: the name has a default, and the workspace is no part of the body. */
+const provisionKey = strictBody({ name: Type.Optional(name), ...creation });
 
-/** @see platform.schema.json, "UpdateKeyRequest" */
 const updateKey = strictBody({ name: Type.Optional(name), disabled: Type.Optional(Type.Boolean()), ...limits });
 
 const rotateKey = strictBody({ grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400 })) });
 
-export type CreateKeyBody = Static<typeof createKey>;
+export type CreateKeyBody = CheckedBody<typeof createKey>;
+export type ProvisionKeyBody = CheckedBody<typeof provisionKey>;
+export type UpdateKeyBody = CheckedBody<typeof updateKey>;
+/** The limits in the body of a key. */
+export type KeyLimitsBody = Pick<UpdateKeyBody, keyof typeof limits>;
 export const checkCreateKey = createBodyCheck(createKey);
+export const checkProvisionKey = createBodyCheck(provisionKey);
 export const checkUpdateKey = createBodyCheck(updateKey);
 export const checkRotateKey = createBodyCheck(rotateKey);

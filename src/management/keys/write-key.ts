@@ -1,47 +1,12 @@
 import { deriveKeyNumber } from '../../access/key-text.ts';
 import { usdOf } from '../../metering/cost.ts';
-import { windowStarts } from '../../metering/windows.ts';
-import type { AuditEvent, FieldChange } from '../../platform/storage/ports/audit.ts';
 import type { KeyRecord } from '../../platform/storage/ports/keys.ts';
-import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 import { writeRateLimits } from '../rate-limit-fields.ts';
 import { writeNullableTime, writeTime } from '../write-time.ts';
-
-/** Nano-dollars, ever and in the windows that are open now. */
-interface Sums {
-  ever: bigint;
-  daily: bigint;
-  weekly: bigint;
-  monthly: bigint;
-}
-/** What a key has spent, without own provider keys, and what these have cost. */
-export interface KeySpending extends Sums {
-  byok: Sums;
-}
-
-/** @returns what each of the keys has spent, in their order */
-export async function readKeySpending(
-  ledger: Pick<LedgerStore, 'readSpending'>,
-  keyHashes: readonly string[],
-  nowMs: number,
-): Promise<KeySpending[]> {
-  const starts = windowStarts(nowMs);
-  const spent = await ledger.readSpending(
-    keyHashes.map((keyHash) => ({ keyHash })),
-    [0, starts.daily, starts.weekly, starts.monthly],
-  );
-  return spent.map(({ costNanoUsd, byokNanoUsd }) => ({ ...nameSums(costNanoUsd), byok: nameSums(byokNanoUsd) }));
-}
-
-function nameSums([ever = 0n, daily = 0n, weekly = 0n, monthly = 0n]: readonly bigint[]): Sums {
-  return { ever, daily, weekly, monthly };
-}
-
-/** What a key has not spent before. */
-export const zeroSpending: KeySpending = { ...nameSums([]), byok: nameSums([]) };
+import type { KeySpending } from './read-key-spending.ts';
 
 /** `Key` of the interface. @see docs/reference/management.md#keys */
-export function writeKey(key: KeyRecord, spending: KeySpending): Record<string, unknown> {
+export function writeKey({ key, spending }: { key: KeyRecord; spending: KeySpending }): Record<string, unknown> {
   return {
     hash: key.hash,
     id: deriveKeyNumber(key.hash),
@@ -53,7 +18,7 @@ export function writeKey(key: KeyRecord, spending: KeySpending): Record<string, 
   };
 }
 
-/** What can be said of a key, as it is written into the audit log, too. */
+/** The settings of a key, as the API and the audit log show them. */
 export function writeKeySettings(key: KeyRecord): Record<string, unknown> {
   return {
     name: key.name,
@@ -69,7 +34,7 @@ export function writeKeySettings(key: KeyRecord): Record<string, unknown> {
   };
 }
 
-/** The numbers that the ledger gives. */
+/** The amounts of a key that follow from its ledger entries. */
 export function writeKeyAmounts(key: KeyRecord, spending: KeySpending): Record<string, unknown> {
   return {
     limit_remaining: writeRemaining(key, spending),
@@ -92,7 +57,26 @@ function writeRemaining(key: KeyRecord, spending: KeySpending): number | null {
   return usdOf(left > 0n ? left : 0n);
 }
 
-/** What the audit log tells of a key. */
-export const describeKeyEvent = (action: string, key: KeyRecord, changes: Record<string, FieldChange>): AuditEvent => ({
-  ...{ action, objectKind: 'key', objectId: key.hash, workspaceId: key.workspaceId || null, changes },
-});
+/** `GET /key`: a key, for itself. @see docs/reference/management.md#keys */
+export function writeCurrentKey({ key, spending }: { key: KeyRecord; spending: KeySpending }): Record<string, unknown> {
+  const { limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at } = writeKeySettings(key);
+  const isManagement = key.kind === 'management';
+  return {
+    label: key.label,
+    ...{ limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at },
+    ...writeKeyAmounts(key, spending),
+    ...writeRateLimits(key.rateLimits),
+    is_free_tier: false,
+    is_management_key: isManagement,
+    is_provisioning_key: isManagement,
+    organization_id: null, // there is one, without an id
+    workspace_id: isManagement ? null : key.workspaceId,
+    rate_limit: {
+      requests: key.rateLimits.requests_per_minute || -1,
+      interval: '1m',
+      note: 'This field is deprecated; see requests_per_minute. -1: the key has no limit of its own.',
+    },
+    allowed_data_regions: ['global'],
+    free_model_daily_requests: { used: 0, limit: -1, remaining: -1 }, // -1: no limit
+  };
+}

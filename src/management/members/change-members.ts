@@ -1,21 +1,53 @@
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import { noRateLimits } from '../../domain/rate-limits.ts';
-import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
 import type { WorkspaceMemberRecord } from '../../platform/storage/ports/members.ts';
+import { applyChange } from '../apply-change.ts';
 import { listChanges } from '../list-changes.ts';
+import type { Actor, Edit, ManagementParts } from '../parts.ts';
+import { getWorkspace } from '../workspaces/find-workspace.ts';
+import type { MemberIdsBody } from './schema.ts';
 
-// What the management API and the command line do to memberships, each with its line in the audit log.
+/** Changes to the members of one workspace that apply together or not at all. */
+export interface MemberChanges {
+  add?: MemberIdsBody | undefined;
+  remove?: MemberIdsBody | undefined;
+}
+
+export interface ChangedMembers {
+  /** The number of members that were not in the workspace before. */
+  addedCount: number;
+  /** The members to add, whether or not they were in the workspace before. */
+  added: WorkspaceMemberRecord[];
+  removedCount: number;
+}
 
 /**
- * Adds members; one that nobody knows is made.
+ * Adds members to a workspace, then removes others. Creates members that do not exist.
  *
- * @returns how many were not there before, and all that were named
+ * @param idOrSlug of the workspace
+ * @throws {GatewayError} `not_found`; `invalid_request` if a member to remove has a key in the workspace
  */
-export async function addMembers(
-  transaction: ManagementTransaction,
+export const changeMembers = (
+  parts: ManagementParts,
+  actor: Actor,
+  idOrSlug: string,
+  { add, remove }: MemberChanges,
+): Promise<ChangedMembers> =>
+  applyChange(parts, actor, async (edit) => {
+    const { id } = await getWorkspace(edit.transaction, idOrSlug);
+    const { count, members } = add ? await joinMembers(edit, id, add.user_ids) : { count: 0, members: [] };
+    return {
+      addedCount: count,
+      added: members,
+      removedCount: remove ? await leaveMembers(edit, id, remove.user_ids) : 0,
+    };
+  });
+
+/** @returns the number of members that were not in the workspace before, and all members that were named */
+export async function joinMembers(
+  { transaction, nowMs }: Edit,
   workspaceId: string,
   userIds: readonly string[],
-  nowMs: number,
 ): Promise<{ count: number; members: WorkspaceMemberRecord[] }> {
   const wanted = [...new Set(userIds)];
   const there = new Set((await transaction.findWorkspaceMembers(workspaceId, wanted)).map((one) => one.memberId));
@@ -36,17 +68,7 @@ export async function addMembers(
   return { count: added.length, members: await transaction.findWorkspaceMembers(workspaceId, wanted) };
 }
 
-/**
- * Removes members.
- *
- * @returns how many were there
- * @throws {GatewayError} `invalid_request` when one of them has a key there; then nobody is removed
- */
-export async function removeMembers(
-  transaction: ManagementTransaction,
-  workspaceId: string,
-  userIds: readonly string[],
-): Promise<number> {
+async function leaveMembers({ transaction }: Edit, workspaceId: string, userIds: readonly string[]): Promise<number> {
   const owners = new Set(await transaction.findKeyOwners(workspaceId, userIds));
   const issues = userIds.flatMap((userId, index): Issue[] => {
     if (!owners.has(userId)) return [];

@@ -1,4 +1,5 @@
-import type { MemberRecord } from '../../platform/storage/ports/members.ts';
+import { deriveUuid } from '../../domain/ids.ts';
+import type { MemberRecord, WorkspaceMemberRecord } from '../../platform/storage/ports/members.ts';
 import { writeRateLimits } from '../rate-limit-fields.ts';
 import { writeTime } from '../write-time.ts';
 
@@ -6,5 +7,14 @@ import { writeTime } from '../write-time.ts';
 export const writeMember = ({ id, createdAtMs, rateLimits }: MemberRecord): Record<string, unknown> => ({
   id,
   ...writeRateLimits(rateLimits),
+  created_at: writeTime(createdAtMs),
+});
+
+/** `WorkspaceMember` of the interface. */
+export const writeWorkspaceMember = ({ workspaceId, memberId, role, createdAtMs }: WorkspaceMemberRecord) => ({
+  id: deriveUuid('membership', workspaceId, memberId),
+  workspace_id: workspaceId,
+  user_id: memberId,
+  role,
   created_at: writeTime(createdAtMs),
 });

@@ -6,7 +6,7 @@ import { rejectUnsupportedFeatures } from '../../requests/responses/unsupported-
 import { planImageRoute, planRoute, type RoutingContext } from '../../routing/plan-route.ts';
 import { explainUnknown } from '../explain-unknown.ts';
 import { canUse, listRows } from '../../routing/model-rows.ts';
-import type { UpdateWorkspaceBody } from './schema.ts';
+import type { WorkspaceSettingsBody } from './schema.ts';
 
 /** Where requests are routed now. */
 export type ModelRoutingContext = Omit<RoutingContext<EndpointFacts>, 'catalog'> & { catalog: Catalog };
@@ -18,7 +18,7 @@ export type ModelRoutingContext = Omit<RoutingContext<EndpointFacts>, 'catalog'>
  * @param workspaceId whose own keys count
  */
 export function findUnknownModels(
-  body: UpdateWorkspaceBody,
+  body: WorkspaceSettingsBody,
   workspaceId: string,
   routingContext: ModelRoutingContext,
 ): string[] {

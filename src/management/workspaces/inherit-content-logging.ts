@@ -1,15 +1,14 @@
 import { deriveKeyNumber } from '../../access/key-text.ts';
-import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
 import { listChanges } from '../list-changes.ts';
+import type { Edit } from '../parts.ts';
 import { describeWorkspaceEvent } from './find-workspace.ts';
 import { writeWorkspaceSettings } from './write-workspace.ts';
 
-/** Where a workspace keeps contents of certain keys and a key of them is replaced, those of the new one are kept, too. */
+/** If the workspace keeps the contents of certain keys and this is one of them, keeps those of its replacement, too. */
 export async function inheritContentLogging(
-  transaction: ManagementTransaction,
+  { transaction, nowMs }: Edit,
   { workspaceId, hash }: { workspaceId: string; hash: string },
   newHash: string,
-  nowMs: number,
 ): Promise<void> {
   const before = await transaction.findWorkspace(workspaceId);
   const ids = before?.settings.ioLoggingApiKeyIds;

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { sortKeys } from '../../domain/request-defaults.ts';
 import { maybe, nullable, oneOf } from '../../schema/shapes.ts';
-import { strictBody, createBodyCheck, plainText, usdAmount } from '../check-body.ts';
+import { type CheckedBody, createBodyCheck, plainText, strictBody } from '../check-body.ts';
 import { rateLimitFields } from '../rate-limit-fields.ts';
 
 const maxIdLength = 256;
@@ -31,22 +31,12 @@ const settings = {
   ...rateLimitFields,
 };
 
-/** @see platform.schema.json, "CreateWorkspaceRequest" */
 const createWorkspace = strictBody({ name, slug, ...settings });
-/** @see platform.schema.json, "UpdateWorkspaceRequest" */
 const updateWorkspace = strictBody({ name: Type.Optional(name), slug: Type.Optional(slug), ...settings });
 
-/** A budget of nothing would be a closed door: the least is a nano-dollar. */
-const putBudget = strictBody({ limit_usd: usdAmount(1e-9), include_byok_in_budgets: Type.Optional(Type.Boolean()) });
-
-const members = strictBody({
-  user_ids: Type.Array(plainText({ minLength: 1, maxLength: maxIdLength }), { minItems: 1, maxItems: 100 }),
-});
-
-export type CreateWorkspaceBody = Static<typeof createWorkspace>;
-export type UpdateWorkspaceBody = Static<typeof updateWorkspace>;
-export type PutBudgetBody = Static<typeof putBudget>;
+export type CreateWorkspaceBody = CheckedBody<typeof createWorkspace>;
+export type UpdateWorkspaceBody = CheckedBody<typeof updateWorkspace>;
+/** The fields that a workspace can change, checked or not. */
+export type WorkspaceSettingsBody = Static<typeof updateWorkspace>;
 export const checkCreateWorkspace = createBodyCheck(createWorkspace);
 export const checkUpdateWorkspace = createBodyCheck(updateWorkspace);
-export const checkPutBudget = createBodyCheck(putBudget);
-export const checkMembers = createBodyCheck(members);

@@ -1,14 +1,8 @@
 import { defaultGuardrailId } from '../../domain/guardrail.ts';
-import { deriveUuid } from '../../domain/ids.ts';
-import { usdOf } from '../../metering/cost.ts';
-import type { LimitUsage } from '../../metering/read-limit-usage.ts';
-import type { BudgetRecord } from '../../platform/storage/ports/budgets.ts';
-import type { WorkspaceMemberRecord } from '../../platform/storage/ports/members.ts';
 import type { WorkspaceDetails, WorkspaceSettings } from '../../platform/storage/ports/workspaces.ts';
 import { readRateLimits, writeRateLimits } from '../rate-limit-fields.ts';
 import { writeNullableTime, writeTime } from '../write-time.ts';
-import { writeLimitUsage } from '../write-limit-usage.ts';
-import type { UpdateWorkspaceBody } from './schema.ts';
+import type { WorkspaceSettingsBody } from './schema.ts';
 
 /** `Workspace` of the interface. @see docs/reference/management.md#workspaces */
 export function writeWorkspace(workspace: WorkspaceDetails): Record<string, unknown> {
@@ -17,12 +11,12 @@ export function writeWorkspace(workspace: WorkspaceDetails): Record<string, unkn
     ...writeWorkspaceSettings(workspace),
     default_guardrail_id: defaultGuardrailId(workspace.id),
     created_at: writeTime(workspace.createdAtMs),
-    created_by: null, // a management key, which is nobody
+    created_by: null, // a management key is no member
     updated_at: writeNullableTime(workspace.updatedAtMs),
   };
 }
 
-/** What can be said of a workspace, as it is written into the audit log, too. */
+/** The settings of a workspace, as the API and the audit log show them. */
 export function writeWorkspaceSettings({ name, slug, settings }: WorkspaceDetails): Record<string, unknown> {
   return {
     name,
@@ -41,43 +35,23 @@ export function writeWorkspaceSettings({ name, slug, settings }: WorkspaceDetail
   };
 }
 
-/** The settings with what a checked body says of them; what it leaves out stays. */
+/** Returns the settings after a checked body: a field that is absent keeps its value. */
 export function readWorkspaceSettings(
-  body: UpdateWorkspaceBody,
+  body: WorkspaceSettingsBody,
   before: Readonly<WorkspaceSettings>,
 ): WorkspaceSettings {
-  const said = <Value>(value: Value | undefined, otherwise: Value): Value => (value === undefined ? otherwise : value);
+  const choose = <Value>(value: Value | undefined, old: Value): Value => (value === undefined ? old : value);
   return {
-    description: said(body.description, before.description),
-    defaultTextModel: said(body.default_text_model, before.defaultTextModel),
-    defaultImageModel: said(body.default_image_model, before.defaultImageModel),
-    defaultProviderSort: said(body.default_provider_sort, before.defaultProviderSort),
-    ioLogging: said(body.is_observability_io_logging_enabled, before.ioLogging),
-    broadcast: said(body.is_observability_broadcast_enabled, before.broadcast),
-    dataDiscountLogging: said(body.is_data_discount_logging_enabled, before.dataDiscountLogging),
-    ioLoggingSamplingRate: said(body.io_logging_sampling_rate, before.ioLoggingSamplingRate),
-    ioLoggingApiKeyIds: said(body.io_logging_api_key_ids, before.ioLoggingApiKeyIds),
+    description: choose(body.description, before.description),
+    defaultTextModel: choose(body.default_text_model, before.defaultTextModel),
+    defaultImageModel: choose(body.default_image_model, before.defaultImageModel),
+    defaultProviderSort: choose(body.default_provider_sort, before.defaultProviderSort),
+    ioLogging: choose(body.is_observability_io_logging_enabled, before.ioLogging),
+    broadcast: choose(body.is_observability_broadcast_enabled, before.broadcast),
+    dataDiscountLogging: choose(body.is_data_discount_logging_enabled, before.dataDiscountLogging),
+    ioLoggingSamplingRate: choose(body.io_logging_sampling_rate, before.ioLoggingSamplingRate),
+    ioLoggingApiKeyIds: choose(body.io_logging_api_key_ids, before.ioLoggingApiKeyIds),
     includeByokInBudgets: before.includeByokInBudgets,
     rateLimits: readRateLimits(body, before.rateLimits),
   };
 }
-
-/** `WorkspaceBudget` of the interface, with what is spent of it. */
-export const writeBudget = (budget: BudgetRecord, usage: LimitUsage): Record<string, unknown> => ({
-  id: budget.id,
-  workspace_id: budget.workspaceId,
-  limit_usd: usdOf(budget.limitNanoUsd),
-  reset_interval: budget.interval === 'lifetime' ? null : budget.interval,
-  ...writeLimitUsage(usage),
-  created_at: writeTime(budget.createdAtMs),
-  updated_at: writeTime(budget.updatedAtMs),
-});
-
-/** `WorkspaceMember` of the interface. */
-export const writeWorkspaceMember = ({ workspaceId, memberId, role, createdAtMs }: WorkspaceMemberRecord) => ({
-  id: deriveUuid('membership', workspaceId, memberId),
-  workspace_id: workspaceId,
-  user_id: memberId,
-  role,
-  created_at: writeTime(createdAtMs),
-});

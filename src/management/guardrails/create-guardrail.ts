@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { DEFAULT_WORKSPACE } from '../../access/bootstrap.ts';
+import { invalidRequest } from '../../domain/errors.ts';
+import type { GuardrailRecord } from '../../platform/storage/ports/guardrails.ts';
+import type { ManagementTransaction } from '../../platform/storage/ports/management.ts';
+import { applyChange } from '../apply-change.ts';
+import { listChanges } from '../list-changes.ts';
+import type { Actor, ManagementParts } from '../parts.ts';
+import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
+import { createEmptyGuardrail } from './find-guardrail.ts';
+import { rejectHalfLimit, saveGuardrail } from './save-guardrail.ts';
+import type { CreateGuardrailBody } from './schema.ts';
+import { rejectUnsupportedFields } from './unsupported-fields.ts';
+import { readGuardrailSettings, writeGuardrailSettings } from './write-guardrail.ts';
+
+/** @throws {GatewayError} `invalid_request` for an unknown workspace or half a limit; `not_offered` */
+export const createGuardrail = async (
+  parts: ManagementParts,
+  actor: Actor,
+  body: CreateGuardrailBody,
+): Promise<GuardrailRecord> => {
+  rejectUnsupportedFields(body);
+  return applyChange(parts, actor, async (edit) => {
+    const workspaceId = await findWorkspaceId(edit.transaction, body.workspace_id);
+    const id = randomUUID();
+    const empty = createEmptyGuardrail({ id, workspaceId, name: body.name, createdAtMs: edit.nowMs });
+    const created = readGuardrailSettings(body, empty);
+    rejectHalfLimit(created);
+    await saveGuardrail(edit, 'guardrail.create', created, listChanges(undefined, writeGuardrailSettings(created)));
+    return created;
+  });
+};
+
+async function findWorkspaceId(transaction: ManagementTransaction, id: string | undefined): Promise<string> {
+  const found = await (id === undefined
+    ? transaction.findDefaultWorkspace(DEFAULT_WORKSPACE)
+    : transaction.findWorkspace(id));
+  if (found && (id === undefined || found.id === id)) return found.id; // a slug is no id
+  const message = id === undefined ? 'There is no workspace yet; make one first.' : explainUnknownWorkspace(id, found);
+  throw invalidRequest([{ path: 'workspace_id', message }]);
+}

@@ -1,0 +1,26 @@
+import type { AccessStore } from '../platform/storage/ports/access.ts';
+import type { LedgerStore } from '../platform/storage/ports/ledger.ts';
+import type { ManagementStore, ManagementTransaction } from '../platform/storage/ports/management.ts';
+
+/** What the use cases work on. */
+export interface ManagementParts {
+  management: ManagementStore;
+  access: Pick<AccessStore, 'listKeys' | 'listAppliedGuardrails'>;
+  ledger: Pick<LedgerStore, 'readSpending'>;
+  /** Unix milliseconds. */
+  now: () => number;
+  /** Called after each change. A gateway reloads its keys and notifies the other processes. */
+  onChange: () => Promise<void>;
+}
+
+/** The party that makes a change. The audit log names its key. */
+export interface Actor {
+  /** The hash of a management key. Null: an operator at the command line, who may also change management keys. */
+  keyHash: string | null;
+}
+
+/** A change in progress: one transaction, at one time. Its steps must use the transaction alone. */
+export interface Edit {
+  transaction: ManagementTransaction;
+  nowMs: number;
+}
