@@ -9,14 +9,17 @@ declare const checked: unique symbol;
 /** A body that has passed its check. Use cases take nothing else, so that no caller can leave the check out. */
 export type CheckedBody<Schema extends TSchema> = Static<Schema> & { readonly [checked]: true };
 
-/**
- * Creates the check of a body. Schemas should reject unknown fields: a misspelled limit would be no limit.
- *
- * @returns a function that returns the body, or throws `invalid_request` with every problem
- */
-export function createBodyCheck<Schema extends TSchema>(schema: Schema): (body: unknown) => CheckedBody<Schema> {
+/** Returns the body, or throws `invalid_request` with every problem. */
+export interface BodyCheck<Schema extends TSchema = TSchema> {
+  (body: unknown): CheckedBody<Schema>;
+  /** For tests and documentation. */
+  readonly schema: Schema;
+}
+
+/** Creates the check of a body. Schemas should reject unknown fields: a misspelled limit would be no limit. */
+export function createBodyCheck<Schema extends TSchema>(schema: Schema): BodyCheck<Schema> {
   const validator = Compile(schema);
-  return (body) => {
+  const check = (body: unknown) => {
     if (validator.Check(body)) return body as CheckedBody<Schema>;
     const report = new Report();
     if (body === undefined) report.add('', 'is missing; send a JSON object with content-type application/json');
@@ -25,13 +28,14 @@ export function createBodyCheck<Schema extends TSchema>(schema: Schema): (body: 
     if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
     throw invalidRequest(report.issues);
   };
+  return Object.assign(check, { schema });
 }
 
-/** A body whose every field is known. */
+/** A body that must not have other fields. */
 export const strictBody = <Fields extends Parameters<typeof Type.Object>[0]>(fields: Fields) =>
   Type.Object(fields, { additionalProperties: false });
 
-/** A name for people or a foreign id: no control characters and no half characters, which not every store can hold. */
+/** A name, or an id of another system. It has no control characters and no half surrogate pairs, which some stores cannot hold. */
 export const plainText = (limits: { minLength?: number; maxLength: number }) =>
   Type.Refine(
     Type.String(limits),
@@ -39,5 +43,5 @@ export const plainText = (limits: { minLength?: number; maxLength: number }) =>
     () => 'must not hold control characters or half surrogate pairs',
   );
 
-/** Dollars that nano-dollars can say exactly: up to 9 million. */
+/** USD, at most 9 million: JSON numbers express larger amounts of nano-dollars inexactly. */
 export const usdAmount = (minimum: number) => Type.Number({ minimum, maximum: 9_000_000 });

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { imageSchema } from '../../src/requests/images/schema.ts';
 import { requestSchema } from '../../src/requests/responses/schema.ts';
+import type { BodyCheck } from '../../src/management/check-body.ts';
 import { findKinds } from '../../src/schema/by-kind.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -44,6 +45,26 @@ const codesOf = (pages: readonly string[]): string =>
 
 const escapePattern = (word: string) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
+const isBodyCheck = (value: unknown): value is BodyCheck => typeof value === 'function' && 'schema' in value;
+
+/** Every body of the management API, by the name of its check. */
+const managementBodies: { name: string; schema: TSchema }[] = [];
+for (const path of globSync('src/management/*/schema.ts', { cwd: root })) {
+  const module = (await import(join(root, path))) as Record<string, unknown>;
+  for (const [name, check] of Object.entries(module)) {
+    if (isBodyCheck(check)) managementBodies.push({ name, schema: check.schema });
+  }
+}
+
+/** Returns the fields and values of a schema that the pages do not name, and how many there are. */
+function findUnnamed(schema: TSchema, pages: readonly string[]): { unnamed: string[]; total: number } {
+  const words = new Set<string>();
+  collectWords(schema, words);
+  const codes = codesOf(pages);
+  const isNamed = (word: string) => new RegExp(`(?<![\\w-])${escapePattern(word)}(?![\\w-])`).test(codes);
+  return { unnamed: [...words].filter((word) => !isNamed(word)), total: words.size };
+}
+
 describe('the reference names every field and value that the schema accepts', () => {
   it.each([
     {
@@ -53,13 +74,33 @@ describe('the reference names every field and value that the schema accepts', ()
     },
     { route: 'POST /images', schema: imageSchema, pages: ['images.md', 'routing.md', 'responses.md'] },
   ])('of $route', ({ schema, pages }) => {
-    const words = new Set<string>();
-    collectWords(schema, words);
-    const codes = codesOf(pages);
+    const { unnamed, total } = findUnnamed(schema, pages);
+    expect(total).toBeGreaterThan(15);
+    expect(unnamed).toEqual([]);
+  });
 
-    expect(words.size).toBeGreaterThan(15);
-    expect([...words].filter((word) => !new RegExp(`(?<![\\w-])${escapePattern(word)}(?![\\w-])`).test(codes))).toEqual(
-      [],
-    );
+  it.each(managementBodies)('of the management body of $name', ({ schema }) => {
+    const { unnamed, total } = findUnnamed(schema, ['management.md']);
+    expect(total).toBeGreaterThan(0);
+    expect(unnamed).toEqual([]);
+  });
+
+  it('of every management resource', () => {
+    expect(managementBodies.map(({ name }) => name).sort()).toEqual([
+      'checkCreateGuardrail',
+      'checkCreateKey',
+      'checkCreateWorkspace',
+      'checkFeedback',
+      'checkKeyHashes',
+      'checkMemberIds',
+      'checkMemberUserIds',
+      'checkProvisionKey',
+      'checkPutBudget',
+      'checkRotateKey',
+      'checkUpdateGuardrail',
+      'checkUpdateKey',
+      'checkUpdateMember',
+      'checkUpdateWorkspace',
+    ]);
   });
 });

@@ -1,11 +1,9 @@
-import { Type } from 'typebox';
 import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { createTimedId } from '../../domain/ids.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { ContentStore } from '../../platform/storage/ports/contents.ts';
-import { maybe } from '../../schema/shapes.ts';
-import { createBodyCheck, plainText, strictBody } from '../../management/check-body.ts';
+import { checkFeedback } from '../../management/generations/schema.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import type { ManagementHandler } from '../management/route-handler.ts';
 import { writeTime } from '../../management/write-time.ts';
@@ -16,16 +14,7 @@ export interface FeedbackParts {
   flushLedger: () => Promise<void>;
 }
 
-/** The interface names the fields; their lengths, and that any word is a category, are ours. */
-const checkFeedback = createBodyCheck(
-  strictBody({
-    generation_id: plainText({ minLength: 1, maxLength: 256 }),
-    category: plainText({ minLength: 1, maxLength: 100 }),
-    comment: maybe(Type.String({ maxLength: 10_000 })),
-  }),
-);
-
-/** What people say of generations. The list is a route of our own. @see platform.md "Generations and activity" */
+/** Feedback on generations. @see docs/reference/management.md */
 export const createFeedbackHandlers = ({
   contents,
   flushLedger,
