@@ -154,7 +154,7 @@ describe('headgate explain', () => {
     const { code, stdout } = await explain({ model: 'acme/one', input: 'hi', provider: { zdr: true } });
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^EXCLUDED +ENDPOINT +CODE +REASON\nacme\/one +cheap +data_policy:zdr +is not known to keep nothing that it is sent/m,
+      /^EXCLUDED +ENDPOINT +CODE +REASON\nacme\/one +cheap +data_policy:zdr +may retain its inputs/m,
     );
   });
 
@@ -166,7 +166,7 @@ describe('headgate explain', () => {
     });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^404 {2}No allowed providers are available for the selected model\./);
-    expect(stdout).toMatch(/cheap +max_price +asks 1 USD per million tokens of input/);
+    expect(stdout).toMatch(/cheap +max_price +costs 1 USD per million input tokens/);
   });
 
   it('tells what a router chose', async () => {

@@ -4,8 +4,8 @@ import type { RoutingCatalog } from './plan-route.ts';
 const views = new WeakMap<object, Map<string, object>>();
 
 /**
- * The catalogue as one workspace sees it: of others' own keys, and of models that only these carry, it hears nothing.
- * Made once for each workspace and catalogue.
+ * Returns the catalog of one workspace, without BYOK keys of other workspaces and models that only these have. Cached for
+ * each workspace and catalog.
  */
 export function createCatalogView<E extends EndpointFacts>(
   catalog: RoutingCatalog<E>,
@@ -17,17 +17,17 @@ export function createCatalogView<E extends EndpointFacts>(
     known = new Map();
     views.set(catalog, known);
   }
-  let view = known.get(workspaceId) as RoutingCatalog<E> | undefined; // made of this very catalogue
+  let view = known.get(workspaceId) as RoutingCatalog<E> | undefined; // cached for this catalog
   if (!view) {
     const isVisible = ({ workspace }: E) => workspace === undefined || workspace === workspaceId;
     const find = (slug: string) => catalog.find(slug).filter(isVisible);
-    const isCarried = ({ id }: Model) => find(id).length > 0;
+    const isAvailable = ({ id }: Model) => find(id).length > 0;
     view = {
       ...catalog,
       find,
       findModel: (slug) => (find(slug).length > 0 ? catalog.findModel(slug) : undefined),
-      models: catalog.models.filter(isCarried),
-      choices: catalog.choices.filter(isCarried),
+      models: catalog.models.filter(isAvailable),
+      choices: catalog.choices.filter(isAvailable),
     };
     known.set(workspaceId, view);
   }

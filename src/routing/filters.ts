@@ -6,14 +6,14 @@ import { type Needs, supports } from './needs.ts';
 import type { RoutingCatalog } from './plan-route.ts';
 import { matchesEndpoint, type Preferences } from './preferences.ts';
 
-/** Why an endpoint fell out. `code` is one of `excluded_by` of docs/reference/errors.md#errormetadata, or one of ours. */
+/** The reason of an exclusion. `code` is in `excluded_by` of docs/reference/errors.md#errormetadata, or our own. */
 export interface Exclusion {
   code: string;
-  /** A clause: "asks 3 USD per million tokens of input". */
+  /** A clause: "costs 3 USD per million input tokens". */
   reason: string;
 }
 
-/** What filters look at besides the endpoint. */
+/** The input of the filters besides the endpoint. */
 export interface RouteCriteria {
   preferences: Preferences;
   needs: Needs;
@@ -22,10 +22,10 @@ export interface RouteCriteria {
   catalog: Pick<RoutingCatalog<EndpointFacts>, 'findModel'>;
 }
 
-type Filter = (endpoint: EndpointFacts, ask: RouteCriteria) => Exclusion | undefined;
+type Filter = (endpoint: EndpointFacts, criteria: RouteCriteria) => Exclusion | undefined;
 
 /**
- * The hard filters, in order. Each alone decides, so the order only says which reason is given.
+ * The hard filters. They are independent, so their order only determines which reason is reported.
  *
  * @see docs/reference/routing.md#provider-preferences, docs/reference/routing.md#order-of-endpoints
  */
@@ -33,7 +33,7 @@ export const filters: readonly Filter[] = [
   function isOthersKey({ workspace }, { workspaceId }) {
     return workspace === undefined || workspace === workspaceId
       ? undefined
-      : { code: 'allowed_providers', reason: 'is the own key of another workspace' };
+      : { code: 'allowed_providers', reason: 'is a BYOK key of another workspace' };
   },
   function isForbidden(endpoint, { guardrails, catalog }) {
     return excludeByGuardrails(endpoint, guardrails, catalog);
@@ -43,25 +43,25 @@ export const filters: readonly Filter[] = [
   },
   function isNotAllowed(endpoint, { preferences: { only } }) {
     if (!only || only.some((entry) => matchesEndpoint(entry, endpoint))) return undefined;
-    return { code: 'allowed_providers', reason: 'is not named by `provider.only`' };
+    return { code: 'allowed_providers', reason: 'is not in `provider.only`' };
   },
   function isIgnored(endpoint, { preferences: { ignore } }) {
     if (!ignore?.some((entry) => matchesEndpoint(entry, endpoint))) return undefined;
-    return { code: 'allowed_providers', reason: 'is named by `provider.ignore`' };
+    return { code: 'allowed_providers', reason: 'is in `provider.ignore`' };
   },
   function trains({ trainsOnData }, { preferences: { denyTraining } }) {
     if (!denyTraining || trainsOnData === false) return undefined;
-    const reason = trainsOnData ? 'learns from what it is sent' : 'is not known to learn from nothing that it is sent';
+    const reason = trainsOnData ? 'trains on its inputs' : 'may train on its inputs';
     return { code: 'data_policy:training', reason };
   },
   function retains({ retainsData }, { preferences: { zeroRetention } }) {
     if (!zeroRetention || retainsData === false) return undefined;
-    const reason = retainsData ? 'keeps what it is sent' : 'is not known to keep nothing that it is sent';
+    const reason = retainsData ? 'retains its inputs' : 'may retain its inputs';
     return { code: 'data_policy:zdr', reason };
   },
   function isNotDistillable({ distillable }, { preferences }) {
     if (!preferences.distillable || distillable === true) return undefined;
-    return { code: 'distillation', reason: 'its author is not known to allow distillation' };
+    return { code: 'distillation', reason: 'has an author who may not allow distillation' };
   },
   function isOtherQuantization({ quantization = 'unknown' }, { preferences: { quantizations } }) {
     if (!quantizations || quantizations.has(quantization)) return undefined;
@@ -71,33 +71,37 @@ export const filters: readonly Filter[] = [
   excludeByTier,
   function isTooShort({ contextLength, maxPromptTokens }, { needs }) {
     const limit = Math.min(contextLength ?? Number.POSITIVE_INFINITY, maxPromptTokens ?? Number.POSITIVE_INFINITY);
-    if (limit === Number.POSITIVE_INFINITY || needs.leastInputTokens <= limit) return undefined;
+    if (limit === Number.POSITIVE_INFINITY || needs.minInputTokens <= limit) return undefined;
     return {
       code: 'context_length',
-      reason: `takes ${limit} tokens, and the input has at least ${needs.leastInputTokens}`,
+      reason: `has a context of ${limit} tokens, and the input has at least ${needs.minInputTokens}`,
     };
   },
   function saysTooLittle({ maxOutputTokens, contextLength }, { needs }) {
     if (needs.maxOutputTokens === undefined) return undefined;
-    const free = contextLength === undefined ? Number.POSITIVE_INFINITY : contextLength - needs.leastInputTokens;
+    const free = contextLength === undefined ? Number.POSITIVE_INFINITY : contextLength - needs.minInputTokens;
     const limit = Math.min(maxOutputTokens ?? Number.POSITIVE_INFINITY, free);
     if (needs.maxOutputTokens <= limit) return undefined;
-    return { code: 'max_output_tokens', reason: `has room for ${limit} tokens of output` };
+    return { code: 'max_output_tokens', reason: `has room for ${limit} output tokens` };
   },
   function cannotRead({ capabilities: { input } }, { needs }) {
     if (!input || input.length > 4 || needs.modalities.size === 0) return undefined;
     const missing = [...needs.modalities].filter((modality) => !input.includes(modality));
-    return missing.length === 0 ? undefined : { code: 'modality', reason: `does not read ${missing.join(' and ')}` };
+    return missing.length === 0
+      ? undefined
+      : { code: 'modality', reason: `does not support ${missing.join(' and ')} input` };
   },
   function cannotMake({ capabilities: { output } }, { needs }) {
     const missing = output ? needs.output.filter((modality) => !output.includes(modality)) : [];
-    return missing.length === 0 ? undefined : { code: 'modality', reason: `does not make ${missing.join(' and ')}` };
+    return missing.length === 0
+      ? undefined
+      : { code: 'modality', reason: `does not generate ${missing.join(' and ')} output` };
   },
   function lacksParameters(endpoint, { preferences, needs }) {
     if (!preferences.requireParameters) return undefined;
     const missing = needs.parameters.filter((parameter) => supports(endpoint, parameter) !== true);
     if (missing.length === 0) return undefined;
-    return { code: 'require_parameters', reason: `is not known to take ${missing.join(', ')}` };
+    return { code: 'require_parameters', reason: `may not support ${missing.join(', ')}` };
   },
 ];
 
@@ -105,49 +109,49 @@ function excludeByPrice(endpoint: EndpointFacts, { preferences, needs }: RouteCr
   const { maxPrice } = preferences;
   if (!maxPrice) return undefined;
   const known = endpoint.pricing;
-  const pricing = known?.above ? pricesFor(known, needs.leastInputTokens) : known;
+  const pricing = known?.above ? pricesFor(known, needs.minInputTokens) : known;
   if (!pricing) return { code: 'max_price', reason: 'has no known price' };
   const { prompt, completion, request, image, audio } = maxPrice;
   const { promptNanoUsdPerMillion, completionNanoUsdPerMillion } = pricing;
   if (prompt !== undefined && promptNanoUsdPerMillion > prompt) {
-    return { code: 'max_price', reason: `asks ${promptNanoUsdPerMillion / 1e9} USD per million tokens of input` };
+    return { code: 'max_price', reason: `costs ${promptNanoUsdPerMillion / 1e9} USD per million input tokens` };
   }
   if (completion !== undefined && completionNanoUsdPerMillion > completion) {
-    return { code: 'max_price', reason: `asks ${completionNanoUsdPerMillion / 1e9} USD per million tokens of output` };
+    return { code: 'max_price', reason: `costs ${completionNanoUsdPerMillion / 1e9} USD per million output tokens` };
   }
   if (request !== undefined && (pricing.requestNanoUsd ?? 0) > request) {
-    return { code: 'max_price', reason: 'asks more per request' };
+    return { code: 'max_price', reason: 'exceeds the price per request' };
   }
   if (image !== undefined && (pricing.imageNanoUsd ?? 0) > image) {
-    return { code: 'max_price', reason: 'asks more per image' };
+    return { code: 'max_price', reason: 'exceeds the price per image' };
   }
   if (audio !== undefined && (pricing.audioNanoUsdPerMillion ?? 0) > audio) {
-    return { code: 'max_price', reason: 'asks more for audio' };
+    return { code: 'max_price', reason: 'exceeds the price of audio' };
   }
   return undefined;
 }
 
-/** Endpoints of a tier take part only when a tier, a suffix, or their own name calls for them. @see docs/reference/routing.md#service-tiers */
+/** Endpoints of a tier need a tier, a suffix or their own name in the request. @see docs/reference/routing.md#service-tiers */
 function excludeByTier(endpoint: EndpointFacts, { preferences }: RouteCriteria): Exclusion | undefined {
   const { tier } = endpoint;
   if (tier !== 'flex' && tier !== 'priority') return undefined;
   if (preferences.tier === tier || preferences.tiers.has(tier)) return undefined;
   const names = [...(preferences.only ?? []), ...(preferences.order ?? [])];
   if (names.includes(endpoint.tag.toLowerCase())) return undefined;
-  return { code: 'tier', reason: `is of the tier ${tier}, which was not asked for` };
+  return { code: 'tier', reason: `is in the tier ${tier}, which was not requested` };
 }
 
-/** @returns why the endpoint may not serve this request; undefined when it may */
-export function findExclusion(endpoint: EndpointFacts, ask: RouteCriteria): Exclusion | undefined {
+/** @returns why the endpoint cannot serve this request; undefined if it can */
+export function findExclusion(endpoint: EndpointFacts, criteria: RouteCriteria): Exclusion | undefined {
   for (const filter of filters) {
-    const found = filter(endpoint, ask);
+    const found = filter(endpoint, criteria);
     if (found) return found;
   }
   return undefined;
 }
 
 /**
- * Keeps the endpoints of a model that take what was sent, if there are any.
+ * Keeps the endpoints of a model that support the whole request. Keeps all if there are none.
  *
  * @see docs/reference/routing.md#exclusions
  */
@@ -163,7 +167,7 @@ export function preferCapable<E extends EndpointFacts>(
     if (capable.length === 0 || capable.length === left.length) return;
     for (const endpoint of left) {
       if (capable.includes(endpoint)) continue;
-      drop(endpoint, { code: 'parameters', reason: `does not take ${what}, and others do` });
+      drop(endpoint, { code: 'parameters', reason: `does not support ${what}, unlike others` });
     }
     left = capable;
   };

@@ -3,14 +3,14 @@ import type { EndpointFacts, Model } from '../domain/endpoint.ts';
 import type { RoutingCatalog } from './plan-route.ts';
 import { modelNotFound, noEndpoints } from './refusals.ts';
 
-/** Longer slugs name nothing; what callers make up must not fill the memory. */
+/** Longer slugs are unknown. Bounds the memory for slugs that callers invent. */
 export const MAX_SLUG_LENGTH = 512;
 
 /**
- * The endpoints of a model as it was named.
+ * Returns the endpoints of a slug.
  *
  * @param slug for messages
- * @throws {GatewayError} `model_not_found`, `not_found` for a variant or a provider that is not here
+ * @throws {GatewayError} `model_not_found`, `not_found` for a missing variant or provider
  */
 export function findEndpoints<E extends EndpointFacts>(
   slug: string,
@@ -19,7 +19,7 @@ export function findEndpoints<E extends EndpointFacts>(
 ): readonly E[] {
   const found = catalog.find(parsed.model);
   const colon = parsed.model.indexOf(':');
-  // A wildcard takes any suffix; of a model that the catalogue has, it has all variants that there are.
+  // a wildcard matches any suffix, but a known model has only the variants of the catalog
   const isInvented =
     colon !== -1 && !catalog.findModel(parsed.model) && catalog.findModel(parsed.model.slice(0, colon)) !== undefined;
   if (found.length > 0 && !isInvented) return found;
@@ -31,7 +31,7 @@ export function findEndpoints<E extends EndpointFacts>(
   throw modelNotFound(slug, guess(parsed.model, catalog.choices));
 }
 
-/** The model that is meant by a name without its author. */
+/** Returns the model that a name without author probably means. */
 function guess(slug: string, models: readonly Model[]): string | undefined {
   const end = `/${slug.toLowerCase().slice(0, MAX_SLUG_LENGTH)}`;
   return models.find(({ id }) => id.endsWith(end))?.id;

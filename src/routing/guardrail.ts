@@ -9,10 +9,10 @@ type Models = Pick<RoutingCatalog<EndpointFacts>, 'findModel'>;
 type Rule = (endpoint: EndpointFacts, models: Models) => Exclusion | undefined;
 
 /**
- * Makes a guardrail ready. What it says of an endpoint is found out once and remembered as long as the endpoint is there.
+ * Compiles a guardrail. The result for an endpoint is cached as long as the endpoint exists.
  *
- * @param title in the words of reasons, which callers read: `guardrail Interns`
- * @returns undefined when it forbids nothing
+ * @param title for reasons, which callers see: `guardrail Interns`
+ * @returns undefined if it forbids nothing
  * @see docs/guides/guardrails.md#rules
  */
 export function compileGuardrail(title: string, rules: GuardrailRules): Guardrail | undefined {
@@ -35,7 +35,7 @@ export function compileGuardrail(title: string, rules: GuardrailRules): Guardrai
   };
 }
 
-/** The first of a caller's guardrails that forbids an endpoint says why. */
+/** Returns the reason of the first guardrail that forbids an endpoint. */
 export function excludeByGuardrails(
   endpoint: EndpointFacts,
   guardrails: readonly Guardrail[] | undefined,
@@ -49,17 +49,17 @@ export function excludeByGuardrails(
   return undefined;
 }
 
-/** Which models and providers there are. */
+/** The known models and providers. */
 export interface KnownNames extends Pick<RoutingCatalog<EndpointFacts>, 'find' | 'models'> {
   /** Wildcards included. */
   readonly endpoints: readonly EndpointFacts[];
 }
 
-/** Does an entry of a guardrail's providers mean any endpoint? */
+/** Whether an entry of a guardrail's providers matches any endpoint. */
 export const namesProvider = (entry: string, endpoints: readonly EndpointFacts[]): boolean =>
   endpoints.some((endpoint) => isOf(entry.toLowerCase(), endpoint));
 
-/** Does an entry of a guardrail's models mean any model? Of an endpoint with a wildcard it may, where the two can meet. */
+/** Whether an entry of a guardrail's models matches any model, or could match one behind a wildcard endpoint. */
 export function namesModel(entry: string, catalog: KnownNames): boolean {
   const pattern = new Patterns([entry]);
   if (catalog.find(entry).length > 0 || catalog.models.some((model) => pattern.matches(model))) return true;
@@ -71,7 +71,7 @@ export function namesModel(entry: string, catalog: KnownNames): boolean {
   });
 }
 
-/** What a guardrail says of a model, every endpoint of it shares. */
+/** Lists the rules about models. They apply to every endpoint of a model. */
 function listModelRules(title: string, { allowedModels, ignoredModels }: GuardrailRules): Rule[] {
   const allowed = allowedModels && new Patterns(allowedModels);
   const ignored = ignoredModels && new Patterns(ignoredModels);
@@ -80,10 +80,10 @@ function listModelRules(title: string, { allowedModels, ignoredModels }: Guardra
     (endpoint, models) => {
       const described = describe(endpoint, models);
       if (allowed && !allowed.matches(described)) {
-        return { code: 'allowed_models', reason: `carries a model that the ${title} does not allow` };
+        return { code: 'allowed_models', reason: `has a model that the ${title} does not allow` };
       }
       if (ignored?.matches(described)) {
-        return { code: 'allowed_models', reason: `carries a model that the ${title} forbids` };
+        return { code: 'allowed_models', reason: `has a model that the ${title} forbids` };
       }
       return undefined;
     },
@@ -114,8 +114,8 @@ function listProviderRules(title: string, { allowedProviders, ignoredProviders }
 }
 
 /**
- * Does an entry of a guardrail name this endpoint? Unlike in `provider.only`, a bare provider means its tiers as well:
- * who may not be asked may not be asked faster either. choice 160
+ * Whether an entry of a guardrail names this endpoint. Unlike in `provider.only`, a bare provider includes its tiers,
+ * because a forbidden provider is forbidden in every tier. choice 160
  */
 function isOf(entry: string, { tag, provider }: EndpointFacts): boolean {
   const lower = tag.toLowerCase();
@@ -125,14 +125,14 @@ function isOf(entry: string, { tag, provider }: EndpointFacts): boolean {
   return slash !== -1 && (entry === lower.slice(0, slash) || entry === id + lower.slice(slash));
 }
 
-/** Of whom nobody knows what they do with data, the worst is assumed. @see docs/reference/routing.md#provider-preferences */
+/** Lists the rules about data. An unknown data policy counts as a violation. @see docs/reference/routing.md#provider-preferences */
 function listDataRules(title: string, rules: GuardrailRules): Rule[] {
   const { zeroRetention, paidTraining, freeTraining, freePublication } = rules;
   const checks: Rule[] = [];
   if (Object.values(zeroRetention).includes(true)) {
     checks.push((endpoint, models) => {
       if (endpoint.retainsData === false || zeroRetention[groupOf(endpoint, models)] !== true) return undefined;
-      const reason = `is not known to keep nothing, as the ${title} demands`;
+      const reason = `may retain its inputs, which the ${title} forbids`;
       return { code: 'data_policy:zdr', reason };
     });
   }
@@ -142,24 +142,24 @@ function listDataRules(title: string, rules: GuardrailRules): Rule[] {
       const mayBeFree = pricing === undefined || isFree(pricing);
       const isForbidden = (freeTraining === false && mayBeFree) || (paidTraining === false && !isFree(pricing));
       if (trainsOnData === false || !isForbidden) return undefined;
-      const reason = `is not known to learn from nothing that it is sent, as the ${title} demands`;
+      const reason = `may train on its inputs, which the ${title} forbids`;
       return { code: 'data_policy:training', reason };
     });
   }
   if (freePublication === false) {
     checks.push(({ retainsData, pricing }) => {
-      const isSafe = retainsData === false; // what is not kept is not published
+      const isSafe = retainsData === false; // data that is not retained is not published
       if (isSafe || (pricing !== undefined && !isFree(pricing))) return undefined;
       return {
         code: 'data_policy:publication',
-        reason: `may publish what it is sent, which the ${title} forbids`,
+        reason: `may publish its inputs, which the ${title} forbids`,
       };
     });
   }
   return checks;
 }
 
-/** A map, since callers name authors behind a wildcard: `constructor` is none. */
+/** A map, because callers name authors behind a wildcard, such as `constructor`. */
 const groupByName: ReadonlyMap<string, ModelGroup> = new Map([
   ['anthropic', 'anthropic'],
   ['openai', 'openai'],
@@ -171,7 +171,7 @@ const groupByName: ReadonlyMap<string, ModelGroup> = new Map([
   ['x-ai', 'xai'],
 ]);
 
-/** By the author of the model; of a slug without one, by the provider. */
+/** Returns the group of the model's author, or of the provider if the slug has no author. */
 function groupOf(endpoint: EndpointFacts, models: Models): ModelGroup {
   const { canonicalSlug } = describe(endpoint, models);
   const named = [endpoint.model, canonicalSlug].find((slug) => slug.includes('/')) ?? endpoint.tag;

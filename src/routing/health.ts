@@ -3,23 +3,23 @@ import { RollingCounts } from '../domain/rolling-counts.ts';
 import type { Percentile } from './preferences.ts';
 import { percentileOf, RecentSamples, reachedBy } from './rolling.ts';
 
-/** How an endpoint does. @see docs/reference/routing.md#order-of-endpoints, docs/reference/routing.md#health */
+/** The health of an endpoint. @see docs/reference/routing.md#order-of-endpoints, docs/reference/routing.md#health */
 export interface HealthView {
   /** No outage within the last 30 seconds. */
   readonly isStable: boolean;
-  /** Percent over 30 minutes; null below 100 requests. */
+  /** Percent over 30 minutes. Null below 100 requests. */
   readonly uptime: number | null;
-  /** Tokens per second over 5 minutes; undefined when there are none. For `p90` nine of ten were as fast. */
+  /** Tokens per second over 5 minutes. Undefined without samples. `p90`: nine of ten were at least as fast. */
   throughput(percentile: Percentile): number | undefined;
-  /** To the first output, over 5 minutes. */
+  /** Time to the first output over 5 minutes. Undefined without samples. */
   latencyMs(percentile: Percentile): number | undefined;
-  /** The median over 30 minutes, once there are 100 requests. */
+  /** Median tokens per second over 30 minutes. Undefined below 100 requests. */
   readonly ratedThroughput: number | undefined;
-  /** Requests with a broken tool call, of those that ended with calls in 2 hours, once there are 200. */
+  /** Share of requests with tool calls in 2 hours that had a broken one. Undefined below 200 requests. */
   readonly toolErrorShare: number | undefined;
 }
 
-/** What `GET …/endpoints` shows. Uptimes are percent, throughput tokens per second, latency milliseconds. */
+/** The figures of `GET …/endpoints`. Uptime in percent, throughput in tokens per second, latency in milliseconds. */
 export interface HealthFigures {
   uptime5m: number | null;
   uptime30m: number | null;
@@ -28,25 +28,25 @@ export interface HealthFigures {
   throughput30m: Record<Percentile, number> | null;
 }
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export interface AttemptOutcome {
   atMs: number;
-  /** Undefined: it answered in full. */
+  /** Undefined: the response was complete. */
   error: Pick<GatewayError, 'kind' | 'isRegional' | 'retryAfterSeconds'> | undefined;
-  /** From dispatch to the first output; undefined when there was none. */
+  /** From dispatch to the first output. Undefined if there was none. */
   firstOutputMs?: number | undefined;
   /** From dispatch to the end. */
   durationMs?: number | undefined;
   outputTokens?: number | undefined;
-  /** Did it end with tool calls, and was one of them broken? */
+  /** Whether it ended with tool calls, and whether one of them was broken. */
   toolCalls?: 'none' | 'sound' | 'broken';
 }
 
-/** A wildcard makes an endpoint of any slug, so beyond so many the least recent is forgotten. 10 KB each. */
+/** A wildcard creates an endpoint for any slug, so the least recent ones are forgotten. 10 KB each. */
 const MAX_ENDPOINTS = 2_000;
 const SAMPLES = 256;
 const OUTAGE_MS = 30_000;
-/** Parts of that time that failures are counted in. */
+/** Number of slices of that time. */
 const OUTAGE_SLICES = 30;
 const MIN_ERRORS = 3;
 const MINUTE = 60_000;
@@ -55,7 +55,7 @@ const MIN_TOOL_REQUESTS = 200;
 const shares: Record<Percentile, number> = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 };
 const percentiles = Object.keys(shares) as Percentile[]; // the record names its keys
 
-/** Does a failure speak against the endpoint? A client's fault never does. @see docs/reference/routing.md#attempts */
+/** Whether a failure counts against the endpoint. A client's fault never does. @see docs/reference/routing.md#attempts */
 export function isEndpointFault(error: Pick<GatewayError, 'kind' | 'isRegional'>): boolean {
   switch (error.kind) {
     case 'upstream_failed':
@@ -69,21 +69,21 @@ export function isEndpointFault(error: Pick<GatewayError, 'kind' | 'isRegional'>
   }
 }
 
-/** The health of all endpoints, in memory. One that nobody asks costs nothing. */
+/** The health of all endpoints, in memory. An endpoint without requests costs nothing. */
 export class Health {
-  /** Told of what is recorded here, where others shall learn of it. @see share-memory.ts */
+  /** Called for each recorded outcome, to share it with other processes. @see share-memory.ts */
   onOutcome: ((id: string, outcome: AttemptOutcome) => void) | undefined;
   private readonly endpoints = new Map<string, EndpointHealth>();
   private readonly now: () => number;
   private readonly outageMs: number;
 
-  /** @param outageMs how long an outage is looked at, and lasts */
+  /** @param outageMs the window that detects an outage, and the quiet time that ends it */
   constructor(now: () => number = Date.now, outageMs = OUTAGE_MS) {
     this.now = now;
     this.outageMs = outageMs;
   }
 
-  /** Bound, since it is handed on. */
+  /** Bound, because it is passed as a function. */
   readonly view = ({ id }: { readonly id: string }): HealthView | undefined => {
     const known = this.endpoints.get(id);
     return known && new View(known, this.now());
@@ -94,7 +94,7 @@ export class Health {
     this.onOutcome?.(id, outcome);
   }
 
-  /** Records what another process has seen. */
+  /** Records an outcome of another process. */
   learn(id: string, outcome: AttemptOutcome): void {
     const known = this.endpoints.get(id) ?? new EndpointHealth(this.outageMs);
     if (this.endpoints.size >= MAX_ENDPOINTS) {
@@ -133,7 +133,7 @@ class EndpointHealth {
   readonly throughputs = new RecentSamples(SAMPLES);
   private faultsInARow = 0;
   private lastFaultAtMs = Number.NEGATIVE_INFINITY;
-  /** A provider that says when to come back is left alone until then. */
+  /** Until this time the endpoint counts as unstable, because it sent `Retry-After`. */
   private restsUntilMs = 0;
   private readonly outageMs: number;
 
@@ -163,7 +163,7 @@ class EndpointHealth {
     if (toolCalls !== 'none') this.tools.add(toolCalls === 'sound' ? OK : FAULT, atMs);
   }
 
-  /** Three faults in a row, or most of the last 30 seconds' requests and at least three; over once 30 seconds are quiet. */
+  /** Whether there is no outage: three faults in a row, or at least three that are most of the last 30 seconds' requests. */
   isStable(nowMs: number): boolean {
     if (nowMs < this.restsUntilMs) return false;
     if (nowMs - this.lastFaultAtMs >= this.outageMs) return true;

@@ -13,17 +13,17 @@ import { estimateImageCost, imagePriceLinesOf } from '../metering/image-cost.ts'
 import type { Exclusion } from './filters.ts';
 import { Needs } from './needs.ts';
 
-/** What an image generation asks of an endpoint. */
+/** The requirements of an image generation. */
 export class ImageNeeds extends Needs {
-  private readonly asked: ImageRequest;
+  private readonly imageRequest: ImageRequest;
 
   constructor(request: ImageRequest) {
     super({ input: [], model: request.model });
-    this.asked = request;
+    this.imageRequest = request;
   }
 
   override get characters(): number {
-    return this.asked.prompt.length;
+    return this.imageRequest.prompt.length;
   }
 
   override get output(): readonly string[] {
@@ -34,81 +34,84 @@ export class ImageNeeds extends Needs {
     return this.softParameters;
   }
 
-  /** What makes another picture when it is left out. The rest (`quality`, `seed`, …) chooses nobody. */
+  /** Parameters that change the image if they are dropped. Others (`quality`, `seed`, …) exclude no endpoint. */
   override get softParameters(): readonly string[] {
-    const { asked } = this;
+    const { imageRequest } = this;
     return (['size', 'aspect_ratio', 'resolution', 'output_format', 'background', 'n'] as const).filter(
-      (name) => asked[name] !== undefined && asked[name] !== 'auto',
+      (name) => imageRequest[name] !== undefined && imageRequest[name] !== 'auto',
     );
   }
 
   override exclude({ image }: EndpointFacts): Exclusion | undefined {
-    if (!image) return { code: 'wrong_endpoint', reason: 'makes no pictures for POST /images' };
-    const { n = 1, input_references: references = [], output_format: format } = this.asked;
+    if (!image) return { code: 'wrong_endpoint', reason: 'does not support POST /images' };
+    const { n = 1, input_references: references = [], output_format: format } = this.imageRequest;
     const { parameters } = image;
-    if (n > 1 && (upperBound(parameters.n) ?? 1) === 1) return { code: 'n', reason: 'makes single pictures only' };
-    const taken = upperBound(parameters.input_references) ?? 0;
-    if (references.length > taken) {
-      return { code: 'input_references', reason: `takes ${taken === 0 ? 'no' : taken} reference pictures` };
+    if (n > 1 && (upperBound(parameters.n) ?? 1) === 1) return { code: 'n', reason: 'generates one image per request' };
+    const maxReferences = upperBound(parameters.input_references) ?? 0;
+    if (references.length > maxReferences) {
+      return {
+        code: 'input_references',
+        reason: `supports ${maxReferences === 0 ? 'no' : `at most ${maxReferences}`} reference images`,
+      };
     }
     if (format === 'svg' && !has(parameters.output_format, 'svg')) {
-      return { code: 'output_format', reason: 'makes no SVG' };
+      return { code: 'output_format', reason: 'does not generate SVG' };
     }
     return undefined;
   }
 
   override takes({ image }: EndpointFacts, parameter: string): boolean | undefined {
-    return image && takesValue(image.parameters, parameter, this.asked);
+    return image && takesValue(image.parameters, parameter, this.imageRequest);
   }
 
-  /** Only for comparisons, on the scale of the prices of text: a generation counts like a million tokens. */
+  /** For comparisons. On the scale of text prices, a generation counts like a million tokens. */
   override priceOf(endpoint: EndpointFacts): number | undefined {
     const cost = this.estimate(endpoint);
     return cost === undefined ? undefined : Number(cost);
   }
 
-  /** @returns nano-dollars; undefined when no price is known */
+  /** @returns nano-dollars; undefined if no price is known */
   estimate(endpoint: EndpointFacts): bigint | undefined {
-    const { n = 1, input_references: references = [], prompt } = this.asked;
+    const { n = 1, input_references: references = [], prompt } = this.imageRequest;
     return estimateImageCost(imagePriceLinesOf(endpoint), {
       count: n,
       references: references.length,
       promptCharacters: prompt.length,
-      size: sizeOf(this.asked),
-      variant: variantOf(this.asked),
+      size: sizeOf(this.imageRequest),
+      variant: variantOf(this.imageRequest),
     });
   }
 }
 
-/** Pixels that a request asks for, as far as it says. */
+/** Returns the requested size in pixels, as far as it is known. */
 const sizeOf = ({ size, aspect_ratio: ratio, resolution }: ImageRequest): PixelSize =>
   size ?? pixelsOf(ratio, resolution);
 
-/** The tier that price lines may hold for. @see docs/reference/images.md#cost */
+/** Returns the tier that selects price lines. @see docs/reference/images.md#cost */
 export const variantOf = ({ size, resolution }: ImageRequest): string | undefined =>
   (resolution ?? (size && tierOf(size)))?.toLowerCase();
 
 const has = (can: Capability | undefined, value: string): boolean => can?.type === 'enum' && can.values.includes(value);
 
-function takesValue(parameters: ImageParameters, name: string, asked: ImageRequest): boolean {
+function takesValue(parameters: ImageParameters, name: string, request: ImageRequest): boolean {
   switch (name) {
     case 'n':
-      return (asked.n ?? 1) <= (upperBound(parameters.n) ?? 1);
+      return (request.n ?? 1) <= (upperBound(parameters.n) ?? 1);
     case 'size': {
       const { size: can } = parameters;
-      if (can?.type === 'enum') return can.values.includes(writePixelSize(asked.size!)); // it was sent
-      const edges = [asked.size!.width, asked.size!.height];
+      if (can?.type === 'enum') return can.values.includes(writePixelSize(request.size!)); // checked: a size was sent
+      const edges = [request.size!.width, request.size!.height];
       return can !== undefined && (can.type === 'boolean' || edges.every((edge) => edge >= can.min && edge <= can.max));
     }
     case 'aspect_ratio':
     case 'resolution': {
       const can = parameters[name];
-      if (can) return has(can, String(asked[name]));
-      return parameters.size !== undefined && parameters.size.type !== 'enum'; // pixels are made of it
+      if (can) return has(can, String(request[name]));
+      return parameters.size !== undefined && parameters.size.type !== 'enum'; // converted to pixels
     }
     case 'output_format':
     case 'background':
-      return has(parameters[name], String(asked[name]));
+      return has(parameters[name], String(request[name]));
     default:
       return true;
   }

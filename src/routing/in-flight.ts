@@ -1,9 +1,9 @@
-/** How many attempts each endpoint has in flight in this process. */
+/** Counts the attempts in flight of each endpoint in this process. */
 export class InFlight {
-  /** Endpoint → attempts; an endpoint without any is absent, so that the map stays small. */
+  /** Endpoint → attempts. Endpoints without attempts are absent, so that the map stays small. */
   private readonly attempts = new Map<string, number>();
 
-  /** Bound, since it is handed on. */
+  /** Bound, because it is passed as a function. */
   readonly count = (id: string): number => this.attempts.get(id) ?? 0;
 
   begin(id: string): void {

@@ -4,7 +4,7 @@ import type { ResponseRequest } from '../domain/request.ts';
 import { blendedPrice } from '../metering/price.ts';
 import type { Exclusion } from './filters.ts';
 
-/** What a request asks of an endpoint. Read only as far as somebody looks: a long input is walked once, or never. */
+/** The requirements of a request. Computed lazily: a long input is walked at most once. */
 export class Needs {
   readonly maxOutputTokens: number | undefined;
   readonly hasTools: boolean;
@@ -18,64 +18,63 @@ export class Needs {
     this.hasTools = request.tools !== undefined && request.tools.length > 0;
   }
 
-  /** `image`, `file`, `audio`, `video`: what the input holds besides text. */
+  /** The input modalities besides text: `image`, `file`, `audio`, `video`. */
   get modalities(): ReadonlySet<string> {
     return this.walk().modalities;
   }
 
-  /** Characters of text, instructions included; what tools take comes on top. */
+  /** Characters of text, including instructions, without tools. */
   get characters(): number {
     return this.walk().characters;
   }
 
-  /** Pictures of the input. */
+  /** Number of input images. */
   get images(): number {
     return this.walk().images;
   }
 
-  /** At least so many, whatever the tokenizer: few texts have more than five characters a token. */
-  get leastInputTokens(): number {
+  /** A lower bound for every tokenizer, because few texts have more than five characters per token. */
+  get minInputTokens(): number {
     return Math.floor(this.characters / 5);
   }
 
-  /** Does the answer have to hold pictures? */
+  /** The required output modalities besides text. */
   get output(): readonly string[] {
     return this.request.modalities?.includes('image') ? ['image'] : [];
   }
 
-  /** Names of `supported_parameters`, of what was sent. */
+  /** The request's parameters, with the names of `supported_parameters`. */
   get parameters(): readonly string[] {
     this.sent ??= listParameters(this.request);
     return this.sent;
   }
 
-  /** Those of them that pick endpoints where some have them and others not, and pick nothing where none has them. */
+  /** Parameters that exclude an endpoint only if another endpoint supports them. */
   get softParameters(): readonly string[] {
     return this.parameters.filter((parameter) => softParameters.includes(parameter));
   }
 
   /**
-   * Kinds of tools, items and parts that not every wire has a place for. An endpoint whose wire has goes before one that
-   * leaves them out or refuses them.
+   * Kinds of tools, items and parts that not every wire supports. Endpoints whose wires support them are preferred.
    */
   get specials(): readonly Special[] {
     const tools = (this.request.tools ?? []).filter(isHosted).map(({ type }): Special => ({ what: 'tool', type }));
     return [...tools.slice(0, MAX_SPECIALS), ...this.walk().specials];
   }
 
-  /** What an endpoint can never do, whatever the caller prefers. */
+  /** Excludes an endpoint that can never serve the request. */
   exclude({ generatesText }: EndpointFacts): Exclusion | undefined {
-    return generatesText ? undefined : { code: 'wrong_endpoint', reason: 'makes pictures only, for POST /images' };
+    return generatesText ? undefined : { code: 'wrong_endpoint', reason: 'generates only images, with POST /images' };
   }
 
-  /** Does the endpoint take that parameter? Undefined when nobody said. */
+  /** Whether the endpoint supports a parameter. Undefined if unknown. */
   takes(endpoint: EndpointFacts, parameter: string): boolean | undefined {
     return supports(endpoint, parameter);
   }
 
-  /** One figure for comparisons; undefined when no price is known. */
+  /** Returns a price for comparisons. Undefined if unknown. */
   priceOf({ pricing }: EndpointFacts): number | undefined {
-    return blendedPrice(pricing, pricing?.above ? this.leastInputTokens : 0);
+    return blendedPrice(pricing, pricing?.above ? this.minInputTokens : 0);
   }
 
   private walk(): Walked {
@@ -84,7 +83,7 @@ export class Needs {
   }
 }
 
-/** Of tools, and of items and parts: each is compared with every endpoint of a model. */
+/** For tools, and for items and parts. Each is compared with every endpoint of a model. */
 const MAX_SPECIALS = 50;
 
 const softParameters = ['tools', 'tool_choice', 'structured_outputs', 'response_format', 'verbosity'];
@@ -117,7 +116,7 @@ function walkInput({ input, instructions }: ResponseRequest): Walked {
     if (typeof content === 'string') characters += content.length;
     else if (Array.isArray(content)) {
       for (const part of content as (Part | null)[]) {
-        if (typeof part !== 'object' || part === null) continue; // items that nobody knows may hold anything
+        if (typeof part !== 'object' || part === null) continue; // unknown items may contain anything
         const modality = partModalities.get(part.type ?? '');
         if (modality === 'image') images++;
         if (modality !== undefined) modalities.add(modality);
@@ -128,7 +127,7 @@ function walkInput({ input, instructions }: ResponseRequest): Walked {
   for (const item of input as { type: string; content?: unknown; output?: unknown; arguments?: unknown }[]) {
     if (!isKnownItem(item)) {
       note('item', item.type);
-      characters += JSON.stringify(item).length; // what of it the model reads is the provider's to know
+      characters += JSON.stringify(item).length; // unknown items count with their full length
       continue;
     }
     look(item.content);
@@ -159,7 +158,7 @@ function listParameters(request: ResponseRequest): string[] {
   return names;
 }
 
-/** What one word of the operator's `capabilities` says of several parameters. */
+/** The key of the operator's `capabilities` that covers a parameter. */
 const capabilityOf: Readonly<Record<string, 'tools' | 'structuredOutputs' | 'reasoning'>> = {
   tools: 'tools',
   tool_choice: 'tools',
@@ -168,7 +167,7 @@ const capabilityOf: Readonly<Record<string, 'tools' | 'structuredOutputs' | 'rea
   reasoning: 'reasoning',
 };
 
-/** @returns undefined when nobody said */
+/** @returns undefined if unknown */
 export function supports({ capabilities, parameters }: EndpointFacts, parameter: string): boolean | undefined {
   const capability = capabilityOf[parameter];
   const said = capability === undefined ? undefined : capabilities[capability];

@@ -5,46 +5,47 @@ import type { RouteCriteria } from './filters.ts';
 import type { HealthView } from './health.ts';
 import { type Cutoffs, matchesEndpoint, type Preferences } from './preferences.ts';
 
-/** What the order depends on besides the request. */
+/** The input of the order besides the request. */
 export interface OrderContext {
-  /** @returns undefined when nothing has happened there lately */
+  /** @returns undefined without recent attempts */
   health: (endpoint: EndpointFacts) => HealthView | undefined;
-  /** Attempts that an endpoint has in flight, by its id. */
+  /** Number of attempts in flight, by endpoint id. */
   inFlight: (id: string) => number;
-  /** Orders what the request leaves open. */
+  /** The order if the request sets none. */
   strategy: RoutingStrategy;
-  /** 0 up to 1, each time another one. */
+  /** Returns a random number from 0 up to 1. */
   random: () => number;
-  /** The id of the endpoint that the session went to. */
+  /** Returns the endpoint id of the session. */
   sticky: (model: string) => string | undefined;
 }
 
 /**
- * Orders endpoints that have passed the filters, the first to try in front: by the caller's list, a sort, the tier, or
- * the strategy and quality; then slow, degraded, unweighted and remembered endpoints move.
+ * Orders endpoints that have passed the filters, best first: by the caller's list, a sort, the tier, or the strategy and
+ * quality. Then it moves slow, degraded, unweighted and remembered endpoints.
  *
- * @param endpoints of one model; of all models where these are mixed
+ * @param endpoints of one model, or of all models if they are mixed
  * @see docs/reference/routing.md#order-of-endpoints, docs/reference/routing.md#quality
  */
 export function orderEndpoints<E extends EndpointFacts>(
   endpoints: readonly E[],
-  ask: RouteCriteria,
+  criteria: RouteCriteria,
   context: OrderContext,
 ): E[] {
   if (endpoints.length === 1) return [...endpoints];
-  const { preferences, needs } = ask;
+  const { preferences, needs } = criteria;
   const { health } = context;
-  if (preferences.order) return putOwnKeysFirst(orderByList(endpoints, preferences.order, ask, context), endpoints);
+  if (preferences.order) return putByokFirst(orderByList(endpoints, preferences.order, criteria, context), endpoints);
   let ordered: E[];
-  if (preferences.sort && preferences.sort !== 'exacto') ordered = sortBy(endpoints, preferences.sort, ask, health);
-  else if (hasTier(endpoints, preferences)) ordered = orderByTier(endpoints, preferences.tier!, ask, context);
+  if (preferences.sort && preferences.sort !== 'exacto')
+    ordered = sortBy(endpoints, preferences.sort, criteria, health);
+  else if (hasTier(endpoints, preferences)) ordered = orderByTier(endpoints, preferences.tier!, criteria, context);
   else {
-    ordered = orderByStrategy(endpoints, ask, context);
+    ordered = orderByStrategy(endpoints, criteria, context);
     if (preferences.sort === 'exacto' || needs.hasTools) ordered = orderByQuality(ordered, health);
   }
   ordered = preferFast(ordered, preferences, health);
   ordered = stablePartition(ordered, (endpoint) => rankOf(endpoint, health(endpoint)));
-  return putOwnKeysFirst(putStickyFirst(ordered, context), endpoints);
+  return putByokFirst(putStickyFirst(ordered, context), endpoints);
 }
 
 /** Whether the strategy orders these endpoints of one model. */
@@ -54,11 +55,11 @@ export const isOrderOpen = (endpoints: readonly EndpointFacts[], preferences: Pr
 const hasTier = (endpoints: readonly EndpointFacts[], { tier: wanted }: Preferences): boolean =>
   endpoints.some(({ tier }) => tier !== undefined && tier === wanted);
 
-/** Endpoints of the first entry, then of the second, …, then the others as usual. */
+/** Orders the endpoints by the entries of `order`, then the others by the strategy. */
 function orderByList<E extends EndpointFacts>(
   endpoints: readonly E[],
   order: readonly string[],
-  ask: RouteCriteria,
+  criteria: RouteCriteria,
   context: OrderContext,
 ): E[] {
   const placeOf = (endpoint: E): number => {
@@ -67,26 +68,28 @@ function orderByList<E extends EndpointFacts>(
   };
   const listed = endpoints.filter((endpoint) => placeOf(endpoint) < order.length);
   const others = endpoints.filter((endpoint) => placeOf(endpoint) === order.length);
-  const rest = ask.preferences.allowFallbacks
-    ? stablePartition(orderByStrategy(others, ask, context), (endpoint) => rankOf(endpoint, context.health(endpoint)))
+  const rest = criteria.preferences.allowFallbacks
+    ? stablePartition(orderByStrategy(others, criteria, context), (endpoint) =>
+        rankOf(endpoint, context.health(endpoint)),
+      )
     : [];
   return [...stablePartition(listed, placeOf), ...rest];
 }
 
-/** `priority`: those first, each group by throughput. `flex`: only those, where there are any. @see docs/reference/routing.md#service-tiers */
+/** `priority`: these first, both groups by throughput. `flex`: only these. @see docs/reference/routing.md#service-tiers */
 function orderByTier<E extends EndpointFacts>(
   endpoints: readonly E[],
   tier: 'priority' | 'flex',
-  ask: RouteCriteria,
+  criteria: RouteCriteria,
   { health }: OrderContext,
 ): E[] {
   const own = endpoints.filter((endpoint) => endpoint.tier === tier);
-  if (tier === 'flex') return sortBy(own, 'price', ask, health);
+  if (tier === 'flex') return sortBy(own, 'price', criteria, health);
   const others = endpoints.filter((endpoint) => endpoint.tier !== tier);
-  return [...sortBy(own, 'throughput', ask, health), ...sortBy(others, 'throughput', ask, health)];
+  return [...sortBy(own, 'throughput', criteria, health), ...sortBy(others, 'throughput', criteria, health)];
 }
 
-/** Cheapest, fastest or quickest first; those of which nothing is known last, as they stand. */
+/** Sorts by price, throughput or latency. Endpoints without a known value come last, in their order. */
 function sortBy<E extends EndpointFacts>(
   endpoints: readonly E[],
   key: Exclude<SortKey, 'exacto'>,
@@ -102,13 +105,13 @@ function sortBy<E extends EndpointFacts>(
   return sortByCost(endpoints, costOf);
 }
 
-/** The least price that a draw sees, in USD per token: free endpoints share equally. */
+/** Minimum price in a draw, in USD per token. Free endpoints share equally. */
 const MIN_PRICE_USD = 1e-9;
 
-/** The least latency that a draw sees. */
+/** Minimum latency in a draw. */
 const MIN_LATENCY_MS = 1;
 
-/** Draws by price or latency, each with its weight, or by weight alone; or the fewest attempts in flight first. */
+/** Orders endpoints by the strategy of their model. */
 function orderByStrategy<E extends EndpointFacts>(
   endpoints: readonly E[],
   { needs }: RouteCriteria,
@@ -137,8 +140,8 @@ function orderByStrategy<E extends EndpointFacts>(
 }
 
 /**
- * Draws without putting back: an endpoint with three times the likelihood and the weight of another one is three times as
- * likely to come before it. One with an unknown likelihood has the mean of the others.
+ * Draws an order without replacement. An endpoint with three times the likelihood (times weight) of another is three times
+ * as likely to precede it. An unknown likelihood counts as the mean of the others.
  *
  * @param likelihoodOf without its weight; undefined if unknown
  */
@@ -150,26 +153,26 @@ function draw<E extends EndpointFacts>(
   const likelihoods = endpoints.map(likelihoodOf);
   const known = likelihoods.filter((likelihood) => likelihood !== undefined);
   const usual = known.length === 0 ? 1 : known.reduce((sum, likelihood) => sum + likelihood, 0) / known.length;
-  // The smallest of exponential times with these rates: each place is a draw among those that are left.
+  // sorting by exponential times with these rates is a weighted draw without replacement
   const times = endpoints.map(
     ({ weight }, index) => -Math.log(1 - random()) / ((likelihoods[index] ?? usual) * (weight || 1)),
   );
   return sortByCost(endpoints, (_, index) => times[index]!);
 }
 
-/** The least cost first; equal ones as they stand. */
+/** Sorts by ascending cost. Stable. */
 const sortByCost = <E>(endpoints: readonly E[], costOf: (endpoint: E, index: number) => number): E[] =>
   endpoints
     .map((endpoint, index) => ({ endpoint, cost: costOf(endpoint, index) }))
     .sort((a, b) => (a.cost === b.cost ? 0 : a.cost - b.cost))
     .map(({ endpoint }) => endpoint);
 
-/** The fewest providers of a model between which quality is compared. */
+/** Minimum providers of a model for a comparison of quality. */
 const MIN_PROVIDERS = 4;
 
 /**
- * Those that do well, those of which too little is known, those that do badly: in throughput below the median less
- * 1.5 σ, or in broken tool calls more than 2 σ worse than the others.
+ * Orders endpoints in three groups: good, unknown, bad. Bad is a throughput more than 1.5 σ below the median, or a share of
+ * broken tool calls more than 2 σ above it.
  *
  * @see docs/reference/routing.md#quality
  */
@@ -196,13 +199,13 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** The standard deviation, as the median of absolute deviations tells it. */
+/** Estimates the standard deviation from the median absolute deviation. */
 function spread(values: readonly number[]): number {
   const middle = median(values);
   return 1.4826 * median(values.map((value) => Math.abs(value - middle)));
 }
 
-/** Those that keep within the wished speed first. Of whom nothing is known does not. */
+/** Moves endpoints that meet the speed preferences to the front. Endpoints without samples do not meet them. */
 function preferFast<E extends EndpointFacts>(
   endpoints: readonly E[],
   { minThroughput, maxLatency }: Preferences,
@@ -212,7 +215,7 @@ function preferFast<E extends EndpointFacts>(
   return stablePartition(endpoints, (endpoint) => (isFast(health(endpoint), minThroughput, maxLatency) ? 0 : 1));
 }
 
-/** Does it keep within all cutoffs? Latencies are in seconds. */
+/** Whether an endpoint meets all cutoffs. Latencies are in seconds. */
 function isFast(view: HealthView | undefined, minThroughput: Cutoffs, maxLatency: Cutoffs): boolean {
   return (
     minThroughput.every(({ percentile, value }) => (view?.throughput(percentile) ?? -1) >= value) &&
@@ -223,7 +226,7 @@ function isFast(view: HealthView | undefined, minThroughput: Cutoffs, maxLatency
   );
 }
 
-/** 0 well, 1 degraded, 2 down or in an outage. @see docs/reference/routing.md#health */
+/** 0: healthy, 1: degraded, 2: down or in an outage. @see docs/reference/routing.md#health */
 function bandOf(view: HealthView | undefined): number {
   if (!view) return 0;
   if (!view.isStable) return 2;
@@ -232,14 +235,14 @@ function bandOf(view: HealthView | undefined): number {
   return uptime >= 80 ? 1 : 2;
 }
 
-/** The band of its health; an endpoint without weight is behind all others that are not down. */
+/** Ranks by health band. An endpoint of weight 0 is behind all others that are not down. */
 function rankOf({ weight }: EndpointFacts, view: HealthView | undefined): number {
   const band = bandOf(view);
   if (band === 2) return weight === 0 ? 4 : 3;
   return weight === 0 ? 2 : band;
 }
 
-/** The endpoint that the session went to, as long as it is well and has a weight. */
+/** Moves the endpoint of the session to the front if it is healthy and has a weight. */
 function putStickyFirst<E extends EndpointFacts>(endpoints: E[], { sticky, health }: OrderContext): E[] {
   const index = endpoints.findIndex((endpoint) => endpoint.id === sticky(endpoint.model));
   if (index <= 0 || rankOf(endpoints[index]!, health(endpoints[index]!)) >= 2) return endpoints;
@@ -248,12 +251,12 @@ function putStickyFirst<E extends EndpointFacts>(endpoints: E[], { sticky, healt
 }
 
 /**
- * Own keys, shared endpoints, own keys that are fallbacks; own keys as the configuration has them.
+ * Orders BYOK endpoints first, then shared ones, then BYOK fallbacks. BYOK endpoints keep the order of the configuration.
  *
  * @param configured the same endpoints in the order of the configuration
  * @see docs/reference/routing.md#own-provider-keys
  */
-function putOwnKeysFirst<E extends EndpointFacts>(ordered: E[], configured: readonly E[]): E[] {
+function putByokFirst<E extends EndpointFacts>(ordered: E[], configured: readonly E[]): E[] {
   if (configured.every(({ workspace }) => workspace === undefined)) return ordered;
   const kept = new Set(ordered);
   const own = configured.filter((endpoint) => endpoint.workspace !== undefined && kept.has(endpoint));
@@ -265,7 +268,7 @@ function putOwnKeysFirst<E extends EndpointFacts>(ordered: E[], configured: read
   ];
 }
 
-/** In the order of their groups, and as they stood within a group. */
+/** Sorts by group. Stable within a group. */
 function stablePartition<E>(items: readonly E[], groupOf: (item: E) => number): E[] {
   const groups = items.map(groupOf);
   if (groups.every((group) => group === groups[0])) return [...items];

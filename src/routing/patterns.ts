@@ -1,13 +1,13 @@
 import type { Model } from '../domain/endpoint.ts';
 
 /**
- * Patterns of slugs: `*` is any run of characters, `/` included; both ends are anchored. Case does not matter. A pattern
- * without a suffix means the model and its variants, one with a suffix that variant alone.
+ * Patterns of slugs. `*` matches any run of characters, including `/`. Both ends are anchored, and case does not matter. A
+ * pattern without a suffix matches a model and its variants. One with a suffix matches only that variant.
  *
  * @see docs/reference/routers.md#auto
  */
 export class Patterns {
-  /** Of models whatever their variant, and of one variant each. */
+  /** Patterns without a suffix, then patterns with one. */
   private readonly models: Matcher;
   private readonly variants: Matcher | undefined;
 
@@ -29,14 +29,14 @@ export class Patterns {
   }
 }
 
-/** Patterns in lower case, made ready for many texts. */
+/** Compiled patterns in lower case. */
 class Matcher {
   private readonly exact = new Set<string>();
-  /** Sorted; none begins with another, so that a text can begin with one of them only. */
+  /** Sorted. None is a prefix of another, so a text can begin with only one of them. */
   private readonly prefixes: readonly string[];
-  /** Of the shape `*end`: what they end with, by its length. */
+  /** The ends of patterns of the form `*end`, by length. */
   private readonly ends = new Map<number, Set<string>>();
-  /** The texts between the stars. */
+  /** The texts between the stars of all other patterns. */
   private readonly others: string[][] = [];
 
   constructor(patterns: readonly string[]) {
@@ -73,7 +73,7 @@ class Matcher {
     return false;
   }
 
-  /** The greatest prefix that is not after the slug is the only one that it can begin with. */
+  /** Binary search: only the greatest prefix that is not after the slug can match. */
   private hasPrefixOf(slug: string): boolean {
     let low = 0;
     let high = this.prefixes.length;
@@ -86,7 +86,7 @@ class Matcher {
   }
 }
 
-/** @param sorted what begins with another stands behind it, with nothing else between */
+/** Removes texts that begin with another one. @param sorted in ascending order */
 function withoutLonger(sorted: readonly string[]): string[] {
   const kept: string[] = [];
   for (const prefix of sorted) {
@@ -96,7 +96,7 @@ function withoutLonger(sorted: readonly string[]): string[] {
   return kept;
 }
 
-/** The first text at the beginning, the last at the end, those between in order, as early as they come. */
+/** Whether the slug has the first text at its start, the last at its end, and the others in order between them. */
 function hasShape(slug: string, texts: readonly string[]): boolean {
   const first = texts[0]!;
   const last = texts.at(-1)!;
@@ -111,13 +111,13 @@ function hasShape(slug: string, texts: readonly string[]): boolean {
   return at <= end;
 }
 
-/** The most lists of patterns whose models are remembered. */
+/** Maximum cached lists of patterns. */
 const MAX_LISTS = 64;
 const byModels = new WeakMap<readonly Model[], Map<string, ReadonlySet<string>>>();
 
 /**
- * The ids of the models that any of the patterns matches. Callers send the same list time and again, so its result is
- * kept as long as the catalogue is the same.
+ * Returns the ids of the models that match any of the patterns. Callers often send the same list, so the result is cached
+ * as long as the catalog is the same.
  */
 export function matchModels(patterns: readonly string[], models: readonly Model[]): ReadonlySet<string> {
   let known = byModels.get(models);

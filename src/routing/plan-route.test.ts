@@ -143,7 +143,7 @@ describe('the models of a request', () => {
   ])('are refused when nobody knows one of %j', (body) => {
     expect(refusal(() => plan(setting, body))).toMatchObject({
       kind: 'model_not_found',
-      message: 'none is not a valid model ID: no provider of this gateway carries it.',
+      message: 'none is not a valid model ID: no provider of this gateway has it.',
       availability: { code: 'model_not_found', requested_models: ['none'], retryable: false },
     });
   });
@@ -298,7 +298,7 @@ describe('what a request needs', () => {
   it('a picture goes to those that read pictures', () => {
     expect(names(setting, { model: 'm', input: [image] })).toEqual(['m@all']);
     expect(refusal(() => names({ endpoints: [text] }, { model: 'm', input: [image] })).message).toContain(
-      'does not read image',
+      'does not support image input',
     );
   });
 

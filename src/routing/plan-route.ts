@@ -23,36 +23,36 @@ import type { RouterSettings } from './routers/router.ts';
 import { Session, type SessionKey, type StickyMemory } from './sticky.ts';
 import type { StrategyTable } from './strategy-table.ts';
 
-/** Where a run may go. */
+/** The route of a run. */
 export interface Plan<E extends EndpointFacts> {
   /** The slug as the caller sent it. */
   requested: string;
   /** All slugs of the request, each once. */
   slugs: readonly string[];
   strategy: RouterMetadata['strategy'];
-  /** At least one, the first to try in front. */
+  /** At least one, in order of attempts. */
   endpoints: readonly E[];
-  /** What fell out, and why. */
+  /** Excluded endpoints with reasons. */
   excluded: readonly Excluded<E>[];
-  /** What routers did. */
+  /** The records of routers. */
   stages: readonly StageRecord[];
-  /** The router that brought an endpoint in; undefined where the caller named the model. */
+  /** Returns the router that chose an endpoint. Undefined if the caller named the model. */
   choiceOf: (endpoint: E) => Choice | undefined;
-  /** The choices of all routers that were asked. */
+  /** The choices of all routers of the request. */
   choices: readonly Choice[];
-  /** What the asker's workspace sorts by, where that decided the order of any model. */
+  /** The workspace's default sort, if it ordered any model. */
   usualSort: SortKey | undefined;
-  /** What orders the endpoints of the first model; undefined: the request, its workspace or its tier does. */
+  /** The strategy of the first model. Undefined if the request, its workspace or its tier sets the order. */
   routingStrategy: RoutingStrategy | undefined;
-  /** Undefined: there is nothing to remember. */
+  /** Undefined: no session is remembered. */
   session: { key: SessionKey | undefined } | undefined;
 }
 
-/** A router, and what it wants of the request that it sent somewhere. */
+/** A router and its changes to the request. */
 export interface Choice extends Pick<RouterPlan, 'isFree' | 'rewrite' | 'task'> {
   /** Its slug, in lower case. */
   router: string;
-  /** The model was named by an alias, so that what it cannot do is settled, not refused. */
+  /** Whether an alias named the model. Unsupported settings are then adjusted, not rejected. */
   isAlias: boolean;
 }
 
@@ -67,11 +67,11 @@ export interface RoutingCatalog<E extends EndpointFacts> {
   findKnown(slug: string): { model: Model; providers: readonly string[] } | undefined;
   readonly models: readonly Model[];
   readonly choices: readonly Model[];
-  /** Is any endpoint of one workspace alone? */
+  /** Whether any endpoint belongs to a single workspace. */
   readonly hasOwnKeys: boolean;
 }
 
-/** What planning may look at: all of it in memory, none of it changed. */
+/** The input of planning besides the request. In memory, read-only. */
 export interface RoutingContext<E extends EndpointFacts> {
   catalog: RoutingCatalog<E>;
   health: Pick<Health, 'view'>;
@@ -83,10 +83,10 @@ export interface RoutingContext<E extends EndpointFacts> {
   random: () => number;
 }
 
-/** For whom a route is planned. */
+/** The caller of a route. */
 export type RoutingCaller = Pick<Caller, 'workspaceId' | 'guardrails' | 'defaults'>;
 
-/** One model of the request, and what may serve it. */
+/** One model of the request with its endpoints. */
 interface Group<E extends EndpointFacts> {
   slug: Slug;
   endpoints: readonly E[];
@@ -95,57 +95,56 @@ interface Group<E extends EndpointFacts> {
 }
 
 /**
- * Plans the way of a request: resolves its slugs, drops the endpoints that may not serve it, and orders the others, the
- * models in the order of the request. Changes nothing and asks nobody; the same world and the same draws give the same
- * plan.
+ * Plans the route of a request: resolves its slugs, excludes endpoints, and orders the others, the models in the order of
+ * the request. A pure function of its arguments and the random draws.
  *
- * @param hints what was found out about the request before
- * @param onRefused is given what there is to tell when nothing is left
- * @throws {GatewayError} `model_not_found`, `permission_denied` when guardrails forbid all models, or `not_found` when
- *   nothing is left, with `availability`
+ * @param hints earlier findings about the request
+ * @param onRefused receives a plan without endpoints if none is left
+ * @throws {GatewayError} `model_not_found`, `permission_denied` if guardrails forbid all models, or `not_found` if
+ *   no endpoint is left, with `availability`
  * @see docs/reference/routing.md
  */
 export function planRoute<E extends EndpointFacts>(
   request: ResponseRequest,
-  asker: RoutingCaller,
+  caller: RoutingCaller,
   routingContext: RoutingContext<E>,
   hints: { task?: string } = {},
   onRefused?: (plan: Plan<E>) => void,
 ): Plan<E> {
-  return planFor(new Needs(request), request, asker, routingContext, hints, onRefused);
+  return planFor(new Needs(request), request, caller, routingContext, hints, onRefused);
 }
 
 /**
- * The same for an image generation. Nothing is remembered of its session: no provider keeps pictures in a cache.
+ * Plans the route of an image generation. It has no session, because no provider caches images.
  *
- * @throws {GatewayError} `wrong_endpoint` for a model that makes none, and those of `planRoute`
+ * @throws {GatewayError} `wrong_endpoint` for a model without image output, and those of `planRoute`
  */
 export function planImageRoute<E extends EndpointFacts>(
   request: ImageRequest,
-  asker: RoutingCaller,
+  caller: RoutingCaller,
   routingContext: RoutingContext<E>,
   onRefused?: (plan: Plan<E>) => void,
 ): Plan<E> {
   const { model, provider } = request;
   const named: ResponseRequest = { input: [], model, ...(provider && { provider: { ...provider } }) };
-  return planFor(new ImageNeeds(request), named, asker, routingContext, {}, onRefused);
+  return planFor(new ImageNeeds(request), named, caller, routingContext, {}, onRefused);
 }
 
 function planFor<E extends EndpointFacts>(
   needs: Needs,
   request: ResponseRequest,
-  asker: RoutingCaller,
+  caller: RoutingCaller,
   routingContext: RoutingContext<E>,
   hints: { task?: string },
   onRefused: ((plan: Plan<E>) => void) | undefined,
 ): Plan<E> {
-  const seen = { ...routingContext, catalog: createCatalogView(routingContext.catalog, asker.workspaceId) };
-  return new Planner(needs, request, asker, seen, hints).plan(onRefused);
+  const seen = { ...routingContext, catalog: createCatalogView(routingContext.catalog, caller.workspaceId) };
+  return new Planner(needs, request, caller, seen, hints).plan(onRefused);
 }
 
 class Planner<E extends EndpointFacts> {
   private readonly request: ResponseRequest;
-  private readonly asker: RoutingCaller;
+  private readonly caller: RoutingCaller;
   private readonly routingContext: RoutingContext<E>;
   private readonly hints: { task?: string };
   private readonly slugs: readonly string[];
@@ -161,17 +160,17 @@ class Planner<E extends EndpointFacts> {
   constructor(
     needs: Needs,
     request: ResponseRequest,
-    asker: RoutingCaller,
+    caller: RoutingCaller,
     routingContext: RoutingContext<E>,
     hints: { task?: string },
   ) {
     this.request = request;
-    this.asker = asker;
+    this.caller = caller;
     this.routingContext = routingContext;
     this.hints = hints;
     this.slugs = listSlugs(request);
     this.needs = needs;
-    this.session = new Session(request, asker.workspaceId, routingContext.sticky);
+    this.session = new Session(request, caller.workspaceId, routingContext.sticky);
   }
 
   plan(onRefused: ((plan: Plan<E>) => void) | undefined): Plan<E> {
@@ -195,7 +194,7 @@ class Planner<E extends EndpointFacts> {
       slugs,
       strategy,
       endpoints,
-      excluded: this.withoutTwins(endpoints),
+      excluded: this.withoutDuplicates(endpoints),
       stages: this.stages,
       choices: this.choices,
       choiceOf: byEndpoint ? (endpoint) => byEndpoint.get(endpoint) : noChoice,
@@ -205,35 +204,35 @@ class Planner<E extends EndpointFacts> {
     };
   }
 
-  /** The endpoints to try, in order; none when all fell out. */
+  /** Returns the endpoints in order. Empty if all are excluded. */
   private listEndpoints(): readonly E[] {
-    const kept: { group: Group<E>; endpoints: readonly E[]; ask: RouteCriteria }[] = [];
+    const kept: { group: Group<E>; endpoints: readonly E[]; criteria: RouteCriteria }[] = [];
     const groups = this.resolveAll();
     for (const group of groups) {
-      const ask = this.askFor(group.slug);
-      if (ask.preferences.isUsualSort) this.usualSort = ask.preferences.sort;
-      const endpoints = this.keepAllowed(group, ask);
-      if (endpoints.length > 0) kept.push({ group, endpoints, ask });
+      const criteria = this.criteriaFor(group.slug);
+      if (criteria.preferences.isUsualSort) this.usualSort = criteria.preferences.sort;
+      const endpoints = this.keepAllowed(group, criteria);
+      if (endpoints.length > 0) kept.push({ group, endpoints, criteria });
     }
     const [first] = kept;
     if (!first) return [];
-    const { preferences } = first.ask;
+    const { preferences } = first.criteria;
     if (isOrderOpen(first.endpoints, preferences)) {
       this.routingStrategy = this.routingContext.strategyOf(first.endpoints[0]!.model);
     }
     const ordered = preferences.mixModels
       ? orderEndpoints(
           kept.flatMap((each) => each.endpoints),
-          first.ask,
+          first.criteria,
           this.contextFor(first.group),
         )
-      : kept.flatMap(({ endpoints, ask, group }) => orderEndpoints(endpoints, ask, this.contextFor(group)));
-    // A router may choose a model that the request names besides, and one model may come under two suffixes.
+      : kept.flatMap(({ endpoints, criteria, group }) => orderEndpoints(endpoints, criteria, this.contextFor(group)));
+    // a router may choose a model that the request also names, and a model may appear with two suffixes
     const endpoints = groups.length === 1 ? ordered : [...new Set(ordered)];
     return cutFallbacks(endpoints, preferences, this.excluded);
   }
 
-  /** What one slug of several has no endpoint for is left to the others. */
+  /** Resolves all slugs. A slug without endpoints is skipped if another one is left. */
   private resolveAll(): Group<E>[] {
     const groups: Group<E>[] = [];
     let refusal: GatewayError | undefined;
@@ -259,7 +258,7 @@ class Planner<E extends EndpointFacts> {
     if (!router) {
       return [{ slug: parsed, endpoints: findEndpoints(slug, parsed, catalog), choice: undefined, keep: undefined }];
     }
-    const plan = this.ask(router, parsed);
+    const plan = this.runRouter(router, parsed);
     const name = parsed.model.toLowerCase();
     const { isFree, rewrite, task, stage, keep } = plan;
     const choice: Choice = { router: name, isAlias: router.strategy === 'latest', isFree, rewrite, task };
@@ -273,14 +272,14 @@ class Planner<E extends EndpointFacts> {
     }));
   }
 
-  private ask(router: Router, slug: Slug): RouterPlan {
-    const { request, needs, routingContext, asker } = this;
-    const ask = this.askFor(slug);
+  private runRouter(router: Router, slug: Slug): RouterPlan {
+    const { request, needs, routingContext, caller } = this;
+    const criteria = this.criteriaFor(slug);
     const known = new Map<string, readonly E[]>();
     const allowed = (model: string): readonly E[] => {
       let endpoints = known.get(model);
       if (!endpoints) {
-        endpoints = routingContext.catalog.find(model).filter((endpoint) => !findExclusion(endpoint, ask));
+        endpoints = routingContext.catalog.find(model).filter((endpoint) => !findExclusion(endpoint, criteria));
         known.set(model, endpoints);
       }
       return endpoints;
@@ -298,25 +297,25 @@ class Planner<E extends EndpointFacts> {
       isPermitted: (model) =>
         routingContext.catalog
           .find(model)
-          .some((endpoint) => !excludeByGuardrails(endpoint, asker.guardrails, routingContext.catalog)),
+          .some((endpoint) => !excludeByGuardrails(endpoint, caller.guardrails, routingContext.catalog)),
     });
   }
 
-  private askFor(slug: Slug): RouteCriteria {
+  private criteriaFor(slug: Slug): RouteCriteria {
     const { needs, routingContext } = this;
-    const { workspaceId, guardrails, defaults } = this.asker;
+    const { workspaceId, guardrails, defaults } = this.caller;
     const preferences = readPreferences(this.request, slug, defaults?.providerSort);
     return { preferences, needs, workspaceId, guardrails, catalog: routingContext.catalog };
   }
 
-  private keepAllowed({ endpoints, choice, keep }: Group<E>, ask: RouteCriteria): readonly E[] {
+  private keepAllowed({ endpoints, choice, keep }: Group<E>, criteria: RouteCriteria): readonly E[] {
     const allowed: E[] = [];
     for (const endpoint of endpoints) {
-      const exclusion = findExclusion(endpoint, ask) ?? keep?.(endpoint);
+      const exclusion = findExclusion(endpoint, criteria) ?? keep?.(endpoint);
       if (exclusion) this.excluded.push({ endpoint, ...exclusion });
       else allowed.push(endpoint);
     }
-    const capable = this.keepCapable(this.keepTier(allowed, ask.preferences), ask.needs);
+    const capable = this.keepCapable(this.keepTier(allowed, criteria.preferences), criteria.needs);
     if (choice) {
       this.byEndpoint ??= new Map();
       for (const endpoint of capable) if (!this.byEndpoint.has(endpoint)) this.byEndpoint.set(endpoint, choice);
@@ -324,20 +323,20 @@ class Planner<E extends EndpointFacts> {
     return capable;
   }
 
-  /** Flex stays flex: a request for it does not fall back to what costs more. @see docs/reference/routing.md#service-tiers */
+  /** A request for `flex` does not fall back to more expensive tiers. @see docs/reference/routing.md#service-tiers */
   private keepTier(endpoints: readonly E[], { tier }: Preferences): readonly E[] {
     if (tier !== 'flex') return endpoints;
     const flex = endpoints.filter((endpoint) => endpoint.tier === 'flex');
     if (flex.length === 0) return endpoints;
     for (const endpoint of endpoints) {
       if (endpoint.tier !== 'flex') {
-        this.excluded.push({ endpoint, code: 'tier', reason: 'is not of the tier flex' });
+        this.excluded.push({ endpoint, code: 'tier', reason: 'is not in the tier flex' });
       }
     }
     return flex;
   }
 
-  /** Own keys and shared endpoints each by themselves: what one of them can do says nothing of the other. */
+  /** Compares BYOK and shared endpoints separately, because they are not alternatives to each other. */
   private keepCapable(endpoints: readonly E[], needs: Needs): readonly E[] {
     const drop = (endpoint: E, exclusion: Exclusion) => void this.excluded.push({ endpoint, ...exclusion });
     if (!this.routingContext.catalog.hasOwnKeys) return preferCapable(endpoints, needs, drop);
@@ -352,19 +351,19 @@ class Planner<E extends EndpointFacts> {
       health: health.view,
       inFlight: inFlight.count,
       random,
-      strategy: strategyOf(endpoints[0]!.model), // a group that is ordered has an endpoint
+      strategy: strategyOf(endpoints[0]!.model), // an ordered group has an endpoint
       sticky: (model) => this.session.find(choice ? choice.router : model)?.endpoint,
     };
   }
 
-  /** Each endpoint once, and none that is in the plan for another's sake. */
-  private withoutTwins(kept: readonly E[]): readonly Excluded<E>[] {
+  /** Returns each excluded endpoint once, without those that are in the plan through another slug. */
+  private withoutDuplicates(kept: readonly E[]): readonly Excluded<E>[] {
     const { excluded } = this;
     if (this.slugs.length === 1 && this.choices.length === 0) return excluded;
-    const told = new Set(kept);
+    const seen = new Set(kept);
     return excluded.filter(({ endpoint }) => {
-      if (told.has(endpoint)) return false;
-      told.add(endpoint);
+      if (seen.has(endpoint)) return false;
+      seen.add(endpoint);
       return true;
     });
   }
@@ -372,7 +371,7 @@ class Planner<E extends EndpointFacts> {
 
 const noChoice = (): undefined => undefined;
 
-/** `model`, then `models`, each once; case does not matter. */
+/** Returns `model`, then `models`, each once in any case. */
 function listSlugs({ model, models }: ResponseRequest): readonly string[] {
   if (models === undefined || models.length === 0) return model === undefined ? [] : [model];
   const all = model === undefined ? models : [model, ...models];
@@ -385,7 +384,7 @@ function listSlugs({ model, models }: ResponseRequest): readonly string[] {
   });
 }
 
-/** Only these two letters can begin the slug of a router, so that an ordinary slug is not held against all of them. */
+/** Checks the first letter first, so that ordinary slugs are not compared with all routers. */
 function findRouter(slug: string): Router | undefined {
   const [first] = slug;
   if (first !== '~' && first !== 'r' && first !== 'R') return undefined;
@@ -393,7 +392,7 @@ function findRouter(slug: string): Router | undefined {
   return routers.find((router) => router.takes(lower));
 }
 
-/** `allow_fallbacks: false`: the first alone, or those of the list. */
+/** Applies `allow_fallbacks: false`: keeps the first endpoint, or those of `order`. */
 function cutFallbacks<E extends EndpointFacts>(
   endpoints: readonly E[],
   { allowFallbacks, order }: Preferences,
@@ -402,7 +401,7 @@ function cutFallbacks<E extends EndpointFacts>(
   if (allowFallbacks) return endpoints;
   const isKept = (endpoint: E, index: number) =>
     order ? order.some((entry) => matchesEndpoint(entry, endpoint)) : index === 0;
-  const why = order ? 'is not named by `provider.order`' : 'is not the first';
+  const why = order ? 'is not in `provider.order`' : 'is not the first';
   const reason = `${why}, and \`provider.allow_fallbacks\` is false`;
   for (const [index, endpoint] of endpoints.entries()) {
     if (!isKept(endpoint, index)) excluded.push({ endpoint, code: 'allowed_providers', reason });

@@ -7,7 +7,7 @@ import { perPiece, perToken } from '../metering/price.ts';
 export type Percentile = 'p50' | 'p75' | 'p90' | 'p99';
 export type Cutoffs = readonly { percentile: Percentile; value: number }[];
 
-/** `provider` of a request, the suffixes of its slug and its tier, in one. @see docs/reference/routing.md#suffixes, docs/reference/routing.md#provider-preferences */
+/** The preferences from `provider`, the suffixes of the slug and the tier. @see docs/reference/routing.md#suffixes, docs/reference/routing.md#provider-preferences */
 export interface Preferences {
   order: readonly string[] | undefined;
   only: readonly string[] | undefined;
@@ -19,21 +19,21 @@ export interface Preferences {
   distillable: boolean;
   quantizations: ReadonlySet<string> | undefined;
   sort: SortKey | undefined;
-  /** The request leaves the order open, so that `sort` is what usually holds. */
+  /** Whether `sort` is the workspace's default, because the request sets no order. */
   isUsualSort: boolean;
-  /** One list of all models' endpoints, not one after the other. */
+  /** Whether the endpoints of all models are one list. */
   mixModels: boolean;
   minThroughput: Cutoffs;
   /** Seconds. */
   maxLatency: Cutoffs;
   maxPrice: MaxPrice | undefined;
-  /** `priority`, `flex`: endpoints of these tiers take part as well. */
+  /** Additional tiers that are admitted: `priority`, `flex`. */
   tiers: ReadonlySet<string>;
-  /** What `service_tier` asks for. */
+  /** The tier that `service_tier` requests. */
   tier: 'priority' | 'flex' | undefined;
 }
 
-/** Nano-dollars per million tokens, or per piece. */
+/** Nano-dollars per million tokens, or per request or image. */
 export interface MaxPrice {
   prompt?: number;
   completion?: number;
@@ -65,13 +65,13 @@ const none: Preferences = {
   tier: undefined,
 };
 
-/** Where nobody says more than by what to sort. */
+/** The preferences if only a sort is set. */
 const onlySorted = Object.fromEntries(sortKeys.map((sort) => [sort, { ...none, sort, isUsualSort: true }])) as Record<
   SortKey,
   Preferences
 >;
 
-/** As checked by the schema of the request; every key may be null, which is as good as absent. */
+/** Validated by the request schema. Null is the same as absent. */
 interface WirePreferences {
   order?: string[] | null;
   only?: string[] | null;
@@ -91,11 +91,11 @@ interface WirePreferences {
 type WireCutoffs = number | Partial<Record<Percentile, number | null>>;
 
 /**
- * @param slug the model as it was named; its suffixes are preferences, too
- * @param usualSort holds where the request says nothing of the order: no list, no sort, no tier. choice 224
+ * @param slug of the request; its suffixes are preferences
+ * @param usualSort applies if the request has no list, sort or tier. choice 224
  */
 export function readPreferences(request: ResponseRequest, slug: Slug, usualSort?: SortKey): Preferences {
-  const wire = request.provider as WirePreferences | null | undefined; // as the schema has checked it
+  const wire = request.provider as WirePreferences | null | undefined; // validated by the schema
   const tier = request.service_tier;
   if (!wire && slug.sort === undefined && (tier === undefined || tier === null || tier === 'auto')) {
     return usualSort === undefined ? none : onlySorted[usualSort];
@@ -107,7 +107,7 @@ export function readPreferences(request: ResponseRequest, slug: Slug, usualSort?
   const orders = tier === 'priority' || tier === 'flex';
   const ownSort = sort.by ?? slug.sort;
   const isUsualSort = usualSort !== undefined && ownSort === undefined && !order && !orders;
-  const admits = !order && tier !== 'default'; // both cancel what :nitro and :floor admit
+  const admits = !order && tier !== 'default'; // both cancel the tiers of :nitro and :floor
   return {
     order: order?.map(lower),
     only: readList(wire?.only)?.map(lower),
@@ -129,13 +129,13 @@ export function readPreferences(request: ResponseRequest, slug: Slug, usualSort?
   };
 }
 
-/** An empty list says nothing, like one that is not there: choice 111. */
+/** An empty list is the same as none. choice 111 */
 const readList = (list: readonly string[] | null | undefined): readonly string[] | undefined =>
   list && list.length > 0 ? list : undefined;
 
 const lower = (text: string): string => text.toLowerCase();
 
-/** `fp4` also means the two formats with scales, `fp8` that one. */
+/** `fp4` and `fp8` include their formats with scales. */
 function widen(quantization: string): string[] {
   if (quantization === 'fp4') return ['fp4', 'mxfp4', 'nvfp4'];
   return quantization === 'fp8' ? ['fp8', 'mxfp8'] : [quantization];
@@ -149,7 +149,7 @@ function readCutoffs(wire: WireCutoffs | null | undefined): Cutoffs {
   );
 }
 
-/** The wire's token prices are USD per million tokens. */
+/** Token prices of the request are USD per million tokens. */
 function readMaxPrice(wire: NonNullable<WirePreferences['max_price']>): MaxPrice {
   const { prompt, completion, request, image, audio } = wire;
   return {
@@ -164,8 +164,8 @@ function readMaxPrice(wire: NonNullable<WirePreferences['max_price']>): MaxPrice
 const isExtraTier = (tier: string | undefined): boolean => tier === 'flex' || tier === 'priority';
 
 /**
- * Does an entry of `order`, `only` or `ignore` mean this endpoint? A bare provider means all of its endpoints but those
- * of a tier; `provider/tag` means that endpoint alone; the display name is as good as the slug.
+ * Whether an entry of `order`, `only` or `ignore` names this endpoint. A provider id or display name matches all its
+ * endpoints except those of a tier. `provider/tag` matches one endpoint.
  */
 export function matchesEndpoint(entry: string, { tag, tier, provider }: EndpointFacts): boolean {
   const slash = tag.indexOf('/');

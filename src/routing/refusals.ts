@@ -3,21 +3,21 @@ import { type AvailabilityCode, GatewayError, createAvailability, shortenSlug } 
 import type { Exclusion } from './filters.ts';
 import type { Needs } from './needs.ts';
 
-/** The slug means nothing here. @param nearest one that does, where it can be guessed */
+/** The slug is unknown. @param nearest a similar known slug */
 export const modelNotFound = (slug: string, nearest?: string): GatewayError =>
   new GatewayError(
     'model_not_found',
-    `${shortenSlug(slug)} is not a valid model ID: no provider of this gateway carries it.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`,
+    `${shortenSlug(slug)} is not a valid model ID: no provider of this gateway has it.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`,
     { availability: createAvailability('model_not_found', [slug]) },
   );
 
-/** @param providers that would carry it */
+/** @param providers that have the model but are not configured */
 export function noEndpoints(slug: string, variant?: string, providers: readonly string[] = []): GatewayError {
   const why =
     variant === undefined
       ? providers.length > 0
         ? `its providers (${providers.join(', ')}) are not configured here`
-        : 'no provider of this gateway carries it'
+        : 'no provider of this gateway has it'
       : `it has no variant :${variant}`;
   const more = providers.length > 0 ? { affected_providers: [...providers] } : {};
   return new GatewayError('not_found', `No endpoints found for ${shortenSlug(slug)}: ${why}.`, {
@@ -25,7 +25,7 @@ export function noEndpoints(slug: string, variant?: string, providers: readonly 
   });
 }
 
-/** A router found nothing to choose from. */
+/** A router has no candidates. */
 export const noCandidates = (
   slug: string,
   message: string,
@@ -33,17 +33,22 @@ export const noCandidates = (
   code: AvailabilityCode = 'constraint_filtered',
 ): GatewayError => new GatewayError('not_found', message, { metadata, availability: createAvailability(code, [slug]) });
 
-/** What no endpoint of the model can ever do is the request's mistake. */
-function refuseRequest(code: string, model: string, shown: string, slugs: readonly string[]): GatewayError | undefined {
+/** Returns a request error if no endpoint of the model can ever serve the request. */
+function createRequestError(
+  code: string,
+  model: string,
+  shown: string,
+  slugs: readonly string[],
+): GatewayError | undefined {
   switch (code) {
     case 'wrong_endpoint':
-      return new GatewayError('wrong_endpoint', `${model} cannot be asked here: ${shown}.`, {
+      return new GatewayError('wrong_endpoint', `${model} cannot serve this route: ${shown}.`, {
         availability: createAvailability(code, slugs),
       });
     case 'n':
     case 'input_references':
     case 'output_format': {
-      const message = `No endpoint of ${model} can do this: ${shown}.`;
+      const message = `No endpoint of ${model} supports this: ${shown}.`;
       return new GatewayError('invalid_request', `${code}: ${message}`, {
         metadata: { param: code, issues: [{ path: code, message }] },
       });
@@ -53,29 +58,33 @@ function refuseRequest(code: string, model: string, shown: string, slugs: readon
   }
 }
 
-interface Fallen extends Exclusion {
+interface ExcludedEndpoint extends Exclusion {
   endpoint: EndpointFacts;
 }
 
-/** Our own reasons are not in the list of `excluded_by`. @see docs/reference/errors.md#errormetadata */
+/** The codes of `excluded_by`. Our own codes are not in it. @see docs/reference/errors.md#errormetadata */
 const wireCodes = new Set([
   ...['geo', 'data_region', 'data_policy:zdr', 'data_policy:training', 'max_price', 'context_length'],
   ...['require_parameters', 'quantization', 'allowed_providers'],
 ]);
 
-/** Every endpoint fell out: says why, each reason once, and whose limit it was. */
-export function allExcluded(slugs: readonly string[], excluded: readonly Fallen[], needs: Needs): GatewayError {
+/** Explains that every endpoint is excluded, with each reason once. */
+export function allExcluded(
+  slugs: readonly string[],
+  excluded: readonly ExcludedEndpoint[],
+  needs: Needs,
+): GatewayError {
   const codes = [...new Set(excluded.map(({ code }) => code))];
   const reasons = [...new Set(excluded.map(({ endpoint, reason }) => `${endpoint.tag} ${reason}`))];
   const shown = reasons.slice(0, 5).join('; ') + (reasons.length > 5 ? `; and ${reasons.length - 5} more` : '');
   const model = slugs.map(shortenSlug).slice(0, 3).join(', ');
   if (codes.length === 1 && codes[0] === 'allowed_models') {
     const why = [...new Set(excluded.map(({ reason }) => reason))].join('; ');
-    return new GatewayError('permission_denied', `${model} may not be used with this key: each endpoint ${why}.`);
+    return new GatewayError('permission_denied', `This key must not use ${model}: each endpoint ${why}.`);
   }
-  const beyondChoice = codes.filter((code) => code !== 'allowed_providers'); // what the caller left out could do it, or not
-  const refused = beyondChoice.length === 1 ? refuseRequest(beyondChoice[0]!, model, shown, slugs) : undefined;
-  if (refused) return refused;
+  const otherCodes = codes.filter((code) => code !== 'allowed_providers'); // endpoints that the caller excluded do not count
+  const requestError = otherCodes.length === 1 ? createRequestError(otherCodes[0]!, model, shown, slugs) : undefined;
+  if (requestError) return requestError;
   if (codes.length === 1 && codes[0] === 'context_length') {
     return new GatewayError(
       'context_length_exceeded',
@@ -83,7 +92,7 @@ export function allExcluded(slugs: readonly string[], excluded: readonly Fallen[
     );
   }
   if (codes.length === 1 && codes[0] === 'max_output_tokens') {
-    const message = `max_output_tokens: ${needs.maxOutputTokens} is more than any endpoint of ${model} makes: ${shown}.`;
+    const message = `max_output_tokens: ${needs.maxOutputTokens} exceeds the maximum of every endpoint of ${model}: ${shown}.`;
     return new GatewayError('invalid_request', message, { errorType: 'max_tokens_exceeded' });
   }
   const isPrivacy = codes.length > 0 && codes.every((code) => code.startsWith('data_policy:'));

@@ -7,8 +7,8 @@ const REQUESTS = 0;
 const RETRIES = 1;
 
 /**
- * Bounds the retries of each provider to a share of its requests within 60 seconds, in this process. A provider that fails
- * every request would otherwise get several times its load just then.
+ * Bounds the retries of each provider to a share of its requests within 60 seconds, in this process. Without it, a
+ * provider that fails every request would get several times its load.
  */
 export class RetryBudget {
   /** Provider → its requests and retries. A provider that is no longer configured costs 1 KB until the next start. */
@@ -24,7 +24,7 @@ export class RetryBudget {
     this.countsOf(provider).add(REQUESTS, this.now());
   }
 
-  /** Counts a retry. @returns false if the budget has no room for it; then nothing is counted */
+  /** Counts a retry. @returns false if the budget is exhausted; the retry is then not counted */
   takeRetry(provider: string, { share, minimum }: Pick<RetryPolicy, 'share' | 'minimum'>): boolean {
     const counts = this.countsOf(provider);
     const nowMs = this.now();

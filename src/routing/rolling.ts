@@ -1,8 +1,8 @@
 const FRESH_MS = 1000;
-/** So few are sorted in no time, and each new one changes much. */
-const FEW = 20;
+/** Fewer values are always sorted again: sorting is cheap, and each value matters. */
+const MIN_CACHED = 20;
 
-/** The latest measurements, at most so many and none that is too old. */
+/** The latest measurements, bounded in number. */
 export class RecentSamples {
   private readonly values: Float64Array;
   private readonly times: Float64Array;
@@ -20,12 +20,12 @@ export class RecentSamples {
     this.next = (this.next + 1) % this.values.length;
   }
 
-  /** Sorted, the smallest first; as much as a second old, since every request of some kinds asks. */
+  /** Returns the values within a time span in ascending order. Cached for up to a second, because many requests read it. */
   within(spanMs: number, nowMs: number): readonly number[] {
     const known = this.sorted;
     if (known && known.spanMs === spanMs && nowMs - known.atMs < FRESH_MS) return known.values;
     const values = this.sort(spanMs, nowMs);
-    this.sorted = values.length < FEW ? undefined : { atMs: nowMs, spanMs, values };
+    this.sorted = values.length < MIN_CACHED ? undefined : { atMs: nowMs, spanMs, values };
     return values;
   }
 
@@ -39,10 +39,10 @@ export class RecentSamples {
   }
 }
 
-/** @param share 0.5 for the median @returns undefined when there is none */
+/** @param share 0.5 for the median @returns undefined if there is none */
 export const percentileOf = (sorted: readonly number[], share: number): number | undefined =>
   sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)];
 
-/** What the share of all, 0.9 for nine of ten, are at least as great as. @returns undefined when there is none */
+/** Returns the value that the share of all samples reaches: with 0.9, nine of ten are at least as great. @returns undefined if there is none */
 export const reachedBy = (sorted: readonly number[], share: number): number | undefined =>
   sorted[Math.min(sorted.length - 1, Math.floor((1 - share) * sorted.length + 1e-9))];

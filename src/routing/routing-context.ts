@@ -6,7 +6,7 @@ import type { LatestAlias, RouterSettings, Traffic } from './routers/router.ts';
 import { StickyMemory } from './sticky.ts';
 import { createStrategyTable, type StrategyConfig } from './strategy-table.ts';
 
-/** Families whose newest model has a name of its own; the operator's table is laid over it. */
+/** Families with an alias for their newest model. The operator's table overrides them. */
 const builtinAliases: readonly LatestAlias[] = [
   {
     alias: '~openai/gpt-latest',
@@ -48,7 +48,7 @@ const builtinAliases: readonly LatestAlias[] = [
   { alias: '~z-ai/glm-latest', pattern: 'z-ai/glm-*', exclude: ['*air*', '*flash*', '*v'] },
 ];
 
-/** What `router/auto` chooses from where neither the ledger nor the operator knows better: the best first, of every cost. */
+/** The candidates of `router/auto` if neither the ledger nor the operator ranks models. Best first, of every cost. */
 const usualModels = [
   ...['anthropic/claude-opus-5.5', 'openai/gpt-6.1-sol', 'google/gemini-4-argon', 'anthropic/claude-sonnet-5.5'],
   ...['openai/gpt-6.1-terra', 'x-ai/grok-4.7', 'z-ai/glm-5.3', 'moonshotai/kimi-k3', 'deepseek/deepseek-v4-pro'],
@@ -56,14 +56,14 @@ const usualModels = [
   ...['minimax/minimax-m3', 'openai/gpt-oss-120b', 'deepseek/deepseek-v4.1-flash', 'google/gemini-3.1-flash-lite'],
 ];
 
-/** Of a gateway that has served nothing yet. */
+/** The traffic of a gateway that has served no request. */
 export const noTraffic: Traffic = {
   rank: () => [],
   averageCost: () => undefined,
   inputPrice: () => undefined,
 };
 
-/** What the configuration says of routers. Keys as in the file. */
+/** The configuration of the routers. Keys as in the file. */
 export interface RoutersConfig {
   latest: readonly { alias: string; pattern: string; exclude?: readonly string[] | undefined }[];
   auto: {
@@ -83,7 +83,7 @@ export interface RoutersConfig {
   bodybuilder: { model?: string | undefined };
 }
 
-/** @param traffic what the ledger says */
+/** @param traffic statistics of the ledger */
 export function readRouterSettings(config: RoutersConfig, traffic: Traffic): RouterSettings {
   const { auto, pareto_code: pareto, bodybuilder } = config;
   return {
@@ -107,14 +107,14 @@ export function readRouterSettings(config: RoutersConfig, traffic: Traffic): Rou
   };
 }
 
-/** The operator's aliases, then the built-in ones that are not among them. */
+/** Returns the operator's aliases, then the built-in ones that they do not override. */
 export function listAliases(configured: readonly LatestAlias[]): LatestAlias[] {
   const own = configured.map((each) => ({ ...each, alias: each.alias.toLowerCase() }));
   return [...own, ...builtinAliases.filter(({ alias }) => !own.some((each) => each.alias === alias))];
 }
 
 /**
- * Numbers from 0 up to 1 that look random and are the same for the same seed (mulberry32).
+ * Returns a generator of pseudo-random numbers from 0 up to 1 (mulberry32). The same seed gives the same numbers.
  *
  * @param seed an integer
  */
@@ -134,7 +134,7 @@ export interface RoutingContextSettings {
   seed?: number | undefined;
 }
 
-/** A world in which nothing has happened yet. */
+/** Creates a routing context without any history. */
 export function createRoutingContext<E extends EndpointFacts>(
   catalog: RoutingContext<E>['catalog'],
   { routers = emptyRouters, seed, strategies = { strategy: 'price', models: [] } }: RoutingContextSettings = {},

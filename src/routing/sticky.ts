@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import type { ResponseRequest } from '../domain/request.ts';
 
-/** How a request says which conversation it belongs to. @see docs/reference/routing.md#sessions */
+/** The key of a conversation. @see docs/reference/routing.md#sessions */
 export interface SessionKey {
   key: string;
-  /** The caller named it; else it was made of the first messages. */
+  /** Whether the caller named it. If not, it is derived from the first messages. */
   isExplicit: boolean;
 }
 
-/** A session as processes tell one another. */
+/** A session as processes share it. */
 export interface SharedSession {
   /** Workspace, slug and session in one. */
   scope: string;
@@ -19,20 +19,20 @@ export interface SharedSession {
 
 interface Remembered {
   endpoint: string;
-  /** The model that a router chose, under the router's slug. */
+  /** The model that a router chose, stored under the router's slug. */
   model: string;
   atMs: number;
   isExplicit: boolean;
 }
 
-/** The most conversations that are remembered; beyond it the least recent are forgotten. */
-const MOST = 100_000;
+/** Maximum remembered sessions. The least recent are forgotten first. */
+const MAX_SESSIONS = 100_000;
 
-/** Which endpoint a session went to, by workspace, slug and session. In memory. */
+/** Remembers the endpoint of each session, by workspace, slug and session. In memory. */
 export class StickyMemory {
-  /** Told of what is remembered here, where others shall know it. @see share-memory.ts */
+  /** Called for each remembered session, to share it with other processes. @see share-memory.ts */
   onSession: ((session: SharedSession) => void) | undefined;
-  /** The least recent first. */
+  /** Least recent first. */
   private readonly remembered = new Map<string, Remembered>();
   private readonly lifetimeMs: () => number;
   private readonly now: () => number;
@@ -44,7 +44,7 @@ export class StickyMemory {
     this.now = now;
   }
 
-  /** Could a key that is made of messages find something? Making one costs more than asking this. */
+  /** Whether a derived key could match. Cheaper than deriving one. */
   get mayKnowDerived(): boolean {
     return this.derived > 0 && this.now() - this.lastDerivedAtMs < this.lifetimeMs();
   }
@@ -58,7 +58,7 @@ export class StickyMemory {
     return undefined;
   }
 
-  /** After a success; each starts the lifetime anew. */
+  /** Called after a success. Each starts the lifetime over. */
   remember(workspaceId: string, slug: string, session: SessionKey, endpoint: string, model: string): void {
     if (this.lifetimeMs() === 0) return;
     const shared = { scope: scopeOf(workspaceId, slug, session.key), endpoint, model, isExplicit: session.isExplicit };
@@ -66,7 +66,7 @@ export class StickyMemory {
     this.onSession?.(shared);
   }
 
-  /** Remembers what another process has told. */
+  /** Remembers a session of another process. */
   learn({ scope, endpoint, model, isExplicit }: SharedSession): void {
     const before = this.remembered.get(scope);
     if (before) this.forget(scope, before);
@@ -75,7 +75,7 @@ export class StickyMemory {
       this.derived++;
       this.lastDerivedAtMs = this.now();
     }
-    if (this.remembered.size <= MOST) return;
+    if (this.remembered.size <= MAX_SESSIONS) return;
     const [oldest] = this.remembered;
     this.forget(...oldest!);
   }
@@ -90,20 +90,20 @@ export class StickyMemory {
   }
 }
 
-/** What callers write is hashed when it is long: neither can two scopes be one, nor can their length fill the memory. */
+/** Hashes long keys, which bounds the memory. JSON keeps different scopes distinct. */
 const scopeOf = (workspaceId: string, slug: string, key: string): string =>
-  JSON.stringify([workspaceId, slug, key.length > LONGEST_KEY ? hash('sha256', key, 'base64url') : key]);
+  JSON.stringify([workspaceId, slug, key.length > MAX_PLAIN_KEY ? hash('sha256', key, 'base64url') : key]);
 
-const LONGEST_KEY = 100;
+const MAX_PLAIN_KEY = 100;
 
-/** The key that the caller gave: `session_id` (the header is settled into it), or `prompt_cache_key`. */
+/** Returns the caller's key: `session_id` (from the body or the header), or `prompt_cache_key`. */
 export function findSessionKey({ session_id, prompt_cache_key }: ResponseRequest): SessionKey | undefined {
   const given = session_id ?? prompt_cache_key;
   if (given) return { key: session_id ? `s:${session_id}` : `c:${given}`, isExplicit: true };
   return undefined;
 }
 
-/** A key of what a conversation begins with: the first system or developer message, and the first other one. */
+/** Derives a key from the first system or developer message and the first other message. */
 export function deriveSessionKey({
   input,
   instructions,
@@ -116,7 +116,7 @@ export function deriveSessionKey({
   return { key: `d:${hash('sha256', JSON.stringify([system ?? null, first]), 'base64url')}`, isExplicit: false };
 }
 
-/** The memory of one request's conversation, made out only when somebody asks. */
+/** The session of one request. Its key is computed lazily. */
 export class Session {
   private readonly request: ResponseRequest;
   private readonly workspaceId: string;
@@ -130,7 +130,7 @@ export class Session {
     this.memory = memory;
   }
 
-  /** The key that the caller gave, or one made of the first messages, where that could be remembered. */
+  /** The caller's key, or a derived key if one could match. */
   get key(): SessionKey | undefined {
     if (!this.isKnown) {
       this.isKnown = true;
@@ -140,7 +140,7 @@ export class Session {
     return this.found;
   }
 
-  /** `provider.order` leaves nothing to memory. */
+  /** Returns the remembered endpoint. `provider.order` disables it. */
   find(slug: string): { endpoint: string; model: string } | undefined {
     const provider = this.request.provider as { order?: readonly unknown[] | null } | null | undefined;
     if ((provider?.order?.length ?? 0) > 0 || !this.key) return undefined;

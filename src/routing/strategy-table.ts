@@ -1,10 +1,10 @@
 import type { RoutingStrategy } from '../domain/routing-strategy.ts';
 import { Patterns } from './patterns.ts';
 
-/** Which strategy orders the endpoints of a model. Keys as in the file. */
+/** The strategies of models. Keys as in the file. */
 export interface StrategyConfig {
   strategy: RoutingStrategy;
-  /** `*` in the slug stands for any text; the first that matches counts. */
+  /** `*` in the slug matches any text. The first match applies. */
   models: readonly { model: string; strategy: RoutingStrategy }[];
 }
 

@@ -2,10 +2,10 @@ import type { EndpointFacts } from '../domain/endpoint.ts';
 import { matchesEndpoint } from './preferences.ts';
 
 /**
- * The entries of `provider.order`, `only` and `ignore` that mean no endpoint of this gateway: most likely misspelt.
+ * Returns the entries of `provider.order`, `only` and `ignore` that match no endpoint of this gateway.
  *
  * @param preferences `provider` of a checked request
- * @returns them as they were written, each once; undefined when every one means something
+ * @returns each entry once, as written; undefined if all of them match
  */
 export function findUnknownNames(
   preferences: { order?: unknown; only?: unknown; ignore?: unknown } | null | undefined,

@@ -571,7 +571,7 @@ describe('POST /responses', () => {
       expect(status).toBe(403);
       expect(body.error).toMatchObject({ code: 403, metadata: { error_type: 'permission_denied' } });
       expect(body.error.message).toContain(`that the guardrail Interns ${says}`);
-      expect(body.error.message).toMatch(new RegExp(`^${model} may not be used with this key`));
+      expect(body.error.message).toMatch(new RegExp(`^This key must not use ${model}`));
     }
     expect(upstream.requests.length).toBe(before);
   });
@@ -589,8 +589,8 @@ describe('POST /responses', () => {
     [{ allowed_providers: ['alpha'] }, 'alpha', 'is not allowed by the guardrail Interns'],
     [{ allowed_providers: ['beta cloud'] }, 'Beta Cloud', 'is not allowed by the guardrail Interns'],
     [{ ignored_providers: ['ALPHA'] }, 'Beta Cloud', 'is forbidden by the guardrail Interns'],
-    [{ enforce_zdr: true }, 'alpha', 'is not known to keep nothing, as the guardrail Interns demands'],
-    [{ enable_paid_model_training: false }, 'alpha', 'is not known to learn from nothing that it is sent, as the'],
+    [{ enforce_zdr: true }, 'alpha', 'may retain its inputs, which the guardrail Interns forbids'],
+    [{ enable_paid_model_training: false }, 'alpha', 'may train on its inputs, which the'],
   ])('under %j goes to %s, and the metadata says why not to the other', async (rules, provider, reason) => {
     const answer = await respond(await guard(rules), 'acme/one');
     expect(answer.status).toBe(200);

@@ -75,7 +75,7 @@ describe('preferences', () => {
       strategy: 'direct',
       summary: 'available=1, selected=Alpha',
       endpoints: { total: 2 },
-      params: { excluded: [{ provider: 'Beta', model: 'acme/m', reason: 'asks 2 USD per million tokens of input' }] },
+      params: { excluded: [{ provider: 'Beta', model: 'acme/m', reason: 'costs 2 USD per million input tokens' }] },
     });
     expect(providerOf(answer)).toBe('Alpha');
   });

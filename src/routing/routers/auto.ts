@@ -8,7 +8,7 @@ import { noCandidates } from '../refusals.ts';
 import { classifyTask } from './classify.ts';
 import { type AutoSettings, matchesOutputs, type Router, type RouterInput, type RouterPlan } from './router.ts';
 
-/** Bands of the models in order of their cost, in percent. A band leaves out what is cheaper, too. */
+/** Cost bands in percent of the models sorted by cost. A band also excludes cheaper models. */
 const bands: Readonly<Record<string, readonly [number, number]>> = {
   low: [0, 20],
   medium: [20, 40],
@@ -17,9 +17,9 @@ const bands: Readonly<Record<string, readonly [number, number]>> = {
   max: [80, 100],
 };
 const usualTradeoff = 9;
-/** The one that is asked first, and its fallbacks. */
+/** The first model and its fallbacks. */
 const MAX_MODELS = 3;
-/** What an answer is thought to take where nobody has measured it. */
+/** The assumed usage of a response without measurements. */
 const usual = { promptTokens: 1_000, completionTokens: 500 };
 
 /** `router/auto` and `router/auto-beta`: by task, spending and cost. @see docs/reference/routers.md#auto */
@@ -33,7 +33,7 @@ export const autoRouter: Router = {
     const pinned = settings.pinModel && !isBeta ? findPinnedModel(ask.request.input) : undefined;
     const isExcluded = pinned !== undefined && new Patterns(settings.excluded ?? []).matches(describeSlug(pinned));
     if (pinned !== undefined && !isExcluded && ask.isRoutable(pinned))
-      return tell(ask, name, [pinned], { pinned: true });
+      return createPlan(ask, name, [pinned], { pinned: true });
 
     const task = ask.task ?? classifyTask(ask.request);
     const { ranking, models } = rank(ask, task, listPermitted(ask, settings));
@@ -46,7 +46,7 @@ export const autoRouter: Router = {
       remembered !== undefined && kept.includes(remembered)
         ? [remembered, ...kept.filter((model) => model !== remembered)]
         : kept;
-    return tell(ask, name, order, {
+    return createPlan(ask, name, order, {
       task_type: task,
       classified_by: ask.task === undefined ? 'words' : 'model',
       ranking,
@@ -66,10 +66,10 @@ interface Settled {
   pinModel: boolean;
 }
 
-/** The request's fields, else those that the operator saved; the other way round where these are final. */
+/** Merges the request's fields with the operator's settings. The request wins, unless the settings are final. */
 function settle(setting: PluginSetting | undefined, saved: AutoSettings): Settled {
   const pick = <Value>(field: string, own: Value | undefined): Value | undefined => {
-    const asked = setting?.[field] as Value | undefined; // as the schema of the request has checked it
+    const asked = setting?.[field] as Value | undefined; // validated by the request schema
     return saved.isFinal ? (own ?? asked) : (asked ?? own);
   };
   return {
@@ -81,17 +81,17 @@ function settle(setting: PluginSetting | undefined, saved: AutoSettings): Settle
   };
 }
 
-/** A model of which only the slug is known. */
+/** Describes a model by its slug. */
 const describeSlug = (slug: string) => ({ id: slug.toLowerCase(), canonicalSlug: slug });
 
-/** The model that the last answer of the conversation names. */
+/** Returns the model that the last assistant message names. */
 export function findPinnedModel(input: readonly InputItem[]): string | undefined {
   const last = input.findLast((item) => 'role' in item && item.role === 'assistant' && 'model' in item);
   const model = (last as { model?: unknown } | undefined)?.model;
   return typeof model === 'string' ? model : undefined;
 }
 
-/** Models that neither the caller nor the operator forbids and that can do what is asked, the cheapest first. */
+/** Lists the permitted models that can serve the request, cheapest first. */
 function listPermitted(
   { routingContext, needs, allowed: allowedOf }: RouterInput,
   { allowed, excluded }: Settled,
@@ -110,13 +110,13 @@ function listPermitted(
   return permitted.toSorted((a, b) => compare(priceOf.get(a.id)!, priceOf.get(b.id)!) || (a.id < b.id ? -1 : 1));
 }
 
-/** By the ledger, the operator's table, or the price: the first that knows any of the models. */
+/** Ranks by the ledger, the operator's table, or the price: the first source that has any of the models. */
 function rank(
   { settings }: RouterInput,
   task: string,
   permitted: readonly Model[],
 ): { ranking: string; models: string[] } {
-  // Ledger and operator may name a model in any case, or by its dated slug.
+  // the ledger and the operator may use any case, or the dated slug
   const ids = new Map(
     permitted.flatMap(({ id, canonicalSlug }) => [[id, id] as const, [canonicalSlug.toLowerCase(), id] as const]),
   );
@@ -133,7 +133,7 @@ function rank(
   return { ranking: 'price', models: permitted.map(({ id }) => id) };
 }
 
-/** The band or the ceiling, as slices of the models by cost; never none of some. */
+/** Keeps the models within the cost band or below the ceiling. Keeps at least one. */
 export function keepByCost(
   models: readonly string[],
   { costTier, tradeoff = usualTradeoff }: Pick<Settled, 'costTier' | 'tradeoff'>,
@@ -149,12 +149,12 @@ export function keepByCost(
   return models.filter((model) => kept.has(model));
 }
 
-/** Nano-dollars of an answer of this kind: as measured, else by the list. */
+/** Returns the measured cost of a response in nano-dollars, else one from list prices. */
 function costOf({ settings, allowed }: RouterInput, task: string, model: string): number {
   return settings.traffic.averageCost(task, model) ?? leastOf(allowed(model), usualCost);
 }
 
-/** Unknown is as dear as can be. */
+/** An unknown price counts as the highest. */
 function usualCost({ pricing }: EndpointFacts): number {
   if (blendedPrice(pricing) === undefined) return Number.POSITIVE_INFINITY;
   const { promptTokens, completionTokens } = usual;
@@ -167,7 +167,7 @@ const leastOf = (endpoints: readonly EndpointFacts[], read: (endpoint: EndpointF
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b);
 
-function tell(
+function createPlan(
   { slug }: RouterInput,
   name: string,
   models: readonly string[],

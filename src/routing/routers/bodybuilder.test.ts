@@ -48,7 +48,7 @@ describe('the model that writes', () => {
     const none = { endpoints: [endpoint('x/loose@a', { capabilities: { structuredOutputs: false } })] };
     expect(refusal(() => ask(none))).toMatchObject({
       status: 404,
-      message: 'No model of this gateway can write request bodies; name one in routers.bodybuilder.model.',
+      message: 'No model of this gateway can write request bodies; set routers.bodybuilder.model.',
     });
   });
 

@@ -6,10 +6,10 @@ import { supports } from '../needs.ts';
 import { noCandidates } from '../refusals.ts';
 import type { Router, RouterInput } from './router.ts';
 
-/** No list of models in an instruction is longer. */
+/** Maximum models in the instructions. */
 const MAX_MODELS = 400;
 
-/** `router/bodybuilder`: a model writes request bodies in place of an answer. @see docs/reference/routers.md#bodybuilder */
+/** `router/bodybuilder`: a model writes request bodies instead of a response. @see docs/reference/routers.md#bodybuilder */
 export const bodybuilderRouter: Router = {
   strategy: 'bodybuilder',
   takes: (slug) => slug === 'router/bodybuilder',
@@ -19,26 +19,26 @@ export const bodybuilderRouter: Router = {
     if (named !== undefined && !ask.isRoutable(named)) {
       throw noCandidates(
         'router/bodybuilder',
-        `routers.bodybuilder.model of this gateway is ${named}, of which no endpoint can serve this request.`,
+        `routers.bodybuilder.model of this gateway is ${named}, and no endpoint of it can serve this request.`,
       );
     }
     if (model === undefined) {
       throw noCandidates(
         'router/bodybuilder',
-        'No model of this gateway can write request bodies; name one in routers.bodybuilder.model.',
+        'No model of this gateway can write request bodies; set routers.bodybuilder.model.',
       );
     }
     const slugs = ask.routingContext.catalog.choices.map(({ id }) => id).filter(ask.isPermitted);
     return {
       models: [model],
       stage: { type: 'router', name: 'bodybuilder', data: { resolved_to: model, models: slugs.length } },
-      rewrite: (request) => askForBodies(request, slugs.slice(0, MAX_MODELS)),
+      rewrite: (request) => requestBodies(request, slugs.slice(0, MAX_MODELS)),
       isFree: true,
     };
   },
 };
 
-/** The cheapest that keeps to a schema. */
+/** Returns the cheapest model that supports JSON schemas. */
 function findCheapest({ routingContext, allowed, isRoutable }: RouterInput): string | undefined {
   const priceOf = (endpoints: readonly EndpointFacts[]) =>
     Math.min(...endpoints.map(({ pricing }) => blendedPrice(pricing) ?? Number.MAX_VALUE));
@@ -81,8 +81,8 @@ const schema = {
   additionalProperties: false,
 };
 
-/** What the caller wrote stands behind our instructions; system messages go into the bodies. */
-function askForBodies(request: ResponseRequest, slugs: readonly string[]): ResponseRequest {
+/** Puts our instructions before the caller's input. System messages go into the bodies. */
+function requestBodies(request: ResponseRequest, slugs: readonly string[]): ResponseRequest {
   const isSystem = (item: InputItem) => 'role' in item && (item.role === 'system' || item.role === 'developer');
   const systems = request.input.filter(isSystem).map((item) => JSON.stringify(item));
   const kept = [request.instructions, ...systems].filter(Boolean);

@@ -1,6 +1,6 @@
 import type { ResponseRequest } from '../../domain/request.ts';
 
-/** Every task that a conversation can be about. @see docs/reference/routers.md#auto */
+/** All tasks. @see docs/reference/routers.md#auto */
 export const tasks = [
   ...['code:general_impl', 'code:debugging', 'code:file_read_write', 'code:frontend_ui', 'code:review_security'],
   ...['code:shell_execution', 'code:repo_scan', 'code:sql_database', 'code:devops_config'],
@@ -12,10 +12,10 @@ export const tasks = [
 
 export const isTask = (value: unknown): value is string => tasks.some((task) => task === value);
 
-/** Of each turn so much is looked at. */
+/** Maximum characters of a turn to examine. */
 const MAX_CHARACTERS = 5_000;
 
-/** What the names of the tools tell, the most telling first. */
+/** Tasks by tool names, most specific first. */
 const byToolName: readonly [RegExp, string][] = [
   [/bash|shell|terminal|exec|run_command/i, 'code:shell_execution'],
   [/apply_patch|edit|write_file|read_file|str_replace/i, 'code:file_read_write'],
@@ -26,7 +26,7 @@ const byToolName: readonly [RegExp, string][] = [
   [/workflow/i, 'agent:workflow_execution'],
 ];
 
-/** What the words of the last question tell. The first that fits counts, so the rarer and the surer stand in front. */
+/** Tasks by words of the last user message. The first match wins, so rarer and more certain patterns come first. */
 const byWords: readonly [RegExp, string][] = [
   [
     /traceback \(most recent|stack ?trace|segmentation fault|\bat \S+:\d+:\d+|\b\w*(?:error|exception): |doesn'?t (?:work|compile)|\bdebug|\bfix (?:the|this|my) (?:bug|code|test)/i,
@@ -60,11 +60,11 @@ const byWords: readonly [RegExp, string][] = [
 ];
 
 /**
- * What a conversation is about, by the names of its tools and the words of its last question: a guess that costs
- * microseconds, sends nothing and keeps nothing.
+ * Guesses the task of a conversation from the names of its tools and the words of its last user message. Takes
+ * microseconds.
  */
 export function classifyTask(request: ResponseRequest): string {
-  const question = findLastQuestion(request);
+  const text = findLastUserText(request);
   const { tools = [] } = request;
   if (tools.length > 0) {
     const names = tools
@@ -72,10 +72,10 @@ export function classifyTask(request: ResponseRequest): string {
       .join(' ');
     return byToolName.find(([pattern]) => pattern.test(names))?.[1] ?? 'agent:tool_dispatch';
   }
-  return byWords.find(([pattern]) => pattern.test(question))?.[1] ?? 'qa_knowledge';
+  return byWords.find(([pattern]) => pattern.test(text))?.[1] ?? 'qa_knowledge';
 }
 
-function findLastQuestion({ input }: ResponseRequest): string {
+function findLastUserText({ input }: ResponseRequest): string {
   const last = input.findLast((item) => item.type === 'message' && 'role' in item && item.role === 'user') as
     | { content?: unknown }
     | undefined;

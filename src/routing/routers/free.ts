@@ -5,7 +5,7 @@ import { supports } from '../needs.ts';
 import { noCandidates } from '../refusals.ts';
 import { matchesOutputs, type Router } from './router.ts';
 
-/** Tries beyond the first. */
+/** Attempts after the first. */
 const FALLBACKS = 2;
 
 /** `router/free`: any free model that can serve the request. @see docs/reference/routers.md#free */
@@ -28,13 +28,13 @@ export const freeRouter: Router = {
         ? [remembered, ...drawn.filter((id) => id !== remembered)].slice(0, FALLBACKS + 1)
         : drawn;
     const keep = (endpoint: EndpointFacts) =>
-      canServe(endpoint) ? undefined : { code: 'price', reason: 'is not free, or cannot do what is asked' };
+      canServe(endpoint) ? undefined : { code: 'price', reason: 'is not free, or does not support the request' };
     const data = { resolved_to: models[0], fallback_models: models.slice(1), pool: pool.length };
     return { models, stage: { type: 'router', name: 'free', data }, keep };
   },
 };
 
-/** Uniformly, without putting back. */
+/** Draws uniformly without replacement. */
 function draw(pool: readonly string[], count: number, random: () => number): string[] {
   const left = [...pool];
   const drawn: string[] = [];

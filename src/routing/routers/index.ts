@@ -7,5 +7,5 @@ import type { Router } from './router.ts';
 
 export type { Router, RouterPlan } from './router.ts';
 
-/** Every slug that stands for others. */
+/** All routers. */
 export const routers: readonly Router[] = [latestRouter, autoRouter, paretoRouter, freeRouter, bodybuilderRouter];

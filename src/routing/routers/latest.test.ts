@@ -61,7 +61,7 @@ describe('~author/family-latest (5)', () => {
     const none = setting([{ id: 'acme/two', created: '2026-01-01' }]);
     expect(refusal(() => target(none))).toMatchObject({
       status: 404,
-      message: expect.stringContaining('No model of this gateway belongs to the family ~acme/one-latest'),
+      message: expect.stringContaining('This gateway has no model of the family ~acme/one-latest'),
       availability: { code: 'no_endpoints' },
     });
   });

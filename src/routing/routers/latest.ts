@@ -12,7 +12,7 @@ export const latestRouter: Router = {
     const family = listFamily(alias, routingContext);
     const target = family.find(isRoutable) ?? family[0];
     if (!target) {
-      const message = `No model of this gateway belongs to the family ${alias.alias} (${alias.pattern}).`;
+      const message = `This gateway has no model of the family ${alias.alias} (${alias.pattern}).`;
       throw noCandidates(slug.model, message, {}, 'no_endpoints');
     }
     const stage = { type: 'router', name: 'latest', data: { alias: alias.alias, resolved_to: target } };
@@ -20,10 +20,10 @@ export const latestRouter: Router = {
   },
 };
 
-/** Its own entry of the catalogue; other colons are part of a name: `llama3.2:3b`. */
+/** A separate catalog entry. Other colons are part of a name: `llama3.2:3b`. */
 const variant = /:(?:free|batch|thinking|extended)$/;
 
-/** The visible models of a family, the newest first, of one day the last by name. */
+/** Returns the visible models of a family, newest first. Models of the same day are in descending order of name. */
 export function listFamily(
   { pattern, exclude = [] }: LatestAlias,
   { catalog }: Pick<RouterContext, 'catalog'>,

@@ -8,15 +8,15 @@ interface Candidate {
   model: string;
   /** 0 to 100. */
   score: number;
-  /** USD per million tokens of input; undefined when nobody knows. */
+  /** USD per million input tokens. Undefined if unknown. */
   price: number | undefined;
 }
 
 type TierName = 'high' | 'medium' | 'low';
 
-/** Least scores, and where to look when a tier is empty. @see docs/reference/routers.md#pareto */
-const leastScores: Record<TierName, number> = { high: 85, medium: 70, low: 50 };
-const neighbours: Record<TierName, readonly TierName[]> = {
+/** Minimum score of each tier, and the order of tiers if one is empty. @see docs/reference/routers.md#pareto */
+const minScores: Record<TierName, number> = { high: 85, medium: 70, low: 50 };
+const tierOrders: Record<TierName, readonly TierName[]> = {
   high: ['high', 'medium', 'low'],
   medium: ['medium', 'high', 'low'],
   low: ['low', 'medium', 'high'],
@@ -58,7 +58,7 @@ export const paretoRouter: Router = {
   },
 };
 
-/** Of a model under the cap also the endpoints must be. */
+/** Excludes endpoints above the cap. */
 const keepBelow =
   (cap: number) =>
   ({ pricing }: EndpointFacts) => {
@@ -66,7 +66,7 @@ const keepBelow =
     if (price !== undefined && price <= cap) return undefined;
     return {
       code: 'max_price',
-      reason: price === undefined ? 'has no known price' : `asks ${price} USD per million tokens of input`,
+      reason: price === undefined ? 'has no known price' : `costs ${price} USD per million input tokens`,
     };
   };
 
@@ -83,7 +83,7 @@ function listCandidates(
   return [...known.values()]
     .filter(({ slug }) => isRoutable(slug))
     .map(({ slug: model, codingScore: score }) => {
-      const listed = leastPrice(allowed(model).map(({ pricing }) => pricing?.promptNanoUsdPerMillion));
+      const listed = minPrice(allowed(model).map(({ pricing }) => pricing?.promptNanoUsdPerMillion));
       const paid = source === 'weighted_avg' ? settings.traffic.inputPrice(model) : undefined;
       const price = paid ?? listed;
       return { model, score, price: price === undefined ? undefined : price / 1e9 };
@@ -93,14 +93,14 @@ function listCandidates(
 const listScored = ({ id, codingScore }: { id: string; codingScore?: number }) =>
   codingScore === undefined ? [] : [{ slug: id, codingScore }];
 
-function leastPrice(prices: readonly (number | undefined)[]): number | undefined {
+function minPrice(prices: readonly (number | undefined)[]): number | undefined {
   const known = prices.filter((price) => price !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
 function planTier(ask: RouterInput, candidates: readonly Candidate[], min: number | undefined) {
   const wanted: TierName = min === undefined || min >= 0.66 ? 'high' : min >= 0.33 ? 'medium' : 'low';
-  for (const tier of neighbours[wanted]) {
+  for (const tier of tierOrders[wanted]) {
     const shortlist = candidates.filter(({ score }) => tierOf(score) === tier);
     if (shortlist.length === 0) continue;
     const key = ask.slug.sort === 'throughput' ? (each: Candidate) => -speedOf(ask, each) : priceOf;
@@ -110,12 +110,12 @@ function planTier(ask: RouterInput, candidates: readonly Candidate[], min: numbe
 }
 
 function tierOf(score: number): TierName | undefined {
-  if (score >= leastScores.high) return 'high';
-  if (score >= leastScores.medium) return 'medium';
-  return score >= leastScores.low ? 'low' : undefined;
+  if (score >= minScores.high) return 'high';
+  if (score >= minScores.medium) return 'medium';
+  return score >= minScores.low ? 'low' : undefined;
 }
 
-/** The frontier at or below the cap, the best first; then what is dearer nowhere and worse: other models below the cap. */
+/** Returns the frontier at or below the cap, best first, then the other models at or below the cap. */
 function planCapped(candidates: readonly Candidate[], cap: number): { tier: undefined; models: string[] } {
   const priced = candidates.filter((each) => each.price !== undefined && each.price <= cap);
   const all = candidates.filter((each) => each.price !== undefined);
@@ -127,13 +127,13 @@ function planCapped(candidates: readonly Candidate[], cap: number): { tier: unde
   return { tier: undefined, models: [...frontier, ...rest].map(nameOf) };
 }
 
-/** At least as good and at most as dear, and one of both strictly. */
+/** Whether `a` is at least as good and as cheap as `b`, and better in one of the two. */
 function dominates(a: Candidate, b: Candidate): boolean {
-  const dearer = a.price! - b.price!;
-  return a.score >= b.score && dearer <= 0 && (a.score > b.score || dearer < 0);
+  const priceDifference = a.price! - b.price!;
+  return a.score >= b.score && priceDifference <= 0 && (a.score > b.score || priceDifference < 0);
 }
 
-/** As long as it is in the list. */
+/** Moves the remembered model to the front if it is in the list. */
 const preferRemembered = (models: readonly string[], remembered: string | undefined): readonly string[] =>
   remembered !== undefined && models.includes(remembered)
     ? [remembered, ...models.filter((model) => model !== remembered)]

@@ -5,12 +5,12 @@ import type { RouterMetadata, StageRecord } from '../../domain/router-metadata.t
 import type { Exclusion } from '../filters.ts';
 import type { Needs } from '../needs.ts';
 
-/** A slug that stands for others. */
+/** A slug that chooses a model. */
 export interface Router {
   readonly strategy: RouterMetadata['strategy'];
   /** @param slug in lower case, without suffixes */
   takes(slug: string): boolean;
-  /** @throws {GatewayError} `not_found` when nothing is left to choose from */
+  /** @throws {GatewayError} `not_found` if no candidate is left */
   plan(ask: RouterInput): RouterPlan;
 }
 
@@ -18,21 +18,21 @@ export interface RouterInput {
   slug: Slug;
   request: ResponseRequest;
   needs: Needs;
-  /** The model that this conversation went to before. */
+  /** The model that served this session before. */
   remembered: string | undefined;
-  /** What a model said that the conversation is about; undefined: nobody has asked one. */
+  /** The task from the classifier model. Undefined if none was used. */
   task: string | undefined;
   routingContext: RouterContext;
   settings: RouterSettings;
-  /** The endpoints of a model that may serve this request. */
+  /** Returns the endpoints of a model that may serve this request. */
   allowed(model: string): readonly EndpointFacts[];
-  /** Is there any? */
+  /** Whether there is such an endpoint. */
   isRoutable(model: string): boolean;
-  /** Do the guardrails of the caller let any endpoint of it pass, whatever this request asks? */
+  /** Whether the caller's guardrails allow any endpoint of the model, independent of this request. */
   isPermitted(model: string): boolean;
 }
 
-/** What routers see of the world; planning sees more. */
+/** The part of the routing context that routers use. */
 export interface RouterContext {
   catalog: {
     find(slug: string): readonly EndpointFacts[];
@@ -43,44 +43,44 @@ export interface RouterContext {
   random: () => number;
 }
 
-/** Does a model speak, and make pictures only where they are asked for? One that makes some costs far more. */
+/** Whether a model generates text, and images only if requested, because image models cost far more. */
 export const matchesOutputs = ({ output }: Pick<Model, 'output'>, needs: Needs): boolean =>
   output.includes('text') && output.includes('image') === needs.output.includes('image');
 
 export interface RouterPlan {
-  /** Slugs, the first to try in front; at least one. */
+  /** At least one slug, in order of attempts. */
   models: readonly string[];
   stage?: StageRecord;
-  /** Of the chosen models only some endpoints. @returns why one falls out */
+  /** Restricts the endpoints of the chosen models. @returns why one is excluded */
   keep?: ((endpoint: EndpointFacts) => Exclusion | undefined) | undefined;
-  /** @returns what is asked in place of the request */
+  /** @returns the request to send instead */
   rewrite?: ((request: ResponseRequest) => ResponseRequest) | undefined;
-  /** The answer costs the caller nothing. */
+  /** Whether the response is free for the caller. */
   isFree?: boolean | undefined;
-  /** What the conversation is about; booked with the answer. */
+  /** The task of the conversation, for the ledger entry. */
   task?: string | undefined;
 }
 
-/** What the operator and the ledger say. */
+/** Settings of the operator and statistics of the ledger. */
 export interface RouterSettings {
   latest: readonly LatestAlias[];
   auto: AutoSettings;
   pareto: ParetoSettings;
-  /** The model that writes the bodies; undefined: the cheapest that keeps to a schema. */
+  /** The model that writes the bodies. Undefined: the cheapest one that supports JSON schemas. */
   bodybuilder: { model: string | undefined };
   traffic: Traffic;
 }
 
-/** `*` stands for any text. */
+/** `*` matches any text. */
 export interface LatestAlias {
   alias: string;
   pattern: string;
   exclude?: readonly string[] | undefined;
 }
 
-/** Settings that hold where the request leaves the field out; `final` ones hold in any case. */
+/** Settings for fields that the request leaves out. Final settings win over the request. */
 export interface AutoSettings {
-  /** Models by task, the best first; `default` for tasks that are not named. */
+  /** Models by task, best first. `default` is for all other tasks. */
   rankings: Readonly<Record<string, readonly string[]>>;
   allowedModels: readonly string[] | undefined;
   excludedModels: readonly string[] | undefined;
@@ -90,19 +90,19 @@ export interface AutoSettings {
 }
 
 export interface ParetoSettings {
-  /** Coding models and their scores, 0 to 100; undefined: what the catalogue says. */
+  /** Coding models with scores from 0 to 100. Undefined: those of the catalog. */
   models: readonly { slug: string; codingScore: number }[] | undefined;
   minCodingScore: number | undefined;
   maxPrice: number | undefined;
   priceSource: 'prompt' | 'weighted_avg' | undefined;
 }
 
-/** What the gateway's own ledger says of the last seven days. */
+/** Statistics of the ledger for the last seven days. */
 export interface Traffic {
-  /** Models by the money spent on a task, the most first; none when there were fewer than 20 answers. */
+  /** Returns models by their spending on a task, highest first. Empty below 20 responses. */
   rank(task: string): readonly { model: string; share: number }[];
-  /** Nano-dollars of an answer, on the average; undefined when there was none. */
+  /** Returns the average cost of a response in nano-dollars. Undefined if there was none. */
   averageCost(task: string, model: string): number | undefined;
-  /** Nano-dollars per million tokens of input; undefined when there was none. */
+  /** Returns nano-dollars per million input tokens. Undefined if there were none. */
   inputPrice(model: string): number | undefined;
 }
