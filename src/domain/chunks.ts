@@ -25,6 +25,7 @@ export type Chunk =
   | ToolCallArgumentsChunk
   | ItemChunk
   | PartChunk
+  | PartDoneChunk
   | RelayChunk
   | ItemDoneChunk
   | StepEndChunk
@@ -111,6 +112,14 @@ export interface PartChunk {
   type: 'part';
   key: ItemKey;
   part: { type: string; [field: string]: unknown };
+}
+/** A content or summary part of a native item is complete, in its wire shape. What no delta contained becomes one more. */
+export interface PartDoneChunk {
+  type: 'part_done';
+  key: ItemKey;
+  part: { type: string; [field: string]: unknown };
+  /** Its `content_index` or `summary_index`. Absent: the part in progress. */
+  index?: number;
 }
 /** An event of a native wire that the builder does not create itself. Ids, indexes and the number are replaced. */
 export interface RelayChunk {

@@ -34,5 +34,6 @@ export class HeldChunks {
 /** Characters of a chunk, roughly. A chunk without text counts, too. */
 function sizeOf(chunk: Chunk): number {
   if ('delta' in chunk) return 1 + chunk.delta.length;
+  if (chunk.type === 'part_done') return JSON.stringify(chunk.part).length;
   return chunk.type === 'item' || chunk.type === 'item_done' ? JSON.stringify(chunk.item).length : 1;
 }

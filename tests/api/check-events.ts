@@ -112,6 +112,7 @@ function checkItems(events: OtherEvent[]): void {
     if (type === 'response.output_item.done') {
       expect(item!.id).toBe(seen.id);
       expect(item!.status).not.toBe('in_progress');
+      checkTexts(item!, seen);
       seen.open = false;
     } else checkPart(event, seen);
   }
@@ -125,6 +126,23 @@ function checkItems(events: OtherEvent[]): void {
   }
 }
 
+/** The finished item has the texts of its deltas. */
+function checkTexts(item: Item, { deltas }: Seen): void {
+  const told = (name: string, index: number | '' = '') => deltas[`response.${name}#${index}`] ?? '';
+  const partsOf = (field: string) => (Array.isArray(item[field]) ? (item[field] as (Item | null)[]) : []);
+  if (item.type === 'function_call') expect(item['arguments']).toBe(told('function_call_arguments'));
+  if (item.type === 'custom_tool_call') expect(item['input']).toBe(told('custom_tool_call_input'));
+  if (item.type !== 'message' && item.type !== 'reasoning') return;
+  partsOf('summary').forEach((part, index) => {
+    expect(part?.['text'], 'summary').toBe(told('reasoning_summary_text', index));
+  });
+  partsOf('content').forEach((part, index) => {
+    if (part?.type === 'refusal') expect(part['refusal'], 'refusal').toBe(told('refusal', index));
+    else if (part?.type === 'output_text' || part?.type === 'reasoning_text')
+      expect(part['text'], part.type).toBe(told(part.type, index));
+  });
+}
+
 function checkPart(event: OtherEvent, seen: Seen): void {
   const { type } = event;
   if (type === 'response.content_part.added') expect(event['content_index']).toBe(seen.parts++);
@@ -136,6 +154,9 @@ function checkPart(event: OtherEvent, seen: Seen): void {
     seen.deltas[key] = (seen.deltas[key] ?? '') + (event['delta'] as string);
     return;
   }
+  const part = event['part'] as Item | undefined;
+  if (type === 'response.content_part.done' && part?.type === 'output_text')
+    expect(part['text'], type).toBe(seen.deltas[`response.output_text#${index}`] ?? '');
   const whole = event['text'] ?? event['refusal'] ?? event['arguments'] ?? event['input'] ?? event['code'];
   if (type.endsWith('.done') && typeof whole === 'string') expect(whole, type).toBe(seen.deltas[key] ?? '');
 }

@@ -160,6 +160,78 @@ describe('openai-responses', () => {
     });
   });
 
+  describe('a stream that contradicts itself', () => {
+    const message = (...texts: string[]) =>
+      item('message', {
+        role: 'assistant',
+        status: texts.length > 0 ? 'completed' : 'in_progress',
+        content: texts.map((each) => ({ type: 'output_text', text: each, annotations: [] })),
+      });
+    const place = { content_index: 0 };
+    const delta = event('output_text.delta', 0, 'message_1', { ...place, delta: 'One' });
+    const textDone = (whole: string) => event('output_text.done', 0, 'message_1', { ...place, text: whole });
+    const partDone = (whole: string, content_index = 0) =>
+      event('content_part.done', 0, 'message_1', {
+        content_index,
+        part: { type: 'output_text', text: whole, annotations: [] },
+      });
+    const call = (args: string) =>
+      item('function_call', { call_id: 'c', name: 'f', arguments: args, status: 'completed' });
+    const textsOf = (output: OutputItem | undefined) =>
+      (output?.['content'] as { text: string }[]).map((part) => part.text);
+
+    it.each<[string, object[], string[]]>([
+      ['output_text.done has more', [delta, textDone('One two'), done(0, message('One two'))], ['One two']],
+      ['output_text.done has more than the item', [delta, textDone('One two'), done(0, message('One'))], ['One two']],
+      ['content_part.done has more', [delta, partDone('One two'), done(0, message('One'))], ['One two']],
+      [
+        'each event has more',
+        [delta, textDone('One t'), partDone('One two'), done(0, message('One two.'))],
+        ['One two.'],
+      ],
+      ['no delta came', [textDone('One'), partDone('One'), done(0, message('One'))], ['One']],
+      ['no delta and no item came', [textDone('One')], ['One']],
+      [
+        'a second part has no delta',
+        [delta, partDone('One'), partDone('Two', 1), done(0, message('One', 'Two'))],
+        ['One', 'Two'],
+      ],
+      ['a closed part has more', [delta, partDone('Two', 1), done(0, message('One and', 'Two'))], ['One', 'Two']],
+      ['output_text.done has another text', [delta, textDone('Other'), done(0, message('One'))], ['One']],
+      ['the item has another text', [delta, done(0, message('Other'))], ['One']],
+      ['the item has less', [delta, done(0, message('O'))], ['One']],
+      ['the item has no parts', [delta, done(0, { ...message('One'), content: [] })], ['One']],
+    ])('has one text in all events: %s', async (_what, inside, texts) => {
+      const outcome = await streamed(lab, wire, answered(added(0, message()), ...inside));
+      expect(textsOf(outcome.response?.output[0])).toEqual(texts);
+    });
+
+    it('keeps the arguments that the client has', async () => {
+      const begun = { ...call(''), status: 'in_progress' };
+      const inside = [
+        event('function_call_arguments.delta', 0, 'function_call_1', { delta: '{"a":1}' }),
+        done(0, call('{}')),
+      ];
+      const outcome = await streamed(lab, wire, answered(added(0, begun), ...inside));
+      expect(outcome.response?.output[0]).toMatchObject({ arguments: '{"a":1}' });
+    });
+
+    it('has one refusal and one summary in all events', async () => {
+      const refusal = event('refusal.done', 0, 'message_1', { ...place, refusal: 'No.' });
+      const summary = event('reasoning_summary_text.done', 1, 'reasoning_1', { summary_index: 0, text: 'Because.' });
+      const sealed = item('reasoning', { summary: [], encrypted_content: 'sealed' });
+      const outcome = await streamed(
+        lab,
+        wire,
+        answered(added(0, message()), refusal, added(1, item('reasoning', { summary: [] })), summary, done(1, sealed)),
+      );
+      expect(outcome.response?.output).toMatchObject([
+        { content: [{ type: 'refusal', refusal: 'No.' }] },
+        { summary: [{ type: 'summary_text', text: 'Because.' }], encrypted_content: 'sealed' },
+      ]);
+    });
+  });
+
   describe('items that share an id', () => {
     const message = (text?: string) => ({
       id: 'same',

@@ -101,6 +101,12 @@ const floods: Flood[] = [
   responses('text', message, () => ({ type: 'response.output_text.delta', delta: word })),
   responses('refusals', message, () => ({ type: 'response.refusal.delta', delta: word })),
   responses('annotations', message, () => ({ type: 'response.output_text.annotation.added', annotation })),
+  responses('finished parts', message, (count) => ({
+    type: 'response.output_text.done',
+    content_index: count,
+    text: 'a',
+    logprobs: [{ token: word, logprob: 0 }],
+  })),
   responses('reasoning', reasoning, () => ({ type: 'response.reasoning_text.delta', delta: word })),
   responses('summaries', reasoning, (count) => ({
     type: 'response.reasoning_summary_text.delta',

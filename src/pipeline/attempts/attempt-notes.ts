@@ -34,7 +34,10 @@ export class AttemptNotes implements Sink<Chunk> {
         if (chunk.key !== undefined) this.addTo(chunk.key, chunk.delta.length);
         break;
       case 'item_done':
-        this.attempt.producedLength += Math.max(0, lengthOf(chunk.item) - (this.lengths?.get(chunk.key) ?? 0));
+        this.addRest(chunk.key, lengthOf(chunk.item));
+        break;
+      case 'part_done':
+        this.addRest(chunk.key, lengthOfParts([chunk.part]));
         break;
       case 'start':
         if (chunk.model !== undefined) this.attempt.upstreamModel = chunk.model;
@@ -44,6 +47,14 @@ export class AttemptNotes implements Sink<Chunk> {
         if (chunk.dropped) this.attempt.droppedUpstreamFields = chunk.dropped;
         break;
     }
+  }
+
+  /** Adds what no delta of the item contained. */
+  private addRest(key: ItemKey, length: number): void {
+    const rest = length - (this.lengths?.get(key) ?? 0);
+    if (rest <= 0) return;
+    this.attempt.producedLength += rest;
+    this.addTo(key, rest);
   }
 
   private addTo(key: ItemKey, length: number): void {

@@ -3,6 +3,7 @@ import {
   type FinishChunk,
   type ItemKey,
   isVisible,
+  type PartDoneChunk,
   type ReasoningSealChunk,
   type ReasoningSummaryChunk,
   type RelayChunk,
@@ -182,6 +183,21 @@ export class EventBuilder {
     else this.writer.addStrangePart(item, part);
   }
 
+  /** The part may still be open, be closed already, or have had no event at all. */
+  private finishPart({ key, part, index }: PartDoneChunk): void {
+    const item = this.byKey.get(key);
+    const { type } = part;
+    if (!item?.open || !(isStreamed(type) || type === 'summary_text')) return;
+    const count = type === 'summary_text' ? item.summaryParts : item.contentParts;
+    const place = index ?? item.part?.index ?? count;
+    if (place === count) {
+      this.writer.closePart(item);
+      this.writer.openPart(item, type);
+      if (type === 'summary_text') item.summaryNumber = place;
+    } else if (item.part?.type !== type || item.part.index !== place) return;
+    this.emitRestOfPart(item, type, part);
+  }
+
   private finishItem(key: ItemKey, final: OutputItem): void {
     const item = this.byKey.get(key) ?? this.addNative(key, createEmptyItem(final));
     if (!item.open) return;
@@ -195,13 +211,12 @@ export class EventBuilder {
     this.writer.closeItem(item, 'completed', final);
   }
 
-  /** Tells by events what the finished item says and no delta has said. */
+  /** Emits what the finished item contains and no delta did. */
   private reportSummary(item: OpenItem, parts: Record<string, unknown>[]): void {
     for (const [index, part] of parts.entries()) {
       if (index >= item.summaryParts) this.writer.openPart(item, 'summary_text');
       else if (item.part?.type !== 'summary_text' || item.part.index !== index) continue;
-      const rest = remainderOf(item.part?.text.text ?? '', part['text']);
-      if (rest !== '') this.writer.addSummary(item, rest);
+      this.emitRestOfPart(item, 'summary_text', part);
     }
   }
 
@@ -217,7 +232,7 @@ export class EventBuilder {
       if (index >= item.contentParts) {
         this.writer.closePart(item);
         this.writer.openPart(item, type);
-      } else if (!item.part || item.part.type === 'summary_text' || item.part.index !== index) continue;
+      } else if (item.part?.type !== type || item.part.index !== index) continue;
       this.emitRestOfPart(item, type, part);
     }
   }
@@ -225,6 +240,10 @@ export class EventBuilder {
   private emitRestOfPart(item: OpenItem, type: OpenPart['type'], part: Record<string, unknown>): void {
     const told = item.part?.text.text ?? '';
     const rest = remainderOf(told, type === 'refusal' ? part['refusal'] : part['text']);
+    if (type === 'summary_text') {
+      if (rest !== '') this.writer.addSummary(item, rest);
+      return;
+    }
     if (type === 'refusal' || type === 'reasoning_text') {
       if (rest !== '') this.writer.addPlain(item, type, rest);
       return;
@@ -285,6 +304,9 @@ export class EventBuilder {
         break;
       case 'part':
         this.addPart(chunk.key, chunk.part);
+        break;
+      case 'part_done':
+        this.finishPart(chunk);
         break;
       case 'relay':
         this.relay(chunk);

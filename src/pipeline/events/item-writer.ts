@@ -80,14 +80,20 @@ export class ItemWriter implements TextCounter {
     return this.ids.has(id);
   }
 
-  /** @param final the provider's own last word on the item, carried as it is; absent: what has been gathered */
+  /** @param final the provider's finished item, carried as it is where it agrees with the events; absent: what has been gathered */
   closeItem(item: OpenItem, status: 'completed' | 'incomplete', final?: OutputItem): void {
     this.closePart(item);
     if (isCall(item)) this.emitCallDone(item, final);
     if (!final) item.wire = { ...item.wire, ...callFields(item), status };
-    else if (final['status'] === 'in_progress')
-      item.wire = { ...final, id: item.id, status }; // it says that it is done
-    else item.wire = { ...final, id: item.id };
+    else {
+      const { wire } = item;
+      item.wire = { ...final, id: item.id, ...(hasCallText(item, final) ? callFields(item) : undefined) };
+      for (const field of ['content', 'summary'] as const) {
+        const parts = reconcileParts(wire[field], final[field]);
+        if (parts) item.wire[field] = parts;
+      }
+      if (final['status'] === 'in_progress') item.wire.status = status; // the event ends it
+    }
     item.open = false;
     this.push('response.output_item.done', { output_index: item.index, item: item.wire });
   }
@@ -130,6 +136,7 @@ export class ItemWriter implements TextCounter {
   /** A part of a kind that has no deltas here: shown as it was sent. */
   addStrangePart(item: OpenItem, part: object): void {
     this.closePart(item);
+    addPart(item, 'content', part);
     this.push('response.content_part.added', {
       item_id: item.id,
       output_index: item.index,
@@ -226,10 +233,51 @@ export function truncateItem(item: OpenItem): OutputItem {
   return withPart(wire, item.part.type === 'summary_text' ? 'summary' : 'content', wirePart(item.part));
 }
 
-/** What a whole text says beyond what has been told of it; nothing when the provider contradicts itself. */
+/** Returns the rest of a text after what its deltas contained; nothing if the provider contradicts itself. */
 export function remainderOf(told: string, whole: unknown): string {
   return typeof whole === 'string' && whole.startsWith(told) ? whole.slice(told.length) : '';
 }
+
+/**
+ * Keeps the events and the finished item equal: where they differ, the parts of the events win, because clients have
+ * them already. choice 44
+ *
+ * @param told parts of the events
+ * @returns undefined if nothing differs
+ */
+function reconcileParts(told: unknown, final: unknown): object[] | undefined {
+  if (!Array.isArray(told) || told.length === 0) return undefined;
+  const parts = (Array.isArray(final) ? final : []).filter((part) => typeof part === 'object' && part !== null);
+  if (told.every((part, index) => agrees(part, parts[index]))) return undefined;
+  return [
+    ...told.map((part, index) => (agrees(part, parts[index]) ? parts[index] : part)),
+    ...parts.slice(told.length),
+  ];
+}
+
+type Part = Record<string, unknown> | undefined;
+
+/** Kinds of parts whose text the events contain. */
+const streamed = new Set<unknown>([
+  'output_text',
+  'refusal',
+  'reasoning_text',
+  'summary_text',
+] satisfies OpenPart['type'][]);
+
+/** Whether a finished part has the text of the events and at least their annotations. */
+function agrees(told: Part, part: Part): boolean {
+  if (part?.['type'] !== told?.['type']) return false;
+  if (!streamed.has(told?.['type'])) return true;
+  if (part?.['text'] !== told?.['text']) return false;
+  return part?.['refusal'] === told?.['refusal'] && countOf(part?.['annotations']) >= countOf(told?.['annotations']);
+}
+
+const countOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
+
+/** Not if no event had any arguments, because the provider sent something other than a text. */
+const hasCallText = (item: OpenItem, final: OutputItem): boolean =>
+  item.callText.text !== '' || typeof (final['arguments'] ?? final['input']) === 'string';
 
 const isCall = (item: OpenItem): boolean => item.wire.type === 'function_call' || item.wire.type === 'custom_tool_call';
 

@@ -30,17 +30,20 @@ export class KeptSize {
       switch (type) {
         case 'text':
           if (chunk.logprobs) isWhole = true;
-          counted += this.addDelta(chunk.delta, chunk.key);
+          counted += this.addDelta(chunk.delta.length, chunk.key);
           break;
         case 'reasoning_summary':
           if (chunk.part !== this.summaryPart) this.objects++;
           this.summaryPart = chunk.part;
-          counted += this.addDelta(chunk.delta, chunk.key);
+          counted += this.addDelta(chunk.delta.length, chunk.key);
           break;
         case 'reasoning':
         case 'refusal':
         case 'tool_call_arguments':
-          counted += this.addDelta(chunk.delta, chunk.key);
+          counted += this.addDelta(chunk.delta.length, chunk.key);
+          break;
+        case 'part_done': // only what its deltas did not have is new
+          counted += this.addDelta(Math.max(0, length - this.unitsOfItem(chunk.key)), chunk.key);
           break;
         case 'item_done':
           isWhole = true;
@@ -66,7 +69,7 @@ export class KeptSize {
     return this.units > limit || this.objects * OBJECT_UNITS > limit;
   }
 
-  private addDelta({ length }: string, key: ItemKey | undefined): number {
+  private addDelta(length: number, key: ItemKey | undefined): number {
     this.units += length;
     if (key === undefined) return length;
     if (key !== this.key) {
@@ -76,6 +79,10 @@ export class KeptSize {
     }
     this.unitsOfKey += length;
     return length;
+  }
+
+  private unitsOfItem(key: ItemKey): number {
+    return key === this.key ? this.unitsOfKey : (this.unitsOf.get(key) ?? 0);
   }
 
   /** The finished item repeats its deltas, and takes their place. */

@@ -212,6 +212,21 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     return [...chunks, { type: isReasoning ? 'reasoning' : 'text', delta: text, key }];
   }
 
+  /** The text of a part as a whole. Some servers have no deltas before it, or not all of them. */
+  function readPartDone(event: WireEvent, part: unknown): Chunk[] {
+    if (!isRecord(part) || typeof part.type !== 'string' || !partTexts.has(part.type)) return [];
+    if (typeof part[partTexts.get(part.type)!] !== 'string') return [];
+    const isSummary = part.type === 'summary_text';
+    const index = isSummary ? event.summary_index : event.content_index;
+    const chunk: Chunk & { key: ItemKey } = {
+      type: 'part_done',
+      key: keyOf(event),
+      part: { ...part, type: part.type },
+    };
+    if (typeof index === 'number') chunk.index = index;
+    return within(isSummary || part.type === 'reasoning_text' ? 'reasoning' : 'message', event, chunk);
+  }
+
   function readAnnotation(event: WireEvent): Chunk[] {
     const { annotation } = event;
     if (!isRecord(annotation)) throw unexpectedUpstreamData(`${event.type} without its annotation`);
@@ -327,17 +342,22 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
         return readPart(event);
       case 'response.output_text.annotation.added':
         return readAnnotation(event);
-      // What these say has been said by deltas, or will be by the finished item.
-      case 'response.output_text.done':
       case 'response.content_part.done':
       case 'response.reasoning_part.done':
+      case 'response.reasoning_summary_part.done':
+        return readPartDone(event, event.part);
+      case 'response.output_text.done':
+        return readPartDone(event, { type: 'output_text', text: event.text, logprobs: event.logprobs });
+      case 'response.reasoning_text.done':
+        return readPartDone(event, { type: 'reasoning_text', text: event.text });
+      case 'response.reasoning_summary_text.done':
+        return readPartDone(event, { type: 'summary_text', text: event.text });
+      case 'response.refusal.done':
+        return readPartDone(event, { type: 'refusal', refusal: event.refusal });
+      // Deltas contain what these repeat, or the finished item does.
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
-      case 'response.reasoning_text.done':
       case 'response.reasoning_summary_part.added':
-      case 'response.reasoning_summary_text.done':
-      case 'response.reasoning_summary_part.done':
-      case 'response.refusal.done':
       case 'keepalive':
         return [];
       case 'response.created':
@@ -366,6 +386,14 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
 /** A page that is opened, or looked through, costs nothing. */
 const isSearch = (action: unknown): boolean =>
   !isRecord(action) || action.type === undefined || action.type === 'search';
+
+/** Kinds of parts that have deltas → the field of their text. */
+const partTexts = new Map([
+  ['output_text', 'text'],
+  ['refusal', 'refusal'],
+  ['reasoning_text', 'text'],
+  ['summary_text', 'text'],
+]);
 
 const statuses = new Set<unknown>(['completed', 'incomplete', 'failed', 'cancelled']);
 
