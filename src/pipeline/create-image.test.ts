@@ -4,7 +4,7 @@ import type { Caller } from '../domain/caller.ts';
 import { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ImageEvent } from '../domain/image-events.ts';
-import type { ImageRequest } from '../domain/images.ts';
+import type { ImageChunk, ImageRequest } from '../domain/images.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { parseImage } from '../domain/parse-image.ts';
 import { bareEndpoint, createProvider, type Endpoint } from '../providers/provider.ts';
@@ -13,6 +13,7 @@ import { createRoutingContext } from '../routing/routing-context.ts';
 import { ByteBudget } from './images/byte-budget.ts';
 import { createImage } from './create-image.ts';
 import { createImageRun } from './run/create-run.ts';
+import { lastAttemptOf } from './run/step.ts';
 import { createRetryParts } from './steps/endpoint-queue.ts';
 import type { ImagePipeline } from './image-pipeline.ts';
 
@@ -62,7 +63,7 @@ async function draw(request: Partial<ImageRequest>, cancellation = new Cancellat
   try {
     await createImage(pipeline, run, { write: (batch) => void events.push(...batch) });
   } finally {
-    run.memory.free();
+    lastAttemptOf(run)?.memory.free();
   }
   return events;
 }
@@ -87,6 +88,46 @@ describe('an image generation of the gateway itself', () => {
     expect(booked).toMatchObject([
       { id: 'gen-1', apiType: 'image', workspaceId: 'w', memberId: 'ada', costNanoUsd: 100_000_000n },
     ]);
+  });
+
+  it('frees the memory of a failed attempt before it waits for the retry', async () => {
+    const link: ImageChunk = { type: 'image_link', url: 'https://images.example/fox.png' };
+    const image = { ...simulator.image!, createImageReader: () => ({ read: () => [link], end: () => [] }) };
+    const limits = { attempts: 2, backoffMs: 1, maxBackoffMs: 1, maxRetryAfterMs: 1, budgetMs: 60_000 };
+    const linking = createProvider({
+      ...{ id: 'links', name: 'Links', wire: { ...simulator, image }, apiKeys: [], headers: {}, dialect: {} },
+      timeouts: { connectMs: 1000, firstByteMs: 1000, idleMs: 1000, totalMs: 1000 },
+      retry: { ...limits, share: 1, minimum: 1 },
+    });
+    const context = createRoutingContext(createCatalog([{ ...endpoint, provider: linking }]));
+    const fetched: (Promise<void> | undefined)[] = [];
+    const waited: (Promise<void> | undefined)[] = [];
+    /** Takes as much as one response takes at least. The budget has room for one response. */
+    const takeOne = () => {
+      const share = pipeline.budget.share();
+      const place = share.hold(1e6);
+      share.free();
+      return place;
+    };
+    pipeline = {
+      ...pipeline,
+      routingContext: () => context,
+      maxAttempts: () => 2,
+      images: {
+        ...pipeline.images,
+        async fetchImage() {
+          fetched.push(takeOne());
+          throw new GatewayError('upstream_failed', 'There is no image.', { retryable: true, isTransient: true });
+        },
+      },
+      retry: {
+        ...createRetryParts(),
+        wait: async () => void waited.push(takeOne()),
+      },
+    };
+    await expect(draw({})).rejects.toThrow('There is no image.');
+    expect(fetched).toEqual([expect.any(Promise), expect.any(Promise)]);
+    expect(waited).toEqual([undefined]);
   });
 
   it('ends with what it is part of, at no cost', async () => {

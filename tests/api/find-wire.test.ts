@@ -66,6 +66,47 @@ describe('a built-in provider at another address', () => {
     expect(realRequests().at(-1)).toBe('/v1/responses');
   });
 
+  it.each(['buffered', 'streamed'] as const)('has an attempt for each wire if a path is missing: %s', async (mode) => {
+    const pricing = { prompt: '0.000001', completion: '0.000002' };
+    speaks = ['openai-responses'];
+    await open({ models: [{ model: 'openai/m', pricing }] });
+    expect((await send()).status).toBe(200);
+    speaks = ['openai-chat'];
+
+    const { status, headers, response } = await ask(
+      gateway,
+      mode,
+      { model: 'openai/m' },
+      { headers: { 'x-router-metadata': 'enabled' } },
+    );
+
+    expect(status).toBe(200);
+    expect(response?.router_metadata).toMatchObject({
+      attempt: 2,
+      attempts: [
+        { provider: 'OpenAI', status: 502, message: expect.stringContaining('does not have the path (status 404)') },
+        { provider: 'OpenAI', status: 200 },
+      ],
+    });
+    const { data } = (await (await gateway.get(`/generation?id=${headers.get('x-generation-id')}`)).json()) as {
+      data: Record<string, unknown>;
+    };
+    expect(data).toMatchObject({
+      provider_name: 'OpenAI',
+      tokens_prompt: 20,
+      tokens_completion: 10,
+      total_cost: 0.00004,
+    });
+    expect(data['provider_responses']).toMatchObject([{ provider_name: 'OpenAI', status: 200 }]);
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    const labels = 'model="openai/m",provider="openai"';
+    expect(metrics).toContain(`headgate_attempts_total{${labels},outcome="upstream_path_missing"} 1\n`);
+    expect(metrics).toContain(`headgate_attempts_total{${labels},outcome="ok"} 2\n`);
+    expect(metrics).toContain(`headgate_responses_total{${labels},status="2xx",streamed="${mode === 'streamed'}"}`);
+    expect(metrics).toContain(`headgate_endpoint_stable{${labels}} 1\n`);
+    expect(metrics).not.toMatch(/headgate_retries_total\{/);
+  });
+
   it('keeps what it found over a reload', async () => {
     await open();
     await send();

@@ -64,12 +64,19 @@ export interface Served {
   error: GatewayError | undefined;
 }
 
-/** @param servers how many serve the model */
-export async function openPipelineLab(servers = 1, parts: Partial<ResponsePipeline> = {}): Promise<PipelineLab> {
+/**
+ * @param servers how many serve the model
+ * @param otherWires that the servers may speak instead of the one of a request
+ */
+export async function openPipelineLab(
+  servers = 1,
+  parts: Partial<ResponsePipeline> = {},
+  otherWires: readonly WireName[] = [],
+): Promise<PipelineLab> {
   const upstreams = await Promise.all(Array.from({ length: servers }, startUpstream));
   const entries: LedgerEntry[] = [];
   const worlds = new Map(
-    wireNames.map((wire) => [wire, createRoutingContext(createCatalog(endpointsOf(wire, upstreams)))]),
+    wireNames.map((wire) => [wire, createRoutingContext(createCatalog(endpointsOf(wire, upstreams, otherWires)))]),
   );
   let world = worlds.get('openai-chat')!;
   const pipeline: ResponsePipeline = {
@@ -125,13 +132,18 @@ export async function openPipelineLab(servers = 1, parts: Partial<ResponsePipeli
   };
 }
 
-const endpointsOf = (wire: WireName, upstreams: readonly ScriptedUpstream[]): Endpoint[] =>
+const endpointsOf = (
+  wire: WireName,
+  upstreams: readonly ScriptedUpstream[],
+  otherWires: readonly WireName[],
+): Endpoint[] =>
   upstreams.map((upstream, at) => {
     const provider = createProvider({
       ...{
         id: `server-${at}`,
         name: `Server ${at}`,
         wire: wires.get(wire)!,
+        otherWires: otherWires.map((other) => wires.get(other)!),
         baseUrl: upstream.url,
         apiKeys: ['secret'],
       },

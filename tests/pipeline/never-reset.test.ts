@@ -1,5 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
+import type { Run } from '../../src/pipeline/run/run.ts';
 import type { ServerTools } from '../../src/pipeline/run/server-tools.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
+import { chatResponse } from '../clients/chat-responses.ts';
 import { modes, openPipelineLab, type PipelineLab, wireNames } from './lab.ts';
 
 /** A counter, which grows. */
@@ -40,6 +43,12 @@ const tools: ServerTools = {
   }),
 };
 
+/** Guards a run and everything that is added to it. */
+const guardRun = (run: Run): undefined => {
+  guard(run, 'run');
+  guardList(run.steps, 'step', (step) => guardList(step.attempts, 'attempt'));
+};
+
 let lab: PipelineLab;
 afterEach(() => lab.close());
 
@@ -49,13 +58,7 @@ it.each(
   lab = await openPipelineLab(2, {
     tools,
     begin: (inFlight) => ({ underway: inFlight, place: 0, reserved: 0 }),
-    preparers: [
-      (run) => {
-        guard(run, 'run');
-        guardList(run.steps, 'step', (step) => guardList(step.attempts, 'attempt'));
-        return undefined;
-      },
-    ],
+    preparers: [guardRun],
   });
   const busy = { fail: { status: 503, message: 'Busy.' } };
   lab.script(wire, 0, busy, { text: 'Found.' });
@@ -70,6 +73,38 @@ it.each(
     ['upstream_overloaded', undefined],
     ['upstream_overloaded', undefined],
   ]);
+});
+
+it.each(modes)('no field of an attempt is set twice if the server has another wire: %s', async (mode) => {
+  let lines = 0;
+  lab = await openPipelineLab(
+    1,
+    {
+      begin: (inFlight, before) => ({ underway: inFlight, place: before ? before.place + 1 : 0, reserved: ++lines }),
+      preparers: [guardRun],
+    },
+    ['openai-chat'],
+  );
+  lab.upstreams[0]!.always((request) => {
+    if (request.path.endsWith('/responses')) return json({ detail: 'Not Found' }, { status: 404 });
+    if (request.text === '{}') return json({ error: { message: 'model is required' } }, { status: 400 });
+    return chatResponse({ text: 'Found.' }, request);
+  });
+  const { error, response, run } = await lab.respond('openai-responses', mode);
+
+  expect(error).toBeUndefined();
+  expect(response).toMatchObject({ status: 'completed' });
+  const [first, second] = run.steps[0]!.attempts;
+  expect(run.steps[0]!.attempts).toHaveLength(2);
+  expect(first).toMatchObject({ status: 502, key: 0, isLast: false, isRetry: false, spent: undefined });
+  expect(first!.wire.id).toBe('openai-responses');
+  expect(second).toMatchObject({ status: 200, key: 0, isLast: true, isRetry: false, error: undefined });
+  expect(second!.wire.id).toBe('openai-chat');
+  expect(second!.dispatchedAt).toBeGreaterThanOrEqual(first!.endedAt!);
+  expect([first!.begun, second!.begun]).toMatchObject([{ place: 0 }, { place: 1 }]);
+  expect(run.steps[0]!.committed).toBe(second);
+  expect(lab.entries).toMatchObject([{ outcome: 'completed', endpointId: 'acme/one@server-0' }]);
+  expect(lab.entries[0]!.lines).toBeUndefined();
 });
 
 it('the guard of this test finds a field that is set twice', () => {

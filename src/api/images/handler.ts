@@ -63,7 +63,7 @@ export function createImagesHandler(parts: ImagesParts): Route['handler'] {
         fail: (error) => images.fail(error),
         close() {
           images.stop();
-          run.memory.free();
+          lastAttemptOf(run)?.memory.free();
         },
       },
     };

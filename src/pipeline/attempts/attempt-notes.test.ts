@@ -14,7 +14,7 @@ const endpoint = bareEndpoint(provider, 'simulator/echo', 'echo');
 let attempt: TextAttempt;
 let passed: Chunk[];
 beforeEach(() => {
-  attempt = createTextAttempt(endpoint, { isLast: true, isRetry: false });
+  attempt = createTextAttempt(endpoint, { wire: endpoint.provider.wire, isLast: true, isRetry: false });
   passed = [];
 });
 

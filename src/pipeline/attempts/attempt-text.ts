@@ -9,7 +9,6 @@ import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
 import { writeInFlightResponse } from '../accounting/settle-run.ts';
 import { translateRequest } from './translate-request.ts';
-import { exchangeByWire } from './wire-fallback.ts';
 
 /**
  * Makes an attempt: writes the request, sends it, and reads the response into chunks, a batch for each network read.
@@ -23,16 +22,12 @@ export async function attemptText(
   attempt: TextAttempt,
   out: Sink<Chunk>,
 ): Promise<void> {
-  const { provider } = attempt.endpoint;
-  const media = pipeline.media ?? (() => noMediaSource);
-  await exchangeByWire(provider, async (wire) => {
-    const made = translateRequest(run, attempt, wire, media);
-    const written = made instanceof Promise ? await made : made;
-    if (run.request.stream === true && run.request.debug?.echo_upstream_body) {
-      await out.write([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
-    }
-    if (attempt.isLast && !pipeline.tools && !provider.finder) releaseMedia(run);
-    if (!attempt.begun) beginAttempt(pipeline, run, attempt, () => writeInFlightResponse(run, attempt));
-    await exchangeText(run, attempt, wire, written, pipeline.upstreamBodyLimit(), out);
-  });
+  const made = translateRequest(run, attempt, pipeline.media ?? (() => noMediaSource));
+  const written = made instanceof Promise ? await made : made;
+  if (run.request.stream === true && run.request.debug?.echo_upstream_body) {
+    await out.write([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
+  }
+  if (attempt.isLast && !pipeline.tools) releaseMedia(run);
+  beginAttempt(pipeline, run, attempt, () => writeInFlightResponse(run, attempt));
+  await exchangeText(run, attempt, written, pipeline.upstreamBodyLimit(), out);
 }

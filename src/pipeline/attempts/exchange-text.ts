@@ -1,7 +1,7 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Usage } from '../../domain/usage.ts';
-import type { UpstreamRequest, Wire } from '../../providers/wire.ts';
+import type { UpstreamRequest } from '../../providers/wire.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import { AttemptNotes } from './attempt-notes.ts';
 import { dispatch, receive, takeKey, upstreamOf } from './exchange.ts';
@@ -20,24 +20,23 @@ const sent = {};
 export function exchangeText(
   run: Run,
   attempt: TextAttempt,
-  wire: Wire,
   written: UpstreamRequest,
   limitBytes: number,
   out: Sink<Chunk>,
 ): Promise<void> {
   const notes = new AttemptNotes(attempt, out);
-  return dispatch(attempt, () => exchange(run, attempt, wire, written, limitBytes, notes));
+  return dispatch(attempt, () => exchange(run, attempt, written, limitBytes, notes));
 }
 
 async function exchange(
   run: Run,
   attempt: TextAttempt,
-  wire: Wire,
   written: UpstreamRequest,
   limitBytes: number,
   out: Sink<Chunk>,
 ): Promise<void> {
-  const { provider } = attempt.endpoint;
+  const { endpoint, wire } = attempt;
+  const { provider } = endpoint;
   const { name } = provider;
   const { cancellation } = run;
   const stream = run.request.stream === true;

@@ -9,12 +9,12 @@ import { hideKeys } from './hide-keys.ts';
 import { type ReadResponseOptions, readErrorBody, readResponse } from './read-response.ts';
 
 /**
- * Makes an exchange of an attempt with its provider, and notes when the first of them began and the last ended.
+ * Makes the exchange of an attempt with its provider, and sets when it began and ended.
  *
  * @throws what went wrong, without the keys of the provider
  */
 export async function dispatch(attempt: Attempt, exchange: () => Promise<void>): Promise<void> {
-  attempt.dispatchedAt ??= performance.now();
+  attempt.dispatchedAt = performance.now();
   try {
     await exchange();
   } catch (error) {

@@ -7,11 +7,13 @@ import { itemsOf } from '../accounting/response-images.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
 import type { RunKind } from '../run/run-kind.ts';
+import { findOtherWire } from './wire-fallback.ts';
 
 /** A run that asks for a response. */
 export const responseKind: RunKind<Run, TextAttempt, Chunk, ResponsePipeline> = {
   createAttempt: createTextAttempt,
   attempt: attemptText,
+  findOtherWire,
   isOutput: ({ request }, chunk) => (request.stream === true ? isOutput(chunk) : chunk.type === 'finish'),
   isKept: ({ type }) => type === 'debug',
   describeOutcome,

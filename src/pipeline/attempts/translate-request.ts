@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import type { UpstreamRequest, Wire } from '../../providers/wire.ts';
+import type { UpstreamRequest } from '../../providers/wire.ts';
 import { Needs } from '../../routing/needs.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import { fitRequest } from './fit-request.ts';
@@ -16,10 +16,9 @@ import { buildRequest, type Run } from '../run/run.ts';
 export function translateRequest(
   run: Run,
   attempt: TextAttempt,
-  wire: Wire,
   media: () => MediaSource,
 ): MaybePromise<UpstreamRequest> {
-  const { endpoint } = attempt;
+  const { endpoint, wire } = attempt;
   const { provider, upstreamModel } = endpoint;
   const name = `${endpoint.model} at ${provider.name}`;
   const step = run.steps.at(-1);

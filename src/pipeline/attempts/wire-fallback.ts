@@ -1,21 +1,17 @@
-import { GatewayError } from '../../domain/errors.ts';
+import type { GatewayError } from '../../domain/errors.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Wire } from '../../providers/wire.ts';
-import type { Provider } from '../../providers/provider.ts';
+import type { Attempt } from '../run/attempt.ts';
 import { explainMissingPath } from './explain-missing-path.ts';
 
 /**
- * Makes an exchange by the wire of a provider; if its server turns out not to have the path, by the wire that it has.
+ * Finds another wire for an endpoint whose server does not have the path of an attempt.
  *
- * @throws what the exchange throws
+ * @returns the failure if it has another cause; if there is no other wire, the failure with the setting to correct
  */
-export async function exchangeByWire(provider: Provider, exchange: (wire: Wire) => Promise<void>): Promise<void> {
-  const { wire, finder } = provider;
-  try {
-    await exchange(wire);
-  } catch (error) {
-    if (!(error instanceof GatewayError) || error.kind !== 'upstream_path_missing') throw error;
-    const other = await finder?.findOther(wire);
-    if (!other) throw explainMissingPath(error, provider, wire);
-    await exchange(other);
-  }
+export function findOtherWire({ endpoint, wire }: Attempt, failure: GatewayError): MaybePromise<Wire | GatewayError> {
+  if (failure.kind !== 'upstream_path_missing') return failure;
+  const { provider } = endpoint;
+  const explained = explainMissingPath(failure, provider, wire);
+  return provider.finder ? provider.finder.findOther(wire).then((other) => other ?? explained) : explained;
 }

@@ -23,13 +23,11 @@ export async function attemptImage(
   attempt: ImageAttempt,
   out: Sink<CheckedImageChunk>,
 ): Promise<void> {
-  const { endpoint } = attempt;
+  const { endpoint, memory } = attempt;
   const { provider, upstreamModel, image: facts } = endpoint;
-  const wire = provider.wire.image;
+  const wire = attempt.wire.image;
   const name = `${endpoint.model} at ${provider.name}`;
   if (!wire || !facts) throw new GatewayError('wrong_endpoint', `${name} makes no pictures.`, { retryable: true });
-  const { memory } = run;
-  memory.free(); // of what an earlier attempt held, nothing is left
   const { fitted, clamped, dropped } = fitImage(run.request, run.references, endpoint, facts);
   const stream = run.request.stream === true && facts.streams && wire.createImageReader !== undefined;
   const written = wire.writeImageRequest(fitted, {
@@ -44,10 +42,13 @@ export async function attemptImage(
   attempt.droppedFields = [...dropped, ...written.dropped];
   beginAttempt(pipeline, run, attempt, () => writeInFlightImages(run, attempt));
   const limitBytes = pipeline.limits().answer;
-  const exchange = new ImageExchange(run, attempt, wire, { memory, limitBytes, stream });
-  const check = new ImageCheck(run, attempt, { ...pipeline.images, memory, limitBytes, count: fitted.count }, out);
+  const exchange = new ImageExchange(run, attempt, wire, { limitBytes, stream });
+  const check = new ImageCheck(run, attempt, { ...pipeline.images, limitBytes, count: fitted.count }, out);
   try {
     await dispatch(attempt, () => exchange.run(written, check));
+  } catch (error) {
+    memory.free();
+    throw error;
   } finally {
     check.stop();
   }

@@ -3,7 +3,6 @@ import type { Sink } from '../../domain/sink.ts';
 import type { ImageUpstreamRequest, ImageWire } from '../../providers/image-wire.ts';
 import type { UpstreamResponse } from '../../providers/transport.ts';
 import type { ImageAttempt } from '../run/attempt.ts';
-import type { ByteShare } from './byte-budget.ts';
 import { receive, takeKey, upstreamOf } from '../attempts/exchange.ts';
 import { ImagePoller } from './image-poller.ts';
 import { ImageResponseReader } from './image-response-reader.ts';
@@ -12,7 +11,6 @@ import { type ReadResponseOptions, readInside } from '../attempts/read-response.
 import { serializeImageBody } from './serialize-image-body.ts';
 
 interface ExchangeOptions {
-  memory: ByteShare;
   limitBytes: number;
   stream: boolean;
 }
@@ -32,7 +30,7 @@ export class ImageExchange {
     this.attempt = attempt;
     this.provider = attempt.endpoint.provider;
     this.wire = wire;
-    this.readError = wire.readError ?? this.provider.wire.readError;
+    this.readError = wire.readError ?? attempt.wire.readError;
     this.reader = new ImageResponseReader(wire, this.provider.name);
     this.options = options;
   }
@@ -73,7 +71,8 @@ export class ImageExchange {
 
   private async read(answer: UpstreamResponse, readerContext: unknown, out: Sink<ImageChunk>): Promise<void> {
     const { provider, options, reader } = this;
-    const { limitBytes, stream, memory } = options;
+    const { memory } = this.attempt;
+    const { limitBytes, stream } = options;
     let taken: Promise<void> | undefined;
     const how: ReadResponseOptions<ImageChunk> = {
       wire: reader,

@@ -13,14 +13,11 @@ import type { Sink } from '../../domain/sink.ts';
 import { isCredible } from '../../domain/usage.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { ImageAttempt } from '../run/attempt.ts';
-import type { ByteShare } from './byte-budget.ts';
 import type { ImageRun } from '../run/image-run.ts';
 import { readPieces } from '../attempts/read-response.ts';
 
 /** How pictures are had and looked at. */
 export interface ImageCheckParts {
-  /** The memory that the run's answer takes. */
-  memory: ByteShare;
   /**
    * Fetches a picture that a provider has put on another host.
    *
@@ -94,6 +91,7 @@ export class ImageCheck implements Sink<ImageChunk> {
   /** Pictures that lie elsewhere take their memory as the answers do that hold theirs, and share one limit. */
   private async takeImages(chunks: ImageChunk[]): Promise<void> {
     if (chunks.some(({ type }) => type === 'image_link')) await this.waitForMemory();
+    if (this.isStopped) return; // the attempt failed meanwhile, and its memory is free
     let left = this.parts.limitBytes;
     const checked: CheckedImageChunk[] = [];
     for (const chunk of chunks) {
@@ -116,7 +114,7 @@ export class ImageCheck implements Sink<ImageChunk> {
 
   /** @throws the reason of the cancellation, as soon as it comes */
   private async waitForMemory(): Promise<void> {
-    const { memory } = this.parts;
+    const { memory } = this.attempt;
     const { cancellation } = this.run;
     const place = memory.hold(LINKED_BYTES);
     if (!place) return;

@@ -8,7 +8,7 @@ import type { RunKind } from '../run/run-kind.ts';
 
 /** A run that asks for images. */
 export const imageKind: RunKind<ImageRun, ImageAttempt, CheckedImageChunk, ImagePipeline> = {
-  createAttempt: createImageAttempt,
+  createAttempt: (endpoint, turn, { budget }) => createImageAttempt(endpoint, turn, budget.share()),
   attempt: attemptImage,
   isOutput: ({ request }, chunk) => (request.stream === true ? isImageOutput(chunk) : chunk.type === 'finish'),
   isKept: () => false,

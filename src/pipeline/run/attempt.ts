@@ -5,17 +5,21 @@ import type { EncodedImage, ImageFinishChunk } from '../../domain/images.ts';
 import type { Usage } from '../../domain/usage.ts';
 import type { InFlightRequest } from '../../metering/journal.ts';
 import type { Endpoint } from '../../providers/provider.ts';
+import type { Wire } from '../../providers/wire.ts';
 import type { AttemptCost } from '../accounting/attempt-cost.ts';
+import type { ByteShare } from '../images/byte-budget.ts';
 
 /**
- * One try on one endpoint with one key, and everything learned from it. Created for the try, filled while it lasts, and
+ * One try on one endpoint with one key and one wire, and everything learned from it. Created for the try, filled while it lasts, and
  * never reset: another try is another attempt. Times are of `performance.now()`.
  */
 export interface Attempt {
   readonly endpoint: Endpoint;
-  /** No other endpoint and no other key is left for its step: at most a retry follows. */
+  /** The protocol of its provider that it uses. */
+  readonly wire: Wire;
+  /** Whether no other endpoint, key or wire is left for its step: at most a retry follows. */
   readonly isLast: boolean;
-  /** Its endpoint was tried before in its step, and failed. */
+  /** Whether it repeats a failed attempt of its step at the same endpoint. */
   readonly isRetry: boolean;
   /** HTTP number; 200 while it lasts and when it succeeded. */
   status: number;
@@ -65,16 +69,19 @@ export interface ImageAttempt extends Attempt {
   finish: ImageFinishChunk | undefined;
   /** Sizes of the images that were passed on; undefined where an image has none. */
   readonly made: (Pick<EncodedImage, 'width' | 'height'> & Digested)[];
+  /** Its share of the memory for responses; freed when it fails, or when the client has the last image. */
+  readonly memory: ByteShare;
 }
 
-/** Where in a step an attempt comes. */
-export type AttemptTurn = Pick<Attempt, 'isLast' | 'isRetry'>;
+/** The place of an attempt in its step. */
+export type AttemptTurn = Pick<Attempt, 'wire' | 'isLast' | 'isRetry'>;
 
 const nothing: readonly string[] = [];
 const nothingSent = { characters: 0, images: 0 };
 
-const createAttempt = (endpoint: Endpoint, { isLast, isRetry }: AttemptTurn): Attempt => ({
+const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry }: AttemptTurn): Attempt => ({
   endpoint,
+  wire,
   isLast,
   isRetry,
   status: 200,
@@ -101,8 +108,9 @@ export const createTextAttempt = (endpoint: Endpoint, turn: AttemptTurn): TextAt
   hasLateTools: false,
 });
 
-export const createImageAttempt = (endpoint: Endpoint, turn: AttemptTurn): ImageAttempt => ({
+export const createImageAttempt = (endpoint: Endpoint, turn: AttemptTurn, memory: ByteShare): ImageAttempt => ({
   ...createAttempt(endpoint, turn),
   finish: undefined,
   made: [],
+  memory,
 });

@@ -25,7 +25,7 @@ export function createRun({ hashEndUser }: Pick<PipelineBase<Run>, 'hashEndUser'
 
 /** Creates the run of an accepted image generation. */
 export function createImageRun(
-  { hashEndUser, budget }: Pick<ImagePipeline, 'hashEndUser' | 'budget'>,
+  { hashEndUser }: Pick<ImagePipeline, 'hashEndUser'>,
   request: ImageRequest,
   origin: RunOrigin,
 ): ImageRun {
@@ -34,7 +34,6 @@ export function createImageRun(
     request,
     steps: [],
     references: [],
-    memory: budget.share(),
     isComplete: false,
   };
 }

@@ -1,6 +1,5 @@
 import type { EncodedImage, ImageRequest } from '../../domain/images.ts';
 import type { Digested, ImageAttempt } from './attempt.ts';
-import type { ByteShare } from '../images/byte-budget.ts';
 import type { RunBase } from './run.ts';
 import type { Step } from './step.ts';
 
@@ -10,8 +9,6 @@ export interface ImageRun extends RunBase {
   readonly steps: Step<ImageAttempt>[];
   /** In the order of `input_references`, once they are loaded. */
   references: readonly (EncodedImage & Digested)[];
-  /** What its response takes of the memory for responses; freed when the last image has been passed on. */
-  readonly memory: ByteShare;
   /** Whether the whole response was there. */
   isComplete: boolean;
 }

@@ -1,5 +1,8 @@
+import type { GatewayError } from '../../domain/errors.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Endpoint } from '../../providers/provider.ts';
+import type { Wire } from '../../providers/wire.ts';
 import type { AttemptOutcome } from '../../routing/health.ts';
 import type { Attempt, AttemptTurn } from './attempt.ts';
 import type { AttemptCost } from '../accounting/attempt-cost.ts';
@@ -7,7 +10,7 @@ import type { RunBase } from './run.ts';
 
 /** What differs between the kinds of runs that walk a plan: what output consists of, and how to request it. */
 export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
-  createAttempt(endpoint: Endpoint, turn: AttemptTurn): A;
+  createAttempt(endpoint: Endpoint, turn: AttemptTurn, pipeline: P): A;
   /** @throws {GatewayError} what went wrong; `retryable` if another endpoint may do better */
   attempt(pipeline: P, run: R, attempt: A, out: Sink<C>): Promise<void>;
   /** Whether the client may see something of this chunk: all before it is held back. */
@@ -16,6 +19,12 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
   isKept(chunk: C): boolean;
   /** What an attempt that has ended says of its endpoint. */
   describeOutcome(run: R, attempt: A): AttemptOutcome;
+  /**
+   * Finds the wire for another attempt, if the server does not have the path of this one. Absent: there is no other.
+   *
+   * @returns why the endpoint cannot be used otherwise
+   */
+  findOtherWire?(attempt: A, failure: GatewayError): MaybePromise<Wire | GatewayError>;
   /**
    * What an attempt used that failed before the client saw any of it. Absent: such failures cost nothing.
    *

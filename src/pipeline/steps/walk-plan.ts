@@ -1,4 +1,5 @@
 import { asGatewayError, GatewayError } from '../../domain/errors.ts';
+import type { Wire } from '../../providers/wire.ts';
 import type { Attempt } from '../run/attempt.ts';
 import { EndpointQueue } from './endpoint-queue.ts';
 import { withHistory } from './explain-failures.ts';
@@ -13,7 +14,8 @@ import type { Step } from '../run/step.ts';
  * Walks the plan of a step until an attempt succeeds. Output is held back until some of it is visible (for a buffered
  * response: until its end), so that an attempt that fails before leaves no trace but its record.
  *
- * An endpoint is tried again with its other keys if it refuses one. After a failure the next endpoint is tried at once; when
+ * An endpoint is tried again with its other keys if it rejects one, and with another wire of its provider if its server
+ * does not have the path. After a failure the next endpoint is tried at once; when
  * none is left, those whose failure was transient are retried, as their providers allow. A model whose limit
  * (`limits.models`) is reached is skipped. Failures that are the endpoint's go to its health.
  *
@@ -58,10 +60,13 @@ export async function walkPlan<
         throw withHistory(step, asGatewayError(reason));
       });
     }
-    for (let keysLeft = endpoint.provider.keys.size; ; ) {
+    const { provider } = endpoint;
+    let fallback: Wire | undefined; // in place of a wire whose path the server does not have
+    for (let keysLeft = provider.keys.size; ; ) {
       const raised = raiseReservation(run);
       if (raised instanceof Promise) await raised;
-      const attempt = kind.createAttempt(endpoint, { isLast: turn.isLast && keysLeft <= 1, isRetry });
+      const isLast = turn.isLast && keysLeft <= 1 && (fallback !== undefined || !provider.finder);
+      const attempt = kind.createAttempt(endpoint, { wire: fallback ?? provider.wire, isLast, isRetry }, pipeline);
       step.attempts.push(attempt);
       const sink = open(attempt);
       const gate = new Gate(run, attempt, kind, sink.first, kept);
@@ -76,9 +81,15 @@ export async function walkPlan<
       } finally {
         inFlight.end(endpoint.id);
       }
+      const other = fallback ? undefined : await kind.findOtherWire?.(attempt, failure);
+      if (other instanceof GatewayError) failure = other;
       attempt.status = failure.status;
       attempt.error = failure;
       sink.abandon();
+      if (other && !(other instanceof GatewayError)) {
+        fallback = other;
+        continue;
+      }
       const hasOtherKey = restKey(attempt, failure) && --keysLeft > 0;
       if (!hasOtherKey) health.record(endpoint.id, kind.describeOutcome(run, attempt));
       if (step.committed) throw failure; // the client has seen some of it
