@@ -5,33 +5,32 @@ import { pricesFor } from './price.ts';
 const MILLION = 1_000_000n;
 
 /**
- * Prices an answer, exact to the nano-dollar: sums of tokens times integer prices, rounded half up once per side.
+ * Prices a response, exact to the nano-dollar: sums of tokens times integer prices, rounded half up once per side.
  *
- * Each token is priced once, as the first of these that it is, at a price of its own or, where the model has none, at the
- * one behind it:
+ * Each token is priced once, by the first matching row, at the first price in that row that the model has:
  *
  * | Input | |
  * |---|---|
  * | read from the cache | `cacheRead`, `prompt` |
- * | … and sound | `audioCacheRead`, `cacheRead`, `prompt` |
+ * | … and audio | `audioCacheRead`, `cacheRead`, `prompt` |
  * | written to the cache for an hour | `cacheWrite1h`, `cacheWrite`, `prompt` |
  * | written to it for five minutes | `cacheWrite`, `prompt` |
- * | sound | `audio`, `prompt` |
- * | pictures | `imageToken`, `prompt` |
+ * | audio | `audio`, `prompt` |
+ * | images | `imageToken`, `prompt` |
  * | the rest | `prompt` |
  *
  * | Output | |
  * |---|---|
  * | reasoning | `reasoning`, `completion` |
- * | sound | `audioOutput`, `completion` |
- * | pictures | `imageOutput`, `completion` |
+ * | audio | `audioOutput`, `completion` |
+ * | images | `imageOutput`, `completion` |
  * | the rest | `completion` |
  *
- * The length of the whole input decides which prices of `above` hold. The prices of the request and of each picture that
- * is read join the input; fees for searches stand apart. Counts that contradict one another (more cached than there was)
- * are cut down in this order, so that nothing is priced twice.
+ * The length of the whole input selects the prices of `above`. The price of the request and of each input image is part of
+ * the input. Search fees are separate. Contradictory counts (more cached tokens than input) are reduced in this order, so
+ * that nothing is priced twice.
  *
- * @param known undefined when the catalogue knows no price: the cost is then 0 and marked as not priced
+ * @param known undefined if there is no price; the cost is then 0 and marked as not priced
  */
 export function costOf(known: Pricing | undefined, usage: Usage): Cost {
   if (!known) return { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: false };
@@ -52,13 +51,13 @@ export function costOf(known: Pricing | undefined, usage: Usage): Cost {
 }
 
 /**
- * More than any one answer can cost: nine million dollars. JSON is exact up to there, and a thousand such answers still
- * fit into a sum of the ledger.
+ * Maximum cost of one response: nine million dollars. JSON is exact up to there, and the sum of a thousand such responses
+ * fits into the ledger.
  */
 export const MAX_COST_NANO_USD = 9_000_000n * 1_000_000_000n;
 
 /**
- * A cost that cannot be true, of counts or a price that cannot: as much of it as can be booked, marked as not priced.
+ * Caps an impossible cost, from invalid counts or prices, at the maximum and marks it as not priced.
  */
 export function boundCost(cost: Cost): Cost {
   if (totalOf(cost) <= MAX_COST_NANO_USD) return cost;
@@ -66,7 +65,7 @@ export function boundCost(cost: Cost): Cost {
   return { inputNanoUsd, outputNanoUsd: MAX_COST_NANO_USD - inputNanoUsd, priced: false };
 }
 
-/** All parts of a cost together. */
+/** Returns the sum of all parts of a cost. */
 export const totalOf = ({ inputNanoUsd, outputNanoUsd, toolsNanoUsd }: Cost): bigint =>
   inputNanoUsd + outputNanoUsd + (toolsNanoUsd ?? 0n);
 
@@ -124,9 +123,9 @@ function priceOutput(pricing: Pricing, usage: Usage, special: SpecialCounts | un
 const times = (tokens: number, price: number): bigint => BigInt(tokens) * BigInt(price);
 const roundMillionth = (value: bigint): bigint => (value + MILLION / 2n) / MILLION;
 
-/** Dollars as the number JSON can carry; exact up to 9 million dollars. */
+/** Converts to dollars as a JSON number. Exact up to 9 million dollars. */
 export const usdOf = (nanoUsd: bigint): number => Number(nanoUsd) / 1e9;
-/** For people: all digits, never as 9.5e-8. */
+/** Formats dollars with all digits, without an exponent. */
 export const writeDollars = (nanoUsd: bigint): string =>
   usdOf(nanoUsd)
     .toFixed(9)
@@ -134,10 +133,10 @@ export const writeDollars = (nanoUsd: bigint): string =>
 export const nanoUsdOf = (dollars: number): bigint => BigInt(Math.round(dollars * 1e9));
 
 /**
- * `usage` of the response object. `cost` is null when no price is known: never a silent zero.
+ * Writes `usage` of the response object. `cost` is null if no price is known.
  *
- * @param isByok an own key of the workspace was used
- * @param inner costs of the runs that have served this one: part of `cost`, and of nothing else
+ * @param isByok whether a BYOK key was used
+ * @param inner costs of the inner runs; only part of `cost`
  */
 export function writeUsage(usage: Usage, cost: Cost, isByok = false, inner: readonly Cost[] = []): WireUsage {
   const total = inner.reduce(addCost, cost);
@@ -167,8 +166,7 @@ export function writeUsage(usage: Usage, cost: Cost, isByok = false, inner: read
 }
 
 /**
- * What an answer without a report probably used: four UTF-16 units a token, the rule that most tokenizers come near to
- * on English text.
+ * Estimates the usage of a response without a report: four UTF-16 units per token, which is close for English text.
  */
 export function estimateUsage(requestLength: number, producedLength: number): Usage {
   const inputTokens = Math.ceil(requestLength / 4);

@@ -3,7 +3,7 @@ import type { AppliedGuardrails } from '../platform/storage/ports/guardrails.ts'
 import type { KeyRecord, LimitReset } from '../platform/storage/ports/keys.ts';
 import type { SpendingLimit } from './spending.ts';
 
-/** A limit of a key or a member, by a guardrail. */
+/** A limit that a guardrail sets for a key or a member. */
 export interface GuardrailLimit extends SpendingLimit {
   kind: 'guardrail';
   scope: Holder;
@@ -12,15 +12,14 @@ export interface GuardrailLimit extends SpendingLimit {
 }
 type Holder = { keyHash: string } | { memberId: string };
 
-/** What a guardrail says of spending is said to each holder by itself: they share nothing. */
+/** A guardrail's limit applies to each holder separately. */
 interface Whose {
   scope: Holder;
   name: string;
 }
 
 /**
- * What guardrails let keys and members spend. A default one speaks to all keys of its workspace and to the members who
- * own them.
+ * Lists the limits of guardrails. A default guardrail applies to all keys of its workspace and to their owners.
  *
  * @see docs/guides/guardrails.md#rules
  */
@@ -58,7 +57,7 @@ const ofMember = (memberId: string): Whose => ({ scope: { memberId }, name: `The
 const writeLimit = (guardrail: AppliedGuardrails['guardrails'][number], whose: Whose): GuardrailLimit => ({
   ...whose,
   kind: 'guardrail',
-  window: guardrail.resetInterval!, // as `limited` has seen
+  window: guardrail.resetInterval!, // checked by `limited`
   limitNanoUsd: guardrail.limitNanoUsd!,
   guardrail: { id: guardrail.id, title: titleOf(guardrail) },
   includesByok: guardrail.includeByokInBudgets,

@@ -4,20 +4,20 @@ import { type Cost, type Usage, usage } from '../domain/usage.ts';
 import { addCost, boundCost, costOf, MAX_COST_NANO_USD, totalOf } from './cost.ts';
 import { isFree } from './price.ts';
 
-/** What was made, or is about to be. */
+/** The generated or requested images. */
 export interface ImageUsage {
   pictures: ImageCounts;
   /** As the provider reported it. */
   usage: Usage | undefined;
 }
 
-/** Who makes the pictures, as far as prices go. */
+/** The prices of an image endpoint. */
 export type ImagePricedEndpoint = Pick<EndpointFacts, 'image' | 'pricing'>;
 
 /**
- * What an endpoint asks for pictures: its own lines, or else its prices of tokens, told as lines.
+ * Returns the image prices of an endpoint: its own lines, else its token prices as lines.
  *
- * @returns undefined when nobody knows a price
+ * @returns undefined if no price is known
  */
 export function imagePriceLinesOf({ image, pricing }: ImagePricedEndpoint): readonly ImagePrice[] | undefined {
   if (image?.pricing || !pricing) return image?.pricing;
@@ -29,11 +29,11 @@ export function imagePriceLinesOf({ image, pricing }: ImagePricedEndpoint): read
   return [line('input_text', prompt), line('input_image', read), line('output_image', made)];
 }
 
-/** Is what an endpoint asks for pictures a matter of its prices of tokens alone? Then thoughts and words count, too. */
+/** Whether images are priced only by tokens. Reasoning and text then count as well. */
 export const isPricedByTokens = ({ image, pricing }: ImagePricedEndpoint): boolean =>
   !image?.pricing && pricing !== undefined;
 
-/** What a generation costs at the endpoint that made it. */
+/** Prices a generation at its endpoint. */
 export function costOfGeneration(maker: ImagePricedEndpoint, work: ImageUsage): Cost {
   if (!isPricedByTokens(maker)) return costOfImages(maker.image?.pricing, work);
   const { usage: told } = work;
@@ -42,10 +42,10 @@ export function costOfGeneration(maker: ImagePricedEndpoint, work: ImageUsage): 
 }
 
 /**
- * What an endpoint asks for pictures that come in the course of an answer. Beside prices of tokens these are its lines for
- * pictures themselves; where it has no prices of tokens, all of its lines.
+ * Returns the image prices of an endpoint for images in a text response: its lines per image if it has token prices, else
+ * all of its lines.
  *
- * @returns undefined when pictures are no more than the tokens they take
+ * @returns undefined if images cost only their tokens
  */
 export function imageLinesOf({ image, pricing }: ImagePricedEndpoint): readonly ImagePrice[] | undefined {
   const lines = image?.pricing;
@@ -53,15 +53,15 @@ export function imageLinesOf({ image, pricing }: ImagePricedEndpoint): readonly 
   return pricing ? lines.filter(isByImage) : lines;
 }
 
-/** Do these lines ask for more of a picture than that it is there? */
+/** Whether these lines need the sizes of images. */
 export const needsSizes = (lines: readonly ImagePrice[]): boolean =>
   lines.some(({ unit, variant }) => unit === 'megapixel' || variant !== undefined);
 
 const isByImage = ({ billable, unit }: ImagePrice): boolean => billable === 'output_image' && unit !== 'token';
 
 /**
- * What an answer costs: its tokens, and the pictures in it where the endpoint asks for pictures themselves. Tokens that
- * the provider reports of them then cost nothing besides.
+ * Prices a text response: its tokens, and its images if the endpoint has prices per image. The tokens of these images are
+ * then free.
  */
 export function costOfResponse(maker: ImagePricedEndpoint, used: Usage, pictures: ImageCounts | undefined): Cost {
   const { pricing } = maker;
@@ -78,12 +78,11 @@ function withoutImageTokens(used: Usage): Usage {
 }
 
 /**
- * Prices a generation by the lines of its endpoint: cost times quantity, summed. Of the lines for the same thing and unit
- * the one for the tier counts, else the one for any.
+ * Prices a generation by the lines of its endpoint: the sum of cost times quantity. Among lines for the same thing and unit,
+ * the line of the tier applies, else the line for any tier.
  *
- * @param lines undefined when nobody knows a price
- * @returns `priced: false` also where a line needs tokens or sizes that nobody told, or pictures have lines for other
- *   tiers alone
+ * @param lines undefined if no price is known
+ * @returns `priced: false` also if a line needs unknown tokens or sizes, or if images have only lines for other tiers
  * @see docs/reference/images.md#cost
  */
 export function costOfImages(lines: readonly ImagePrice[] | undefined, work: ImageUsage): Cost {
@@ -103,7 +102,7 @@ export function costOfImages(lines: readonly ImagePrice[] | undefined, work: Ima
 }
 
 const isOutput = ({ billable }: ImagePrice): boolean => billable === 'output_image';
-/** Of a sum that has no end, more than can be booked. */
+/** Converts a sum. An infinite one becomes more than the maximum. */
 const toNano = (usd: number): bigint =>
   usd * 1e9 > Number(MAX_COST_NANO_USD) ? MAX_COST_NANO_USD + 1n : BigInt(Math.round(usd * 1e9));
 
@@ -117,7 +116,7 @@ function pickLines(lines: readonly ImagePrice[], variant: string | undefined): r
   );
 }
 
-/** @returns undefined when it is not known */
+/** @returns undefined if unknown */
 function quantityOf({ billable, unit, costUsd }: ImagePrice, { pictures, usage }: ImageUsage): number | undefined {
   const isMade = billable === 'output_image';
   switch (unit) {
@@ -135,10 +134,10 @@ function quantityOf({ billable, unit, costUsd }: ImagePrice, { pictures, usage }
   }
 }
 
-/** No picture takes no tokens: a provider that says so has not counted. */
+/** Zero tokens mean that the provider did not count them. */
 const isCounted = ({ outputTokens }: Usage): boolean => outputTokens > 0;
 
-/** A provider that does not tell the input's parts apart has counted text, and what it makes are pictures. */
+/** Without details, the input tokens are text and the output tokens are images. */
 function tokensOf(billable: ImagePrice['billable'], { inputTokens, outputTokens, special }: Usage): number {
   const imageInputTokens = Math.min(special?.inputImageTokens ?? 0, inputTokens);
   switch (billable) {
@@ -154,13 +153,13 @@ function tokensOf(billable: ImagePrice['billable'], { inputTokens, outputTokens,
   }
 }
 
-/** Tokens of a picture where a provider bills tokens: what gpt-image takes for a square of 1024 pixels at high quality. */
+/** Assumed tokens of an image: those of gpt-image for a 1024-pixel square at high quality. */
 const USUAL_IMAGE_TOKENS = 4160;
 
 /**
- * What a generation may cost, before it is sent.
+ * Estimates the maximum cost of a generation.
  *
- * @returns nano-dollars; undefined when no price is known
+ * @returns nano-dollars; undefined if no price is known
  */
 export function estimateImageCost(
   lines: readonly ImagePrice[] | undefined,
@@ -179,11 +178,11 @@ export function estimateImageCost(
     ),
     usage: usage({ inputTokens, outputTokens, special: { inputImageTokens, outputImageTokens: outputTokens } }),
   });
-  const total = totalOf(cost); // also of one that cannot be true
+  const total = totalOf(cost); // even if it is capped
   return cost.priced || total > 0n ? total : undefined;
 }
 
-/** What one picture in the course of an answer may cost: a square of 1024 pixels, in the dearest of the tiers that have prices. */
+/** Estimates the maximum cost of an image in a text response: a 1024-pixel square in the most expensive tier. */
 export function estimateImage(maker: ImagePricedEndpoint, promptCharacters: number): bigint {
   const lines = imageLinesOf(maker);
   if (!lines) return 0n;

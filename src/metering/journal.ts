@@ -18,51 +18,51 @@ import { errorKinds } from '../domain/errors.ts';
 import { inTurns } from '../domain/in-turns.ts';
 import type { LedgerEntry, LedgerLine, InFlightEntry } from '../domain/ledger-entry.ts';
 
-/** Bytes after which the journal goes on in a new file, so that a busy gateway does not keep one for ever. */
+/** Bytes after which the journal starts a new file, so that a busy gateway does not keep one forever. */
 const ROTATE_BYTES = 8 * 1024 * 1024;
 
-/** Bytes by which a file grows at least when space is reserved. */
+/** Minimum growth of a file when space is reserved. */
 const RESERVE_STEP = 8 * 1024;
-/** Space for the entry of a request, beside twice the line of its beginning. */
+/** Space for the entry of a request, in addition to twice its start line. */
 const RESERVE_BASE = 1024;
 
 /**
- * Requests that go out to providers, and entries on their way to the store, as lines of a file. A written line has been
- * handed to the kernel, so it survives a `kill -9`; `sync` makes it survive a power cut, and so does the store.
+ * Requests that are sent to providers, and entries that are not in the store yet, as lines of a file. A written line
+ * survives a `kill -9`, because the kernel has it. After `sync` it survives a power failure.
  *
- * With the line of a beginning, space is reserved for the entry of the request: on a full disk, a request that has gone
- * out can still be recorded. The space is zeros at the end of the file, which the next lines replace.
+ * The start line of a request reserves space for its entry, so that the entry can be written on a full disk. The space is
+ * zeros at the end of the file, which the next lines replace.
  */
 export interface Journal {
   /**
-   * Writes that a request goes out, and reserves the space of its entry. It stays open until its entry is appended.
+   * Writes the start line of a request and reserves the space of its entry. It stays open until its entry is appended.
    *
-   * @param before the attempt of the same request whose place this one takes
-   * @throws the file system's error, for example ENOSPC; nothing is then written
+   * @param before the previous attempt of the request, which this one replaces
+   * @throws the file system's error, for example ENOSPC; nothing is written then
    */
   begin(underway: InFlightEntry, before?: InFlightRequest): InFlightRequest;
   /**
-   * @param begun the last attempt of its request; undefined: none went out
-   * @throws the file system's error, for example ENOSPC; the entry is then not in the journal, and its request open
+   * @param begun the last attempt of its request; undefined if none was sent
+   * @throws the file system's error, for example ENOSPC; the entry is then not in the journal, and its request stays open
    */
   append(entry: LedgerEntry, begun?: InFlightRequest): void;
-  /** The entry of this request is in the store without having been appended. */
+  /** Closes a request whose entry is in the store without being in the journal. */
   settle(begun: InFlightRequest): void;
   /** Resolves when everything written so far is on disk. Many calls share one sync. @throws the file system's error */
   sync(): Promise<void>;
-  /** Marks the place up to which everything has been appended so far. */
+  /** Returns a mark after the last appended line. */
   mark(): JournalMark;
-  /** All entries before the mark are in the store: their lines may go. */
+  /** Deletes the lines before the mark, because all their entries are in the store. */
   forget(mark: JournalMark): void;
-  /** Nothing can be written afterwards. */
+  /** Writes fail afterwards. */
   close(): void;
 }
-/** A request that is under way. */
+/** A request in flight. */
 export interface InFlightRequest {
   readonly underway: InFlightEntry;
   /** @see DenseSet */
   place: number;
-  /** Bytes that are reserved for its entry. */
+  /** Bytes reserved for its entry. */
   reserved: number;
 }
 
@@ -71,17 +71,17 @@ export interface JournalMark {
   bytes: number;
 }
 
-/** What a process before this one left in the folder. */
+/** The records of an earlier process in the folder. */
 export interface OrphanedRecords {
-  /** What it booked, and then `interrupted`. */
+  /** Its entries, then the estimates of `interrupted` requests. */
   entries: LedgerEntry[];
-  /** How many of the entries stand for requests that were under way when it ended: the last ones, all estimates. */
+  /** Number of estimates of requests that were in flight when it ended. They are the last entries. */
   interrupted: number;
-  /** Lines that nobody can read: no entries of ours, or damaged. Those that were never acknowledged are none of them. */
+  /** Foreign or damaged lines, without lines that were never acknowledged. */
   unreadable: string[];
 }
 
-/** The calls of the file system that can fail. */
+/** The file system calls that can fail. */
 export interface JournalDisk {
   write: (fd: number, bytes: Buffer, offset: number, length: number, position: number) => number;
   truncate: (fd: number, bytes: number) => void;
@@ -91,7 +91,7 @@ const nodeDisk: JournalDisk = { write: writeSync, truncate: ftruncateSync, sync:
 
 export interface OpenedJournal {
   journal: Journal;
-  /** To be stored, and then forgotten. */
+  /** Records to store and then to delete. */
   orphaned: OrphanedRecords;
   deleteOrphaned(): void;
 }
@@ -101,7 +101,7 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const old = readdirSync(folder)
     .filter((name) => name.startsWith('ledger-') && name.endsWith('.jsonl'))
-    .sort() // by the time at which they were begun
+    .sort() // by creation time
     .map((name) => join(folder, name));
   const left = readOrphanedRecords(old);
 
@@ -109,10 +109,10 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
   const open = new DenseSet<InFlightRequest>();
   let number = 0;
   let file = closed;
-  let copied = 0; // of its bytes the first so many, from the file before
+  let copied = 0; // leading bytes that were copied from the previous file
   let reserved = 0; // for the entries of all open requests
 
-  /** When this fails, the old file goes on. */
+  /** Starts a new file. If this fails, the old file stays in use. */
   function openNext(): void {
     const path = join(folder, `ledger-${Date.now()}-${randomBytes(4).toString('hex')}.jsonl`);
     const next = new JournalFile(openSync(path, 'wx', 0o600), disk, folder);
@@ -143,7 +143,7 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
       return begun;
     },
     append(entry, begun) {
-      const isWritten = begun !== undefined && continues(begun.underway, entry);
+      const isWritten = begun !== undefined && isComplete(begun.underway, entry);
       const after = reserved - (begun?.reserved ?? 0);
       file.write(isWritten ? writeEnd(entry) : `${serializeEntry(entry)}\n`, after);
       if (begun) journal.settle(begun);
@@ -179,16 +179,16 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
   return { journal, orphaned: left, deleteOrphaned: () => old.forEach((path) => void unlinkSync(path)) };
 }
 
-/** In place of a file's number, which may be another file's by then. */
+/** The file descriptor after closing, because the system may reuse the number. */
 const CLOSED = -1;
 
-/** Lines are short, and written one by one. */
+/** Shared, because lines are short and written one at a time. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 const zeros = Buffer.alloc(64 * 1024);
 
 /**
- * A file of lines, and after them reserved space. A line that was written in part is overwritten by the next one; a reader
- * skips it, because it has no line end.
+ * A file of lines followed by reserved space. The next line overwrites a partial line. A reader skips it, because it has no
+ * line end.
  */
 class JournalFile {
   /** Bytes of the lines. */
@@ -196,11 +196,11 @@ class JournalFile {
   private fd: number;
   private readonly disk: JournalDisk;
   private readonly folder: string;
-  /** Bytes of the file; never less than `bytes`. */
+  /** Bytes of the file, at least `bytes`. */
   private size = 0;
   private isClosed = false;
   private waiting = 0;
-  /** Whether its name is on disk, too. */
+  /** Whether its directory entry is synced. */
   private isInFolder = false;
   /** Callers during a sync share the next one. */
   private readonly syncInTurns = inTurns(() => this.syncNow());
@@ -213,7 +213,7 @@ class JournalFile {
 
   /**
    * @param reserved bytes that stay reserved after the line
-   * @throws the file system's error; the file then says what it said before
+   * @throws the file system's error; the content of the file is then unchanged
    */
   write(line: string, reserved: number): void {
     if (this.isClosed) throw new Error('The journal is closed.');
@@ -257,7 +257,7 @@ class JournalFile {
     this.bytes = 0;
   }
 
-  /** Nothing can be written afterwards. Syncs that were asked for are still made. */
+  /** Writes fail afterwards. Pending syncs still run. */
   close(): void {
     this.isClosed = true;
     this.closeIfDone();
@@ -270,7 +270,7 @@ class JournalFile {
   }
 }
 
-/** The name of a new file is on disk only then. */
+/** Syncs the directory entry of a new file. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await openFile(path);
   try {
@@ -283,7 +283,7 @@ async function syncFolder(path: string): Promise<void> {
 const closed = new JournalFile(CLOSED, nodeDisk, '');
 closed.close();
 
-/** An entry as a line, without its end. */
+/** Serializes an entry as a line, without the line end. */
 export function serializeEntry(entry: LedgerEntry): string {
   const { costNanoUsd, inputCostNanoUsd, lines } = entry;
   return JSON.stringify({
@@ -302,48 +302,48 @@ const writeLines = (lines: readonly LedgerLine[]) =>
   }));
 const readLines = (lines: readonly LedgerLine[]) => lines.map((line) => ({ ...line, ...readCost({ ...line }) }));
 
-/** What is known of a request before it goes out, in the order in which its line has it. New fields are added at the end. */
+/** The fields of a start line, in order. New fields go to the end. */
 const inFlightFields = [
   ...['id', 'createdAtMs', 'workspaceId', 'keyHash', 'memberId', 'requestedModel', 'router', 'task'],
   ...['model', 'provider', 'providerId', 'endpointId', 'tier', 'isByok', 'streamed', 'sessionId', 'endUser'],
   ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'apiType', 'lines', 'parentId'],
 ] as readonly (keyof InFlightEntry)[];
 
-/** What is known of it afterwards, in the same way. */
+/** The fields of an end line, in order. New fields go to the end. */
 const endFields = [
   ...['id', 'tier', 'outcome', 'status', 'errorType', 'inputTokens', 'cachedTokens', 'cacheWriteTokens'],
   ...['outputTokens', 'reasoningTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'upstreamCostNanoUsd'],
   ...['estimated', 'firstOutputMs', 'durationMs'],
 ] as readonly (keyof LedgerEntry)[];
 
-/** A request that goes out, as a line: a list, half as long as an entry. */
+/** Serializes a start line: a list, half as long as an entry. */
 function serializeInFlight(underway: InFlightEntry): string {
   const { lines, parentId } = underway;
-  // Few have lines or a parent, and only they have places to fill before them.
+  // trailing fields are left out, because few requests have lines or a parent
   const isUsual = lines === undefined && parentId === undefined;
   const fields = isUsual ? underway : { apiType: null, ...underway, lines: lines ? writeLines(lines) : null };
   return writeList('underway', inFlightFields, fields as InFlightEntry); // for `readInFlight`
 }
 
-/** The end of a request, as a line: a third of an entry, the rest of which stands in the line of its beginning. */
+/** Serializes an end line: a third of an entry. The start line has the rest. */
 const writeEnd = (entry: LedgerEntry): string => writeList('end', endFields, entry);
 
 function writeList<Fields>(name: string, fields: readonly (keyof Fields)[], values: Fields): string {
   const line: unknown[] = [name];
   for (const field of fields) {
     const value = values[field];
-    if (value === undefined) continue; // the last one, where it is usual
+    if (value === undefined) continue; // a trailing default value
     line.push(typeof value === 'bigint' ? String(value) : value);
   }
   return `${JSON.stringify(line)}\n`;
 }
 
-/** @param line as `writeList` wrote it, without its name */
+/** @param line from `writeList`, without its name */
 const readList = <Field extends string>(fields: readonly Field[], line: readonly unknown[]) =>
   Object.fromEntries(fields.map((field, index) => [field, line[index]]));
 
-/** Do these two lines hold all of the entry? */
-const continues = (underway: InFlightEntry, entry: LedgerEntry): boolean =>
+/** Whether the start line and the end line contain the complete entry. */
+const isComplete = (underway: InFlightEntry, entry: LedgerEntry): boolean =>
   entry.lines === undefined &&
   underway.lines === undefined &&
   entry.special === undefined &&
@@ -366,13 +366,13 @@ const continues = (underway: InFlightEntry, entry: LedgerEntry): boolean =>
   entry.apiType === underway.apiType &&
   entry.parentId === underway.parentId;
 
-/** What the process that wrote these files booked, and what it had no time to book. */
+/** Reads the entries in these files, and estimates the requests without an entry. */
 function readOrphanedRecords(files: readonly string[]): OrphanedRecords {
   const entries: LedgerEntry[] = [];
   const open = new Map<string, InFlightEntry>();
   const unreadable: string[] = [];
   for (const file of files) {
-    // What follows the last line end was never acknowledged: reserved space, or a line whose write did not return.
+    // text after the last line end was never acknowledged: reserved space, or an interrupted write
     for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) {
       try {
         const fields = JSON.parse(line);
@@ -389,15 +389,15 @@ function readOrphanedRecords(files: readonly string[]): OrphanedRecords {
   return { entries: [...entries, ...Array.from(open.values(), estimate)], interrupted: open.size, unreadable };
 }
 
-/** Fields that a build before this one did not write. */
-const notYetKnown = {
+/** Defaults of fields that earlier builds did not write. */
+const newFields = {
   ...{ router: null, task: null, providerId: null, endpointId: null, tier: null },
   ...{ isByok: false, upstreamCostNanoUsd: null },
 };
 
-/** @param fields as `serializeEntry` wrote them. @throws when they are something else */
+/** @param fields from `serializeEntry`. @throws if they are invalid */
 function readEntry(fields: Record<string, unknown>): LedgerEntry {
-  const entry = { ...notYetKnown, ...fields, ...readCost(fields) } as LedgerEntry; // by its writer
+  const entry = { ...newFields, ...fields, ...readCost(fields) } as LedgerEntry; // by its writer
   if (entry.lines) entry.lines = readLines(entry.lines);
   return entry;
 }
@@ -407,7 +407,7 @@ const readCost = ({ costNanoUsd, inputCostNanoUsd = 0 }: Record<string, unknown>
   inputCostNanoUsd: BigInt(inputCostNanoUsd as string),
 });
 
-/** @param values as `serializeInFlight` wrote them. @throws when they are something else */
+/** @param values from `serializeInFlight`. @throws if they are invalid */
 function readInFlight(values: readonly unknown[]): InFlightEntry {
   const fields = readList(inFlightFields, values);
   const underway = { ...fields, ...readCost(fields) } as InFlightEntry; // by its writer
@@ -419,20 +419,19 @@ function readInFlight(values: readonly unknown[]): InFlightEntry {
 }
 
 /**
- * @param values as `writeEnd` wrote them
- * @param open the requests that the same file says went out
- * @throws when they are something else
+ * @param values from `writeEnd`
+ * @param open the requests with a start line in the same file
+ * @throws if they are invalid
  */
 function readEnd(values: readonly unknown[], open: ReadonlyMap<string, InFlightEntry>): LedgerEntry {
   const fields = readList(endFields, values);
   const underway = open.get(fields['id'] as string);
-  if (!underway) throw new Error('An end without its beginning.');
+  if (!underway) throw new Error('An end line without its start line.');
   return { ...underway, ...fields, ...readCost(fields) } as LedgerEntry; // by its writer
 }
 
 /**
- * The entry of a request whose process died: nobody knows what the provider made of it, so that its input is booked as
- * it was estimated.
+ * Returns the entry of a request whose process died. Its outcome is unknown, so its estimated input is recorded.
  */
 function estimate(underway: InFlightEntry): LedgerEntry {
   const { status, errorType } = errorKinds.gateway_stopped;

@@ -13,37 +13,37 @@ import { storeEntries, storeOrphaned } from './store-entries.ts';
 
 export interface Ledger {
   /**
-   * Notes that a request goes out to a provider. Should the process die before it is booked, the next one books the
-   * estimate. To be called again for each further attempt.
+   * Records that a request is sent to a provider. If the process dies before the entry is recorded, the next process
+   * records an estimate. Called again for each further attempt.
    *
-   * @param before what it returned for the attempt before
-   * @returns what `record` is to be told
-   * @throws {GatewayError} `unavailable` when it cannot be kept safely: the request must not go out
+   * @param before the result for the previous attempt
+   * @returns the argument of `record`
+   * @throws {GatewayError} `unavailable` if it cannot be written; the request must not be sent
    */
   begin(underway: InFlightEntry, before?: InFlightRequest): InFlightRequest;
   /**
    * Records an entry: it survives a `kill -9` from here on. Never throws; see `accepting`.
    *
-   * @param begun its last attempt; undefined: none went out
-   * @returns with `durability: strict` a promise, which never rejects: the entry survives a power cut once it is fulfilled
+   * @param begun its last attempt; undefined if none was sent
+   * @returns with `durability: strict`, a promise that never rejects; the entry then survives a power failure
    */
   record(entry: LedgerEntry, begun?: InFlightRequest): MaybePromise<void>;
-  /** False while entries cannot be kept safely (a full disk): the gateway then takes no new work. */
+  /** False while entries cannot be written (a full disk). The gateway then accepts no requests. */
   readonly accepting: boolean;
   /** Entries that are not in the store yet. */
   readonly waiting: number;
-  /** Since when the store has rejected entries, Unix milliseconds; undefined: it takes them. */
+  /** Time since when the store has rejected entries, in Unix milliseconds. Undefined: it accepts them. */
   readonly notStoredSinceMs: number | undefined;
   /**
-   * Looks an entry up, those that are still on their way included.
+   * Finds an entry, including those that are not in the store yet.
    *
    * @param workspaceId undefined: of any
-   * @throws {GatewayError} `unavailable` when it is not on its way and the store does not answer
+   * @throws {GatewayError} `unavailable` if the entry is not in memory and the store fails
    */
   find(workspaceId: string | undefined, id: string): Promise<RecordedEntry | undefined>;
-  /** Resolves when all that was booked before is in the store. @throws the store's error */
+  /** Resolves when all entries recorded so far are in the store. @throws the store's error */
   flush(): Promise<void>;
-  /** Flushes and closes. What the store did not take stays in the journal for the next start. */
+  /** Flushes and closes. Entries that the store rejects stay in the journal for the next start. */
   close(): Promise<void>;
 }
 
@@ -53,39 +53,39 @@ export interface LedgerOptions {
   store: Pick<EntryStore, 'append' | 'find'>;
   /** `strict`: entries are synced to disk before `record` is done. Absent: `standard`. */
   durability?: () => 'standard' | 'strict';
-  /** Where lines are put that no store will ever take. */
+  /** Folder for entries that no store accepts. */
   quarantineFolder: string;
   /**
-   * Gets a line when a streak of failed writes begins or ends, and a line about each cost that cannot be true, each entry
-   * that the store will never accept, and unreadable lines of the journal.
+   * Logs the start and the end of a series of failed writes, each impossible cost, each quarantined entry, and unreadable
+   * lines of the journal.
    */
   log: WriteLog;
-  /** Told at the start what an earlier process left, once it is stored. */
+  /** Called at start with the stored records of an earlier process. */
   onOrphaned?: (left: OrphanedRecords) => void;
 }
 
-/** How long entries gather before they go to the store in one transaction. */
+/** Time to collect entries for one transaction. */
 const GATHER_MS = 100;
-/** Entries to a transaction: one or two milliseconds of the embedded store. */
-const GROUP = 400;
+/** Entries per transaction. Takes the embedded store one or two milliseconds. */
+const MAX_GROUP = 400;
 const RETRY_MS = 1000;
-/** Entries in memory at which a store that does not answer stops new work. About 100 MB. */
+/** Entries in memory at which the gateway accepts no more requests. About 100 MB. */
 const MAX_WAITING = 200_000;
 
-/** What can fail, and the messages for the beginning and the end of a streak of failures. */
-const troubles = {
+/** Operations that can fail, with the messages for the start and the end of a series of failures. */
+const operations = {
   writing: { begins: 'journal write failed', ends: 'journal write recovered' },
   storing: { begins: 'ledger write failed', ends: 'ledger write recovered' },
   syncing: { begins: 'journal sync failed', ends: 'journal sync recovered' },
   shortening: { begins: 'journal truncation failed', ends: 'journal truncation recovered' },
 } as const;
-type Trouble = keyof typeof troubles;
+type Operation = keyof typeof operations;
 
-/** What a request is answered when nothing can be booked. */
+/** The error of requests while the ledger cannot be written. */
 export function ledgerUnavailable(cause?: unknown): GatewayError {
   return new GatewayError(
     'unavailable',
-    'The gateway cannot keep its books now (is the disk full?); try again later.',
+    'The gateway cannot write its ledger now (is the disk full?). Try again later.',
     { retryAfterSeconds: 5, cause },
   );
 }
@@ -93,7 +93,7 @@ export function ledgerUnavailable(cause?: unknown): GatewayError {
 /**
  * Opens the ledger and stores what an earlier process left in its journal.
  *
- * @throws the store's or the file system's error, when the journal of an earlier process cannot be stored
+ * @throws the store's or the file system's error if the journal of an earlier process cannot be stored
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { folder, store, log, onOrphaned } = options;
@@ -107,20 +107,20 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   }
 
   let waiting: LedgerEntry[] = [];
-  let unjournalled: { entry: LedgerEntry; begun: InFlightRequest | undefined }[] = []; // those of them that are in memory alone
+  let unjournalled: { entry: LedgerEntry; begun: InFlightRequest | undefined }[] = []; // those that are only in memory
   let storing: readonly LedgerEntry[] = [];
-  /** Trouble → since when, Unix milliseconds. */
-  const failing = new Map<Trouble, number>();
+  /** Failing operation → since when, in Unix milliseconds. */
+  const failing = new Map<Operation, number>();
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  const fail = (what: Trouble, error: unknown): void => {
-    if (failing.has(what)) return;
-    failing.set(what, currentTimeMs());
-    log(troubles[what].begins, { err: error, ...(what === 'storing' && { queued: waiting.length }) });
+  const fail = (operation: Operation, error: unknown): void => {
+    if (failing.has(operation)) return;
+    failing.set(operation, currentTimeMs());
+    log(operations[operation].begins, { err: error, ...(operation === 'storing' && { queued: waiting.length }) });
   };
-  const recover = (what: Trouble): void => {
-    if (failing.size > 0 && failing.delete(what)) log(troubles[what].ends);
+  const recover = (operation: Operation): void => {
+    if (failing.size > 0 && failing.delete(operation)) log(operations[operation].ends);
   };
 
   async function sync(): Promise<void> {
@@ -134,7 +134,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     }
   }
 
-  /** The store keeps what the disk of the journal does not. If neither can, the log says so and no new work is taken. */
+  /** Syncs the journal, or else flushes to the store. If both fail, the log says so and `accepting` is false. */
   const keep = (isJournalled: boolean): Promise<void> => (isJournalled ? sync().catch(flush) : flush()).catch(() => {});
 
   async function drain(): Promise<void> {
@@ -145,9 +145,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     storing = batch;
     let stored = 0;
     try {
-      for (; stored < batch.length; stored += GROUP) {
-        if (stored > 0) await nextTurn(); // an embedded store works on our thread: let requests pass in between
-        await storeEntries(options, batch.slice(stored, stored + GROUP));
+      for (; stored < batch.length; stored += MAX_GROUP) {
+        if (stored > 0) await nextTurn(); // an embedded store runs on this thread, so requests run in between
+        await storeEntries(options, batch.slice(stored, stored + MAX_GROUP));
       }
     } catch (error) {
       waiting = batch.slice(stored).concat(waiting);
@@ -177,7 +177,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     });
   }
 
-  /** There may be room by now, though the store is still gone. */
+  /** Writes entries that only memory has, because the disk may have room by now. */
   function journalLate(): void {
     if (unjournalled.length === 0) return;
     try {
@@ -186,7 +186,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         unjournalled.shift();
       }
       recover('writing');
-    } catch {} // told when it began
+    } catch {} // logged when the series began
   }
 
   const flush = inTurns(drain);
@@ -195,7 +195,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     if (isClosed) return;
     timer ??= setTimeout(() => {
       timer = undefined;
-      if (failing.has('syncing')) sync().catch(() => {}); // logged when it began; it comes again
+      if (failing.has('syncing')) sync().catch(() => {}); // logged when the series began; retried
       flush().then(
         () => waiting.length > 0 && schedule(GATHER_MS),
         () => schedule(RETRY_MS),
@@ -203,7 +203,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     }, ms);
   }
 
-  /** A transaction is full: entries that wait any longer only grow old, which costs the garbage collector. */
+  /** Stores at once, because a transaction is full. Older entries cost the garbage collector more. */
   function hurry(): void {
     clearTimeout(timer);
     timer = undefined;
@@ -214,7 +214,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     begin(underway, before) {
       try {
         const begun = journal.begin(underway, before);
-        recover('writing'); // an end that fits says little: it is a third as long
+        recover('writing'); // only here: an end is a third as long, so it may fit on a full disk
         return begun;
       } catch (error) {
         fail('writing', error);
@@ -235,7 +235,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         fail('writing', error);
       }
       waiting.push(entry);
-      if (waiting.length === GROUP) hurry();
+      if (waiting.length === MAX_GROUP) hurry();
       else schedule(GATHER_MS);
       return options.durability?.() === 'strict' ? keep(isJournalled) : undefined;
     },
@@ -249,10 +249,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       return waiting.length + storing.length;
     },
     async find(workspaceId, id) {
-      const isMeant = (entry: LedgerEntry) =>
+      const matches = (entry: LedgerEntry) =>
         entry.id === id && (workspaceId === undefined || entry.workspaceId === workspaceId);
-      const onItsWay = waiting.findLast(isMeant) ?? storing.find(isMeant);
-      if (onItsWay) return onItsWay;
+      const pending = waiting.findLast(matches) ?? storing.find(matches);
+      if (pending) return pending;
       return callStore(() => store.find(workspaceId, id));
     },
     flush,
@@ -261,9 +261,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       timer = undefined;
       try {
         await flush();
-        if (unjournalled.length > 0) await flush(); // what was booked meanwhile
+        if (unjournalled.length > 0) await flush(); // entries recorded in the meantime
       } catch (error) {
-        // The log is the last place where these entries can be written.
+        // only the log can still keep these entries
         if (unjournalled.length > 0) {
           log('ledger entries lost', { err: error, entries: unjournalled.map(({ entry }) => serializeEntry(entry)) });
         }

@@ -22,7 +22,7 @@ export interface LimitSources {
   budgets: { organization: BudgetSettings; member: BudgetSettings };
 }
 
-/** What keys, members, workspaces and the organization may spend: a few questions, however many these are. @throws the store's error */
+/** Lists all spending limits with a constant number of queries. @throws the store's error */
 export async function listSpendingLimits(sources: LimitSources): Promise<SpendingLimit[]> {
   const { organization } = sources.budgets;
   const keys = sources.access.listKeys();
@@ -46,7 +46,7 @@ function listKeyLimits(keys: readonly KeyRecord[]): SpendingLimit[] {
   });
 }
 
-/** The same for each of them. */
+/** Lists the member limits, which are the same for each member. */
 async function listMemberLimits({ access, budgets: { member } }: LimitSources): Promise<SpendingLimit[]> {
   if (budgetIntervals.every((window) => member[window] === undefined)) return [];
   const members = await access.listMembers();
@@ -62,7 +62,7 @@ async function listWorkspaceLimits({ management }: LimitSources): Promise<Spendi
   const workspaces = new Map(rows.map((workspace) => [workspace.id, workspace]));
   return budgets.flatMap(({ workspaceId, interval, limitNanoUsd }): SpendingLimit[] => {
     const workspace = workspaces.get(workspaceId);
-    if (!workspace) return []; // made since
+    if (!workspace) return []; // created since
     const { name, settings } = workspace;
     const includesByok = settings.includeByokInBudgets;
     return [
@@ -74,7 +74,7 @@ async function listWorkspaceLimits({ management }: LimitSources): Promise<Spendi
   });
 }
 
-/** What was paid in is for all time, and own keys are paid elsewhere. */
+/** Lists the credits as a lifetime limit without BYOK. */
 async function listCredits({ management }: LimitSources): Promise<SpendingLimit[]> {
   const limitNanoUsd = await management.readCredits();
   if (limitNanoUsd === null) return [];

@@ -6,41 +6,41 @@ import { type OrphanedRecords, openJournal } from './journal.ts';
 import { type StoringParts, storeOrphaned } from './store-entries.ts';
 
 export interface OrphanedJournalsParts extends StoringParts {
-  /** Holds a folder for each worker. */
+  /** Contains a folder for each worker. */
   folder: string;
-  /** Is this the name of a folder that a worker has, or is about to have? */
+  /** Whether a worker uses, or is about to use, the folder of this name. */
   isInUse: (name: string) => boolean;
-  /** Told what a worker left, once it is stored. */
+  /** Called with the records of a worker once they are stored. */
   onOrphaned?: (left: OrphanedRecords) => void;
 }
 
-/** What workers left in their journals when they ended, on its way to the store. */
+/** Stores the journals of workers that have ended. */
 export interface OrphanedJournals {
-  /** Stores what is there now. @throws the store's or the file system's error */
+  /** Stores the current journals. @throws the store's or the file system's error */
   store(): Promise<void>;
-  /** Stores it soon, and tries again until nothing is left. */
+  /** Stores them soon and retries until none is left. */
   schedule(): void;
   close(): void;
 }
 
 const RETRY_MS = 1000;
 
-/** Its name among the folders of the journal; no two workers ever have the same. */
+/** Returns the unique name of a worker's journal folder. */
 export const nameWorkerJournal = (slot: number, mark: string): string => `worker-${slot}-${mark}`;
 const isWorkerJournal = (name: string): boolean => name.startsWith('worker-');
 
 /**
- * Looks after the journals of workers that ended. One that outlived its primary may still write its last entries: its
- * folder is taken, and its turn comes when it has ended.
+ * Stores the journals of workers that have ended. A worker that outlives its primary may still write. Its folder is locked
+ * until it ends.
  */
 export function openOrphanedJournals(parts: OrphanedJournalsParts): OrphanedJournals {
   const { folder, isInUse, log, onOrphaned } = parts;
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve(true);
   let closed = false;
-  let troubled = false;
+  let isFailing = false;
 
-  /** One that cannot be stored holds up no other. @returns whether nothing is left. @throws the first error */
+  /** A journal that fails does not stop the others. @returns whether none is left. @throws the first error */
   async function run(): Promise<boolean> {
     let isDone = true;
     const failures: unknown[] = [];
@@ -66,7 +66,7 @@ export function openOrphanedJournals(parts: OrphanedJournalsParts): OrphanedJour
     return isDone;
   }
 
-  /** One at a time: two must not store the same journal. */
+  /** Runs one at a time, so that no journal is stored twice. */
   const runNext = (): Promise<boolean> => {
     running = running.then(run, run);
     return running;
@@ -78,10 +78,10 @@ export function openOrphanedJournals(parts: OrphanedJournalsParts): OrphanedJour
       timer = undefined;
       try {
         if (!(await runNext())) schedule(RETRY_MS);
-        troubled = false;
+        isFailing = false;
       } catch (error) {
-        if (!troubled) log('orphaned journals not stored', { err: error });
-        troubled = true;
+        if (!isFailing) log('orphaned journals not stored', { err: error });
+        isFailing = true;
         schedule(RETRY_MS);
       }
     }, ms).unref();
@@ -100,9 +100,9 @@ export function openOrphanedJournals(parts: OrphanedJournalsParts): OrphanedJour
 }
 
 /**
- * Stores what a process that ended left in the journal of this folder.
+ * Stores the records in the journal of a folder whose process has ended.
  *
- * @param onOrphaned told of it then, if it is anything
+ * @param onOrphaned called afterwards, if there were any
  * @throws the store's or the file system's error
  */
 export async function storeJournal(

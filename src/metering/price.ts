@@ -1,16 +1,16 @@
 import type { EndpointFacts, Pricing, TokenPrices } from '../domain/endpoint.ts';
 
-/** Nano-dollars per million tokens in a dollar per token. */
+/** Nano-dollars per million tokens for one USD per token. */
 const NANO_PER_MILLION = 1e15;
 
 /** USD per token → nano-dollars per million tokens. */
 export const perToken = (usd: number | string): number => Math.round(Number(usd) * NANO_PER_MILLION);
 /** USD per million tokens → nano-dollars per million tokens. */
 export const perMillionTokens = (usd: number | string): number => Math.round(Number(usd) * 1e9);
-/** USD per piece → nano-dollars. */
+/** USD per request or image → nano-dollars. */
 export const perPiece = (usd: number | string): number => Math.round(Number(usd) * 1e9);
 
-/** What the catalogue and the configuration call the prices of tokens. */
+/** The names of token prices in the catalog and the configuration. */
 const tokenPrices = {
   prompt: 'promptNanoUsdPerMillion',
   completion: 'completionNanoUsdPerMillion',
@@ -25,7 +25,7 @@ const tokenPrices = {
   image_output: 'imageOutputNanoUsdPerMillion',
 } as const satisfies Record<string, keyof TokenPrices>;
 
-/** Prices of tokens as somebody wrote them; their unit is the writer's. */
+/** Token prices as written, in the unit of their source. */
 type WrittenPrices<Price> = { readonly [Name in keyof typeof tokenPrices]?: Price };
 
 /** @param read gives nano-dollars per million tokens */
@@ -41,7 +41,7 @@ export function readTokenPrices<Price>(
   return prices;
 }
 
-/** Prices beyond a length of the prompt, the shortest first. @param read gives nano-dollars per million tokens */
+/** Prices beyond a prompt length, shortest first. @param read gives nano-dollars per million tokens */
 export const readPricesAbove = <Price>(
   written: readonly (WrittenPrices<Price> & { readonly prompt_tokens: number })[],
   read: (price: Price) => number,
@@ -55,7 +55,7 @@ export const writePerToken = (price: number): string => writeDecimal(price, 15);
 /** Nano-dollars → USD, as an exact decimal. */
 export const writePerPiece = (price: number | bigint): string => writeDecimal(price, 9);
 
-/** An integer over a power of ten, without exponent and without zeros at the end. */
+/** Formats an integer divided by a power of ten, without an exponent and trailing zeros. */
 function writeDecimal(value: number | bigint, digits: number): string {
   const padded = BigInt(value)
     .toString()
@@ -65,7 +65,7 @@ function writeDecimal(value: number | bigint, digits: number): string {
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
-/** The prices of a prompt of that length. */
+/** Returns the prices of a prompt of that length. */
 export function pricesFor(pricing: Pricing, promptTokens: number): Pricing {
   if (!pricing.above) return pricing;
   let prices = pricing;
@@ -74,9 +74,9 @@ export function pricesFor(pricing: Pricing, promptTokens: number): Pricing {
 }
 
 /**
- * One figure for comparisons: what a million tokens cost, three of input to one of output.
+ * Returns a price for comparisons: a million tokens, three parts input to one part output.
  *
- * @returns nano-dollars; undefined when no price is known
+ * @returns nano-dollars; undefined if no price is known
  * @see docs/reference/routing.md#order-of-endpoints
  */
 export function blendedPrice(pricing: Pricing | undefined, promptTokens = 0): number | undefined {
@@ -85,7 +85,7 @@ export function blendedPrice(pricing: Pricing | undefined, promptTokens = 0): nu
   return (3 * promptNanoUsdPerMillion + completionNanoUsdPerMillion) / 4;
 }
 
-/** No token and no request costs anything. Unknown is not free. */
+/** Whether tokens and requests cost nothing. An unknown price is not free. */
 export const isFree = (pricing: Pricing | undefined): boolean =>
   pricing !== undefined &&
   pricing.promptNanoUsdPerMillion === 0 &&
@@ -93,10 +93,10 @@ export const isFree = (pricing: Pricing | undefined): boolean =>
   (pricing.requestNanoUsd ?? 0) === 0;
 
 /**
- * The prices of an answer by the tier that it was served in, which need not be the one that was asked for. Of a tier that
- * has no known prices those of the endpoint stand.
+ * Returns the prices of the tier that served the response, which may differ from the requested one. A tier without known
+ * prices has those of the endpoint.
  *
- * @param used the tier that the provider told; null or undefined when it told none
+ * @param used the tier that the provider reported; null or undefined if it reported none
  * @see docs/reference/routing.md#service-tiers
  */
 export function pricesOfTier(

@@ -2,21 +2,22 @@ import type { SpendingStore } from '../platform/storage/ports/spending.ts';
 import type { SpendingLimit } from './spending.ts';
 import { endOfWindow, windowStarts } from './windows.ts';
 
-/** What was spent of a limit in the window that is open. */
+/** The spending of a limit in the current window. */
 export interface LimitUsage {
-  /** With what own provider keys have cost, where the limit counts that. */
+  /** Includes BYOK costs if the limit counts them. */
   usageNanoUsd: bigint;
-  /** 0 at least. */
+  /** At least 0. */
   remainingNanoUsd: bigint;
-  /** When the window begins anew; null: never. */
+  /** When the window resets. Null: never. */
   resetsAtMs: number | null;
 }
 
-/** What a limit is, for the ledger. */
+/** The fields of a limit that select its ledger entries. */
 export type Limited = Pick<SpendingLimit, 'scope' | 'window' | 'limitNanoUsd' | 'includesByok'>;
 
 /**
- * What the ledger says of limits: a question for each window. What is held for requests that are under way is not in it.
+ * Reads the spending of limits from the ledger, with one query per window. Reservations of requests in flight are not
+ * included.
  *
  * @returns in the order of the limits
  * @throws the store's error
@@ -34,7 +35,7 @@ export async function readLimitUsage(
       [starts[window]],
     );
     for (const [at, limit] of those.entries()) {
-      const { costNanoUsd, byokNanoUsd } = spent[at]!; // as many as were asked for
+      const { costNanoUsd, byokNanoUsd } = spent[at]!; // one result per scope
       const usageNanoUsd = costNanoUsd[0]! + (limit.includesByok ? byokNanoUsd[0]! : 0n);
       const left = limit.limitNanoUsd - usageNanoUsd;
       const resetsAtMs = window === 'lifetime' ? null : endOfWindow(window, nowMs);

@@ -5,20 +5,20 @@ import { writeDollars } from './cost.ts';
 import type { SpendingLimit } from './spending.ts';
 import { endOfWindow } from './windows.ts';
 
-/** For sentences. */
+/** Formats an amount for a sentence. */
 export const formatDollars = (nanoUsd: bigint): string => `${writeDollars(nanoUsd)} USD`;
 
-/** Within a sentence. */
+/** Lowers the first letter, for use within a sentence. */
 const lower = (words: string): string => `${words[0]!.toLowerCase()}${words.slice(1)}`;
 
 const spans: Record<SpendingWindow, string> = {
-  lifetime: 'in all',
-  monthly: 'a month',
-  weekly: 'a week',
-  daily: 'a day',
+  lifetime: 'in total',
+  monthly: 'per month',
+  weekly: 'per week',
+  daily: 'per day',
 };
 
-/** How a refusal is told. @see docs/reference/errors.md, docs/guides/limits.md */
+/** The error of each kind of limit. @see docs/reference/errors.md, docs/guides/limits.md */
 const refusals = {
   key: { error: 'payment_required', source: 'router_key_limit', remedy: 'Raise the limit of the key' },
   member: { error: 'permission_denied', source: 'member_budget', remedy: 'Raise budgets.member' },
@@ -29,9 +29,9 @@ const refusals = {
 } as const;
 
 /**
- * The refusal of a request that a limit does not let pass: how much it may spend, has spent and holds, and what to do.
+ * Creates the error of a request that exceeds a limit: the limit, the amounts spent and reserved, and the remedy.
  *
- * @param why a clause, for a limit that is not used up: what it cannot hold
+ * @param why a clause for a limit that is not exhausted: why the request does not fit
  */
 export function createSpendingRefusal(
   limit: SpendingLimit,
@@ -41,29 +41,28 @@ export function createSpendingRefusal(
 ): GatewayError {
   const { kind, window, limitNanoUsd } = limit;
   const { error, source, remedy } = refusals[kind];
-  const name = limit.guardrail ? `By the ${limit.guardrail.title} ${lower(limit.name)}` : limit.name;
-  const until =
-    window === 'lifetime' ? '' : ` It begins anew on ${new Date(endOfWindow(window, nowMs)).toISOString()}.`;
+  const name = limit.guardrail ? `Under the ${limit.guardrail.title}, ${lower(limit.name)}` : limit.name;
+  const until = window === 'lifetime' ? '' : ` It resets on ${new Date(endOfWindow(window, nowMs)).toISOString()}.`;
   const isExhausted = spentNanoUsd >= limitNanoUsd;
-  const held =
-    reservedNanoUsd > 0n ? `, and ${formatDollars(reservedNanoUsd)} is held for requests that are under way` : '';
+  const reserved =
+    reservedNanoUsd > 0n ? `, and ${formatDollars(reservedNanoUsd)} is reserved for requests in flight` : '';
   const mayCost = isExhausted ? '' : `; ${why}`;
-  // What the organization has and spends is not for every caller to read.
-  const what =
+  // callers must not see the amounts of the organization
+  const state =
     kind === 'credits' || kind === 'organization'
-      ? `${name} has ${isExhausted ? 'spent' : 'too little left of'} ${kind === 'credits' ? 'its credits' : `what it may spend ${spans[window]}`}`
-      : `${name} may spend ${formatDollars(limitNanoUsd)} ${spans[window]} and has spent ${formatDollars(spentNanoUsd)}${isExhausted ? '' : held}`;
-  const message = `${what}${mayCost}.${until}`;
+      ? `${name} has ${isExhausted ? 'spent' : 'too little left of'} its ${kind === 'credits' ? 'credits' : `${window} budget`}`
+      : `${name} may spend ${formatDollars(limitNanoUsd)} ${spans[window]} and has spent ${formatDollars(spentNanoUsd)}${isExhausted ? '' : reserved}`;
+  const message = `${state}${mayCost}.${until}`;
   const metadata = isExhausted
     ? {
         limit_source: source,
-        remedy_hint: `${remedy}${window === 'lifetime' ? '.' : ', or wait until it begins anew.'}`,
+        remedy_hint: `${remedy}${window === 'lifetime' ? '.' : ', or wait until it resets.'}`,
       }
     : {
         limit_source: 'router_in_flight_budget',
-        // It alone is too much, or it is too much beside others.
+        // too much on its own, or together with other requests
         reason: reservedNanoUsd === 0n ? 'weight_exceeds_budget' : 'in_flight_budget_exhausted',
-        remedy_hint: `Ask for less (max_output_tokens, n)${reservedNanoUsd === 0n ? '' : ', wait for requests that are under way'}, or ${lower(remedy)}.`,
+        remedy_hint: `Request less (max_output_tokens, n)${reservedNanoUsd === 0n ? '' : ', wait for requests in flight'}, or ${lower(remedy)}.`,
       };
   return new GatewayError(error, message, { metadata: { ...metadata, interval: window } });
 }

@@ -14,18 +14,18 @@ import { totalOf } from './cost.ts';
 import { costOfResponse, costOfGeneration, isPricedByTokens, needsSizes, imageLinesOf } from './image-cost.ts';
 import { pricesOfTier } from './price.ts';
 
-/** What pricing again must know of an endpoint. */
+/** The fields of an endpoint that repricing needs. */
 export type PricedEndpoint = Pick<
   EndpointFacts,
   'id' | 'provider' | 'tier' | 'pricing' | 'tierPricing' | 'workspace' | 'generatesText' | 'image'
 >;
 
-/** Answers of these cost nothing, whatever the model asks. @see docs/reference/routers.md#bodybuilder */
+/** Responses of these routers are free. @see docs/reference/routers.md#bodybuilder */
 const freeRouters = new Set(['router/bodybuilder']);
 
 /**
- * Is what was booked no matter of today's prices? Nobody answered; a failure that made no output, and what a router pays,
- * cost nothing; and what a killed gateway had under way is an estimate of several attempts that cannot be told apart.
+ * Whether current prices do not affect the recorded cost: no model responded, a failure had no output, a router pays, or the
+ * entry is an estimate of several attempts of a killed gateway.
  */
 export function isSettled(entry: RecordedEntry): boolean {
   const { model, router, outcome, outputTokens, errorType, lines } = entry;
@@ -35,19 +35,19 @@ export function isSettled(entry: RecordedEntry): boolean {
   return hasFailed && outputTokens === 0 && settledCost(entry) === 0n;
 }
 
-/** Why an entry stays as it is. `uncounted`: its endpoint asks for pictures, and nobody counted those of the entry. */
+/** Why an entry cannot be repriced. `uncounted`: it has prices per image, but no count of images. */
 export type RepriceFailure = 'unpriced' | 'uncounted';
 
 export interface CostToday extends Cost {
-  /** Of all of it what is for lines of the other kind of key than the entry's. */
+  /** The part for lines of the other kind of key (BYOK or shared) than the entry's. */
   otherKeysNanoUsd: bigint;
 }
 
 /**
- * What an entry costs at today's prices: the sum of its lines where it has several.
+ * Prices an entry with the current prices: the sum of its lines if it has several.
  *
- * @param find gives the endpoints that a model has now
- * @returns why not, when who answered, or one of those who did, has no price that is known
+ * @param find returns the current endpoints of a model
+ * @returns the reason if an endpoint that responded has no known price
  */
 export function reprice(
   entry: LedgerEntry,
@@ -68,7 +68,7 @@ export function reprice(
   return sum;
 }
 
-/** Is it unknown how many pictures a price is for, or how large they were? */
+/** Whether a price needs the number or size of images, and it is unknown. */
 function lacksCounts({ pictures: images }: Part, endpoint: PricedEndpoint, apiType: LedgerEntry['apiType']): boolean {
   if (apiType === 'image') return images === undefined && !isPricedByTokens(endpoint);
   const lines = imageLinesOf(endpoint);
@@ -76,7 +76,7 @@ function lacksCounts({ pictures: images }: Part, endpoint: PricedEndpoint, apiTy
   return images === undefined || (images.made > 0 && images.madePixels === undefined && needsSizes(lines));
 }
 
-/** Of a generation whose provider counted nothing, the ledger has no tokens. */
+/** Without a report of the provider, the ledger has no tokens of a generation. */
 function priceGeneration(part: Part, endpoint: PricedEndpoint): Cost {
   const used = readUsage(part);
   const isCounted = used.inputTokens > 0 || used.outputTokens > 0;
@@ -89,7 +89,7 @@ function priceGeneration(part: Part, endpoint: PricedEndpoint): Cost {
 const priceResponse = (part: Part, endpoint: PricedEndpoint): Cost =>
   costOfResponse({ image: endpoint.image, pricing: pricesOfTier(endpoint, part.tier) }, readUsage(part), part.pictures);
 
-/** What an entry's cost has to be corrected by; undefined when it agrees with what it costs today. */
+/** Returns the correction of an entry's cost. Undefined if it matches the current cost. */
 export function findCorrection(entry: RecordedEntry, cost: CostToday): Correction | undefined {
   const costNanoUsd = totalOf(cost) - summedCost(entry);
   const otherKeysNanoUsd = cost.otherKeysNanoUsd - summedForOtherKeys(entry);
@@ -100,12 +100,12 @@ export function findCorrection(entry: RecordedEntry, cost: CostToday): Correctio
   return correction;
 }
 
-/** What an entry and its lines have in common. */
+/** The common fields of an entry and its lines. */
 type Part = LedgerEntry | LedgerLine;
 
 /**
- * The endpoint that answered. Under its id it may be gone, by another name in the configuration for example, and older
- * entries do not know it: then one of the same provider and tier, if all that come into question ask the same.
+ * Returns the endpoint that responded. Its id may have changed, and older entries lack it. Then it is one of the same
+ * provider and tier, if all of them have the same prices.
  */
 function chooseEndpoint(
   { endpointId, providerId, provider: name, tier: used }: Part,

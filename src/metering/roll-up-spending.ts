@@ -2,11 +2,10 @@ import type { SpendingStore } from '../platform/storage/ports/spending.ts';
 import { DAY_MS, windowStarts } from './windows.ts';
 
 /**
- * Puts days of spending together that no limit tells apart any more: those before yesterday, as far as they lie in the
- * same windows. What was spent since the beginning of a window is then the sum of a few rows of a key, and not of one for
- * every day of its life. Yesterday stays for hosts whose clock is late, with the windows that were open then.
+ * Aggregates the days before yesterday that are in the same windows, because no limit distinguishes them. The spending since
+ * the start of a window is then the sum of a few rows per key. Yesterday stays separate for hosts with a late clock.
  *
- * @returns how many rows went
+ * @returns the number of deleted rows
  * @throws the store's error
  */
 export function rollUpSpending(ledger: Pick<SpendingStore, 'foldSpending'>, nowMs: number): Promise<number> {

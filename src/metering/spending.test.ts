@@ -79,7 +79,7 @@ describe('spending', () => {
     await held.raise([own]); // an endpoint that was not asked in between
     await held.raise([own, shared]);
     expect(() => held.raise([own, shared, { costNanoUsd: 36n, isByok: true }])).toThrow(
-      /^The key k may spend .* has spent 0 USD, and 0\.000000065 USD is held .*; what of this request broke off has cost 0\.000000091 USD/,
+      /^The key k may spend .* has spent 0 USD, and 0\.000000065 USD is reserved .*; failed attempts of this request have cost 0\.000000091 USD/,
     );
     expect(() => ask('gen-2', 36n)).toThrow('may cost up to'); // 65 of the workspace are held
     held.settle(

@@ -8,92 +8,92 @@ import type { SpendingScope, SpendingSums } from '../platform/storage/ports/spen
 import { createSpendingRefusal, formatDollars } from './refuse-spending.ts';
 import { DAY_MS, windowStarts } from './windows.ts';
 
-/** Who may spend how much. */
+/** A spending limit. */
 export interface SpendingLimit {
-  /** `credits`: what was paid in, for the organization as a whole. */
+  /** `credits`: the prepaid amount of the organization. */
   kind: 'key' | 'member' | 'guardrail' | 'workspace' | 'organization' | 'credits';
   scope: SpendingScope;
   window: SpendingWindow;
   limitNanoUsd: bigint;
   /** For messages: `The key app`, `The workspace main`. */
   name: string;
-  /** By whose word, where that is a guardrail. @see domain/guardrail.ts, `titleOf` */
+  /** The guardrail that sets the limit. @see domain/guardrail.ts, `titleOf` */
   guardrail?: { id: string; title: string };
-  /** Does what own provider keys cost count as well? */
+  /** Whether BYOK costs count. */
   includesByok: boolean;
 }
 
 export interface SpendingParts {
   counters: Pick<Counters, 'reserve' | 'settle' | 'release'>;
-  /** Puts into the store what was booked so far. */
+  /** Stores all entries recorded so far. */
   flush: () => Promise<void>;
-  /** What the store says that each of the scopes has spent since each of the times. */
+  /** Reads the spending of each scope since each time. */
   read: (scopes: readonly SpendingScope[], sinceMs: readonly number[]) => Promise<SpendingSums[]>;
-  /** How often corrections of the ledger made these sums smaller. */
+  /** Reads the number of ledger corrections that reduced these sums. */
   readReductions: () => Promise<number>;
-  /** The limits as they are now. */
+  /** Lists the current limits. */
   listLimits: () => Promise<SpendingLimit[]>;
-  /** The longest that a request may take. */
+  /** Returns the deadline of a request. */
   requestMs: () => number;
   onTrouble: (error: unknown) => void;
-  /** Told of every refusal, for metrics: whose limit it was, and of which window. */
+  /** Called for each rejected request, for metrics. */
   onHit?: (kind: SpendingLimit['kind'], window: SpendingWindow) => void;
   now?: () => number;
   refreshMs?: number;
 }
 
-/** What a request may cost at most, in nano-dollars. */
+/** The maximum cost of a request in nano-dollars. */
 export interface Estimate {
-  /** At the dearest of all endpoints, those of own keys included. */
+  /** At the most expensive endpoint, including BYOK. */
   nanoUsd: bigint;
-  /** At the dearest that is no own key; undefined when all of them are. */
+  /** At the most expensive shared endpoint. Undefined if all are BYOK. */
   sharedNanoUsd: bigint | undefined;
-  /** What one of these sums was made of, for who is refused. */
+  /** Explains one of these amounts to a rejected caller. */
   describe?(nanoUsd: bigint): string | undefined;
 }
 
-/** A part of what a request has cost. */
+/** A part of the cost of a request. */
 type SpentPart = Pick<LedgerEntry, 'costNanoUsd' | 'isByok'>;
 
-/** What a request may cost at most, held back until it is over. */
+/** The reserved maximum cost of a request. */
 export interface CostReservation {
   /**
-   * Holds what attempts have cost that broke off, so that what was held at first is there for the next one.
+   * Adds the cost of failed attempts to the reservation, so that the first reservation covers the next attempt.
    *
-   * @param broken all of them so far
-   * @returns a promise only where it is held elsewhere
-   * @throws {GatewayError} as `reserve` does: the next one must not go out
+   * @param failed all failed attempts so far
+   * @returns a promise only if the counters are shared
+   * @throws {GatewayError} as `reserve` does; the next attempt must not be sent
    */
-  raise(broken: readonly SpentPart[]): MaybePromise<void>;
-  /** Puts what was really spent in the place of what was held. */
+  raise(failed: readonly SpentPart[]): MaybePromise<void>;
+  /** Replaces the reservation with the amount spent. */
   settle(entry: LedgerEntry): void;
 }
 
 const REFRESH_MS = 10_000;
-/** The id of a further reservation of a request. @see platform/counters/counters.ts */
+/** Returns the id of an extra reservation of a request. @see platform/counters/counters.ts */
 const nameRaise = (id: string, number: number): string => `${id}.${number}`;
-/** A hold outlives the deadline of its request by no more than this. */
-const HOLD_MARGIN_MS = 60_000;
+/** Time that a reservation lasts beyond the deadline of its request. */
+const RESERVATION_MARGIN_MS = 60_000;
 
 /**
- * Holds keys, members, workspaces and the organization to what they may spend. Every request holds back what it may cost
- * at most, in all of its accounts or in none, so that many at once go over a limit by no more than the difference between
- * what one of them costs and what was held for it.
+ * Enforces the spending limits of keys, members, workspaces and the organization. Every request reserves its maximum cost
+ * in all of its accounts or in none. Concurrent requests therefore exceed a limit by at most the difference between the
+ * cost of one request and its reservation.
  *
- * What is held passes into what was spent in one step of the counters, and the ledger's sums, read at the start and every
- * ten seconds, bring what the counters may have lost: there is no moment at which a cost is seen in neither of them. A
- * cost is never in both, since of the two sums the greater counts. @see platform/counters/accounts.ts
+ * The counters replace a reservation with the amount spent atomically. The ledger's sums, read at start and every ten
+ * seconds, restore what the counters may have lost, so every cost is in at least one of them. The greater of the two sums
+ * counts, so no cost counts twice. @see platform/counters/accounts.ts
  */
 export class Spending {
   private readonly parts: SpendingParts;
   private readonly now: () => number;
-  /** By scope: one that counts own keys, one that does not, or both. */
+  /** By scope: an account with BYOK, one without, or both. */
   private accounts = new Map<string, Account[]>();
   /** By name. */
   private accountsByName = new Map<string, Account>();
   /** By name: accounts whose sums are being read. */
   private readonly rereading = new Map<string, Promise<void>>();
-  /** By key: those that hold for it. */
+  /** By key: the accounts that apply to it. */
   private readonly accountsOfKeys = new Map<string, { payers: Payers; accounts: readonly Account[] }>();
   private started = 0;
   private taken = 0;
@@ -106,18 +106,18 @@ export class Spending {
     this.now = parts.now ?? currentTimeMs;
   }
 
-  /** Reads limits and sums; afterwards by itself, every ten seconds. @throws the store's error */
+  /** Reads limits and sums, then repeats it every ten seconds. @throws the store's error */
   async open(): Promise<void> {
     await this.refresh();
     this.schedule();
   }
 
-  /** Reads limits and sums anew. @throws the store's error; the last ones then stay */
+  /** Reloads limits and sums. @throws the store's error; the previous ones then stay */
   async refresh(): Promise<void> {
     await this.take(() => undefined);
   }
 
-  /** Reads limits anew, and sums where there was no limit before: soon done, however many there are. @throws the same */
+  /** Reloads limits, and the sums of new accounts only. @throws the store's error */
   async refreshLimits(): Promise<void> {
     const known = new Map([...this.accounts.values()].flat().map((account) => [account.name, account.sums]));
     await this.take((name) => known.get(name));
@@ -126,7 +126,7 @@ export class Spending {
   private async take(findSums: (account: string) => Sums | undefined): Promise<void> {
     const turn = ++this.started;
     const limits = await this.parts.listLimits();
-    // Before the sums: one that was read too high must not be the first of a new count.
+    // before the sums, so that an outdated high sum does not start a new count
     const reductions = limits.length > 0 ? await this.parts.readReductions() : 0;
     const found = [...Map.groupBy(limits, nameOfAccount)].map(([scopeName, own]): Found => {
       const name = reductions > 0 ? `${scopeName} ${reductions}` : scopeName;
@@ -137,19 +137,19 @@ export class Spending {
     const unread = found.filter(({ sums }) => !sums);
     const readAtMs = this.now();
     if (unread.length > 0) await this.parts.flush();
-    // Years of every key are read for those alone that are limited for life.
+    // only lifetime limits need the complete history
     for (const [isForLife, those] of Map.groupBy(unread, (each) => each.isForLife)) {
       await this.read(those, isForLife, readAtMs);
     }
     const accounts = found.map(({ name, own, sums }) => new Account(name, own, sums!)); // each was read
-    if (turn < this.taken) return; // a later reading was faster: this one is old
+    if (turn < this.taken) return; // a later read was faster, so this one is outdated
     this.taken = turn;
     this.accountsByName = new Map(accounts.map((account) => [account.name, account]));
     this.accounts = Map.groupBy(accounts, (account) => nameOf(account.limits[0]!.scope));
     this.accountsOfKeys.clear();
   }
 
-  /** Stores what was booked so far, and reads the sums of the accounts of a reservation. @throws the store's error */
+  /** Stores all recorded entries and reads the sums of the accounts of a reservation. @throws the store's error */
   async refreshFor({ claims }: Pick<Reservation, 'claims'>): Promise<void> {
     const names = claims.map(({ account }) => account);
     const reading = this.reread(names.filter((name) => !this.rereading.has(name)));
@@ -167,7 +167,7 @@ export class Spending {
   private async readAgain(names: readonly string[]): Promise<void> {
     const found = names.flatMap((name): Found[] => {
       const account = this.accountsByName.get(name);
-      if (!account) return []; // its limits are gone
+      if (!account) return []; // its limits were removed
       return [{ name, own: account.limits, isForLife: account.sums.isForLife, sums: undefined }];
     });
     if (found.length === 0) return;
@@ -182,7 +182,7 @@ export class Spending {
     }
   }
 
-  /** Claims with the sums that were read last. */
+  /** Returns the claims with the latest sums. */
   update(claims: readonly Claim[]): Claim[] {
     const nowMs = this.now();
     return claims.map((claim) => {
@@ -191,7 +191,7 @@ export class Spending {
     });
   }
 
-  /** Sets the sums of these, all at once. */
+  /** Sets the sums of all given accounts at once. */
   private async read(those: readonly Found[], isForLife: boolean, readAtMs: number): Promise<void> {
     const startsMs = startsOf(this.now());
     const [, ...windows] = startsMs;
@@ -220,18 +220,18 @@ export class Spending {
     return this.accounts.has(nameOf('everything'));
   }
 
-  /** Is anything limited for this caller? */
+  /** Whether any limit applies to this caller. */
   limits(caller: Caller): boolean {
     return this.accounts.size > 0 && this.accountsOf(caller).length > 0;
   }
 
   /**
-   * Holds back what a request may cost. Where own keys do not count, a request that can go nowhere else is not looked at.
+   * Reserves the maximum cost of a request. Skips accounts that ignore BYOK costs if every endpoint of the plan is BYOK.
    *
    * @param id of the generation
-   * @returns undefined when nobody limits it; a promise only where it is held elsewhere
+   * @returns undefined if no limit applies; a promise only if the counters are shared
    * @throws {GatewayError} `payment_required` for a key, the organization and its credits, `permission_denied` for a member,
-   *   a guardrail and a workspace, naming the broadest limit that is reached and when it is free again
+   *   a guardrail and a workspace; names the broadest limit that is reached and when it resets
    * @see docs/guides/limits.md
    */
   reserve(caller: Caller, id: string, estimate: Estimate): MaybePromise<CostReservation | undefined> {
@@ -246,14 +246,14 @@ export class Spending {
       claims.push(account.claim(amount, nowMs));
     }
     if (accounts.length === 0) return undefined;
-    const reservation = { id, claims, reservationMs: this.parts.requestMs() + HOLD_MARGIN_MS };
-    const answer = this.parts.counters.reserve(reservation);
-    return answer instanceof Promise
-      ? answer.then((refusal) => this.hold(accounts, reservation, refusal, estimate))
-      : this.hold(accounts, reservation, answer, estimate);
+    const reservation = { id, claims, reservationMs: this.parts.requestMs() + RESERVATION_MARGIN_MS };
+    const result = this.parts.counters.reserve(reservation);
+    return result instanceof Promise
+      ? result.then((refusal) => this.accept(accounts, reservation, refusal, estimate))
+      : this.accept(accounts, reservation, result, estimate);
   }
 
-  private hold(
+  private accept(
     accounts: readonly Account[],
     reservation: Reservation,
     refusal: BudgetRefusal | undefined,
@@ -265,28 +265,28 @@ export class Spending {
       onHit?.(limit.kind, limit.window);
       const { nanoUsd } = reservation.claims[refusal.claim]!;
       const basis = nanoUsd > 0n ? estimate.describe?.(nanoUsd) : undefined;
-      const mostCost = `${formatDollars(nanoUsd)}${basis === undefined ? '' : ` (${basis})`}`;
-      throw createSpendingRefusal(limit, `this request may cost up to ${mostCost}`, refusal, this.now());
+      const maxCost = `${formatDollars(nanoUsd)}${basis === undefined ? '' : ` (${basis})`}`;
+      throw createSpendingRefusal(limit, `this request may cost up to ${maxCost}`, refusal, this.now());
     }
-    let raised: Raised | undefined;
+    let extra: ExtraReservations | undefined;
     return {
-      raise: (broken) => {
-        raised ??= new Raised(this.parts, accounts, reservation, this.now);
-        return raised.to(broken);
+      raise: (failed) => {
+        extra ??= new ExtraReservations(this.parts, accounts, reservation, this.now);
+        return extra.cover(failed);
       },
       settle(entry) {
         const { createdAtMs: atMs, lines = [entry] } = entry;
         void counters.settle(reservation, { atMs, costsNanoUsd: accounts.map(sumFor(lines)) });
-        raised?.free(atMs);
+        extra?.release(atMs);
       },
     };
   }
 
   /**
-   * Frees what was held for requests whose process has ended, and reads the sums that have them.
+   * Releases the reservations of requests whose process has ended, and reads the sums that include them.
    *
-   * @param ended are in the store
-   * @throws the store's error; what was held is then free when its time is over
+   * @param ended entries that are in the store
+   * @throws the store's error; the reservations then expire
    */
   async release(ended: readonly Pick<LedgerEntry, 'id' | keyof Payers>[]): Promise<void> {
     const { counters } = this.parts;
@@ -301,7 +301,7 @@ export class Spending {
     );
   }
 
-  /** The narrowest first. */
+  /** Narrowest first. */
   private accountsOf(payers: Payers): readonly Account[] {
     const { keyHash, memberId, workspaceId } = payers;
     const known = this.accountsOfKeys.get(keyHash);
@@ -331,16 +331,16 @@ export class Spending {
   }
 }
 
-/** Whose limits hold for a request, besides those for all. */
+/** The owners of the limits of a request. */
 type Payers = Pick<Caller, 'keyHash' | 'memberId' | 'workspaceId'>;
 
-/** What was spent in each window, and when that began, in the order of `spendingWindows`. */
+/** The spending and the start of each window, in the order of `spendingWindows`. */
 interface Sums extends Pick<Claim, 'startsMs' | 'recordedNanoUsd' | 'readAtMs'> {
-  /** Is the sum for life whole? Else it lacks what was spent before the windows that are open. */
+  /** Whether the lifetime sum is complete. If not, it lacks spending before the current windows. */
   isForLife: boolean;
 }
 
-/** An account while its sums are looked for. */
+/** An account whose sums are being read. */
 interface Found {
   name: string;
   own: readonly SpendingLimit[];
@@ -348,14 +348,14 @@ interface Found {
   sums: Sums | undefined;
 }
 
-/** The limits of one scope, and what the ledger said last of what it has spent. */
+/** The limits of one scope with its latest sums of the ledger. */
 class Account {
   readonly includesByok: boolean;
-  /** At the counters. They let sums grow only, so that what became smaller is another sum. */
+  /** The name in the counters. Their sums only grow, so a reduced sum needs another name. */
   readonly name: string;
   readonly limits: readonly SpendingLimit[];
   private readonly accountLimits: readonly AccountLimit[];
-  /** What the ledger said last. */
+  /** The latest sums of the ledger. */
   sums: Sums;
 
   constructor(name: string, limits: readonly SpendingLimit[], sums: Sums) {
@@ -374,7 +374,7 @@ class Account {
     return { account: this.name, nanoUsd, startsMs, recordedNanoUsd, readAtMs, limits: this.accountLimits };
   }
 
-  /** Of a window that has begun since they were read the sums know nothing. */
+  /** Resets the sums of windows that have started since they were read. */
   private roll(nowMs: number): void {
     const { startsMs: before, recordedNanoUsd } = this.sums;
     if (nowMs < before.at(-1)! + DAY_MS) return;
@@ -388,8 +388,8 @@ class Account {
   }
 }
 
-/** What a request holds besides its first reservation: the cost of its attempts that broke off. */
-class Raised {
+/** The extra reservations of a request for the cost of its failed attempts. */
+class ExtraReservations {
   private readonly parts: SpendingParts;
   private readonly accounts: readonly Account[];
   private readonly first: Reservation;
@@ -406,9 +406,9 @@ class Raised {
     this.reservedNanoUsd = accounts.map(() => 0n);
   }
 
-  to(broken: readonly SpentPart[]): MaybePromise<void> {
+  cover(failed: readonly SpentPart[]): MaybePromise<void> {
     const nowMs = this.now();
-    const wanted = this.accounts.map(sumFor(broken));
+    const wanted = this.accounts.map(sumFor(failed));
     const lacking = this.accounts.flatMap((account, at) => {
       const nanoUsd = wanted[at]! - this.reservedNanoUsd[at]!;
       return nanoUsd > 0n ? { account, claim: account.claim(nanoUsd, nowMs) } : [];
@@ -417,25 +417,25 @@ class Raised {
     const { id, reservationMs } = this.first;
     const claims = lacking.map(({ claim }) => claim);
     const reservation = { id: nameRaise(id, this.further.length + 1), claims, reservationMs };
-    const take = (refusal: BudgetRefusal | undefined): void => {
-      if (refusal) this.refuse(lacking[refusal.claim]!.account, wanted, refusal);
+    const accept = (refusal: BudgetRefusal | undefined): void => {
+      if (refusal) this.reject(lacking[refusal.claim]!.account, wanted, refusal);
       this.further.push(reservation);
       for (const [at, nanoUsd] of wanted.entries()) this.reservedNanoUsd[at] = nanoUsd;
     };
-    const answer = this.parts.counters.reserve(reservation);
-    return answer instanceof Promise ? answer.then(take) : take(answer);
+    const result = this.parts.counters.reserve(reservation);
+    return result instanceof Promise ? result.then(accept) : accept(result);
   }
 
-  private refuse(account: Account, wanted: readonly bigint[], refusal: BudgetRefusal): never {
+  private reject(account: Account, wanted: readonly bigint[], refusal: BudgetRefusal): never {
     const limit = account.limits[refusal.limit]!;
     this.parts.onHit?.(limit.kind, limit.window);
     const cost = formatDollars(wanted[this.accounts.indexOf(account)]!);
-    const why = `what of this request broke off has cost ${cost}, which leaves too little for another attempt`;
+    const why = `failed attempts of this request have cost ${cost}, which leaves too little for another attempt`;
     throw createSpendingRefusal(limit, why, refusal, this.now());
   }
 
-  /** What they cost is in what the first reservation is settled with. */
-  free(atMs: number): void {
+  /** Releases the extra reservations. The first one is settled with the complete cost. */
+  release(atMs: number): void {
     for (const reservation of this.further) {
       const costsNanoUsd = reservation.claims.map(() => 0n);
       void this.parts.counters.settle(reservation, { atMs, costsNanoUsd });
@@ -443,13 +443,13 @@ class Raised {
   }
 }
 
-/** What counts for an account. */
+/** Returns a function that sums the costs that count for an account. */
 const sumFor =
   (parts: readonly SpentPart[]) =>
   ({ includesByok }: Account): bigint =>
     parts.reduce((sum, { costNanoUsd, isByok }) => (includesByok || !isByok ? sum + costNanoUsd : sum), 0n);
 
-/** When the windows began that are open now, in the order of `spendingWindows`; the last of them is the day's. */
+/** Returns the starts of the current windows, in the order of `spendingWindows`. The last one is the day. */
 function startsOf(nowMs: number): number[] {
   const starts = { ...windowStarts(nowMs), lifetime: 0 };
   return spendingWindows.map((window) => starts[window]);
@@ -461,6 +461,6 @@ function nameOf(scope: SpendingScope): string {
   return 'memberId' in scope ? `member ${scope.memberId}` : `workspace ${scope.workspaceId}`;
 }
 
-/** With own keys it is another sum. */
+/** Sums with and without BYOK are different accounts. */
 const nameOfAccount = ({ scope, includesByok }: SpendingLimit): string =>
   includesByok ? `${nameOf(scope)} byok` : nameOf(scope);

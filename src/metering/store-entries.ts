@@ -9,19 +9,19 @@ import { type OrphanedRecords, type OpenedJournal, serializeEntry } from './jour
 
 export interface StoringParts {
   store: Pick<EntryStore, 'append'>;
-  /** Folder of the quarantine file, which has the lines that no store will ever accept. May be the journal's folder. */
+  /** Folder of the quarantine file. May be the journal's folder. */
   quarantineFolder: string;
-  /** Gets a line about each of them. */
+  /** Logs each quarantined entry. */
   log: WriteLog;
 }
 
-/** The quarantine file; no start reads it. */
+/** The quarantine file. No start reads it. */
 export const QUARANTINE_FILE = 'set-aside.jsonl';
 
 /**
  * Stores entries. An entry whose content the store rejects goes to the quarantine file, so that it delays no other.
  *
- * @throws the store's error when it takes none, or the file system's; what was stored by then may be stored again
+ * @throws the store's error if it rejects all, or the file system's; entries stored before may be stored again
  */
 export async function storeEntries(parts: StoringParts, entries: readonly LedgerEntry[]): Promise<void> {
   if (entries.length === 0) return;
@@ -33,7 +33,7 @@ export async function storeEntries(parts: StoringParts, entries: readonly Ledger
     const [first] = entries;
     if (entries.length === 1) {
       const file = quarantine(quarantineFolder, [serializeEntry(first!)]);
-      // The name of the error alone: a database may repeat the row that it rejects.
+      // only the name of the error, because its message may repeat the row
       const cause = error instanceof Error ? nameError(error) : undefined;
       log('ledger entry quarantined', { cause, generation_id: first!.id, file });
       return;
@@ -45,7 +45,7 @@ export async function storeEntries(parts: StoringParts, entries: readonly Ledger
 }
 
 /**
- * Stores what an earlier process left in a journal, and removes it there.
+ * Stores the records that an earlier process left in a journal, and deletes them there.
  *
  * @param onOrphaned called afterwards, if the journal had entries
  * @throws the store's or the file system's error
@@ -65,12 +65,12 @@ export async function storeOrphaned(
   if (entries.length > 0) onOrphaned?.(orphaned);
 }
 
-/** @returns the path of the file. @throws the file system's error; half a line of these may then stand there */
+/** @returns the path of the file. @throws the file system's error; the file may then end with a partial line */
 function quarantine(folder: string, lines: readonly string[]): string {
   const path = join(folder, QUARANTINE_FILE);
   const fd = openSync(path, 'a+', 0o600);
   try {
-    // What a full disk cut off stays a line of its own.
+    // a truncated line stays a separate line
     writeFileSync(fd, `${endsInsideLine(fd) ? '\n' : ''}${lines.join('\n')}\n`);
     fsyncSync(fd);
   } finally {

@@ -1,33 +1,32 @@
 import { currentTimeMs } from '../domain/clock.ts';
 import type { TrafficRow } from '../platform/storage/ports/activity.ts';
 
-/** What routers ask of the ledger. @see `Traffic` in routing/routers/router.ts, whose shape this is */
+/** Statistics of the ledger for routers. @see `Traffic` in routing/routers/router.ts, which has the same shape */
 export interface TrafficFigures {
   /**
-   * Models by the money spent on a task, the most first; none when there were fewer than 20 answers, or nothing was
-   * spent.
+   * Returns models by their spending on a task, highest first. Empty below 20 responses or without spending.
    *
-   * @returns shares of the money, 0 to 1, that add up to 1
+   * @returns shares from 0 to 1 that add up to 1
    */
   rank(task: string): readonly { model: string; share: number }[];
-  /** Nano-dollars of an answer to this task, else to any; undefined when there was none. */
+  /** Returns the average nano-dollars of a response for this task, else for any task. Undefined without responses. */
   averageCost(task: string, model: string): number | undefined;
-  /** Nano-dollars per million tokens of input, over all tasks; undefined when there was none. */
+  /** Returns nano-dollars per million input tokens over all tasks. Undefined without input. */
   inputPrice(model: string): number | undefined;
 }
 
 export interface TrafficSource {
-  /** Sums over the answers from a time on, Unix milliseconds. @see `ActivityStore.readTraffic` */
+  /** Reads sums over the responses since a time, in Unix milliseconds. @see `ActivityStore.readTraffic` */
   read: (sinceMs: number) => Promise<readonly TrafficRow[]>;
   now?: () => number;
-  /** Called when a read fails, once per streak. */
+  /** Called for the first failure of a series of reads. */
   onTrouble: (error: unknown) => void;
 }
 
 export interface TrafficReader {
-  /** The same object for good: its answers change with each read, and until the first there are none. */
+  /** Always the same object. Its results change with each read and are empty before the first. */
   readonly traffic: TrafficFigures;
-  /** Resolves when the store has been read from now on, or has failed, which leaves the last sums in place. */
+  /** Resolves after a read that starts now. If it fails, the previous sums stay. */
   refresh(): Promise<void>;
   close(): void;
 }
@@ -56,7 +55,7 @@ export function createTraffic({ read, now = currentTimeMs, onTrouble }: TrafficS
     }
   }
 
-  /** One read at a time; a caller during one waits for the next, which sees what was booked meanwhile. */
+  /** Runs one read at a time. A call during a read waits for the next one, which includes new entries. */
   async function refresh(): Promise<void> {
     while (reading) await reading;
     if (closed) return;
@@ -66,7 +65,7 @@ export function createTraffic({ read, now = currentTimeMs, onTrouble }: TrafficS
 
   void refresh();
   const timer = setInterval(() => {
-    if (!reading) void refresh(); // a store that does not answer is asked once
+    if (!reading) void refresh(); // no second read while one is pending
   }, REFRESH_MS).unref();
 
   return {
@@ -83,7 +82,7 @@ export function createTraffic({ read, now = currentTimeMs, onTrouble }: TrafficS
   };
 }
 
-/** Of a model. Money is nano-dollars, as a `number`: averages and shares need no more than its 16 digits. */
+/** Sums of a model. Costs are nano-dollars as a `number`, because 16 digits are enough for averages and shares. */
 interface Sum {
   answers: number;
   cost: number;
@@ -121,7 +120,7 @@ function addTo(sums: Map<string, Sum>, { model, answers, costNanoUsd, inputCostN
   });
 }
 
-/** Where as much was spent, the one that answered more often comes first. */
+/** Sorts by spending, then by the number of responses. */
 function rank(models: ReadonlyMap<string, Sum>): { model: string; share: number }[] {
   let answers = 0;
   let spent = 0;

@@ -2,11 +2,11 @@ import type { LimitReset } from '../platform/storage/ports/keys.ts';
 
 export const DAY_MS = 86_400_000;
 
-/** The midnight (UTC) at which the day of a time began. */
+/** Returns the start of the day (midnight UTC) of a time. */
 export const startOfDay = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;
 
 /**
- * When the windows of limits and budgets began that are open now: at midnight UTC, weeks on Monday.
+ * Returns the starts of the current windows: midnight UTC, weeks on Monday.
  *
  * @see docs/guides/limits.md
  */
@@ -20,7 +20,7 @@ export function windowStarts(nowMs: number): Record<LimitReset, number> {
   };
 }
 
-/** When the window ends that is open at a time. */
+/** Returns the end of the window that contains a time. */
 export function endOfWindow(window: LimitReset, nowMs: number): number {
   const start = windowStarts(nowMs)[window];
   if (window === 'daily') return start + DAY_MS;

@@ -63,7 +63,7 @@ describe('the limit of a key', () => {
     const refused = await ask(key, { stream: true });
     expect(refused.status).toBe(402);
     const { error, ...rest } = (await refused.json()) as { error: { message: string; metadata: object } };
-    expect(error.message).toMatch(/^The key limited may spend 0\.02 USD in all and has spent 0\.02 USD/);
+    expect(error.message).toMatch(/^The key limited may spend 0\.02 USD in total and has spent 0\.02 USD/);
     expect(error.metadata).toMatchObject({ error_type: 'payment_required', limit_source: 'router_key_limit' });
     expect(rest).toEqual({});
     expect((await ask(testKeys.key)).status).toBe(200);
@@ -74,7 +74,7 @@ describe('the limit of a key', () => {
     const { key } = await makeKey(0.01, { limit_reset: 'monthly' });
     await ask(key);
     const { error } = (await (await ask(key)).json()) as { error: { message: string } };
-    expect(error.message).toMatch(/0\.01 USD a month .* It begins anew on \d{4}-\d{2}-01T00:00:00\.000Z\./);
+    expect(error.message).toMatch(/0\.01 USD per month .* It resets on \d{4}-\d{2}-01T00:00:00\.000Z\./);
   });
 
   it('counts what is under way: of two hundred at once no more get through than fit', async () => {
@@ -114,7 +114,9 @@ describe('the limit of a key', () => {
     });
     const answer = await own.post('/responses', { model: 'simulator/echo', input: 'Hi' }, { key: 'sk-rt-poor-key' });
     expect(answer.status).toBe(402);
-    expect(((await answer.json()) as { error: { message: string } }).error.message).toContain('may spend 0 USD in all');
+    expect(((await answer.json()) as { error: { message: string } }).error.message).toContain(
+      'may spend 0 USD in total',
+    );
     const told = (await (await own.get('/key', { key: 'sk-rt-poor-key' })).json()) as object;
     expect(told).toMatchObject({ data: { limit: 0, limit_remaining: 0, limit_reset: null } });
     await own.close();
@@ -171,7 +173,7 @@ describe('the budget of a workspace', () => {
     const refused = await ask(key);
     expect(refused.status).toBe(403);
     const { error } = (await refused.json()) as { error: { message: string } };
-    expect(error.message).toMatch(/^The workspace main may spend 0\.015 USD a day and has spent 0\.01 USD/);
+    expect(error.message).toMatch(/^The workspace main may spend 0\.015 USD per day and has spent 0\.01 USD/);
     expect((await manage('DELETE', path)).status).toBe(200);
     expect((await ask(key)).status).toBe(200);
   });
@@ -279,8 +281,10 @@ describe('the budget of a guardrail', () => {
     const response = await ask(key, { model: 'acme/free' });
     expect(response.status).toBe(403);
     const { error } = (await response.json()) as { error: { message: string; metadata: object } };
-    expect(error.message).toContain(`By the guardrail G the ${name} may spend 0.02 USD a month and has spent 0.02 USD`);
-    expect(error.message).toMatch(/It begins anew on \d{4}-\d\d-01T00:00:00.000Z\./);
+    expect(error.message).toContain(
+      `Under the guardrail G, the ${name} may spend 0.02 USD per month and has spent 0.02 USD`,
+    );
+    expect(error.message).toMatch(/It resets on \d{4}-\d\d-01T00:00:00.000Z\./);
     expect(error.metadata).toMatchObject({ limit_source: 'guardrail_budget', interval: 'monthly' });
   }
   const spend = async (key: string, times: number): Promise<void> => {

@@ -101,7 +101,7 @@ describe.each(imageCases)('POST /images of $wire, $mode', ({ wire, mode }) => {
     expect((await drawWith(key)).status).toBe(200);
     const outcome = await drawWith(key);
     expect(outcome.status).toBe(403);
-    expect(outcome.body.error!.message).toContain('may spend 0.15 USD a day');
+    expect(outcome.body.error!.message).toContain('may spend 0.15 USD per day');
   });
 
   it.each([

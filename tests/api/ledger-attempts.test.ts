@@ -141,7 +141,9 @@ describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', 
     const refused = await askFor(brokenCost + 60_000);
     expect(refused.status).toBe(402);
     expect(refused.envelope!.error).toMatchObject({
-      message: expect.stringContaining('broke off has cost 0.00023 USD, which leaves too little for another attempt'),
+      message: expect.stringContaining(
+        'failed attempts of this request have cost 0.00023 USD, which leaves too little for another attempt',
+      ),
       metadata: {
         limit_source: 'router_in_flight_budget',
         previous_errors: [{ provider: 'first', status: 502 }],

@@ -61,7 +61,7 @@ describe('the budget of the organization', () => {
       const refused = await ask(key);
       expect(refused.status).toBe(402);
       expect(refused.message).toMatch(
-        /^The organization has spent what it may spend a day\. It begins anew on \d{4}-\d\d-\d\dT00:00:00\.000Z\.$/,
+        /^The organization has spent its daily budget\. It resets on \d{4}-\d\d-\d\dT00:00:00\.000Z\.$/,
       );
       expect(refused.metadata).toMatchObject({ limit_source: 'router_credits', interval: 'daily' });
     }
@@ -70,11 +70,11 @@ describe('the budget of the organization', () => {
   it('names the broadest limit that is reached', async () => {
     await start({ budgets: { organization: { daily: 0.005, monthly: 0.01 } } });
     expect((await ask()).message).toContain(
-      'too little left of what it may spend a day; this request may cost up to 0.01 USD (about 2 tokens of input and 10 of output).',
+      'too little left of its daily budget; this request may cost up to 0.01 USD (about 2 tokens of input and 10 of output).',
     );
     await gateway.reload(parts({ budgets: { organization: { daily: 0.01, monthly: 0.011 } } }));
     expect((await ask()).status).toBe(200);
-    expect((await ask()).message).toContain('what it may spend a month');
+    expect((await ask()).message).toContain('its monthly budget');
   });
 
   it('that is taken away at a reload is gone', async () => {
@@ -96,7 +96,7 @@ describe('the budget of a member', () => {
     for (const key of [testKeys.key, adas]) {
       const refused = await ask(key);
       expect(refused.status).toBe(403);
-      expect(refused.message).toMatch(/^The member ada may spend 0\.02 USD a week and has spent 0\.02 USD/);
+      expect(refused.message).toMatch(/^The member ada may spend 0\.02 USD per week and has spent 0\.02 USD/);
       expect(refused.metadata).toMatchObject({ limit_source: 'member_budget', interval: 'weekly' });
     }
     expect((await ask(bobs)).status).toBe(200);

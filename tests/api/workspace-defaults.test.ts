@@ -163,7 +163,7 @@ describe('a request that names no model', () => {
     await ask('PATCH', `/guardrails/${id}`, { ignored_models: ['acme/one'] });
     const refused = await respond(place);
     expect(refused.status).toBe(403);
-    expect(refused.body.error.message).toMatch(/acme\/one may not be used .* `default_text_model` of its workspace/);
+    expect(refused.body.error.message).toMatch(/This key must not use acme\/one: .* `default_text_model` of its workspace/);
     await ask('PATCH', `/guardrails/${id}`, { ignored_models: null });
 
     const { data } = (
@@ -308,7 +308,7 @@ describe('a default that nothing has', () => {
     const odd = await ask('PATCH', path, { default_text_model: 'router/fusion', default_image_model: 'acme/one' });
     expect(odd.body.warnings).toEqual([
       expect.stringMatching(/^default_text_model: .*not offered by this build/),
-      expect.stringMatching(/^default_image_model: acme\/one cannot be asked here/),
+      expect.stringMatching(/^default_image_model: acme\/one cannot serve this route/),
     ]);
   });
 

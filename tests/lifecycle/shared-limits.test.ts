@@ -111,7 +111,7 @@ for (const { name, skip, redis, args, main } of cases)
       await expect
         .poll(async () => (await ask(two, key)).error)
         .toMatchObject({
-          message: expect.stringMatching(/^The key limited may spend 0\.1 USD in all and has spent 0\.1 USD\.$/),
+          message: expect.stringMatching(/^The key limited may spend 0\.1 USD in total and has spent 0\.1 USD\.$/),
           metadata: { limit_source: 'router_key_limit' },
         });
     });
