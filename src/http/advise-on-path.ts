@@ -29,16 +29,15 @@ const elsewhere: readonly { path: RegExp; advice: string }[] = [
   },
 ];
 
-/** What a wrong base URL puts before the intended path. */
+/** The prefixes that a wrong base URL adds to the intended path. */
 const strayPrefix = /^(\/(api|openai|v\d+|responses(?=\/(responses|chat|models|images)\b)))+/;
 
 /**
- * What to do instead, for someone who asked for a path that is not here: mostly a client with its base URL wrong, or with
- * a method that needs something to be stored.
+ * Returns advice for an unknown path. The usual causes are a wrong base URL and methods that need stored data.
  *
  * @param path without its query
- * @param findMethods the methods that a path takes
- * @returns a sentence; `undefined` when there is nothing to say
+ * @param findMethods returns the methods of a path
+ * @returns a sentence; undefined if there is no advice
  */
 export function adviseOnPath(path: string, findMethods: (path: string) => string[]): string | undefined {
   const meant = path.replace(strayPrefix, '');

@@ -1,9 +1,9 @@
 import type { Route } from './routes.ts';
 
 /**
- * The methods that a path takes, for whoever came with another one.
+ * Finds the methods of a path.
  *
- * @returns a function from a path without its query to methods, HEAD beside GET; none when no route has the path
+ * @returns a function from a path without its query to methods, with HEAD beside GET; empty if no route has the path
  */
 export function createMethodFinder(routes: readonly Pick<Route, 'method' | 'path'>[]): (path: string) => string[] {
   const shapes = routes.map(({ method, path }) => ({ method, shape: shapeOf(path) }));
@@ -13,6 +13,6 @@ export function createMethodFinder(routes: readonly Pick<Route, 'method' | 'path
   };
 }
 
-/** `:name` is a segment, `*` the rest; a slash at the end says nothing. */
+/** `:name` matches a segment, `*` the rest. A trailing slash is ignored. */
 const shapeOf = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll(/[.]/g, '\\.').replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.+')}/?$`);

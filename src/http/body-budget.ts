@@ -22,7 +22,7 @@ export class BodyBudget {
     return this.limitBytes();
   }
 
-  /** @returns false if there is no room. A body that is larger than the whole budget is let in alone. */
+  /** @returns false if there is no room. A body that is larger than the budget is accepted if it is the only one. */
   reserve(bytes: number): boolean {
     if (this.reserved > 0 && this.reserved + bytes > this.limitBytes()) return false;
     this.reserved += bytes;

@@ -1,26 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How long a client may go on with a body that is thrown away. */
-const patienceMs = 10_000;
+/** Maximum time to drain a body. */
+const MAX_DRAIN_MS = 10_000;
 
-const heardOut = new WeakSet<Socket>();
+const draining = new WeakSet<Socket>();
 
-/** Has the request on a connection been answered before it was there? Then nothing more is said of it. */
-export const isBodyDrained = (socket: Socket): boolean => heardOut.has(socket);
+/** Whether the connection has an early response and its body is being drained. Later errors are then not reported. */
+export const isBodyDrained = (socket: Socket): boolean => draining.has(socket);
 
 /**
- * Throws away the rest of a body that nobody will read. A connection that is closed under a client that is still sending
- * is reset, and the client sees that in place of its answer.
+ * Drains the rest of a body. If the connection were closed while the client still sends, the client would see a reset
+ * instead of the response.
  */
 export function drainBody(request: IncomingMessage): void {
   if (request.complete) return;
   const { socket } = request;
-  heardOut.add(socket);
-  const timer = setTimeout(() => socket.destroy(), patienceMs).unref();
+  draining.add(socket);
+  const timer = setTimeout(() => socket.destroy(), MAX_DRAIN_MS).unref();
   request.once('close', () => {
     clearTimeout(timer);
-    heardOut.delete(socket);
+    draining.delete(socket);
   });
   request.resume();
 }

@@ -1,6 +1,6 @@
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 
-/** An error as it leaves. */
+/** An error response. */
 export interface ErrorResponse {
   status: number;
   headers: Record<string, string>;
@@ -12,6 +12,6 @@ export interface ErrorResponse {
  * Writes errors in the format of one API. Each route has one, which also writes the errors of the server on this route: a
  * missing key, a body that is too large or not JSON, a shutdown.
  *
- * @param thrown anything; what is no GatewayError is a 500
+ * @param thrown anything; a value other than a GatewayError is a 500
  */
 export type ErrorDialect = (thrown: unknown, routerMetadata?: RouterMetadata) => ErrorResponse;

@@ -2,35 +2,35 @@ import { type Availability, asGatewayError, GatewayError } from '../domain/error
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { ErrorResponse } from './error-dialect.ts';
 
-/** The body of an error, also of those that other dialects build on. @see docs/reference/errors.md */
+/** The body of an error. Other dialects extend it. @see docs/reference/errors.md */
 export interface ErrorEnvelope {
   error: { code: number; message: string; metadata: Record<string, unknown>; availability?: Availability };
   router_metadata?: RouterMetadata;
 }
 
 /**
- * Writes the error envelope: the dialect of every route that names no other. What is no GatewayError becomes a 500 that
- * leaks nothing.
+ * Writes the error envelope, the default dialect of routes. A value other than a GatewayError becomes a 500 that leaks
+ * nothing.
  *
- * @param routerMetadata left out on 500, whatever the caller asked for
+ * @param routerMetadata omitted on 500
  */
 export function writeErrorEnvelope(
   thrown: unknown,
   routerMetadata?: RouterMetadata,
 ): ErrorResponse & { body: ErrorEnvelope } {
   const error = asGatewayError(thrown);
-  const isOurs = error.status === 500;
+  const isInternal = error.status === 500;
   const metadata: Record<string, unknown> = { error_type: error.errorType, ...error.metadata };
-  if (!isOurs && error.providerCode !== undefined) metadata['provider_code'] = error.providerCode;
+  if (!isInternal && error.providerCode !== undefined) metadata['provider_code'] = error.providerCode;
   const body: ErrorEnvelope = { error: { code: error.status, message: error.message, metadata } };
   if (error.availability) body.error.availability = error.availability;
-  if (!isOurs && routerMetadata) body.router_metadata = routerMetadata;
+  if (!isInternal && routerMetadata) body.router_metadata = routerMetadata;
   const headers: Record<string, string> = {};
-  // 529 is what a provider's 503 becomes.
+  // a provider's 503 becomes 529
   if ([429, 503, 529].includes(error.status) && error.retryAfterSeconds !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
-  // The OpenAI clients retry every 5xx unless this header says no.
+  // the OpenAI clients retry every 5xx unless this header forbids it
   if (error.kind === 'upstream_path_missing' && !error.availability) headers['x-should-retry'] = 'false';
   if (error.rateLimit) {
     const { limit, remaining, resetAtMs } = error.rateLimit;
@@ -46,17 +46,17 @@ export function writeErrorEnvelope(
   return { status: error.status, headers, body };
 }
 
-/** Errors that Fastify or Node's HTTP parser throw before a handler runs. Others are given back as they are. */
+/** Converts errors of Fastify and of Node's HTTP parser. Returns other errors unchanged. */
 export function readEdgeError(thrown: unknown): unknown {
   const error = thrown as { code?: string; statusCode?: number; message?: string };
   switch (error.code) {
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': // of a shape that no parser is asked about
-      return new GatewayError('invalid_request', 'Content-Type is no media type; send application/json.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': // malformed
+      return new GatewayError('invalid_request', 'Content-Type is not a media type. Send application/json.');
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
-      return new GatewayError('client_closed', 'The client left while it sent its body.');
+      return new GatewayError('client_closed', 'The client disconnected while it sent its body.');
     default:
-      if (error.statusCode === 400) return new GatewayError('invalid_request', 'The request is not proper HTTP.');
+      if (error.statusCode === 400) return new GatewayError('invalid_request', 'The request is not valid HTTP.');
       return thrown;
   }
 }

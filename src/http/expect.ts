@@ -17,12 +17,12 @@ export function routeExpectations(app: FastifyInstance): void {
 /** @throws {GatewayError} `expectation_failed` for anything but `100-continue` */
 export function checkExpectation({ headers }: IncomingMessage): void {
   const { expect } = headers;
-  if (expect === undefined || /(^|\W)100-continue($|\W)/i.test(expect)) return; // as Node tells them apart
+  if (expect === undefined || /(^|\W)100-continue($|\W)/i.test(expect)) return; // the same check as in Node
   const text = `Expect: ${expect.slice(0, 100)} is not supported; the only expectation is 100-continue.`;
   throw new GatewayError('expectation_failed', text);
 }
 
-/** Asks for the body, if the client waits for that. */
+/** Sends `100 Continue` if the client waits for it. */
 export function sendContinue(raw: IncomingMessage): void {
   if (raw.headers.expect === undefined) return;
   awaiting.get(raw)?.writeContinue();

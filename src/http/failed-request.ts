@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 
-/** What the log is told of a request that failed, by the names that its lines of requests and attempts have. */
+/** A failed request, with the field names of the log. */
 export interface FailedRequest {
   request_id: string;
   generation_id: string;
   method: string;
   route: string;
-  /** Slug and display name of the endpoint that was asked last; absent when none was. */
+  /** Slug and display name of the last endpoint that was tried. Absent if there was none. */
   model?: string;
   provider?: string;
 }

@@ -7,17 +7,17 @@ import { base64Length, base64Pieces } from './write-base64.ts';
 
 export interface ImageResponseOptions extends Omit<EventStreamOptions, 'headers'> {
   headers: Record<string, string>;
-  /** Is the endpoint that is being asked one that streams? Only then a comment may begin the answer. */
+  /** Whether the current endpoint streams. Only then may the response start with a comment. */
   mayStream: () => boolean;
 }
 
 /**
- * The answer to an image generation: a stream of events where the endpoint streams and the client wants it, else one JSON
- * body. Which of them it is shows with the first event.
+ * The response to an image generation: a stream of events if the endpoint streams and the client requested it, else one
+ * JSON body. The first event decides.
  */
 export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
   private readonly settings: ImageResponseOptions;
-  private readonly pictures: CompletedImageEvent[] = [];
+  private readonly images: CompletedImageEvent[] = [];
   private isWriting = false;
   private isStream: boolean | undefined;
 
@@ -29,7 +29,7 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
   async write(events: ImageEvent[]): Promise<void> {
     this.isStream ??= this.begun || this.settings.mayStream();
     if (!this.isStream) {
-      for (const event of events) if (event.type === 'image_generation.completed') this.pictures.push(event);
+      for (const event of events) if (event.type === 'image_generation.completed') this.images.push(event);
       return;
     }
     this.isWriting = true;
@@ -37,16 +37,16 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
     this.isWriting = false;
   }
 
-  /** All events have been taken: writes what is left. */
+  /** Called after the last event. Writes the body or ends the stream. */
   async end(): Promise<void> {
     if (!this.isStream) await this.writeBody();
     this.raw.end();
   }
 
-  /** The failure of a stream that has begun. @see docs/reference/images.md#streaming */
+  /** Ends a started stream with an error. @see docs/reference/images.md#streaming */
   fail({ message, errorType, status, metadata }: GatewayError): void {
     if (this.isStream === false) {
-      this.raw.destroy(); // a body that promises more than comes is no answer
+      this.raw.destroy(); // a body that is shorter than its content-length is invalid
       return;
     }
     const param = typeof metadata['param'] === 'string' ? metadata['param'] : null;
@@ -55,7 +55,7 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
     this.raw.end();
   }
 
-  /** Never in the middle of an event, and never where the answer may yet be a body. */
+  /** Whether a comment is possible: not within an event, and not while the response may still be a body. */
   protected override mayComment(): boolean {
     return !this.isWriting && super.mayComment() && (this.isStream ?? this.settings.mayStream());
   }
@@ -80,8 +80,8 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
   }
 
   private async writeBody(): Promise<void> {
-    const last = this.pictures.at(-1);
-    const entries = this.pictures.map(({ image }) => ({
+    const last = this.images.at(-1);
+    const entries = this.images.map(({ image }) => ({
       head: '{"b64_json":"',
       bytes: image.bytes,
       tail: `","media_type":"${image.mediaType}"}`,

@@ -1,26 +1,26 @@
 import { DenseSet } from '../domain/dense-set.ts';
 import type { GatewayError } from '../domain/errors.ts';
 
-/** What is being served: who shuts down, or closes what it uses, waits for it. */
+/** The requests in flight. A shutdown waits for them. */
 export interface OpenRequests {
   /**
-   * Something is under way from now on.
+   * Registers a request in flight.
    *
-   * @param abort ends it from our side, where that can be done
-   * @returns marks its end; to call it again does nothing
+   * @param abort ends it from our side, if possible
+   * @returns a function that marks its end; idempotent
    */
   begin(abort?: (reason: GatewayError) => void, kind?: OpenKind): () => void;
-  /** How many were ever begun, of all kinds. */
+  /** Number of requests ever registered, of all kinds. */
   readonly begun: number;
-  /** How many of a kind are under way. */
+  /** Number of requests of a kind in flight. */
   count(kind: OpenKind): number;
-  /** Ends all that can be ended. It stays open until it has said its last words. */
+  /** Aborts all requests. They stay registered until they have ended. */
   abort(reason: GatewayError): void;
-  /** Resolves when all that is under way now has ended, or after `limitMs`. */
+  /** Resolves when all current requests have ended, or after `limitMs`. */
   settled(limitMs: number): Promise<void>;
 }
 
-/** A `request` is known from its headers on; a run within it is a `response` or a `stream`. */
+/** A `request` starts with its headers. A run within it is a `response` or a `stream`. */
 export type OpenKind = 'request' | 'response' | 'stream';
 
 export function createOpenRequests(): OpenRequests {
@@ -42,7 +42,7 @@ export function createOpenRequests(): OpenRequests {
         if (request.place === -1) return;
         open.delete(request);
         counts[kind]--;
-        for (const tell of waiters) tell(request);
+        for (const notify of waiters) notify(request);
       };
     },
     count: (kind) => counts[kind],
@@ -55,15 +55,15 @@ export function createOpenRequests(): OpenRequests {
       return new Promise((resolve) => {
         const stop = (): void => {
           clearTimeout(limit);
-          waiters.delete(tell);
+          waiters.delete(notify);
           resolve();
         };
-        const tell = (ended: object): void => {
+        const notify = (ended: object): void => {
           left.delete(ended);
           if (left.size === 0) stop();
         };
         const limit = setTimeout(stop, limitMs);
-        waiters.add(tell);
+        waiters.add(notify);
       });
     },
   };

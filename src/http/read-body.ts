@@ -4,7 +4,7 @@ import { type BodyBudget, COUNTED_BYTES } from './body-budget.ts';
 import { sendContinue } from './expect.ts';
 import type { BodyLimit } from './routes.ts';
 
-/** The part of the budget that one request holds. */
+/** The part of the budget that one request uses. */
 export class BodyShare {
   private readonly budget: BodyBudget;
   private bytes = 0;
@@ -24,7 +24,7 @@ export class BodyShare {
     if (!this.budget.reserve(bytes - this.bytes)) {
       throw new GatewayError(
         'rate_limited',
-        `The gateway holds as many request bodies as it has memory for: ${this.budget.limit} bytes (server.body_memory). Retry later, or send smaller bodies.`,
+        `Request bodies in flight use all ${this.budget.limit} bytes of server.body_memory. Retry later, or send smaller bodies.`,
         { retryAfterSeconds: 1 },
       );
     }
@@ -41,7 +41,7 @@ export class BodyShare {
 type Done = (error: Error | null, body?: Buffer) => void;
 
 /**
- * Reads a body as bytes of its own: those that Node hands out share the read buffer of the socket.
+ * Reads a body into its own buffer, because the chunks of Node share the read buffer of the socket.
  *
  * @param done called once, with a GatewayError for a body that is too large or has no room
  */
@@ -64,7 +64,7 @@ const tooLarge = ({ bytes, source }: BodyLimit): GatewayError =>
   new GatewayError('payload_too_large', `The body is larger than ${bytes} bytes (${source}).`);
 
 interface ReaderParts {
-  /** Undefined if the client does not say. */
+  /** Undefined if the client does not declare it. */
   length: number | undefined;
   limit: BodyLimit;
   share: BodyShare;
@@ -75,7 +75,7 @@ class BodyReader {
   private readonly raw: IncomingMessage;
   private readonly parts: ReaderParts;
   private readonly chunks: Buffer[] = [];
-  /** A large body of known length is copied here as it comes, so that it is never in memory twice. */
+  /** The buffer of a large body of known length. It is filled as chunks arrive, so the body is never in memory twice. */
   private readonly whole: Buffer | undefined;
   private received = 0;
   private readonly onData = (chunk: Buffer): void => this.take(chunk);

@@ -4,17 +4,17 @@ import { GatewayError, invalidRequest } from '../domain/errors.ts';
 import { fieldPath, Report } from '../schema/report.ts';
 import { MAX_LEVELS, refuseExcess } from './scan-json.ts';
 
-/** A body up to this size is inspected after it is parsed, which is cheaper: it cannot hold enough to do harm. */
+/** A body up to this size is inspected after it is parsed, which is cheaper. It is too small to do harm. */
 const SMALL_BYTES = 64 * 1024;
 
-/** The largest text in which a syntax error is located: that takes up to 0.1 ms per KiB. */
+/** Maximum length of a text in which a syntax error is located, because that takes up to 0.1 ms per KiB. */
 const LOCATE_LENGTH = 256 * 1024;
 
 /**
  * Parses a request body. If a key appears twice in an object, the last one counts.
  *
- * A key `__proto__` is harmless as it stands, but not to code that copies it by assignment, so it is refused, however its
- * letters are written. The same goes for `constructor.prototype`.
+ * Rejects the key `__proto__`, including escaped forms, because code that copies it by assignment would set a prototype. The
+ * same applies to `constructor.prototype`.
  *
  * @throws {GatewayError} `invalid_request` that names the place, the key or the limit
  * @see docs/reference/http.md#bodies
@@ -50,7 +50,7 @@ export function readJson(body: Buffer): unknown {
 
 type Finding = 'fine' | 'too deep' | 'forbidden key' | 'not finite';
 
-/** Finds what `JSON.parse` lets pass. A number such as `1e999` parses to Infinity. */
+/** Finds values that `JSON.parse` accepts but the gateway does not. A number such as `1e999` parses to Infinity. */
 function inspect(value: unknown, level: number): Finding {
   if (typeof value === 'number') return Number.isFinite(value) ? 'fine' : 'not finite';
   if (typeof value !== 'object' || value === null) return 'fine';
@@ -93,7 +93,7 @@ function locate(text: string): string {
   try {
     findErrors(text, errors, { disallowComments: true, allowTrailingComma: false });
   } catch {
-    return ''; // nested too deeply for the parser that looks for the place
+    return ''; // nested too deeply for the parser that locates the error
   }
   const first = errors[0];
   if (!first) return '';

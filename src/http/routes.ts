@@ -6,32 +6,32 @@ import type { BodyShare } from './read-body.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** `gen-…`, in `X-Generation-Id` of every answer. */
+    /** `gen-…`, in `X-Generation-Id` of every response. */
     generationId: string;
-    /** The bytes of a JSON body; `body` is what they say. */
+    /** The bytes of a JSON body. `body` is the parsed value. */
     rawBody: Buffer | undefined;
-    /** The memory that the body takes until the response is closed; undefined if none was read. */
+    /** The memory of the body until the response is closed. Undefined if none was read. */
     bodyShare: BodyShare | undefined;
     /** Set on every route that needs a key. */
     caller: Caller | undefined;
-    /** performance.now() since when it waits, as far as this process can tell. */
+    /** The time of arrival in performance.now(), as far as this process can tell. */
     receivedAt: number;
-    /** A run was made of it, which tells of itself. */
+    /** Whether it became a run, which logs itself. */
     hasRun: boolean;
-    /** Slug and display name of the endpoint that was asked last, when the run failed. */
+    /** Slug and display name of the last endpoint of a failed run. */
     askedLast: { model: string; provider: string } | undefined;
-    /** For the error envelope, once there is a route to tell of. */
+    /** For the error envelope. Undefined until there is a route. */
     routerMetadata: RouterMetadata | undefined;
   }
 }
 
-/** Who may call a route. `nobody`: no key is asked for. `any`: an inference key or a management key. */
+/** The key that a route requires. `nobody`: none. `any`: an inference key or a management key. */
 export type Permission = 'nobody' | 'inference' | 'management' | 'any';
 
-/** The largest body that a route takes. */
+/** The maximum body of a route. */
 export interface BodyLimit {
   bytes: number;
-  /** Where it comes from, for the message of a 413: the setting, if there is one. */
+  /** The source of the limit, for the message of a 413: the setting, if there is one. */
   source: string;
 }
 
@@ -42,11 +42,11 @@ export interface Route {
   permission: Permission;
   /** Absent: `server.body_limit`. */
   bodyLimit?: BodyLimit;
-  /** How errors are written, those of the server included. Absent: the error envelope. */
+  /** Writes errors, including those of the server. Absent: the error envelope. */
   errors?: ErrorDialect;
-  /** No field of the body is required, so that none at all is fine, also where a content type names one. */
+  /** Whether an empty body is accepted, even with a content type. */
   bodyIsOptional?: boolean;
-  /** What it returns is sent; a stream is written to `reply.raw` after `reply.hijack()`. */
+  /** Its result is sent. A stream is written to `reply.raw` after `reply.hijack()`. */
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 }
 
@@ -111,14 +111,14 @@ type HandlerName =
   | 'listActivity'
   | 'listAudit';
 
-/** The handlers of `api/`, by what they do. */
+/** The handlers of `api/` by name. */
 export interface Handlers extends Record<HandlerName, Route['handler']> {
   /** Bytes. */
   imageBodyLimit: number;
   writeImageError: ErrorDialect;
 }
 
-/** The one table of routes. */
+/** The table of routes. */
 export function listRoutes(handlers: Handlers): Route[] {
   return [
     { method: 'POST', path: '/api/v1/responses', permission: 'inference', handler: handlers.createResponse },
@@ -156,7 +156,7 @@ export function listRoutes(handlers: Handlers): Route[] {
     { method: 'GET', path: '/', permission: 'nobody', handler: handlers.showHome },
     { method: 'GET', path: '/health', permission: 'nobody', handler: handlers.health },
     { method: 'GET', path: '/ready', permission: 'nobody', handler: handlers.ready },
-    { method: 'GET', path: '/metrics', permission: 'nobody', handler: handlers.showMetrics }, // asks for itself
+    { method: 'GET', path: '/metrics', permission: 'nobody', handler: handlers.showMetrics }, // checks access itself
   ];
 }
 
@@ -216,7 +216,7 @@ function listManagementRoutes(handlers: Handlers): Route[] {
   ];
 }
 
-/** Which kinds of key a permission admits. */
+/** The kinds of keys that each permission admits. */
 export const admittedKeyKinds: Record<Permission, readonly KeyKind[]> = {
   nobody: [],
   inference: ['member', 'organization'],

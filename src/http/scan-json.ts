@@ -6,7 +6,7 @@ import { fieldPath, Report } from '../schema/report.ts';
 export const MAX_LEVELS = 100;
 interface JsonLimits {
   levels: number;
-  /** Entries of all lists plus fields of all objects; an empty list or object counts as one. */
+  /** Entries of all lists plus fields of all objects. An empty list or object counts as one. */
   entries: number;
   /**
    * Fields, where objects that start with the same fields in the same order share the first 128 of them. Each one costs
@@ -20,7 +20,7 @@ const bodyLimits: JsonLimits = { levels: MAX_LEVELS, entries: 200_000, distinctF
 /** The engine keeps an object with more fields as a dictionary, which shares nothing. */
 const MAX_SHARED_FIELDS = 128;
 
-/** Bytes of a string that are read one by one before the native search for its end pays. */
+/** Bytes of a string that are read one by one, because the native search only pays for longer strings. */
 const NEAR_BYTES = 64;
 /** The upper 18 bits of a hash. */
 const HASH_SHIFT = 14;
@@ -43,8 +43,8 @@ const hashes = new Int32Array(MAX_LEVELS + 1);
 const counts = new Int32Array(MAX_LEVELS + 1);
 
 /**
- * Refuses JSON that would take the parser and the checks after it too much time and memory, in one pass over its bytes
- * before it is parsed. It is no parser: text that is not JSON passes, or is refused for one of the limits.
+ * Rejects JSON that would cost the parser and the checks too much time and memory, in one pass over its bytes before it is
+ * parsed. It is not a parser: text that is not JSON passes, or is rejected because of a limit.
  *
  * The cost is 1 ms per MiB of short strings and 0.05 ms per MiB of long ones.
  *
@@ -57,7 +57,7 @@ export function refuseExcess(body: Buffer, limits = bodyLimits): void {
   let level = 0;
   let entries = 0;
   let distinct = 0;
-  // The string that was read last, and the last one that named a field of the body itself.
+  // the last string, and the last one that named a field of the body itself
   let start = 0;
   let end = 0;
   let fieldStart = 0;
@@ -124,7 +124,7 @@ function findEnd(body: Buffer, from: number): number {
       const byte = body[at];
       if (byte === QUOTE || byte === undefined) return at;
       if (byte !== BACKSLASH) continue;
-      at++; // what it escapes
+      at++; // the escaped character
       near = at + NEAR_BYTES;
     }
     at = body.indexOf(QUOTE, at);

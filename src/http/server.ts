@@ -22,29 +22,29 @@ export interface EdgeOptions {
   routes: readonly Route[];
   /** @throws {GatewayError} `authentication` */
   authenticate: (authorization: string | undefined) => Caller;
-  /** True while the gateway shuts down: new work gets 503. */
+  /** Whether the gateway is shutting down. New requests then get a 503. */
   isDraining: () => boolean;
-  /** Where requests are entered that have a key, until their answer is handed to the system or the client is gone. */
+  /** Registers requests with a key, until the response is sent or the client has disconnected. */
   open: OpenRequests;
   /** Bytes. */
   bodyLimit: number;
   /** Bytes that the bodies of all requests in flight may take. */
   bodyMemory: () => number;
-  /** Milliseconds a client has to send its whole request. */
+  /** Milliseconds for a client to send its complete request. */
   receiveMs: number;
   /** Empty: CORS is off. */
   corsOrigins: readonly string[];
-  /** Told of every failure that is the gateway's or a provider's, never of a caller's mistake. */
+  /** Called for every failure of the gateway or a provider, never for a caller's mistake. */
   onFailure: (error: GatewayError, request: FailedRequest) => void;
-  /** @returns performance.now() since when a request waits that is seen now */
+  /** @returns the time of arrival, in performance.now(), of a request that is seen now */
   receivedAt: () => number;
-  /** Called once for each route, and for what has none. @returns what is told of every answer, once it has left or its client has */
+  /** Called once for each route and for unknown paths. @returns a function called for every response that has ended */
   watchRoute: (method: string, path: string) => WatchResponse;
 }
 
 export type WatchResponse = (request: FastifyRequest, raw: ServerResponse) => void;
 
-/** What a route carries in Fastify's table. */
+/** The settings of a route in Fastify's table. */
 interface RouteSetting {
   permission?: Permission;
   bodyIsOptional?: boolean;
@@ -55,9 +55,9 @@ interface RouteSetting {
 
 const requestIdShape = /^[\w.:-]{1,128}$/;
 
-/** Routes have no schemas at Fastify: the compilers that it would load for them take 3 MB and 0.02 s. */
+/** Fastify gets no schemas, because their compilers would take 3 MB and 0.02 s. */
 function noSchemas(): never {
-  throw new Error('A route has a schema; the checks of a body belong to its handler.');
+  throw new Error('A route has a schema. Validate the body in its handler.');
 }
 
 /** The HTTP server: ids, keys, limits and the error envelope around the table of routes. */
@@ -69,10 +69,10 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     http: {
       requestTimeout: options.receiveMs,
       headersTimeout: Math.min(60_000, options.receiveMs),
-      // How often Node looks for requests that take too long.
+      // interval in which Node checks for slow requests
       connectionsCheckingInterval: Math.min(1000, Math.max(50, options.receiveMs / 4)),
     },
-    keepAliveTimeout: 72_000, // longer than load balancers keep theirs, so that they close first
+    keepAliveTimeout: 72_000, // longer than that of load balancers, so that they close first
     return503OnClosing: false, // `isDraining` answers with our envelope
     forceCloseConnections: 'idle',
     requestIdHeader: false,
@@ -80,8 +80,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       const sent = raw.headers['x-request-id'];
       return typeof sent === 'string' && requestIdShape.test(sent) ? sent : createId('req_');
     },
-    clientErrorHandler: answerMalformedRequest,
-    // A path that cannot be decoded; it has come to no route and no hook.
+    clientErrorHandler: rejectMalformedRequest,
+    // a path that cannot be decoded, before routes and hooks
     frameworkErrors: (error, request, reply) => {
       const message = `The path ${request.raw.url?.slice(0, 200)} is not valid: a % in it is not followed by two hex digits.`;
       const { status, body } = writeErrorEnvelope(new GatewayError('invalid_request', message, { cause: error }));
@@ -141,13 +141,13 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', (request, raw, done) => {
     try {
-      refuseEncoding(request.headers['content-encoding']);
+      rejectEncoding(request.headers['content-encoding']);
       request.bodyShare = new BodyShare(bodies);
       readBody(raw, bodyLimitOf(request, options), request.bodyShare, (error, body) => {
         try {
           if (error) throw error;
-          request.rawBody = body!; // there is one without an error
-          // Clients send a content type with every request, also without content.
+          request.rawBody = body!; // present without an error
+          // clients send a content type even without a body
           const hasNone = body!.length === 0 && (request.method === 'DELETE' || settingOf(request).bodyIsOptional);
           done(null, hasNone ? undefined : readJson(body!));
         } catch (thrown) {
@@ -182,18 +182,18 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   return app;
 }
 
-/** Bodies are read as they come; compressed ones would fail as text that is no text. @throws {GatewayError} */
-function refuseEncoding(encoding: string | undefined): void {
+/** Rejects compressed bodies. @throws {GatewayError} */
+function rejectEncoding(encoding: string | undefined): void {
   if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity') return;
   throw new GatewayError(
     'invalid_request',
-    `Content-Encoding is ${encoding.slice(0, 100)}; send the body as it is, without compression.`,
+    `Content-Encoding is ${encoding.slice(0, 100)}. Send the body without compression.`,
   );
 }
 
-/** What a route says of itself. What no route carries is answered with 404 only to those who have a key. */
+/** Returns the settings of a route. An unknown API path is a 404 only with a key. */
 function settingOf(request: FastifyRequest): RouteSetting {
-  if (!request.is404) return request.routeOptions.config as RouteSetting; // as it was put there
+  if (!request.is404) return request.routeOptions.config as RouteSetting; // set when the route was added
   return { permission: request.method === 'OPTIONS' || !request.url.startsWith('/api/') ? 'nobody' : 'any' };
 }
 
@@ -208,7 +208,7 @@ function notFound(request: FastifyRequest, reply: FastifyReply, findMethods: (pa
   }
   const allowed = methods.join(', ');
   reply.header('allow', allowed);
-  return new GatewayError('method_not_allowed', `${path} does not take ${request.method}, but ${allowed}.`);
+  return new GatewayError('method_not_allowed', `${path} does not support ${request.method}. Use ${allowed}.`);
 }
 
 function checkPermission(permission: Permission, caller: Caller): void {
@@ -226,27 +226,27 @@ const bodyLimitOf = (request: FastifyRequest, { bodyLimit }: EdgeOptions): BodyL
 
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
   const { errors = writeErrorEnvelope } = settingOf(request);
-  const answer = errors(readEdgeError(thrown), request.routerMetadata);
-  if (answer.status >= 500) {
+  const response = errors(readEdgeError(thrown), request.routerMetadata);
+  if (response.status >= 500) {
     const error =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
     options.onFailure(error, describeRequest(request));
   }
   if (isAwaitingContinue(request.raw))
-    reply.header('connection', 'close'); // what comes next may be its body or a request
+    reply.header('connection', 'close'); // the next bytes may be its body or a request
   else if (!request.raw.complete && !options.isDraining()) {
     reply.removeHeader('connection'); // `close`: the client is still sending
     drainBody(request.raw);
   }
   return reply
-    .code(answer.status)
-    .headers(answer.headers)
+    .code(response.status)
+    .headers(response.headers)
     .type('application/json; charset=utf-8')
-    .send(JSON.stringify(answer.body));
+    .send(JSON.stringify(response.body));
 }
 
-/** What Node's HTTP parser refuses before there is a request: answered on the bare socket. */
-function answerMalformedRequest(error: Error & { code?: string }, socket: Socket): void {
+/** Responds on the socket to a request that Node's HTTP parser rejects. */
+function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable || isBodyDrained(socket)) {
     socket.destroy();
     return;
@@ -256,7 +256,7 @@ function answerMalformedRequest(error: Error & { code?: string }, socket: Socket
       ? new GatewayError('request_timeout', 'The request took too long to arrive.')
       : error.code === 'HPE_HEADER_OVERFLOW'
         ? new GatewayError('invalid_request', 'The request headers are too large.')
-        : new GatewayError('invalid_request', 'The request is not proper HTTP.');
+        : new GatewayError('invalid_request', 'The request is not valid HTTP.');
   const { status, body } = writeErrorEnvelope(failure);
   const text = JSON.stringify(body);
   const reason = status === 408 ? 'Request Timeout' : 'Bad Request';
@@ -266,7 +266,7 @@ function answerMalformedRequest(error: Error & { code?: string }, socket: Socket
   );
 }
 
-/** What the official clients send unasked, in a browser too: without these their every request fails there. */
+/** Headers that the official clients always send. Without them, all their requests from a browser fail. */
 const clientHeaders = [
   'user-agent',
   'x-stainless-arch',
@@ -280,7 +280,7 @@ const clientHeaders = [
   'x-stainless-timeout',
 ];
 
-/** @see docs/reference/http.md#headers; wildcards are not valid in the lists of headers, so each name is written out */
+/** Lists of headers must not have wildcards, so each name is listed. @see docs/reference/http.md#headers */
 async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   await app.register(cors, {
     origin: origins.includes('*') ? '*' : [...origins],

@@ -8,12 +8,12 @@ const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
 export const DONE = 'data: [DONE]\n\n';
 
 /**
- * Characters of events that are written at once. The last events of a response repeat all of its text several times;
- * together they could be longer than the longest string there is.
+ * Maximum characters to write at once. The last events of a response repeat all of its text several times, so together they
+ * could exceed the maximum length of a string.
  */
 const LARGE_TEXT = 1024 * 1024;
 
-/** Of every answer of server-sent events; the last one keeps proxies from gathering it. */
+/** The headers of every event stream. The last one prevents buffering in proxies. */
 export const sseHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache',
@@ -21,13 +21,12 @@ export const sseHeaders = {
 } as const;
 
 /**
- * Writes events as server-sent events. Deltas come by the hundred and have a fixed shape: all but the number and the
- * text is the same from one to the next, so only these two are written anew.
+ * Writes events as server-sent events. Consecutive deltas differ only in their number and text, so the rest is cached.
  */
 export class EventWriter {
   private type = '';
   private itemId = '';
-  private item = -1; // providers have been seen that give two items one id
+  private item = -1; // because some providers give two items the same id
   private place = -1;
   private prefix = '';
   private middle = '';
@@ -82,13 +81,13 @@ function isDelta(event: ResponseEvent): event is DeltaEvent {
 
 export interface EventStreamOptions {
   headers: Record<string, string | number | string[]>;
-  /** Silence after which a comment is sent; 0 = never. */
+  /** Idle time after which a comment is sent. 0: never. */
   keepAliveMs: number;
 }
 
 /**
- * An answer of server-sent events: its head goes out with the first of them, so that every earlier failure keeps its
- * status, or after `keepAliveMs` of silence.
+ * A response of server-sent events. Its headers are sent with the first event, or after `keepAliveMs` without one, so that
+ * every earlier failure keeps its status.
  */
 export class SseResponse {
   protected readonly raw: ServerResponse;
@@ -102,12 +101,12 @@ export class SseResponse {
     if (options.keepAliveMs > 0) this.timer = setTimeout(keepAlive, options.keepAliveMs, this);
   }
 
-  /** The status is spent. */
+  /** Whether the status is sent. */
   get begun(): boolean {
     return this.raw.headersSent;
   }
 
-  /** May a comment go out now? */
+  /** Whether a comment may be sent now. */
   protected mayComment(): boolean {
     return !this.raw.writableNeedDrain && !this.raw.destroyed;
   }
@@ -119,23 +118,23 @@ export class SseResponse {
     this.timer = setTimeout(keepAlive, left > 1 ? left : keepAliveMs, this);
   }
 
-  /** No more comments: the run is over, and the answer ended or left to others. */
+  /** Stops the comments after the end of the run. */
   stop(): void {
     clearTimeout(this.timer);
   }
 
-  /** @returns false when the client has much to read first */
+  /** @returns false if the client must read first */
   protected send(text: string, encoding: 'utf8' | 'latin1' = 'utf8'): boolean {
     if (!this.raw.headersSent) this.raw.writeHead(200, this.options.headers);
     this.lastWriteAt = performance.now();
-    // The bytes of a large text stay outside the heap until the client has read them.
+    // the bytes of a large text stay outside the heap
     return text.length < LARGE_TEXT ? this.raw.write(text, encoding) : this.raw.write(Buffer.from(text));
   }
 }
 
 /**
- * Sends a run's events to the client. A client that reads slowly slows the provider down: `write` gives a promise while
- * much is unread.
+ * Sends the events of a run to the client. A slow client slows the provider down: `write` returns a promise while the buffer
+ * is full.
  */
 export class EventStream extends SseResponse implements Sink<ResponseEvent> {
   private readonly writer = new EventWriter();

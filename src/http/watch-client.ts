@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 
-/** How long a request may take, and the setting that says so. */
+/** The deadline of a request and its setting. */
 export interface Deadline {
   ms: number;
   setting: string;
@@ -22,9 +22,9 @@ export class ClientWatch {
     this.deadline = deadline;
     this.timer = setTimeout(passDeadline, deadline.ms, this);
     this.cancellation.deadlineAt = performance.now() + deadline.ms;
-    this.onClose = () => this.leave();
+    this.onClose = () => this.disconnect();
     raw.on('close', this.onClose);
-    if (raw.closed) this.leave(); // while its admission was waited for
+    if (raw.closed) this.disconnect(); // disconnected during admission
   }
 
   passDeadline(): void {
@@ -32,14 +32,15 @@ export class ClientWatch {
     this.cancellation.cancel(new GatewayError('request_timeout', text));
   }
 
-  /** The answer is complete: nothing fires any more. */
+  /** Stops the watch after the end of the response. */
   stop(): void {
     clearTimeout(this.timer);
     this.raw.off('close', this.onClose);
   }
 
-  private leave(): void {
-    if (!this.raw.writableFinished) this.cancellation.cancel(new GatewayError('client_closed', 'The client left.'));
+  private disconnect(): void {
+    if (!this.raw.writableFinished)
+      this.cancellation.cancel(new GatewayError('client_closed', 'The client disconnected.'));
   }
 }
 

@@ -1,20 +1,20 @@
 import { type Static, type TSchema, type TUnsafe, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 
-/** How an object of several kinds is told apart. `explain-issues.ts` reads this to name the kinds there are. */
+/** The kinds of an object. `explain-issues.ts` uses them to name the kinds. */
 export interface Kinds {
-  /** What one of them is called in a message, with its article: `an input item`. */
+  /** The name of one of them in messages, with its article: `an input item`. */
   noun: string;
   /** The field that names the kind: `type`, `role` or `id`. */
   key: string;
   schemas: ReadonlyMap<string, TSchema>;
-  /** The kind of an object without the field; `undefined` when the field is needed. */
+  /** Returns the kind of an object without the field. Undefined if the field is required. */
   kindWithoutKey: (value: Record<string, unknown>) => string | undefined;
-  /** For kinds that no page lists; without it they are rejected. */
+  /** The schema of unknown kinds. Absent: they are rejected. */
   other: TSchema | undefined;
-  /** Names that are rejected also with `other`, because they are no new kinds → the kind that is meant, if that is known. */
+  /** Names that are always rejected → the kind that is probably meant, if known. */
   reserved: ReadonlyMap<unknown, string | undefined>;
-  /** The page that lists them, for a message that would be too long with all of them. */
+  /** The page that lists them, if there are too many for a message. */
   docs: string | undefined;
   /** The compiled check: whether a value is one of them. */
   check: (value: unknown) => boolean;
@@ -30,9 +30,9 @@ interface KindOptions {
 const kindsByCheck = new WeakMap<object, Kinds>();
 
 /**
- * A schema that looks at one field and then checks with the schema of that kind alone, instead of trying a union member
- * by member: the check stays flat in the number of kinds, and a failure can be explained for the kind that was meant.
- * Each kind is compiled once, here. The names are held in a Map, so that `__proto__` and `constructor` name no kind.
+ * Creates a schema that reads one field and then checks only the schema of that kind, instead of each member of a union. The
+ * check costs the same for any number of kinds, and a failure is explained for the intended kind. Each kind is compiled
+ * once. The names are in a Map, so that `__proto__` and `constructor` are not kinds.
  */
 export function byKind<const Schemas extends Record<string, TSchema>>(
   noun: string,
@@ -61,20 +61,20 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
   return Type.Refine(Type.Unsafe<Static<Schemas[keyof Schemas]>>({}), check);
 }
 
-/** The kinds behind a schema made by `byKind`, `undefined` for every other schema. */
+/** Returns the kinds of a schema from `byKind`. Undefined for other schemas. */
 export function findKinds(schema: TSchema): Kinds | undefined {
   const refinement = refinementsOf(schema)[0];
   return refinement === undefined ? undefined : kindsByCheck.get(refinement.check);
 }
 
-/** The checks hung on a schema with `Type.Refine`, in order. */
+/** Returns the checks that `Type.Refine` added to a schema, in order. */
 export function refinementsOf(
   schema: TSchema,
 ): { check: (value: unknown) => boolean; error: (value: unknown) => string }[] {
-  // TypeBox keeps them under this key and hides it from its types.
+  // TypeBox stores them under this key, which its types do not show
   return (schema as { '~refine'?: ReturnType<typeof refinementsOf> })['~refine'] ?? [];
 }
 
-/** A JSON object: no null, no array. */
+/** Whether a value is a JSON object, not null and not an array. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,7 +4,7 @@ import { findNearestName } from '../domain/nearest-name.ts';
 import { fieldPath, type Report } from './report.ts';
 import { characterCount } from './shapes.ts';
 
-/** The keywords of JSON Schema that the schemas here use, and `says`: our own words for a rule that a regex cannot tell. */
+/** The used keywords of JSON Schema, and `says`: a description of a pattern. */
 export interface Keywords {
   type?: string;
   enum?: unknown[];
@@ -27,12 +27,12 @@ export interface Keywords {
   unit?: 'bytes';
 }
 
-/** A TypeBox schema is plain JSON Schema; its types show only the keywords of the builder that made it. */
+/** A TypeBox schema is JSON Schema, but its types show only the keywords of its builder. */
 export const keywordsOf = (schema: TSchema): Keywords => schema as Keywords;
 
 /**
- * Says what is wrong with a value that has failed its compiled check. It walks the same schema as the check, follows the
- * kind that an object claims to be, and in a union the member that comes nearest.
+ * Explains why a value failed its compiled check. It walks the same schema, follows the kind that an object names, and
+ * selects the nearest member of a union.
  */
 export function explainIssues(schema: TSchema, value: unknown, path: string, report: Report): void {
   if (report.isFull) return;
@@ -76,23 +76,23 @@ function explainKind(kinds: Kinds, value: unknown, path: string, report: Report)
 
 function hintAtKind(given: unknown, { key, schemas, reserved }: Kinds): string | undefined {
   if (key === 'role' && given === 'tool') {
-    return 'what a tool answered is an item of its own: `{"type": "function_call_output", "call_id", "output"}`';
+    return 'the output of a tool is a separate item: `{"type": "function_call_output", "call_id", "output"}`';
   }
   const name = reserved.get(given);
   return name === undefined ? hintAt(given, [...schemas.keys()]) : `did you mean \`${name}\`?`;
 }
 
-/** A longer list helps less than it hides. */
+/** Longer lists are omitted. */
 const MAX_LISTED = 16;
 
 const listWords = (words: unknown[]): string => words.map((word) => `\`${word}\``).join(', ');
 
-/** The kinds after an introduction, or the page that lists them. */
+/** Returns the kinds after an introduction, or the page that lists them. */
 function listKinds(introduction: string, { schemas, docs }: Kinds): string {
   return listed(introduction, [...schemas.keys()]) || (docs === undefined ? '' : `; see ${docs}`);
 }
 
-/** The words after an introduction; '' for a long list. */
+/** Returns the words after an introduction. Empty for a long list. */
 const listed = (introduction: string, words: unknown[]): string =>
   words.length > MAX_LISTED ? '' : introduction + listWords(words);
 
@@ -144,7 +144,7 @@ function mustBe(rules: Keywords, value: unknown, path: string, report: Report): 
   report.add(path, `${says ?? `must be ${describeType(rules)}`}${got(value, report)}`);
 }
 
-/** The value after an introduction; '' if it must not be shown. */
+/** Returns the value after an introduction. Empty if it must not be shown. */
 function got(value: unknown, report: Report, introduction = ', got '): string {
   const shown = report.show(value);
   return shown === undefined ? '' : introduction + shown;
@@ -205,13 +205,13 @@ function explainObject(rules: Keywords, value: Record<string, unknown>, path: st
   }
 }
 
-/** Chat completions have the fields of a kind in an object that is named for it: `{type: 'function', function: {name}}`. */
+/** In chat completions, an object named after the kind has its fields: `{type: 'function', function: {name}}`. */
 function isNested(field: string, { type, ...fields }: Record<string, unknown>): boolean {
   const nested = typeof type === 'string' && Object.hasOwn(fields, type) ? fields[type] : undefined;
   return isObject(nested) && nested[field] !== undefined;
 }
 
-/** Could the value be meant as this schema? Looks at the JSON type alone. */
+/** Whether the JSON type of a value matches the schema. */
 export function isOfType(schema: TSchema, value: unknown): boolean {
   if (findKinds(schema) !== undefined) return isObject(value);
   const { anyOf, enum: words, type } = keywordsOf(schema);
@@ -244,7 +244,7 @@ function isInRange(
   return typeof value !== 'number' || (value >= minimum && value <= maximum);
 }
 
-/** What a value of this schema is, in words: `a string`, `one of a, b`, `an input item`. */
+/** Describes a value of this schema: `a string`, `one of a, b`, `an input item`. */
 function describe(schema: TSchema): string {
   const kinds = findKinds(schema);
   if (kinds !== undefined) return kinds.noun;
@@ -260,7 +260,7 @@ function describeWords(words: unknown[]): string {
   return named.length === words.length ? list : `${list} or null`;
 }
 
-/** The closed list that a schema is, null among them; `undefined` for every other schema. */
+/** Returns the values of a schema that is a closed list, including null. Undefined for other schemas. */
 function wordsOf(schema: TSchema): unknown[] | undefined {
   const rules = keywordsOf(schema);
   if (rules.type === 'null' && rules.says === undefined) return [null];

@@ -1,10 +1,10 @@
 import type { Issue } from '../domain/errors.ts';
 
-/** As many problems as one answer names; a body with more is hopeless anyway. */
+/** Maximum problems in one response. */
 export const maxIssues = 100;
 const maxShownCharacters = 60;
 
-/** The problems found so far, in the order in which they were found; at most 100. */
+/** The problems found so far, in order. At most 100. */
 export class Report {
   readonly issues: Issue[] = [];
 
@@ -13,8 +13,8 @@ export class Report {
   }
 
   /**
-   * @param path where in the body; the last segment opens the message
-   * @param says what must hold, as the end of a sentence: `must be a string, got 5`
+   * @param path in the body; its last segment starts the message
+   * @param says the rule, as the end of a sentence: `must be a string, got 5`
    */
   add(path: string, says: string): void {
     if (this.isFull) return;
@@ -22,17 +22,17 @@ export class Report {
     this.take({ path, message: `${fieldName(path)} ${says}${says.endsWith('?') ? '' : '.'}` });
   }
 
-  /** A report of the same kind, for an explanation that may be dropped. */
+  /** Creates a report of the same kind, for an explanation that may be discarded. */
   fork(): Report {
     return new Report();
   }
 
-  /** @returns the value as a message shows it; undefined if a message must not show it */
+  /** @returns the value for a message; undefined if a message must not show it */
   show(value: unknown): string | undefined {
     return show(value);
   }
 
-  /** An issue as another report worded it; once only. */
+  /** Adds an issue of another report. Duplicates are ignored. */
   take(issue: Issue): void {
     const isKnown = this.issues.some((known) => known.path === issue.path && known.message === issue.message);
     if (!this.isFull && !isKnown) this.issues.push(issue);
@@ -45,7 +45,7 @@ export class Report {
 
 const fieldName = (path: string): string => (path === '' ? 'The body' : `\`${lastSegment(path)}\``);
 
-/** What a path ends in: `content[0]` of `input[3].content[0]`, `["a.b"]` of `metadata["a.b"]`. */
+/** Returns the last segment of a path: `content[0]` of `input[3].content[0]`, `["a.b"]` of `metadata["a.b"]`. */
 function lastSegment(path: string): string {
   const afterQuotes = path.lastIndexOf('"]') + 1; // a quote inside a key is escaped, so the last one closes the last key
   const dot = path.indexOf('.', afterQuotes) === -1 ? -1 : path.lastIndexOf('.');
@@ -53,14 +53,14 @@ function lastSegment(path: string): string {
   return path.slice(path.lastIndexOf('["'));
 }
 
-/** The path of a field: `input[3]` and `content` give `input[3].content`; an odd name is quoted: `metadata["a.b"]`. */
+/** Returns the path of a field: `input[3]` and `content` give `input[3].content`. Unusual names are quoted: `metadata["a.b"]`. */
 export function fieldPath(path: string, field: string): string {
   const name = shorten(field);
   if (!/^[\w$…-]+$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
   return path === '' ? name : `${path}.${name}`;
 }
 
-/** A value as a message shows it: its JSON, at most 60 characters of it; objects and lists only in outline. */
+/** Formats a value for a message: at most 60 characters of its JSON. Objects and lists are abbreviated. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return shorten(JSON.stringify(value.slice(0, maxShownCharacters + 1)));
   if (Array.isArray(value)) return value.length === 1 ? 'a list of 1' : `a list of ${value.length}`;

@@ -17,8 +17,8 @@ export const strings = () => Type.Array(Type.String());
 export const notNegative = () => Type.Number({ minimum: 0 });
 
 /**
- * A JSON object whose keys are the caller's own. Not `Type.Record`: its key pattern `^.*$` lets a key with a line break
- * pass with its value unchecked.
+ * A JSON object whose keys are the caller's own. Not `Type.Record`, because its key pattern `^.*$` skips
+ * the check of a value whose key contains a line break.
  */
 export function mapOf<Schema extends TSchema>(
   schema: Schema,
@@ -27,10 +27,10 @@ export function mapOf<Schema extends TSchema>(
   return Type.Unsafe<Record<string, Static<Schema>>>({ type: 'object', additionalProperties: schema, ...limits });
 }
 
-/** Any JSON object, carried without a look inside. */
+/** Any JSON object, passed on unchecked. */
 export const anyObject = () => Type.Unsafe<Record<string, unknown>>({ type: 'object' });
 
-/** How long a text is to the limits of the interface: in Unicode code points, as JSON Schema counts them. */
+/** Returns the length of a text in Unicode code points, as JSON Schema counts them. */
 export function characterCount(text: string): number {
   let count = 0;
   for (let index = 0; index < text.length; index++) {
@@ -49,10 +49,10 @@ export const reasoningEffort = oneOf('max', 'xhigh', 'high', 'medium', 'low', 'm
 /** `in_progress`, `completed`, `incomplete`: the status words of a tool call. @see docs/reference/items.md#input-items */
 export const itemStatus = oneOf('in_progress', 'completed', 'incomplete');
 
-/** The status words of tools that can fail in themselves. */
+/** The status words of tools that can fail. */
 export const failableStatus = oneOf('in_progress', 'completed', 'incomplete', 'failed');
 
-/** What a request says of the trace that it is part of. */
+/** The trace context of a request. */
 export const trace = Type.Object({
   trace_id: Type.Optional(Type.String()),
   trace_name: Type.Optional(Type.String()),
@@ -61,5 +61,5 @@ export const trace = Type.Object({
   parent_span_id: Type.Optional(Type.String()),
 });
 
-/** An object of a kind that no page lists: it passes as it is. */
+/** An object of an unknown kind. It passes unchanged. */
 export const unknownKind = Type.Object({ type: Type.String() });

@@ -67,7 +67,7 @@ describe('a body that cannot be read', () => {
   it('is a 400 that says so when it is compressed', async () => {
     const answer = await refusal(gzipSync(JSON.stringify(good)), { 'content-encoding': 'gzip' });
     expect(answer.status).toBe(400);
-    expect(answer.message).toBe('Content-Encoding is gzip; send the body as it is, without compression.');
+    expect(answer.message).toBe('Content-Encoding is gzip. Send the body without compression.');
   });
 
   it.each([[[]], [null], ['"text"'], [42], ['true']])('is a 400 when it is no object: %j', async (body) => {

@@ -100,7 +100,7 @@ describe('every answer', () => {
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe(allow);
     expect((await response.json()) as object).toMatchObject({
-      error: { code: 405, message: expect.stringContaining(`does not take ${method}, but ${allow}.`) },
+      error: { code: 405, message: expect.stringContaining(`does not support ${method}. Use ${allow}.`) },
     });
   });
 

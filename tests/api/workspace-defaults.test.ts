@@ -163,7 +163,9 @@ describe('a request that names no model', () => {
     await ask('PATCH', `/guardrails/${id}`, { ignored_models: ['acme/one'] });
     const refused = await respond(place);
     expect(refused.status).toBe(403);
-    expect(refused.body.error.message).toMatch(/This key must not use acme\/one: .* `default_text_model` of its workspace/);
+    expect(refused.body.error.message).toMatch(
+      /This key must not use acme\/one: .* `default_text_model` of its workspace/,
+    );
     await ask('PATCH', `/guardrails/${id}`, { ignored_models: null });
 
     const { data } = (
