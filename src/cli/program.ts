@@ -388,16 +388,16 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .option(...includeByokOption)
       .option('--no-include-byok', 'they do not')
       .action(async (wanted: string, options: SourceOptions & BudgetOptions) => {
-        const { changeBudgets } = await import('./workspaces.ts');
-        await changeBudgets(terminal, readConfig(options), wanted, options);
+        const { changeWorkspaceBudgets } = await import('./workspaces.ts');
+        await changeWorkspaceBudgets(terminal, readConfig(options), wanted, options);
       });
     command(workspaces, 'members', 'add, remove and list the members of a workspace', workspacesExamples)
       .argument(...workspaceArgument)
       .option('--add <member...>', 'ids; who is new is made')
       .option('--remove <member...>', 'ids of members without a key there')
       .action(async (wanted: string, options: SourceOptions & { add?: string[]; remove?: string[] }) => {
-        const { changeMembers } = await import('./workspaces.ts');
-        await changeMembers(terminal, readConfig(options), wanted, options);
+        const { changeWorkspaceMembers } = await import('./workspaces.ts');
+        await changeWorkspaceMembers(terminal, readConfig(options), wanted, options);
       });
   }
 

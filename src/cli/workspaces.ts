@@ -1,7 +1,7 @@
-import { changeBudgets as applyBudgetChanges } from '../management/budgets/change-budgets.ts';
+import { changeBudgets } from '../management/budgets/change-budgets.ts';
 import { listBudgets } from '../management/budgets/find-budget.ts';
 import { checkPutBudget } from '../management/budgets/schema.ts';
-import { changeMembers as applyMemberChanges } from '../management/members/change-members.ts';
+import { changeMembers } from '../management/members/change-members.ts';
 import { checkMemberIds } from '../management/members/schema.ts';
 import { createWorkspace } from '../management/workspaces/create-workspace.ts';
 import { deleteWorkspace } from '../management/workspaces/delete-workspace.ts';
@@ -206,7 +206,7 @@ export interface BudgetOptions {
 }
 
 /** Changes what is named, all of it or nothing, then prints the budgets and what is spent of them, the broadest first. */
-export async function changeBudgets(
+export async function changeWorkspaceBudgets(
   terminal: Terminal,
   config: Config,
   wanted: string,
@@ -224,7 +224,7 @@ export async function changeBudgets(
         interval,
         limitUsd: checkPutBudget({ limit_usd: dollars }).limit_usd,
       }));
-      await applyBudgetChanges(parts, operator, id, { remove: removals, put, includeByok });
+      await changeBudgets(parts, operator, id, { remove: removals, put, includeByok });
     }
     return listBudgets(parts, id);
   });
@@ -256,7 +256,7 @@ function readInterval(text: string): BudgetInterval {
 }
 
 /** Adds and removes who is named, then prints who is in the workspace, those that came first in front. */
-export async function changeMembers(
+export async function changeWorkspaceMembers(
   terminal: Terminal,
   config: Config,
   wanted: string,
@@ -269,7 +269,7 @@ export async function changeMembers(
       remove: remove.length === 0 ? undefined : checkMemberIds({ user_ids: remove }),
     };
     const { id } = await resolveWorkspace(parts.management, wanted);
-    if (changes.add ?? changes.remove) await applyMemberChanges(parts, operator, id, changes);
+    if (changes.add ?? changes.remove) await changeMembers(parts, operator, id, changes);
     return parts.management.listWorkspaceMembers(id, ALL);
   });
   if (rows.length === 0) stdout.write('It has no members.\n');

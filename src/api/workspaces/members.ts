@@ -1,5 +1,5 @@
 import { changeMembers } from '../../management/members/change-members.ts';
-import { listWorkspaceMembers } from '../../management/members/find-member.ts';
+import { listMembersOfWorkspace } from '../../management/members/find-member.ts';
 import { checkMemberIds } from '../../management/members/schema.ts';
 import { writeWorkspaceMember } from '../../management/members/write-member.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
@@ -13,7 +13,7 @@ export function createWorkspaceMemberHandlers(
   return {
     async listWorkspaceMembers(request) {
       const page = readQuery(request, readPage);
-      const { rows, total } = await callStore(() => listWorkspaceMembers(parts, pathParam(request, 'id'), page));
+      const { rows, total } = await callStore(() => listMembersOfWorkspace(parts, pathParam(request, 'id'), page));
       return { data: rows.map(writeWorkspaceMember), total_count: total };
     },
 

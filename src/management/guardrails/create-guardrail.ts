@@ -8,7 +8,7 @@ import { listChanges } from '../list-changes.ts';
 import type { Actor, ManagementParts } from '../parts.ts';
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
 import { createEmptyGuardrail } from './find-guardrail.ts';
-import { rejectHalfLimit, saveGuardrail } from './save-guardrail.ts';
+import { rejectHalfLimit, storeGuardrail } from './save-guardrail.ts';
 import type { CreateGuardrailBody } from './schema.ts';
 import { rejectUnsupportedFields } from './unsupported-fields.ts';
 import { readGuardrailSettings, writeGuardrailSettings } from './write-guardrail.ts';
@@ -26,7 +26,7 @@ export const createGuardrail = async (
     const empty = createEmptyGuardrail({ id, workspaceId, name: body.name, createdAtMs: edit.nowMs });
     const created = readGuardrailSettings(body, empty);
     rejectHalfLimit(created);
-    await saveGuardrail(edit, 'guardrail.create', created, listChanges(undefined, writeGuardrailSettings(created)));
+    await storeGuardrail(edit, 'guardrail.create', created, listChanges(undefined, writeGuardrailSettings(created)));
     return created;
   });
 };

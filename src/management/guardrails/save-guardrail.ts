@@ -4,7 +4,7 @@ import type { GuardrailRecord } from '../../platform/storage/ports/guardrails.ts
 import type { Edit } from '../parts.ts';
 
 /** Stores a guardrail, with its audit entry. */
-export async function saveGuardrail(
+export async function storeGuardrail(
   { transaction }: Edit,
   action: string,
   guardrail: GuardrailRecord,

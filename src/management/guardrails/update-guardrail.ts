@@ -3,7 +3,7 @@ import { applyChange } from '../apply-change.ts';
 import { listChanges } from '../list-changes.ts';
 import type { Actor, ManagementParts } from '../parts.ts';
 import { getGuardrail } from './find-guardrail.ts';
-import { rejectHalfLimit, saveGuardrail } from './save-guardrail.ts';
+import { rejectHalfLimit, storeGuardrail } from './save-guardrail.ts';
 import type { UpdateGuardrailBody } from './schema.ts';
 import { rejectUnsupportedFields } from './unsupported-fields.ts';
 import { readGuardrailSettings, writeGuardrailSettings } from './write-guardrail.ts';
@@ -28,7 +28,7 @@ export const updateGuardrail = async (
     const changes = listChanges(writeGuardrailSettings(before), writeGuardrailSettings(after));
     if (Object.keys(changes).length === 0) return before;
     const saved = { ...after, updatedAtMs: edit.nowMs };
-    await saveGuardrail(edit, 'guardrail.update', saved, changes);
+    await storeGuardrail(edit, 'guardrail.update', saved, changes);
     return saved;
   });
 };

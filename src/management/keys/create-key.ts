@@ -29,7 +29,7 @@ export const createKey = (parts: ManagementParts, actor: Actor, body: CreateKeyB
     if (body.creator_user_id != null) await checkMember(edit.transaction, body.creator_user_id, workspace, issues);
     issues.push(...checkNewKey(body, edit.nowMs));
     if (issues.length > 0 || !workspace) throw invalidRequest(issues);
-    return addKey(edit, { isManagement: false, workspaceId: workspace.id, body });
+    return insertKey(edit, { isManagement: false, workspaceId: workspace.id, body });
   });
 
 /** Returns the problems of a body that its schema cannot find. */
@@ -50,7 +50,7 @@ export function checkNewKey({ expires_at, external }: ProvisionKeyBody, nowMs: n
  *
  * @throws {GatewayError} `invalid_request` if a management key gets a limit
  */
-export async function addKey(
+export async function insertKey(
   edit: Edit,
   { isManagement, workspaceId, body }: { isManagement: boolean; workspaceId: string; body: ProvisionKeyBody },
 ): Promise<CreatedKey> {

@@ -3,9 +3,9 @@ import { GatewayError, invalidRequest } from '../../domain/errors.ts';
 import { applyChange } from '../apply-change.ts';
 import { joinMembers } from '../members/change-members.ts';
 import type { Actor, Edit, ManagementParts } from '../parts.ts';
-import { addWorkspace } from '../workspaces/create-workspace.ts';
+import { insertWorkspace } from '../workspaces/create-workspace.ts';
 import { checkCreateWorkspace } from '../workspaces/schema.ts';
-import { addKey, type CreatedKey, checkNewKey } from './create-key.ts';
+import { insertKey, type CreatedKey, checkNewKey } from './create-key.ts';
 import type { ProvisionKeyBody } from './schema.ts';
 
 export interface KeyToProvision {
@@ -31,14 +31,14 @@ export const provisionKey = (
     if (issues.length > 0) throw invalidRequest(issues);
     const workspaceId = isManagement ? '' : await settleWorkspace(edit, workspace);
     if (body.creator_user_id != null) await joinMembers(edit, workspaceId, [body.creator_user_id]);
-    return addKey(edit, { isManagement, workspaceId, body });
+    return insertKey(edit, { isManagement, workspaceId, body });
   });
 
 async function settleWorkspace(edit: Edit, wanted: string | undefined): Promise<string> {
   const { rows: workspaces } = await edit.transaction.listWorkspaces({ offset: 0, limit: Number.MAX_SAFE_INTEGER });
   if (workspaces.length === 0 && (wanted === undefined || wanted === DEFAULT_WORKSPACE)) {
     const body = checkCreateWorkspace({ name: DEFAULT_WORKSPACE, slug: DEFAULT_WORKSPACE });
-    return (await addWorkspace(edit, body)).id;
+    return (await insertWorkspace(edit, body)).id;
   }
   const name = wanted ?? (workspaces.length === 1 ? workspaces[0]!.id : DEFAULT_WORKSPACE);
   const found =

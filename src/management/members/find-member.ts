@@ -20,7 +20,7 @@ export async function getMember(
  * @param idOrSlug of the workspace
  * @throws {GatewayError} `not_found`
  */
-export async function listWorkspaceMembers(
+export async function listMembersOfWorkspace(
   { management }: ManagementParts,
   idOrSlug: string,
   page: Page,

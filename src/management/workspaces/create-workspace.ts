@@ -13,10 +13,10 @@ export const createWorkspace = (
   parts: ManagementParts,
   actor: Actor,
   body: CreateWorkspaceBody,
-): Promise<WorkspaceDetails> => applyChange(parts, actor, (edit) => addWorkspace(edit, body));
+): Promise<WorkspaceDetails> => applyChange(parts, actor, (edit) => insertWorkspace(edit, body));
 
 /** The same as a step of a change. */
-export async function addWorkspace(
+export async function insertWorkspace(
   { transaction, nowMs }: Edit,
   { name, slug, ...settings }: CreateWorkspaceBody,
 ): Promise<WorkspaceDetails> {
