@@ -14,6 +14,7 @@ import { EventWriter } from '../src/http/sse.ts';
 import { type BuilderContext, EventBuilder } from '../src/pipeline/events/build-events.ts';
 import { createResponseObject } from '../src/pipeline/events/response-object.ts';
 import { wires } from '../src/providers/index.ts';
+import { getTextWire } from '../src/providers/text-wire.ts';
 import { readRequest } from '../src/requests/responses/request.ts';
 import { bodyFile, writeBodies } from './bodies.ts';
 
@@ -144,7 +145,7 @@ function measure(work: () => unknown, times: number): number {
 }
 
 const figures = Object.entries(answers).map(([id, { model, whole, frames }]) => {
-  const wire = wires.get(id)!;
+  const wire = getTextWire(wires.get(id)!);
   const target = { endpoint: 'm at P', upstreamModel: model, stream: true, dialect: Object.freeze({}) };
   const { request } = readRequest(JSON.parse(body), {});
   const { readerContext } = wire.writeRequest(request, target);

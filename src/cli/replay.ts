@@ -71,8 +71,10 @@ function findWire(id: string | undefined) {
   if (id === undefined) throw new CommandError(`Nothing beside the recording says which wire it is of: give ${known}.`);
   const wire = textWires.get(id);
   if (!wire) throw new CommandError(`There is no wire "${id}": give ${known}.`);
-  // Some wires have a reader and answer by themselves, too: here the recording answers.
-  return { ...wire, answer: undefined };
+  // The recording responds, also for a wire inside this process.
+  const { image: _image, ...rest } = wire;
+  const { send: _send, ...text } = wire.text;
+  return { ...rest, text };
 }
 
 function print({ stdout }: Terminal, { events, response, error }: Replayed, json: boolean): void {

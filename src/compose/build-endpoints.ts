@@ -200,18 +200,18 @@ class EndpointBuilder {
         structuredOutputs: config.capabilities?.structured_outputs,
         reasoning: config.capabilities?.reasoning,
         input: config.capabilities?.input ?? row?.input ?? (row && model?.input),
-        output: output ?? (this.provider.wire.generatesText === false ? ['image'] : undefined),
+        output: output ?? (this.provider.wire.text ? undefined : ['image']),
       },
       reasoning: row && model?.reasoning,
       image: imageOf(upstream),
       ...(upstream.includes('*') && { imageOf }),
-      generatesText: this.provider.wire.generatesText !== false && !isImages(output),
+      generatesText: this.provider.wire.text !== undefined && !isImages(output),
       retainsData: entry.data_policy?.retains ?? row?.retains_data,
       trainsOnData: entry.data_policy?.trains ?? row?.trains_on_data,
       distillable: config.distillable ?? model?.distillable,
       workspace: entry.workspace,
       isFallbackKey: entry.is_fallback ?? false,
-      carries: (special) => this.provider.wire.carries?.(special, this.provider.dialect) === true,
+      carries: (special) => this.provider.wire.text?.carries?.(special, this.provider.dialect) === true,
       weight: config.weight ?? row?.weight ?? entry.weight ?? 1,
       needsData: (config.urls ?? entry.urls) === 'fetch',
     };
@@ -224,9 +224,9 @@ const isImages = (output: readonly string[] | undefined): boolean =>
 type WrittenImage = EndpointRecord['image'] | ModelConfig['image'];
 
 /**
- * What is known of an endpoint that makes pictures: what its wire says, and over it, key by key, what others say.
+ * Returns what an endpoint that generates images can do: the facts of its wire, overridden field by field.
  *
- * @param output of the endpoint; a wire that also makes text makes pictures only for models that are said to
+ * @param output of the endpoint; a wire that also generates text generates images only if this lists them
  * @throws {Error} when a capability is not told in full; for the operator
  */
 function describeImages(
@@ -235,7 +235,7 @@ function describeImages(
   output: readonly string[] | undefined,
   said: readonly WrittenImage[],
 ): ImageFacts | undefined {
-  if (!wire.image || (wire.generatesText !== false && !output?.includes('image'))) return undefined;
+  if (!wire.image || (wire.text && !output?.includes('image'))) return undefined;
   let facts = wire.image.factsOf?.(upstreamModel) ?? wire.image.facts;
   for (const written of said) {
     if (!written) continue;

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { wires } from '../providers/index.ts';
+import { openWires, wires } from '../providers/index.ts';
 import { knownProviders } from './known-providers.ts';
 import { type ConfigError, loadConfig } from './load.ts';
+import { wireNames } from './schema.ts';
 
 const load = (env: Record<string, string>, file?: string) =>
   loadConfig({ env: { ...env, ...(file && { HEADGATE_PROVIDERS: file }) }, cwd: import.meta.dirname });
@@ -14,6 +15,10 @@ const problemsOf = (env: Record<string, string>, file: string): readonly string[
     return (error as ConfigError).problems;
   }
 };
+
+it('the setting `wire` accepts every wire of the build', () => {
+  expect([...wireNames].sort()).toEqual([...wires.keys(), ...openWires.keys()].sort());
+});
 
 it.each(knownProviders)('$id is an entry that its wire takes', ({ wire, dialect, baseUrl, baseUrlEnv, id, env }) => {
   expect(() => wires.get(wire)!.checkDialect?.(dialect)).not.toThrow();

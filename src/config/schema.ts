@@ -224,7 +224,7 @@ const model = Type.Object({
   image: Type.Optional(image),
 });
 
-/** The folder names under `src/providers/`, and `openai`, which selects one of two wires. */
+/** The wires of `src/providers/index.ts`, and `openai`, which selects one of two wires. A test compares the lists. */
 export const wireNames = [
   'openai',
   'openai-responses',

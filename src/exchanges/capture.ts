@@ -1,6 +1,7 @@
 import type { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import { getTextWire } from '../providers/text-wire.ts';
 import type { UpstreamRequest } from '../providers/wire.ts';
 import type { Endpoint } from '../providers/provider.ts';
 import type { UpstreamResponse } from '../providers/transport.ts';
@@ -39,7 +40,7 @@ export async function capture(
     const text = `${provider.name} runs inside this process, so there is no exchange to record.`;
     throw new GatewayError('invalid_request', text);
   }
-  const sent = provider.wire.writeRequest(
+  const sent = getTextWire(provider.wire).writeRequest(
     { ...request, stream },
     { endpoint: `${endpoint.model} at ${provider.name}`, upstreamModel, stream, dialect: provider.dialect },
   );

@@ -15,6 +15,7 @@ import { EventBuilder } from '../pipeline/events/build-events.ts';
 import { createResponseObject } from '../pipeline/events/response-object.ts';
 import { readRequest } from '../requests/responses/request.ts';
 import { readRecording, replayBody } from '../testing/replay.ts';
+import type { TextWire } from './text-wire.ts';
 import type { Target, Wire } from './wire.ts';
 
 /** What the suite cannot see in the recordings. */
@@ -40,15 +41,16 @@ export interface WireContract {
  *
  * @param recordings a folder of `<name>.stream.http` and `<name>.whole.http`, and errors by any name
  */
-export function testWire(wire: Wire, recordings: URL, contract: WireContract): void {
+export function testWire(wire: Wire & { readonly text: TextWire }, recordings: URL, contract: WireContract): void {
   const folder = new URL(recordings.href.replace(/\/?$/, '/'));
   const files = readdirSync(folder).filter((file) => file.endsWith('.http'));
   const streams = files.filter((file) => file.endsWith('.stream.http') && !(file in contract.errors));
   const pairs = streams.filter((file) => files.includes(file.replace('.stream.', '.whole.')));
   const read = (file: string) => readRecording(new URL(file, folder));
   const readingOf = (file: string, stream: boolean) => readingFor(wire, contract, new URL(file, folder), stream);
-  const readerOf = (file: string) => wire.createReader(readingOf(file, true));
-  const readWhole = (file: string) => wire.readWhole(JSON.parse(read(file).body.toString()), readingOf(file, false));
+  const readerOf = (file: string) => wire.text.createReader(readingOf(file, true));
+  const readWhole = (file: string) =>
+    wire.text.readWhole(JSON.parse(read(file).body.toString()), readingOf(file, false));
 
   describe(`the contract of ${wire.id}`, () => {
     it('has recordings', () => {
@@ -115,7 +117,12 @@ export function testWire(wire: Wire, recordings: URL, contract: WireContract): v
   });
 }
 
-function readingFor(wire: Wire, contract: WireContract, file: URL, stream: boolean): unknown {
+function readingFor(
+  { text }: { readonly text: TextWire },
+  contract: WireContract,
+  file: URL,
+  stream: boolean,
+): unknown {
   const name = basename(file.pathname).replace(/\..*$/, '');
   const asked = readRecordedRequest(findRequestFile(fileURLToPath(file)));
   const request = contract.requests?.[name] ?? readRequest({ model: 'one', ...(asked?.request ?? hello) }, {}).request;
@@ -126,13 +133,13 @@ function readingFor(wire: Wire, contract: WireContract, file: URL, stream: boole
     stream,
     dialect,
   };
-  return wire.writeRequest(request, target).readerContext;
+  return text.writeRequest(request, target).readerContext;
 }
 
 const hello = { input: 'hello' };
 
 /** The chunks that came before the body ended or the reader gave up; anything thrown but a GatewayError is thrown on. */
-function replayOrError(body: Buffer, createReader: () => ReturnType<Wire['createReader']>): Chunk[] {
+function replayOrError(body: Buffer, createReader: () => ReturnType<TextWire['createReader']>): Chunk[] {
   try {
     return replayBody(body, createReader());
   } catch (error) {

@@ -50,11 +50,10 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
       stream,
       dialect: contract.dialect ?? {},
     };
-    return image.writeImageRequest({ ...plain, ...contract.asks?.[name] }, target).readerContext;
+    return image.writeRequest({ ...plain, ...contract.asks?.[name] }, target).readerContext;
   };
-  const readerOf = (file: string) => image.createImageReader!(readingOf(file, true));
-  const readWhole = (file: string) =>
-    image.readWholeImage(JSON.parse(read(file).body.toString()), readingOf(file, false));
+  const readerOf = (file: string) => image.createReader!(readingOf(file, true));
+  const readWhole = (file: string) => image.readWhole(JSON.parse(read(file).body.toString()), readingOf(file, false));
   const isError = (file: string): boolean => contract.errors[file] !== undefined;
   const streams = files.filter((file) => file.endsWith('.stream.http') && !isError(file));
   const wholes = files.filter(

@@ -1,50 +1,49 @@
-import { GatewayError } from '../domain/errors.ts';
+import type { GatewayError } from '../domain/errors.ts';
 import type { EndpointImageRequest, ImageChunk, ImageFacts } from '../domain/images.ts';
-import type { Frame, Reader, Target, UpstreamErrorResponse, Wire } from './wire.ts';
+import type { Frame, Reader, Target, UpstreamErrorResponse } from './wire.ts';
 
 /**
- * How a wire makes pictures: the `image` of a `Wire`, beside its text functions. All of it is pure translation;
- * `pipeline/images/attempt-image.ts` does what it says over `transport.ts`.
+ * How a wire generates images: the `image` of a `Wire`. All functions are synchronous translation without I/O;
+ * `pipeline/images/attempt-image.ts` runs them over `transport.ts`.
  *
- * **What an endpoint can do** is told by `facts`, over which the catalogue and the configuration speak. The request has
- * been fitted to that before a wire sees it (`pipeline/images/fit-image.ts`), so a wire need not clamp anything.
+ * - **Capabilities**: `facts` are the defaults; the catalog and the configuration override them. The request already fits
+ *   the capabilities of the endpoint (`pipeline/images/fit-image.ts`), so a wire need not clamp anything.
+ * - **Images are bytes**: `decodeImage` in `kit/image-text.ts` decodes base64. The pipeline finds the media type in the
+ *   content, for all wires. Content that is not an image fails the attempt.
+ * - **Polling**: a submission is answered with a `Poll`, pure data. The pipeline requests that address after `afterMs` and
+ *   calls `readWhole` with the response, until it returns chunks. For an image at a URL the chunk is an `image_link`, which
+ *   the pipeline fetches.
  *
- * **Pictures are bytes**: `decodeImage` in `kit/image-text.ts` decodes base64. What they are is made out from their
- * content, later and for all wires; a picture that is none fails the attempt.
- *
- * **Hosts that are polled** answer the submission with a `Poll`, pure data: after `afterMs` the pipeline asks for that
- * address, and the next answer goes to `readWholeImage` again, until it gives chunks. Where the picture lies at a URL, the
- * chunk is an `image_link`, and the pipeline fetches it.
- *
- * To add one: a file or folder with an `ImageWire`, named in the `image` of its wire (`defineImageOnlyWire` for a protocol
- * that has no text), recordings, and a test that calls `testImageWire` of `image-contract.ts`.
+ * To add one: a file or folder with an `ImageWire`, the `image` of its wire, recordings, and a test that calls
+ * `testImageWire` of `image-contract.ts`.
  */
 export interface ImageWire<ReaderContext = unknown> {
-  /** What an endpoint of this wire can do, where neither catalogue nor configuration say. */
+  /** The capabilities of an endpoint of this wire that neither the catalog nor the configuration describes. */
   readonly facts: ImageFacts;
-  /** The same for one model, where the protocol is not the same for all. */
+  /** The same for one model, if models of the protocol differ. */
   factsOf?(upstreamModel: string): ImageFacts;
-  /** Other hosts that `Poll.url` may lead to, as suffixes: `.example.com`. The key goes there. The base URL's own always may. */
+  /** Other hosts that `Poll.url` may lead to, as suffixes: `.example.com`. They receive the key. The base URL's own always may. */
   readonly pollHosts?: readonly string[];
   /**
    * Translates a request.
    *
-   * @throws {GatewayError} `invalid_request` naming field and endpoint, when the wire cannot carry a field and leaving
-   *   it out would change the meaning. What is harmless to leave out is listed in `dropped`.
+   * @throws {GatewayError} `invalid_request` naming field and endpoint, if the wire cannot carry a field and omitting it
+   *   would change the meaning. Fields that are harmless to omit are listed in `dropped`.
    */
-  writeImageRequest(ask: EndpointImageRequest, target: Target): ImageUpstreamRequest<ReaderContext>;
-  /** Reads a streamed answer. Absent: the wire never asks for one. */
-  createImageReader?(readerContext: ReaderContext): Reader<ImageChunk>;
+  writeRequest(request: EndpointImageRequest, target: Target): ImageUpstreamRequest<ReaderContext>;
+  /** Creates the reader of a streamed response. Absent: the wire never requests a stream. */
+  createReader?(readerContext: ReaderContext): Reader<ImageChunk>;
   /**
-   * Reads a whole answer (parsed JSON) into the chunks a stream of the same answer would give, or says what to ask next.
+   * Reads a whole response (parsed JSON) into the chunks that a stream of the same response would give, or returns how to
+   * poll.
    *
-   * @throws {GatewayError} `upstream_failed` when the body makes no sense, or what the body says when it is an error
+   * @throws {GatewayError} `upstream_failed` if the body is invalid, or the error that the body reports
    */
-  readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] | Poll;
-  /** What a status other than 2xx means; absent: as the wire reads it. */
+  readWhole(body: unknown, readerContext: ReaderContext): ImageChunk[] | Poll;
+  /** Interprets a status other than 2xx. Absent: the `readError` of the wire does. */
   readError?(answer: UpstreamErrorResponse): GatewayError;
-  /** For a provider inside this process: answers in place of the network. */
-  readonly answerImage?: (request: ImageUpstreamRequest<ReaderContext>, signal: AbortSignal) => AsyncIterable<Frame[]>;
+  /** For a provider inside this process: responds in place of the network. Needs `createReader`. */
+  readonly send?: (request: ImageUpstreamRequest<ReaderContext>, signal: AbortSignal) => AsyncIterable<Frame[]>;
 }
 
 export interface ImageUpstreamRequest<ReaderContext = unknown> {
@@ -64,33 +63,19 @@ export interface FormField {
   value: string | { bytes: Buffer; mediaType: string; fileName: string };
 }
 
-/** The picture is not there yet. */
+/** The image is not finished yet. */
 export interface Poll {
   type: 'poll';
   /** Milliseconds to wait first. */
   afterMs: number;
   method?: 'GET' | 'POST';
-  /** A path under the base URL, or a whole URL that the provider gave. Neither: where it was asked before. */
+  /** A path under the base URL, or a whole URL that the provider gave. Neither: the address of the last request. */
   path?: string;
   url?: string;
 }
 
-/** Keeps the type of `ReaderContext` between the functions of one wire and hides it from everybody else. */
-export function defineImageWire<ReaderContext>(wire: ImageWire<ReaderContext>): ImageWire {
-  // The reading of a wire only ever goes back to the wire that made it, so forgetting its type is safe.
-  return wire as unknown as ImageWire;
-}
-
-/** A wire that makes pictures and nothing else: whatever else it is asked, it refuses. */
-export function defineImageOnlyWire(
-  wire: Pick<Wire, 'id' | 'authorize' | 'readError'> &
-    Partial<Pick<Wire, 'checkDialect' | 'headers'>> & { image: ImageWire },
-): Wire {
-  const refuse = (): never => {
-    throw new GatewayError(
-      'wrong_endpoint',
-      `The wire ${wire.id} makes pictures only: send the request to POST /images.`,
-    );
-  };
-  return { ...wire, generatesText: false, writeRequest: refuse, createReader: refuse, readWhole: refuse };
+/** Keeps the type of `ReaderContext` between the functions of one wire and hides it from all others. */
+export function defineImageWire<ReaderContext>(image: ImageWire<ReaderContext>): ImageWire {
+  // A reader context only ever returns to the wire that created it, so forgetting its type is safe.
+  return image as unknown as ImageWire;
 }

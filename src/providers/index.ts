@@ -6,6 +6,7 @@ import { gemini } from './gemini/index.ts';
 import { openaiChat } from './openai-chat/index.ts';
 import { textWireImages, openaiImages } from './openai-images/index.ts';
 import { openaiResponses } from './openai-responses/index.ts';
+import type { TextWire } from './text-wire.ts';
 import type { Wire } from './wire.ts';
 import { recraft } from './recraft/index.ts';
 import { simulator } from './simulator/index.ts';
@@ -29,7 +30,9 @@ export const openWires: ReadonlyMap<string, readonly [Wire, ...Wire[]]> = new Ma
   ['openai', [openaiBoth, { ...openaiChat, image: textWireImages }]],
 ]);
 
-/** Those that a conversation can go through. */
-export const textWires: ReadonlyMap<string, Wire> = new Map(
-  [...wires].filter(([, wire]) => wire.generatesText !== false),
+type TextGenerator = Wire & { readonly text: TextWire };
+
+/** The wires that generate text. */
+export const textWires: ReadonlyMap<string, TextGenerator> = new Map(
+  [...wires].filter((entry): entry is [string, TextGenerator] => entry[1].text !== undefined),
 );

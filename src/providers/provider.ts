@@ -132,7 +132,8 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
     ...Object.values(own).flatMap((value) => findTexts([value, ...value.split(' ')])),
   ].sort((a, b) => b.length - a.length);
   const upstreamAt = (baseUrl: string) => createUpstream({ name: entry.name, baseUrl, timeouts: entry.timeouts });
-  const upstream = wire.answer || entry.baseUrl === undefined ? undefined : upstreamAt(entry.baseUrl);
+  const isInside = wire.text?.send !== undefined || wire.image?.send !== undefined;
+  const upstream = isInside || entry.baseUrl === undefined ? undefined : upstreamAt(entry.baseUrl);
   const origin = entry.baseUrl === undefined ? undefined : new URL(entry.baseUrl).origin;
   const others = new Map<string, Upstream>(); // origin → its pool; as many as `pollHosts` lets there be
   const ring = new KeyRing(keys.length);

@@ -19,7 +19,7 @@ export class WireFinder {
   private retryAt = 0;
 
   /**
-   * @param wires each has a `probePath`; the likelier one first
+   * @param wires each has a `text.probePath`; the likelier one first
    * @param known what an earlier finder has found at the same address
    */
   constructor(wires: readonly [Wire, ...Wire[]], probe: Probe, known?: Wire) {
@@ -75,7 +75,7 @@ export class WireFinder {
 export async function findWire(wires: readonly Wire[], probe: Probe): Promise<Wire | 'none' | undefined> {
   let missing = 0;
   for (const wire of wires) {
-    const verdict = judge(await probe(wire.probePath ?? '/'));
+    const verdict = judge(await probe(wire.text?.probePath ?? '/'));
     if (verdict === 'there') return wire;
     if (verdict === 'missing') missing++;
   }

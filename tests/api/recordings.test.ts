@@ -12,8 +12,10 @@ import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts
 import { ask } from './lab.ts';
 import type { Outcome } from './outcome.ts';
 
-/** A wire that answers inside the gateway has no exchange to serve. */
-const served = [...textWires.values()].filter((wire) => !wire.answer).map(({ id }) => id);
+/** A wire that responds inside the gateway, itself or through a package, has no exchange to serve. */
+const served = [...textWires.values()]
+  .filter(({ text, forProvider }) => !text.send && !forProvider)
+  .map(({ id }) => id);
 const folderOf = (wire: string) => new URL(`../../src/providers/${wire}/recordings/`, import.meta.url);
 const all = served.flatMap((wire) =>
   (existsSync(folderOf(wire)) ? readdirSync(folderOf(wire)) : [])

@@ -28,7 +28,7 @@ function isWrittenOrRefused(wireId: string, shape: JsonSchema, place: (value: un
       mend(body);
       const { request } = readRequest(body, {});
       try {
-        JSON.stringify(wire.writeRequest(request, targetOf(wireId)).body);
+        JSON.stringify(wire.text!.writeRequest(request, targetOf(wireId)).body);
       } catch (error) {
         if (!(error instanceof GatewayError) || error.kind !== 'invalid_request') throw error;
       }
@@ -56,7 +56,7 @@ describe.each(Object.keys(columns))('%s writes or refuses', (wireId) => {
     const part = { type: 'input_image', image_url: url };
     const { request } = readRequest({ model: 'm', input: [{ role: 'user', content: [part] }] }, {});
 
-    const written = () => wire.writeRequest(request, targetOf(wireId));
+    const written = () => wire.text!.writeRequest(request, targetOf(wireId));
 
     // The wires that pass addresses on do not read them.
     if (wireId.startsWith('openai-') || wireId === 'simulator') expect(JSON.stringify(written().body)).toContain(url);

@@ -63,7 +63,7 @@ export function findImageFate({ wire: wireId, model }: ImageColumn, row: ImageRo
   try {
     const fitted = fitImage(request, references, endpoint as unknown as EndpointFacts, facts);
     const target = { endpoint: 'acme/one at Acme', upstreamModel: model, stream: false, dialect: {} };
-    const { dropped } = image.writeImageRequest(fitted.fitted, target);
+    const { dropped } = image.writeRequest(fitted.fitted, target);
     if (fitted.clamped.length > 0 || dropped.some((name) => name.includes('→'))) return 'nearest';
     return fitted.dropped.length + dropped.length > 0 ? 'dropped' : 'yes';
   } catch (error) {

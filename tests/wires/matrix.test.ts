@@ -22,7 +22,9 @@ describe.each(Object.keys(columns))('%s', (wire) => {
       user: 'ada@example.org',
     };
     const target = { endpoint: 'm at P', upstreamModel: columns[wire]!, stream: false, dialect: {}, endUser: 'hg_1' };
-    const written = textWires.get(wire)!.writeRequest({ ...request, safety_identifier: 'ada@example.org' }, target);
+    const written = textWires
+      .get(wire)!
+      .text.writeRequest({ ...request, safety_identifier: 'ada@example.org' }, target);
     expect(JSON.stringify(written)).not.toContain('ada@');
   });
 
@@ -33,7 +35,7 @@ describe.each(Object.keys(columns))('%s', (wire) => {
 
 it('has a column for each wire that generates images at its own upstream', () => {
   const shown = new Set(imageColumns.map(({ wire }) => wire));
-  const real = [...wires.values()].filter(({ image, id }) => image && !image.answerImage && id !== 'openai-responses');
+  const real = [...wires.values()].filter(({ image, id }) => image && !image.send && id !== 'openai-responses');
   expect([...shown].sort()).toEqual(real.map(({ id }) => id).sort()); // openai-responses has the responses of openai-images
 });
 

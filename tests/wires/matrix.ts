@@ -3,6 +3,7 @@ import { GatewayError } from '../../src/domain/errors.ts';
 import type { InputItem } from '../../src/domain/items.ts';
 import type { ResponseRequest } from '../../src/domain/request.ts';
 import { wires } from '../../src/providers/index.ts';
+import { getTextWire } from '../../src/providers/text-wire.ts';
 import { writeImagePart } from './image-matrix.ts';
 
 /** The wires except the simulator, each with a model that supports everything in the protocol. */
@@ -186,7 +187,10 @@ export function findFate(wireId: string, { request }: Row): Fate {
   };
   try {
     // A copy: a wire may change what it was given.
-    const { dropped } = wires.get(wireId)!.writeRequest(structuredClone({ input: [user('a')], ...request }), target);
+    const { dropped } = getTextWire(wires.get(wireId)!).writeRequest(
+      structuredClone({ input: [user('a')], ...request }),
+      target,
+    );
     return dropped.length === 0 ? { kind: 'sent' } : { kind: 'reported', names: dropped };
   } catch (error) {
     if (error instanceof GatewayError && error.kind === 'invalid_request') {

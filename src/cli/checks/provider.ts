@@ -66,8 +66,9 @@ async function checkPath(
     if (found) return { status: 'ok', says: `speaks ${pathOf(found)} (wire ${found.id})` };
     return { status: 'warn', says: 'does not say which protocol it speaks', mend: 'Write the wire of the provider.' };
   }
-  if (wire?.probePath === undefined) return undefined;
-  const status = await probe(wire.probePath).catch(() => undefined);
+  const probePath = wire?.text?.probePath;
+  if (!wire || probePath === undefined) return undefined;
+  const status = await probe(probePath).catch(() => undefined);
   if (status === undefined || !isMissingPath(status)) return undefined;
   const others = [...openWires.values()].flat().filter((other) => other.id !== wire.id);
   const found = await findWire(others, probe).catch(() => undefined);
@@ -79,7 +80,7 @@ async function checkPath(
   };
 }
 
-const pathOf = ({ probePath }: Wire): string => String(probePath);
+const pathOf = ({ text }: Wire): string => String(text?.probePath);
 
 const missingPath = (what: string): Omit<Finding, 'subject'> => ({
   status: 'fail',

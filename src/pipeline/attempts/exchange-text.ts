@@ -1,6 +1,7 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Usage } from '../../domain/usage.ts';
+import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import { AttemptNotes } from './attempt-notes.ts';
@@ -36,6 +37,7 @@ async function exchange(
   out: Sink<Chunk>,
 ): Promise<void> {
   const { endpoint, wire } = attempt;
+  const text = getTextWire(wire);
   const { provider } = endpoint;
   const { name } = provider;
   const { cancellation } = run;
@@ -43,10 +45,10 @@ async function exchange(
   const broken = (counted: Usage | undefined): void => {
     attempt.counted = counted;
   };
-  if (wire.answer) {
-    const frames = wire.answer(written, cancellation.signal);
+  if (text.send) {
+    const frames = text.send(written, cancellation.signal);
     const how = { name, limitBytes, cancellation, broken, kept: new KeptSize() };
-    return readInside(wire.createReader(written.readerContext), frames, how, out);
+    return readInside(text.createReader(written.readerContext), frames, how, out);
   }
   const upstream = upstreamOf(provider);
   const headers = provider.headersFor(takeKey(attempt), stream);
@@ -56,6 +58,6 @@ async function exchange(
   run.input.park();
   const response = await upstream.send(written.path, all, body, cancellation);
   const { readerContext } = written;
-  const how = { wire, readerContext, name, limitBytes, isBuffered: !stream, broken, kept: new KeptSize() };
+  const how = { wire: text, readerContext, name, limitBytes, isBuffered: !stream, broken, kept: new KeptSize() };
   await receive(response, how, wire.readError, out);
 }

@@ -4,7 +4,8 @@ import type { Provider } from '../../providers/provider.ts';
 import { copyError } from '../copy-error.ts';
 
 /** Adds the setting to correct to the error of a path that the server does not have. */
-export function explainMissingPath(error: GatewayError, { id, finder }: Provider, { id: wire, probePath }: Wire) {
+export function explainMissingPath(error: GatewayError, { id, finder }: Provider, { id: wire, text }: Wire) {
+  const probePath = text?.probePath;
   const end = /[.!?]$/.test(error.message) ? '' : '.';
   const asks = probePath === undefined ? `its wire is ${wire}` : `${wire} asks for ${probePath}`;
   const advice = finder

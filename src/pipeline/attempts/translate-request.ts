@@ -1,5 +1,6 @@
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import { Needs } from '../../routing/needs.ts';
 import type { TextAttempt } from '../run/attempt.ts';
@@ -19,6 +20,7 @@ export function translateRequest(
   media: () => MediaSource,
 ): MaybePromise<UpstreamRequest> {
   const { endpoint, wire } = attempt;
+  const text = getTextWire(wire);
   const { provider, upstreamModel } = endpoint;
   const name = `${endpoint.model} at ${provider.name}`;
   const step = run.steps.at(-1);
@@ -28,7 +30,7 @@ export function translateRequest(
   const { request: fitted, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
   attempt.hasLateTools = asked.tools !== undefined && asked.input.some(({ type }) => type === 'additional_tools');
   const translate = (request: ResponseRequest): UpstreamRequest => {
-    const written = wire.writeRequest(request, {
+    const written = text.writeRequest(request, {
       endpoint: name,
       upstreamModel,
       stream: run.request.stream === true,

@@ -29,8 +29,8 @@ export async function attemptImage(
   const name = `${endpoint.model} at ${provider.name}`;
   if (!wire || !facts) throw new GatewayError('wrong_endpoint', `${name} makes no pictures.`, { retryable: true });
   const { fitted, clamped, dropped } = fitImage(run.request, run.references, endpoint, facts);
-  const stream = run.request.stream === true && facts.streams && wire.createImageReader !== undefined;
-  const written = wire.writeImageRequest(fitted, {
+  const stream = run.request.stream === true && facts.streams && wire.createReader !== undefined;
+  const written = wire.writeRequest(fitted, {
     endpoint: name,
     upstreamModel,
     stream,

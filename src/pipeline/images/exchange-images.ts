@@ -38,10 +38,10 @@ export class ImageExchange {
   async run(written: ImageUpstreamRequest, out: Sink<ImageChunk>): Promise<void> {
     const { wire, owner, provider } = this;
     const { cancellation } = owner;
-    if (wire.answerImage && wire.createImageReader) {
-      const frames = wire.answerImage(written, cancellation.signal);
+    if (wire.send && wire.createReader) {
+      const frames = wire.send(written, cancellation.signal);
       const how = { name: provider.name, limitBytes: this.options.limitBytes, cancellation };
-      return readInside(wire.createImageReader(written.readerContext), frames, how, out);
+      return readInside(wire.createReader(written.readerContext), frames, how, out);
     }
     upstreamOf(provider);
     const key = takeKey(this.attempt);

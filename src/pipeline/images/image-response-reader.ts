@@ -32,7 +32,7 @@ export class ImageResponseReader implements ResponseReader<ImageChunk> {
   }
 
   createReader(readerContext: unknown): Reader<ImageChunk> {
-    const reader = this.wire.createImageReader?.(readerContext);
+    const reader = this.wire.createReader?.(readerContext);
     if (reader) return reader;
     throw new GatewayError('upstream_failed', `${this.name} sent a stream that was not requested.`, {
       retryable: true,
@@ -53,7 +53,7 @@ export class ImageResponseReader implements ResponseReader<ImageChunk> {
   readWhole(body: unknown, readerContext: unknown): ImageChunk[] {
     const texts = this.texts;
     this.texts = [];
-    const read = readExtracted(texts, () => this.wire.readWholeImage(body, readerContext));
+    const read = readExtracted(texts, () => this.wire.readWhole(body, readerContext));
     // The bytes of the body are freed now: megabytes that wait for the garbage collector fragment the memory.
     (texts[0]?.buffer as ArrayBuffer | undefined)?.transfer(0); // a body that `lift` made, and of which nothing is left
     if (Array.isArray(read)) return read;

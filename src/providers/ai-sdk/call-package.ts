@@ -88,7 +88,7 @@ class Clock {
   private readonly total: NodeJS.Timeout;
   private timer: NodeJS.Timeout | undefined;
   private readonly cut: Promise<never>;
-  private readonly leave = () => this.end(this.client.reason as GatewayError); // by the contract of `answer`
+  private readonly leave = () => this.end(this.client.reason as GatewayError); // by the contract of `send`
 
   constructor(timeouts: UpstreamTimeouts, name: string, client: AbortSignal) {
     this.name = name;

@@ -1,4 +1,5 @@
-import { defineWire, type Wire } from '../wire.ts';
+import { defineTextWire, type TextWire } from '../text-wire.ts';
+import type { Wire } from '../wire.ts';
 import type { ProviderEntry } from '../provider.ts';
 import { readUpstreamError } from '../kit/upstream-error.ts';
 import { createPackageCaller } from './call-package.ts';
@@ -10,25 +11,25 @@ import { writeRequest } from './request.ts';
  * Any package of the AI SDK (`@ai-sdk/amazon-bedrock`, `@ai-sdk/cohere`, …) that the operator has installed. The package
  * does the network; its parts are the frames.
  */
-export const aiSdk = defineWire({
+export const aiSdk = {
   id: 'ai-sdk',
-  authorize: () => ({}), // the package has its own ways
+  authorize: () => ({}), // the package sends the key
   forProvider,
-  writeRequest: (request, target) => writeRequest(request, target, ''),
-  createReader,
-  readWhole,
   readError: readUpstreamError,
-  answer: () => {
-    throw new Error('The wire ai-sdk answers through a package; see forProvider.');
-  },
-});
+  text: defineTextWire({
+    writeRequest: (request, target) => writeRequest(request, target, ''),
+    createReader,
+    readWhole,
+  }),
+} satisfies Wire;
 
-/** @throws {Error} naming the package to install, for the operator */
+/** The package sends the requests of the provider. @throws {Error} naming the package to install, for the operator */
 function forProvider(entry: ProviderEntry): Wire {
   const found = findPackage(entry.package ?? '');
-  return {
-    ...aiSdk,
+  const text: TextWire = {
+    ...aiSdk.text,
     writeRequest: (request, target) => writeRequest(request, target, found.name),
-    answer: createPackageCaller(entry, found),
+    send: createPackageCaller(entry, found),
   };
+  return { ...aiSdk, text };
 }

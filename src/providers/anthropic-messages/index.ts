@@ -1,19 +1,23 @@
 import { searchTypes } from '../../domain/items.ts';
-import { defineWire } from '../wire.ts';
+import { defineTextWire } from '../text-wire.ts';
+import type { Wire } from '../wire.ts';
 import { readUpstreamError } from '../kit/upstream-error.ts';
 import { createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { writeRequest } from './request.ts';
 
 /** Any server of `/messages`: Anthropic, and those who speak like it. */
-export const anthropicMessages = defineWire({
+export const anthropicMessages = {
   id: 'anthropic-messages',
   checkDialect: readDialect,
-  carries: ({ what, type }, dialect) => what === 'tool' && searchTypes.has(type) && readDialect(dialect).native_search,
   headers: { 'anthropic-version': '2023-06-01' },
   authorize: (apiKey) => ({ 'x-api-key': apiKey }),
-  writeRequest,
-  createReader,
-  readWhole,
   readError: readUpstreamError,
-});
+  text: defineTextWire({
+    carries: ({ what, type }, dialect) =>
+      what === 'tool' && searchTypes.has(type) && readDialect(dialect).native_search,
+    writeRequest,
+    createReader,
+    readWhole,
+  }),
+} satisfies Wire;

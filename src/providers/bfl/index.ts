@@ -1,9 +1,10 @@
-import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
+import { defineImageWire } from '../image-wire.ts';
 import { pollDialectReader } from '../kit/poll-dialect.ts';
 import { readUpstreamError } from '../kit/upstream-error.ts';
 import { readWholeImage } from './chunks.ts';
 import { findFamily, newestFamily } from './families.ts';
 import { type ReaderContext, writeImageRequest } from './request.ts';
+import type { Wire } from '../wire.ts';
 
 const readDialect = pollDialectReader('bfl');
 
@@ -13,7 +14,7 @@ const readDialect = pollDialectReader('bfl');
  *
  * @see https://docs.bfl.ai
  */
-export const bfl = defineImageOnlyWire({
+export const bfl = {
   id: 'bfl',
   checkDialect: readDialect,
   authorize: (apiKey) => ({ 'x-key': apiKey }),
@@ -23,7 +24,7 @@ export const bfl = defineImageOnlyWire({
     factsOf: (upstreamModel) => findFamily(upstreamModel).facts,
     // Its general address answers with that of the region which makes the picture: `api.us1.bfl.ai`.
     pollHosts: ['.bfl.ai'],
-    writeImageRequest: (request, target) => writeImageRequest(request, target, readDialect(target.dialect)),
-    readWholeImage,
+    writeRequest: (request, target) => writeImageRequest(request, target, readDialect(target.dialect)),
+    readWhole: readWholeImage,
   }),
-});
+} satisfies Wire;

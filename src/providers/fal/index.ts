@@ -1,9 +1,10 @@
-import { defineImageOnlyWire, defineImageWire } from '../image-wire.ts';
+import { defineImageWire } from '../image-wire.ts';
 import { pollDialectReader } from '../kit/poll-dialect.ts';
 import { readWholeImage } from './chunks.ts';
 import { readError } from './errors.ts';
 import { findFamily, defaultFamily } from './families.ts';
 import { type ReaderContext, writeImageRequest } from './request.ts';
+import type { Wire } from '../wire.ts';
 
 const readDialect = pollDialectReader('fal');
 
@@ -13,7 +14,7 @@ const readDialect = pollDialectReader('fal');
  *
  * @see https://fal.ai/docs/api-reference/inference-api
  */
-export const fal = defineImageOnlyWire({
+export const fal = {
   id: 'fal',
   checkDialect: readDialect,
   authorize: (apiKey) => ({ authorization: `Key ${apiKey}` }),
@@ -22,7 +23,7 @@ export const fal = defineImageOnlyWire({
     facts: defaultFamily.facts,
     factsOf: (upstreamModel) => findFamily(upstreamModel).facts,
     pollHosts: ['.fal.run'],
-    writeImageRequest: (request, target) => writeImageRequest(request, target, readDialect(target.dialect)),
-    readWholeImage,
+    writeRequest: (request, target) => writeImageRequest(request, target, readDialect(target.dialect)),
+    readWhole: readWholeImage,
   }),
-});
+} satisfies Wire;

@@ -26,7 +26,7 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
   return chunks;
 }
 
-/** @see Wire.countWhole */
+/** @see TextWire.countWhole */
 export function countWhole(body: unknown): Usage | undefined {
   const last = (Array.isArray(body) ? body.at(-1) : body) as GeminiResponse | null | undefined;
   return readUsage(last?.usageMetadata ?? undefined);

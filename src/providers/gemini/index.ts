@@ -1,5 +1,6 @@
 import { searchTypes } from '../../domain/items.ts';
-import { defineWire } from '../wire.ts';
+import { defineTextWire } from '../text-wire.ts';
+import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
@@ -7,16 +8,19 @@ import { geminiImages } from './images/index.ts';
 import { writeRequest } from './request.ts';
 
 /** Google's `generateContent`, for words and for pictures. */
-export const gemini = defineWire({
+export const gemini = {
   id: 'gemini',
   checkDialect: readDialect,
-  carries: ({ what, type }, dialect) => what === 'tool' && searchTypes.has(type) && readDialect(dialect).native_search,
   isOtherSpelling: (upstreamModel) => upstreamModel.startsWith('models/'),
   authorize: (apiKey) => ({ 'x-goog-api-key': apiKey }),
-  writeRequest,
-  createReader,
-  readWhole,
-  countWhole,
   readError,
+  text: defineTextWire({
+    carries: ({ what, type }, dialect) =>
+      what === 'tool' && searchTypes.has(type) && readDialect(dialect).native_search,
+    writeRequest,
+    createReader,
+    readWhole,
+    countWhole,
+  }),
   image: geminiImages,
-});
+} satisfies Wire;

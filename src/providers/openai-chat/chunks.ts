@@ -24,7 +24,7 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
   return chunks;
 }
 
-/** @see Wire.countWhole */
+/** @see TextWire.countWhole */
 export const countWhole = (body: unknown): Usage | undefined =>
   readUsage((body as ChatResponse | null | undefined)?.usage, new Set());
 

@@ -1,4 +1,5 @@
-import { defineWire } from '../wire.ts';
+import { defineTextWire } from '../text-wire.ts';
+import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
@@ -6,15 +7,17 @@ import { chatImages } from './images/index.ts';
 import { writeRequest } from './request.ts';
 
 /** Any server of `/chat/completions`: OpenAI, Groq, DeepSeek, Mistral, Together, vLLM, Ollama, llama.cpp and many more. */
-export const openaiChat = defineWire({
+export const openaiChat = {
   id: 'openai-chat',
-  probePath: '/chat/completions',
   checkDialect: readDialect,
   authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
-  writeRequest,
-  createReader,
-  readWhole,
-  countWhole,
   readError,
+  text: defineTextWire({
+    probePath: '/chat/completions',
+    writeRequest,
+    createReader,
+    readWhole,
+    countWhole,
+  }),
   image: chatImages,
-});
+} satisfies Wire;

@@ -1,9 +1,10 @@
 import type { ImageFacts } from '../../domain/images.ts';
-import { defineImageOnlyWire, defineImageWire, type ImageWire } from '../image-wire.ts';
+import { defineImageWire, type ImageWire } from '../image-wire.ts';
 import { readUpstreamError } from '../kit/upstream-error.ts';
 import { createImageReader, readWholeImage } from './chunks.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import { type ReaderContext, writeImageRequest } from './request.ts';
+import type { Wire } from '../wire.ts';
 
 /** What OpenAI's gpt-image models take, and most servers that speak like them. */
 const facts: ImageFacts = {
@@ -26,19 +27,19 @@ const facts: ImageFacts = {
 const speak = (dialectOf: (settings: Readonly<Record<string, unknown>>) => Dialect): ImageWire =>
   defineImageWire<ReaderContext>({
     facts,
-    writeImageRequest: (request, target) => writeImageRequest(request, target, dialectOf(target.dialect)),
-    createImageReader,
-    readWholeImage,
+    writeRequest: (request, target) => writeImageRequest(request, target, dialectOf(target.dialect)),
+    createReader: createImageReader,
+    readWhole: readWholeImage,
   });
 
 /** `POST {base_url}/images/generations` and `/images/edits`: OpenAI's images API, and servers that speak like it. */
-export const openaiImages = defineImageOnlyWire({
+export const openaiImages = {
   id: 'openai-images',
   checkDialect: readDialect,
   authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
   readError: readUpstreamError,
   image: speak(readDialect),
-});
+} satisfies Wire;
 
 /** The same beside a wire for text at the same address, whose dialect says nothing of pictures. */
 export const textWireImages: ImageWire = speak(() => readDialect({}));

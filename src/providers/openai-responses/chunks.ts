@@ -49,7 +49,7 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
   return [...answer.start(body), ...answer.finish(body, 'completed')];
 }
 
-/** @see Wire.countWhole */
+/** @see TextWire.countWhole */
 export const countWhole = (body: unknown): Usage | undefined => (isRecord(body) ? readUsage(body, 0) : undefined);
 
 /** Templates in a row that fitted nothing, after which none is made. */

@@ -1,19 +1,22 @@
-import { defineWire } from '../wire.ts';
+import { defineTextWire } from '../text-wire.ts';
+import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
 import { writeRequest } from './request.ts';
 
 /** `POST {base_url}/responses`: the format of the interface itself, at OpenAI, Azure, xAI, LM Studio, vLLM and others. */
-export const openaiResponses = defineWire({
+export const openaiResponses = {
   id: 'openai-responses',
-  probePath: '/responses',
   checkDialect: readDialect,
-  carries: () => true,
   authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
-  writeRequest,
-  createReader,
-  readWhole,
-  countWhole,
   readError,
-});
+  text: defineTextWire({
+    probePath: '/responses',
+    carries: () => true,
+    writeRequest,
+    createReader,
+    readWhole,
+    countWhole,
+  }),
+} satisfies Wire;

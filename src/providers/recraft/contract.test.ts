@@ -22,7 +22,7 @@ testImageWire(recraft, new URL('recordings', import.meta.url), {
 
 describe('an answer of Recraft', () => {
   const read = (name: string) =>
-    recraft.image!.readWholeImage(
+    recraft.image.readWhole(
       JSON.parse(readRecording(new URL(`recordings/${name}.whole.http`, import.meta.url)).body.toString()),
       undefined,
     );

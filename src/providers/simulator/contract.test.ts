@@ -18,12 +18,12 @@ it.each<[string, string, string, Partial<ResponseRequest>?]>([
   ['citations', 'echo', '[[say As written there.]] [[cite https://example.com/a A page]] [[logprobs 2]]'],
 ])('still answers as recorded: %s', async (name, upstreamModel, prompt, fields) => {
   const target: Target = { endpoint: 'simulator', upstreamModel, stream: true, dialect: {} };
-  const request = simulator.writeRequest(
+  const request = simulator.text.writeRequest(
     { ...fields, input: [{ type: 'message', role: 'user', content: prompt }] },
     target,
   );
   let body = '';
-  for await (const frames of simulator.answer!(request, new AbortController().signal)) {
+  for await (const frames of simulator.text.send!(request, new AbortController().signal)) {
     for (const { data } of frames) body += `data: ${data}\n\n`;
   }
   expect(body).toBe(readRecording(new URL(`${name}.stream.http`, recordings)).body.toString());

@@ -74,10 +74,10 @@ const facts: ImageFacts = {
  */
 export const simulatorImages = defineImageWire<undefined>({
   facts,
-  writeImageRequest,
-  createImageReader: () => ({ read: ({ data }) => readMessage(JSON.parse(data) as Message), end: () => [] }), // as `answerImage` wrote it
-  readWholeImage: (body) => (body as Message[]).flatMap(readMessage), // the same
-  answerImage,
+  writeRequest: writeImageRequest,
+  createReader: () => ({ read: ({ data }) => readMessage(JSON.parse(data) as Message), end: () => [] }), // as `drawImages` writes it
+  readWhole: (body) => (body as Message[]).flatMap(readMessage), // the same
+  send: drawImages,
 });
 
 function writeImageRequest(wanted: EndpointImageRequest, target: Target): ImageUpstreamRequest<undefined> {
@@ -130,7 +130,7 @@ function readMessage(message: Message): ImageChunk[] {
  * @throws {GatewayError} before the first batch: what an HTTP status would have said (an unknown model, `[[fail …]]`)
  * @throws the reason of the signal, as soon as it fires
  */
-async function* answerImage(request: ImageUpstreamRequest<undefined>, signal: AbortSignal): AsyncGenerator<Frame[]> {
+async function* drawImages(request: ImageUpstreamRequest<undefined>, signal: AbortSignal): AsyncGenerator<Frame[]> {
   signal.throwIfAborted();
   const asked = request.body as unknown as DrawRequest; // written above
   if (!Object.hasOwn(models, asked.model) || !models[asked.model]!.draws) {

@@ -1,4 +1,5 @@
-import { defineWire } from '../wire.ts';
+import { defineTextWire } from '../text-wire.ts';
+import type { Wire } from '../wire.ts';
 import { simulateResponse } from './answer.ts';
 import { createReader, readWhole } from './chunks.ts';
 import { readError } from './errors.ts';
@@ -11,13 +12,15 @@ import { writeRequest } from './request.ts';
  *
  * @see docs/reference/simulator.md
  */
-export const simulator = defineWire<undefined>({
+export const simulator = {
   id: 'simulator',
   authorize: () => ({}),
-  writeRequest,
-  createReader,
-  readWhole,
   readError,
-  answer: simulateResponse,
+  text: defineTextWire<undefined>({
+    writeRequest,
+    createReader,
+    readWhole,
+    send: simulateResponse,
+  }),
   image: simulatorImages,
-});
+} satisfies Wire;

@@ -27,13 +27,13 @@ type Asked = Omit<Partial<ResponseRequest>, 'input'> & { input?: string | InputI
 
 function write({ model = 'echo', input = 'Hello there, world', ...rest }: Asked) {
   const items = typeof input === 'string' ? [user(input)] : input;
-  return simulator.writeRequest({ ...rest, input: items }, { ...target, upstreamModel: model });
+  return simulator.text.writeRequest({ ...rest, input: items }, { ...target, upstreamModel: model });
 }
 
 async function* batches(asked: Asked, signal = new AbortController().signal): AsyncGenerator<Chunk[]> {
   const written = write(asked);
-  const reader = simulator.createReader(written.readerContext);
-  for await (const frames of simulator.answer!(written, signal)) yield frames.flatMap((frame) => reader.read(frame));
+  const reader = simulator.text.createReader(written.readerContext);
+  for await (const frames of simulator.text.send!(written, signal)) yield frames.flatMap((frame) => reader.read(frame));
   yield reader.end();
 }
 
@@ -323,8 +323,8 @@ it.each([
   ['breaks', '[[break 2 503 Too busy]]', 'upstream_overloaded'],
 ])('%s the stream after some tokens, without a finish', async (_, directive, kind) => {
   const written = write({ input: `Hello there, world ${directive}` });
-  const frames = (await collect(simulator.answer!(written, new AbortController().signal))).flat();
-  const reader = simulator.createReader(written.readerContext);
+  const frames = (await collect(simulator.text.send!(written, new AbortController().signal))).flat();
+  const reader = simulator.text.createReader(written.readerContext);
   const chunks: Chunk[] = [];
   const read = () => {
     for (const frame of frames) chunks.push(...reader.read(frame));
@@ -373,14 +373,14 @@ it('sends long answers in batches and gives way between them', async () => {
 
 it('reads a whole answer into what its stream says', async () => {
   const written = write({ input: '[[reason Hm]] [[say Hi]] [[call patch a]]', tools });
-  const frames = (await collect(simulator.answer!(written, new AbortController().signal))).flat();
-  const whole = simulator.readWhole(
+  const frames = (await collect(simulator.text.send!(written, new AbortController().signal))).flat();
+  const whole = simulator.text.readWhole(
     frames.map((frame) => JSON.parse(frame.data)),
     written.readerContext,
   );
   expect(whole).toEqual(await request({ input: '[[reason Hm]] [[say Hi]] [[call patch a]]', tools }));
-  expect(() => simulator.readWhole([], written.readerContext)).toThrow('before its answer was complete');
-  expect(() => simulator.readWhole({}, written.readerContext)).toThrow('before its answer was complete');
+  expect(() => simulator.text.readWhole([], written.readerContext)).toThrow('before its answer was complete');
+  expect(() => simulator.text.readWhole({}, written.readerContext)).toThrow('before its answer was complete');
 });
 
 it('names what it leaves out, and refuses what only real providers have', () => {

@@ -7,7 +7,7 @@ import { type ReaderContext, writeImageRequest } from './request.ts';
 export const geminiImages = defineImageWire<ReaderContext>({
   facts: readImageFacts(''),
   factsOf: readImageFacts,
-  writeImageRequest,
-  createImageReader,
-  readWholeImage,
+  writeRequest: writeImageRequest,
+  createReader: createImageReader,
+  readWhole: readWholeImage,
 });

@@ -22,7 +22,7 @@ const facts: ImageFacts = {
 /** Pictures in the answers of `/chat/completions`, asked for by `modalities` and `image_config`. */
 export const chatImages = defineImageWire<ReaderContext>({
   facts,
-  writeImageRequest,
-  createImageReader,
-  readWholeImage,
+  writeRequest: writeImageRequest,
+  createReader: createImageReader,
+  readWhole: readWholeImage,
 });

@@ -1,0 +1,49 @@
+import type { Chunk } from '../domain/chunks.ts';
+import type { Special } from '../domain/endpoint.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { ResponseRequest } from '../domain/request.ts';
+import type { Usage } from '../domain/usage.ts';
+import type { Frame, Reader, Target, UpstreamRequest, Wire } from './wire.ts';
+
+/** How a wire generates text: the `text` of a `Wire`. All functions are synchronous translation without I/O. */
+export interface TextWire<ReaderContext = unknown> {
+  /** The path of its requests, if an empty request to it is harmless: it shows whether a server speaks the protocol. */
+  readonly probePath?: string;
+  /** Whether it carries a special item or tool. Absent: it carries none. */
+  carries?(special: Special, dialect: Readonly<Record<string, unknown>>): boolean;
+  /**
+   * Translates a request.
+   *
+   * @throws {GatewayError} `invalid_request` naming field and endpoint, if the wire cannot carry a field and omitting it
+   *   would change the meaning. Fields that are harmless to omit are listed in `dropped`.
+   */
+  writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext>;
+  /** Creates the reader of a streamed response. `readerContext` comes from `writeRequest`. */
+  createReader(readerContext: ReaderContext): Reader;
+  /**
+   * Reads a whole response (parsed JSON) into the chunks that a stream of the same response would give, deltas joined.
+   *
+   * @throws {GatewayError} `upstream_failed` if the body is invalid, or the error that the body reports
+   */
+  readWhole(body: unknown, readerContext: ReaderContext): Chunk[];
+  /**
+   * Returns the usage of a whole response that `readWhole` rejected. Absent: such responses report no usage.
+   *
+   * @param body undefined if there is none, or it is not JSON
+   */
+  countWhole?(body: unknown): Usage | undefined;
+  /** For a provider inside this process (the simulator, a package): responds in place of the network. */
+  readonly send?: (request: UpstreamRequest<ReaderContext>, signal: AbortSignal) => AsyncIterable<Frame[]>;
+}
+
+/** Keeps the type of `ReaderContext` between the functions of one wire and hides it from all others. */
+export function defineTextWire<ReaderContext>(text: TextWire<ReaderContext>): TextWire {
+  // A reader context only ever returns to the wire that created it, so forgetting its type is safe.
+  return text as unknown as TextWire;
+}
+
+/** @throws {GatewayError} `wrong_endpoint` if the wire generates images only */
+export function getTextWire({ id, text }: Wire): TextWire {
+  if (text) return text;
+  throw new GatewayError('wrong_endpoint', `The wire ${id} generates images only: send the request to POST /images.`);
+}
