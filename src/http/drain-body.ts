@@ -17,7 +17,7 @@ export function drainBody(request: IncomingMessage): void {
   if (request.complete) return;
   const { socket } = request;
   draining.add(socket);
-  const timer = setTimeout(() => socket.destroy(), MAX_DRAIN_MS).unref();
+  const timer = setTimeout(() => request.destroy(), MAX_DRAIN_MS).unref();
   request.once('close', () => {
     clearTimeout(timer);
     draining.delete(socket);
