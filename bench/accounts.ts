@@ -1,11 +1,11 @@
 /**
- * What keys, limits, budgets and the ledger cost a request: CPU of this process, the store's commits included.
+ * Measures the cost of keys, limits, budgets and the ledger per request: CPU time of this process, including commits.
  *
  *     node bench/accounts.ts              µs per request, the median of the rounds
  *     node bench/accounts.ts --rounds 20
  *
- * Each line does what the lines above it do, and one thing more: `strict` is `ledger.durability`, where a response waits
- * for an `fdatasync` that it shares with others.
+ * Each line adds one step to the line above. With `strict` (`ledger.durability`), a response waits for an `fdatasync` that
+ * it shares with others.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ import { defaultKeySettings } from '../src/platform/storage/ports/keys.ts';
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '7' } } });
 const requestsPerRound = 20_000;
-/** As many as are under way at once before the loop turns. */
+/** Requests in flight before the event loop turns. */
 const batch = 16;
 const never = (error: unknown): never => {
   throw error;
@@ -138,7 +138,7 @@ function makeEntry(caller: Caller, id: string): LedgerEntry {
 type Step = 'keys' | 'limits' | 'budgets' | 'ledger' | 'strict';
 const steps: readonly Step[] = ['keys', 'limits', 'budgets', 'ledger', 'strict'];
 
-/** What the accounts do for one request, up to a step. @returns a promise if its response must wait for the disk */
+/** Runs the accounts for one request, up to a step. @returns a promise if its response must wait for the disk */
 function serve(headers: readonly string[], index: number, last: Step): MaybePromise<void> {
   const caller = access.authenticate(headers[index % headers.length]);
   if (last === 'keys') return;
@@ -151,18 +151,18 @@ function serve(headers: readonly string[], index: number, last: Step): MaybeProm
     const entry = makeEntry(caller, id);
     if (last === 'ledger' || last === 'strict') {
       durability = last === 'strict' ? 'strict' : 'standard';
-      const begun = ledger.begin(entry); // before it goes out: a kill -9 loses nothing
+      const begun = ledger.begin(entry); // before it is sent, so that a kill -9 loses nothing
       recorded = ledger.record(entry, begun);
     }
     held.settle(entry);
   }
-  if (ticket instanceof Promise) throw new Error('Counters in memory answer at once.');
+  if (ticket instanceof Promise) throw new Error('Counters in memory must be synchronous.');
   ticket?.end(600, false);
   return recorded;
 }
 
 const headers = keys.map((text) => `Bearer ${text}`);
-/** Responses that wait for the disk at once. */
+/** Concurrent responses that wait for the disk. */
 const concurrency = 64;
 const samples = new Map(steps.map((step) => [step, [] as number[]]));
 const latencies: number[] = [];

@@ -1,21 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Size of a request body, before the model's name and framing: 2 KB as most calls are, 50 KB as agents send. */
+/** Size of a request body without the model's name and framing: 2 KB like most calls, 50 KB like agents. */
 export type BodySize = '2k' | '50k';
 
-/** Who the body is for: a gateway that knows model slugs, or one that passes the provider's own name through. */
+/** The kind of gateway: one that knows model slugs, or one that passes on the provider's own name. */
 export type BodyModel = 'slug' | 'upstream';
 
 const targetBytes: Record<BodySize, number> = { '2k': 2_000, '50k': 50_000 };
 const modelNames: Record<BodyModel, string> = { slug: 'acme/mock-model', upstream: 'mock-model' };
 
-/** File of one request body below `folder`, as `writeBodies` made it. */
+/** Returns the file of one request body of `writeBodies`. */
 export function bodyFile(folder: string, model: BodyModel, size: BodySize, stream: boolean): string {
   return join(folder, `${model}-${size}${stream ? '-stream' : ''}.json`);
 }
 
-/** Writes every request body the rig sends: each size, buffered and streamed, for both kinds of gateway. */
+/** Writes every request body of the rig: each size, buffered and streamed, for both kinds of gateway. */
 export function writeBodies(folder: string): void {
   mkdirSync(folder, { recursive: true });
   for (const model of ['slug', 'upstream'] as const) {
@@ -27,7 +27,7 @@ export function writeBodies(folder: string): void {
   }
 }
 
-/** A support conversation with two tools, as long as `size` asks: text with quotes and non-ASCII, tool calls, parts. */
+/** Creates a support conversation of about `size` with two tools: text with quotes and non-ASCII, tool calls, parts. */
 function createBody(model: BodyModel, size: BodySize, stream: boolean) {
   const input: object[] = [];
   const body = {

@@ -1,12 +1,12 @@
 /**
- * Runs Headgate under `--cpu-prof` for one phase and prints the functions that cost most.
+ * Runs Headgate under `--cpu-prof` for one phase and prints the most expensive functions.
  *
  *     node bench/cpu-profile.ts --phase json               json, json50, sse or paced
  *     node bench/cpu-profile.ts --phase sse --seconds 10 --variant headgate-responses --top 60
  *     node bench/cpu-profile.ts --by total                 sorted with what each function calls
  *
- * Shares are of the time in which the gateway was busy, within the measured window only: start and warm-up do not
- * count. *Self* is the function's own time, *total* with what it calls.
+ * Shares refer to the busy time of the gateway within the measured window, without start and warm-up. *Self* is the
+ * function's own time. *Total* includes the functions it calls.
  */
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ import {
 import { type RatioPhase, shapes } from './rounds.ts';
 import { variants } from './variants.ts';
 
-/** What `--cpu-prof` writes. Times in µs of the monotonic clock, which is also `process.hrtime`'s. */
+/** The output of `--cpu-prof`. Times in µs of the monotonic clock, like `process.hrtime`. */
 interface Profile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number }; children?: number[] }[];
   startTime: number;
@@ -37,7 +37,7 @@ interface Profile {
 interface Cost {
   selfMicroseconds: number;
   totalMicroseconds: number;
-  /** Caller → self time spent when called from there. */
+  /** Caller → self time of calls from there. */
   callers: Map<string, number>;
 }
 
@@ -83,10 +83,10 @@ async function main(): Promise<void> {
   const startedAt = readMonotonicMicroseconds();
   const seconds = Number(options.seconds);
   const result = await runLoad(gateway, { ...shape, warmUpSeconds, seconds }, mock);
-  await stopGateway(gateway, 30_000); // it writes its profile as it exits
+  await stopGateway(gateway, 30_000); // it writes its profile on exit
   const from = startedAt + warmUpSeconds * 1e6;
   const files = readdirSync(folder);
-  if (files.length === 0) throw new RigError('There is no profile: the gateway did not exit by itself on SIGTERM.');
+  if (files.length === 0) throw new RigError('There is no profile, because the gateway did not exit on SIGTERM.');
   const cost = shape.stream ? `${result.cpu_us_event} µs per event` : `${result.cpu_us_req} µs per request`;
   console.log(`${variant.title}, ${phase}: ${cost} while profiled, ${result.rps} requests/s`);
   for (const file of files) {
@@ -105,7 +105,7 @@ function readMonotonicMicroseconds(): number {
   return Number(process.hrtime.bigint() / 1_000n);
 }
 
-/** Adds up what each function cost between two moments. */
+/** Sums the cost of each function between two times. */
 function readCosts(profile: Profile, from: number, until: number): Map<string, Cost> {
   const selfOf = new Map<number, number>();
   let at = profile.startTime;
@@ -126,7 +126,7 @@ function readCosts(profile: Profile, from: number, until: number): Map<string, C
     const inner = [...path, name];
     const total = (node.children ?? []).reduce((sum, child) => sum + visit(child, inner), self);
     cost.selfMicroseconds += self;
-    if (!path.includes(name)) cost.totalMicroseconds += total; // a recursive call is already within the outer one
+    if (!path.includes(name)) cost.totalMicroseconds += total; // a recursive call is part of the outer one
     const caller = path.at(-1);
     if (caller !== undefined) cost.callers.set(caller, (cost.callers.get(caller) ?? 0) + self);
     return total;
@@ -145,7 +145,7 @@ function writeName({ functionName, url, lineNumber }: Profile['nodes'][number]['
   return `${name} ${shown.replace(/^\/+/, '')}:${lineNumber + 1}`;
 }
 
-/** `dist/http`, `undici`, `node:internal` …: who a function belongs to. */
+/** Returns the owner of a function: `dist/http`, `undici`, `node:internal` … */
 function findArea(name: string): string {
   const place = / (\S+):\d+$/.exec(name)?.[1];
   if (place === undefined) return name.startsWith('(') ? name : 'native functions';
@@ -158,7 +158,7 @@ function printCosts(costs: ReadonlyMap<string, Cost>, top: number): void {
   const outside = new Set(['(root)', '(idle)']);
   const busy = [...costs].filter(([name]) => !outside.has(name));
   const busyMicroseconds = busy.reduce((sum, [, cost]) => sum + cost.selfMicroseconds, 0);
-  if (busyMicroseconds === 0) return; // a thread that did nothing in the window
+  if (busyMicroseconds === 0) return; // a thread that was idle in the window
   const share = (microseconds: number) => `${((100 * microseconds) / busyMicroseconds).toFixed(1)}%`.padStart(6);
   const areas = Map.groupBy(busy, ([name]) => findArea(name));
   const byArea = [...areas].map(([area, members]) => ({

@@ -14,19 +14,19 @@ import {
 } from './rig.ts';
 import { measureRounds, shapes } from './rounds.ts';
 import { findMedian, Samples } from './samples.ts';
-import { type Variant, yardsticks } from './variants.ts';
+import { type Variant, baselineVariants } from './variants.ts';
 
-/** What can be measured; `--phases` picks. `soak` only when it is named: it sends a million requests. */
+/** The phases. `--phases` selects some. `soak` runs only if named, because it sends a million requests. */
 export const phases = ['json', 'json50', 'sse', 'paced', 'half', 'open', 'start', 'soak'] as const;
 export type Phase = (typeof phases)[number];
 
-/** How much to measure. */
+/** The measurements to take. */
 export interface Plan {
-  /** Besides the yardsticks, which are always measured. */
+  /** In addition to the baselines, which are always measured. */
   variants: readonly Variant[];
   phases: readonly Phase[];
   rounds: number;
-  /** Shorter windows and warm-ups: about right, in a third of the time. */
+  /** Shorter windows and warm-ups: approximate results in a third of the time. */
   quick: boolean;
 }
 
@@ -35,9 +35,9 @@ const soakRequests = 1_000_000;
 const soakMarkRequests = 100_000;
 
 /**
- * Takes the plan's measurements, one after the other.
+ * Takes all measurements of a plan in sequence.
  *
- * @param report tells the user what has just been measured
+ * @param report prints each measurement
  */
 export async function measure(plan: Plan, report: (line: string) => void): Promise<Samples> {
   const mock = await startMock();
@@ -50,11 +50,11 @@ export async function measure(plan: Plan, report: (line: string) => void): Promi
 }
 
 /**
- * Memory of a gateway that holds a thousand streams open, less what it used before; both after its garbage has been
- * collected, which else is more than the streams themselves, and another amount each time.
+ * Measures the memory of a thousand open streams: the difference before and with them. Both are measured after a garbage
+ * collection, because garbage would exceed the streams and vary.
  */
 async function measureOpenStreams(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
-  // A stream lasts 10 s: after `spreadMs` all are open, in all ages.
+  // a stream lasts 10 s; after `spreadMs` all are open, at different ages
   const spreadMs = plan.quick ? 4_000 : 8_000;
   const load: Load = {
     size: '2k',
@@ -64,7 +64,7 @@ async function measureOpenStreams(plan: Plan, mock: Mock, samples: Samples): Pro
     warmUpSeconds: spreadMs / 1_000,
     seconds: 4,
   };
-  for (const variant of [...yardsticks, ...plan.variants]) {
+  for (const variant of [...baselineVariants, ...plan.variants]) {
     await samples.attempt('open', variant, async () => {
       const inspectorPort = variant.name === 'nginx' ? undefined : await findFreePort();
       const nodeArguments = inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`];
@@ -90,10 +90,10 @@ async function measureOpenStreams(plan: Plan, mock: Mock, samples: Samples): Pro
   }
 }
 
-/** First start in an empty data folder: time to the first answer, and memory when nothing was asked for a while. */
+/** Measures the first start in an empty data folder: time to the first response, and idle memory. */
 async function measureStarts(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
   const times = plan.quick ? 3 : 5;
-  for (const variant of [...yardsticks, ...plan.variants]) {
+  for (const variant of [...baselineVariants, ...plan.variants]) {
     await samples.attempt('start', variant, async () => {
       for (let time = 0; time < times; time++) {
         await withGateway(variant, mock, 0, [], async ({ pids, firstResponseMs }) => {
@@ -108,7 +108,7 @@ async function measureStarts(plan: Plan, mock: Mock, samples: Samples): Promise<
   }
 }
 
-/** Memory after a million requests, and how far it has moved since a tenth of them. */
+/** Measures the memory after a million requests, and its change since the first tenth. */
 async function measureSoak(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
   for (const variant of plan.variants.filter((each) => each.budgeted)) {
     await samples.attempt('soak', variant, async () => {
@@ -128,7 +128,7 @@ async function measureSoak(plan: Plan, mock: Mock, samples: Samples): Promise<vo
   }
 }
 
-/** A gateway of its own for one piece of work. */
+/** Runs one measurement with a separate gateway. */
 async function withGateway(
   variant: Variant,
   mock: Mock,

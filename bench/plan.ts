@@ -1,5 +1,5 @@
 /**
- * What a plan costs: a plain slug with one endpoint and with five, a request with tools and a session, preferences over
+ * Measures the cost of a plan: a plain slug with one endpoint and with five, a request with tools and a session, preferences over
  * 3,000 endpoints, and the auto router over 3,000 endpoints with 1,024 patterns.
  *
  *     node bench/plan.ts              µs, best of the rounds

@@ -2,22 +2,22 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Every process this program started and has not yet seen end. Nothing else is ever signalled. */
+/** The running processes that this program started. Only these are signaled. */
 const running = new Set<ChildProcess>();
 
-/** How to start a process. */
+/** The options of a process. */
 export interface StartOptions {
-  /** CPU number to pin it to; absent: wherever the driver runs. */
+  /** The CPU to pin it to. Absent: that of the driver. */
   cpu?: number;
   env?: Record<string, string>;
   cwd?: string;
-  /** File that takes what it prints on stderr. Absent: dropped. */
+  /** File for its stderr. Absent: discarded. */
   log?: string;
-  /** `pipe` to read its stdout; absent: dropped, as a gateway's access log would be. */
+  /** `pipe` to read its stdout. Absent: discarded. */
   stdout?: 'pipe';
 }
 
-/** Starts a command, the first word being the program. Its `pid` is the program's own, pinned or not. */
+/** Starts a command. Its `pid` is that of the program, pinned or not. */
 export function startProcess(command: readonly string[], options: StartOptions = {}): ChildProcess {
   const pinned = options.cpu === undefined ? [...command] : ['taskset', '-c', String(options.cpu), ...command];
   const log = options.log === undefined ? undefined : openSync(options.log, 'w');
@@ -33,12 +33,12 @@ export function startProcess(command: readonly string[], options: StartOptions =
   return child;
 }
 
-/** Whether the process is still there. */
+/** Whether the process is running. */
 export function isRunning(child: ChildProcess): boolean {
   return running.has(child);
 }
 
-/** Ends a process and what it started: SIGTERM, and SIGKILL for what is left after `graceMs`. */
+/** Ends a process and its children with SIGTERM, and with SIGKILL after `graceMs`. */
 export async function stopProcess(child: ChildProcess, graceMs = 3_000): Promise<void> {
   if (!isRunning(child) || child.pid === undefined) return;
   const pids = listTree(child.pid);
@@ -48,17 +48,17 @@ export async function stopProcess(child: ChildProcess, graceMs = 3_000): Promise
   for (const end = Date.now() + 2_000; isRunning(child) && Date.now() < end; ) await sleep(20);
 }
 
-/** Ends everything still running, politely first. For the end of the program and for Ctrl-C. */
+/** Ends all running processes, with SIGTERM first. For the end of the program and for Ctrl-C. */
 export async function stopEverything(): Promise<void> {
   await Promise.all([...running].map((child) => stopProcess(child, 1_500)));
 }
 
-/** The last resort, for an `exit` handler, where nothing can be awaited. */
+/** Kills all running processes. For an `exit` handler, which cannot wait. */
 export function killEverything(): void {
   for (const child of running) if (child.pid !== undefined) signal(listTree(child.pid), 'SIGKILL');
 }
 
-/** The process and all that it started, itself first. */
+/** Returns the process and its descendants. */
 export function listTree(pid: number): number[] {
   const childrenOf = new Map<number, number[]>();
   for (const entry of readdirSync('/proc')) {
@@ -74,14 +74,14 @@ export function listTree(pid: number): number[] {
   return tree;
 }
 
-/** Resident memory of the processes together, in KB (1,024 bytes). */
+/** Returns the total resident memory of the processes in KB (1,024 bytes). */
 export function readMemoryKb(pids: readonly number[]): number {
   let total = 0;
   for (const pid of pids) {
     try {
       total += Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
     } catch {
-      // It has ended: it uses nothing.
+      // it has ended
     }
   }
   return total;
@@ -89,11 +89,11 @@ export function readMemoryKb(pids: readonly number[]): number {
 
 function findParent(pid: number): number | undefined {
   try {
-    // "pid (name) state ppid …"; a name may hold spaces and parentheses.
+    // "pid (name) state ppid …"; the name may contain spaces and parentheses
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
   } catch {
-    return undefined; // ended while we looked
+    return undefined; // ended in the meantime
   }
 }
 
@@ -102,7 +102,7 @@ function signal(pids: readonly number[], name: 'SIGTERM' | 'SIGKILL'): void {
     try {
       process.kill(pid, name);
     } catch {
-      // Already gone.
+      // already ended
     }
   }
 }

@@ -13,38 +13,38 @@ const benchFolder = import.meta.dirname;
 
 /** The checkout. */
 export const projectFolder = join(benchFolder, '..');
-/** Everything the rig makes; git ignores it. */
+/** All files of the rig. Git ignores them. */
 export const buildFolder = join(benchFolder, '.build');
 const bodiesFolder = join(buildFolder, 'bodies');
-/** Configurations, data folders and logs of this run; gone at the end. */
+/** Configurations, data folders and logs of this run. Deleted at the end. */
 export const runFolder = join(buildFolder, `run-${process.pid}`);
 
-/** CPUs this program may use, asked before it binds itself to one. */
+/** CPUs this program may use, read before it pins itself to one. */
 export const cpuCount = availableParallelism();
-/** Gateways run on one CPU, the rig on the other, so that neither takes time from the other. */
+/** Gateways run on one CPU, the rig on the other, so that they do not compete. */
 const gatewayCpu = cpuCount > 1 ? 0 : undefined;
 const rigCpu = cpuCount > 1 ? 1 : undefined;
 
-/** How far apart the mock's events are, in ms: a burst, a fast model, and one slow enough to hold streams open. */
+/** The intervals between the mock's events in ms: a burst, a fast model, and one slow enough to keep streams open. */
 export type Pace = 0 | 5 | 50;
 
-/** The mock upstream: one process, one port per pace. */
+/** The mock upstream: one process with one port per pace. */
 export interface Mock {
   child: ChildProcess;
   ports: Record<Pace, number>;
 }
 
-/** A gateway that has answered once. */
+/** A gateway that has responded once. */
 export interface Gateway {
   variant: Variant;
   child: ChildProcess;
   port: number;
   upstreamPort: number;
-  /** It and its workers. */
+  /** The process and its workers. */
   pids: number[];
-  /** From the start of the process to the end of its first whole answer, in ms. */
+  /** From the start of the process to its first complete response, in ms. */
   firstResponseMs: number;
-  /** Its own folder within `runFolder`. */
+  /** Its folder in `runFolder`. */
   folder: string;
 }
 
@@ -53,16 +53,16 @@ export interface Load {
   size: BodySize;
   stream: boolean;
   connections: number;
-  /** Before the measured window, in s. */
+  /** Warm-up before the measured window, in s. */
   warmUpSeconds: number;
   seconds: number;
-  /** Requests per second, at random times; absent: each connection asks again as soon as it is answered. */
+  /** Requests per second, at random times. Absent: each connection sends the next request at once. */
   rate?: number;
-  /** Spreads the connections' first requests over this many ms, so that paced streams do not march in step. */
+  /** Spreads the first requests over this many ms, so that paced streams are not in sync. */
   spreadMs?: number;
 }
 
-/** What `load.c` prints that we read. Times in µs; the last three fields only for streams. */
+/** The used output of `load.c`. Times in µs. The last three fields are only for streams. */
 export interface LoadResult {
   reqs: number;
   rps: number;
@@ -79,7 +79,7 @@ export interface LoadResult {
   delta_p99_us: number;
 }
 
-/** The rig cannot do what it was asked; the message says why and what to do. */
+/** A failure of the rig. The message has the reason and the remedy. */
 export class RigError extends Error {}
 
 /** Compiles the mock and the load generator, and writes the request bodies. */
@@ -88,11 +88,11 @@ export async function prepareRig(): Promise<void> {
   mkdirSync(runFolder, { recursive: true });
   for (const name of ['mock', 'load']) await compile(name);
   writeBodies(bodiesFolder);
-  // The driver shares the rig's CPU, and with it all that it starts and does not pin elsewhere.
+  // the driver and its unpinned children run on the rig's CPU
   if (rigCpu !== undefined) await run(['taskset', '-acp', String(rigCpu), String(process.pid)]);
 }
 
-/** Removes what this run made. */
+/** Deletes the files of this run. */
 export function cleanRig(): void {
   rmSync(runFolder, { recursive: true, force: true });
 }
@@ -111,10 +111,9 @@ async function compile(name: string): Promise<void> {
 }
 
 /**
- * Runs a command to its end, within `limitMs`.
+ * Runs a command for at most `limitMs`.
  *
- * @returns its exit code and the last of what it said on stdout and stderr; no code when the program is not there
- *   or was ended
+ * @returns its exit code and the end of its stdout and stderr; no code if the program is missing or was killed
  */
 export async function run(
   command: readonly string[],
@@ -149,10 +148,10 @@ export async function startMock(): Promise<Mock> {
 let launches = 0;
 
 /**
- * Starts a gateway in front of a port of the mock, in a fresh folder, and waits until it answers.
+ * Starts a gateway in front of a port of the mock, in a new folder, and waits until it responds.
  *
- * @param nodeArguments for Node itself, `--cpu-prof` for one; of no effect on what is not Node
- * @throws {RigError} when it does not answer 200 within 20 s, with what it said last
+ * @param nodeArguments for Node, such as `--cpu-prof`; ignored by other programs
+ * @throws {RigError} if it does not respond with 200 within 20 s, with its last output
  */
 export async function startGateway(
   variant: Variant,
@@ -182,7 +181,7 @@ export async function startGateway(
   return { variant, child, port, upstreamPort, pids: listTree(child.pid!), firstResponseMs, folder };
 }
 
-/** Ends a gateway and what it started. */
+/** Ends a gateway and its children. */
 export async function stopGateway(gateway: Gateway, graceMs?: number): Promise<void> {
   await stopProcess(gateway.child, graceMs);
 }
@@ -190,7 +189,7 @@ export async function stopGateway(gateway: Gateway, graceMs?: number): Promise<v
 /**
  * Runs the load generator against a gateway.
  *
- * @throws {RigError} when an answer was not 200 or broke off: such a window measures nothing
+ * @throws {RigError} if a response was not a 200 or was truncated, which makes the window invalid
  */
 export async function runLoad(gateway: Gateway, load: Load, mock: Mock): Promise<LoadResult> {
   const { variant, port, pids } = gateway;
@@ -198,7 +197,7 @@ export async function runLoad(gateway: Gateway, load: Load, mock: Mock): Promise
   return generateLoad(url, variant.bodyModel, variant.headers(gateway.upstreamPort), pids, load, mock);
 }
 
-/** Runs the load generator against the mock itself, with nothing between: what a latency is compared with. */
+/** Runs the load generator against the mock directly, as the baseline of latencies. */
 export async function runDirectLoad(pace: Pace, load: Load, mock: Mock): Promise<LoadResult> {
   return generateLoad(`http://127.0.0.1:${mock.ports[pace]}/v1/responses`, 'upstream', [], [], load, mock);
 }
@@ -223,19 +222,19 @@ async function generateLoad(
   const { stdout, output } = await run(command, { limitMs });
   let result: LoadResult;
   try {
-    result = JSON.parse(stdout) as LoadResult; // the shape `load.c` prints
+    result = JSON.parse(stdout) as LoadResult; // the format of `load.c`
   } catch {
-    throw new RigError(`The load generator gave no result: ${output.slice(-400)}`);
+    throw new RigError(`The load generator printed no result: ${output.slice(-400)}`);
   }
   if (result.non200 > 0 || result.errors > 0) {
     const reason = output.replace(stdout, '').trim().slice(0, 400);
     throw new RigError(`${result.non200} answers were not 200, ${result.errors} broke off. ${reason}`);
   }
-  if (result.reqs === 0 && !(result.cpu_us_event > 0)) throw new RigError('Nothing was answered within the window.');
+  if (result.reqs === 0 && !(result.cpu_us_event > 0)) throw new RigError('There was no response within the window.');
   return result;
 }
 
-/** A port on loopback that nobody listens on. */
+/** Finds a free port on loopback. */
 export async function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -249,7 +248,7 @@ export async function findFreePort(): Promise<number> {
   });
 }
 
-/** One request on a connection of its own. Status 0 when nobody answered. */
+/** Sends one request on a new connection. Status 0: no response. */
 async function ask(
   port: number,
   method: string,

@@ -11,39 +11,39 @@ import {
   stopGateway,
 } from './rig.ts';
 import { findMedian, type Samples, writeMicroseconds } from './samples.ts';
-import { bareProxy, parsingProxy, type Variant, yardsticks } from './variants.ts';
+import { bareProxy, parsingProxy, type Variant, baselineVariants } from './variants.ts';
 
-/** The phases whose figure is a ratio to a yardstick. */
+/** The phases whose figure is a ratio to a baseline. */
 export type RatioPhase = 'json' | 'json50' | 'sse' | 'paced';
 
 interface Shape extends Omit<Load, 'warmUpSeconds' | 'seconds'> {
   pace: Pace;
-  /** Before a window, so that paced streams are under way and idle processes awake. */
+  /** Warm-up of a window, so that paced streams are in flight and idle processes are awake. */
   settleSeconds: number;
 }
 
-/** What is sent in each of them. */
+/** The load of each phase. */
 export const shapes: Record<RatioPhase, Shape> = {
   json: { size: '2k', stream: false, connections: 64, pace: 0, settleSeconds: 0.4 },
   json50: { size: '50k', stream: false, connections: 64, pace: 0, settleSeconds: 0.4 },
   sse: { size: '2k', stream: true, connections: 16, pace: 0, settleSeconds: 0.4 },
   paced: { size: '2k', stream: true, connections: 50, pace: 5, settleSeconds: 1.2, spreadMs: 1_000 },
 };
-const ratioPhases = Object.keys(shapes) as RatioPhase[]; // the type of `shapes` names its keys
+const ratioPhases = Object.keys(shapes) as RatioPhase[]; // typed by its keys
 
 /** Whether a figure is a ratio. */
 export const isRatio = (figure: string): figure is RatioPhase => Object.hasOwn(shapes, figure);
 
 /** The variant that the ratios of a phase refer to. */
-export const yardstickOf = (phase: RatioPhase): Variant => (phase === 'paced' ? bareProxy : parsingProxy);
+export const baselineOf = (phase: RatioPhase): Variant => (phase === 'paced' ? bareProxy : parsingProxy);
 
-/** Beyond this, in percent of one CPU, a window is measured again: others on the machine are in its way. */
+/** If other programs use more than this, in percent of one CPU, a window is measured again. */
 const tolerableNoise = 20;
 
-/** A gateway is warm after so many windows at the latest. */
+/** Maximum warm-up windows of a gateway. */
 const maxWarmUpWindows = 12;
 
-/** CPU ratios, rates and latencies: all gateways stay up, and short windows go round among them. */
+/** Measures CPU ratios, rates and latencies. All gateways stay up and take turns in short windows. */
 export async function measureRounds(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
   const rounds = new Rounds(plan, mock, samples);
   const ratios = ratioPhases.filter((phase) => plan.phases.includes(phase));
@@ -60,7 +60,7 @@ export async function measureRounds(plan: Plan, mock: Mock, samples: Samples): P
 }
 
 class Rounds {
-  /** Gateways by the pace of their upstream, the yardsticks apart. */
+  /** Gateways by the pace of their upstream, with separate baselines. */
   readonly #fleets = new Map<Pace, { baselines: Map<Variant, Gateway>; gateways: Gateway[] }>();
   readonly #plan: Plan;
   readonly #mock: Mock;
@@ -75,7 +75,8 @@ class Rounds {
   async startFleet(pace: Pace): Promise<void> {
     const gateways: Gateway[] = [];
     const baselines = new Map<Variant, Gateway>();
-    for (const yardstick of yardsticks) baselines.set(yardstick, await startGateway(yardstick, this.#mock.ports[pace]));
+    for (const reference of baselineVariants)
+      baselines.set(reference, await startGateway(reference, this.#mock.ports[pace]));
     this.#fleets.set(pace, { baselines, gateways });
     for (const variant of this.#plan.variants) {
       await this.#samples.attempt('start', variant, async () => {
@@ -90,11 +91,11 @@ class Rounds {
     }
   }
 
-  /** Sends load until the cost no longer falls: V8 compiles the hot path late on a slow machine. */
+  /** Sends load until the cost stops falling, because V8 compiles the hot path late on a slow machine. */
   async warmUp(phase: RatioPhase): Promise<void> {
     const seconds = this.#plan.quick ? 2 : 4;
     const { baselines, gateways } = this.#fleets.get(shapes[phase].pace)!;
-    for (const gateway of [baselines.get(yardstickOf(phase))!, ...gateways]) {
+    for (const gateway of [baselines.get(baselineOf(phase))!, ...gateways]) {
       await this.#samples.attempt(phase, gateway.variant, async () => {
         let lowest = Number.POSITIVE_INFINITY;
         for (let window = 0; window < maxWarmUpWindows; window++) {
@@ -106,13 +107,13 @@ class Rounds {
     }
   }
 
-  /** Each gateway's window is between two of the yardstick; its ratio is to their mean. */
+  /** Measures each gateway between two windows of the baseline. The ratio refers to their mean. */
   async measureRatios(phase: RatioPhase, round: number): Promise<void> {
-    const baseline = this.#fleets.get(shapes[phase].pace)!.baselines.get(yardstickOf(phase))!;
+    const baseline = this.#fleets.get(shapes[phase].pace)!.baselines.get(baselineOf(phase))!;
     let last = await this.#measureBaseline(phase, baseline);
     for (const gateway of this.#listGateways(phase, round)) {
       await this.#samples.attempt(phase, gateway.variant, async () => {
-        let known: LoadResult | undefined = last; // after a disturbed window the next takes a baseline of its own
+        let known: LoadResult | undefined = last; // undefined after a disturbed window, so the next one measures a new baseline
         const [before, own, after] = await this.#measureQuietly(async () => {
           const first = known ?? (await this.#measureBaseline(phase, baseline));
           known = undefined;
@@ -125,7 +126,7 @@ class Rounds {
     }
   }
 
-  /** Latency at half of what the gateway can do at most, less that of the mock alone at the same rate. */
+  /** Measures the latency at half the maximum rate, minus that of the mock alone at the same rate. */
   async measureHalfRate(round: number): Promise<void> {
     for (const gateway of this.#listGateways('json', round)) {
       const { variant } = gateway;
@@ -163,7 +164,7 @@ class Rounds {
     return runLoad(gateway, { ...shape, warmUpSeconds: settleSeconds, seconds }, this.#mock);
   }
 
-  /** Measures again while others on the machine are in the way, a bounded number of times, and keeps the quietest. */
+  /** Repeats a disturbed window a bounded number of times and keeps the least disturbed one. */
   async #measureQuietly<Windows extends readonly LoadResult[]>(take: () => Promise<Windows>): Promise<Windows> {
     let best = await take();
     for (let again = 0; readNoise(best) > tolerableNoise && again < (this.#plan.quick ? 1 : 2); again++) {
@@ -186,23 +187,23 @@ class Rounds {
     const noise = readNoise([before, own, after]);
     samples.foreignCpuPercent.push(noise);
     samples.take(phase, variant, ratio);
-    samples.take(phase, yardstickOf(phase), baselineCost);
+    samples.take(phase, baselineOf(phase), baselineCost);
     if (phase === 'json') samples.take('requestsPerSecond', variant, own.rps);
     if (phase === 'json') samples.take('requestsPerSecond', parsingProxy, after.rps);
     if (phase === 'paced') samples.take('deltaP50Ms', variant, own.delta_p50_us / 1_000);
     if (phase === 'paced') samples.take('deltaP50Ms', bareProxy, after.delta_p50_us / 1_000);
     const [cost, ...baselines] = [own, before, after].map((result) => writeMicroseconds(readCost(phase, result)));
-    const costs = `${cost}, ${yardstickOf(phase).name} ${baselines.join(' and ')}, others ${noise.toFixed(0)}%`;
-    samples.tell(phase, variant, `round ${round + 1}: ${ratio.toFixed(2)} × ${yardstickOf(phase).name} (${costs})`);
+    const costs = `${cost}, ${baselineOf(phase).name} ${baselines.join(' and ')}, others ${noise.toFixed(0)}%`;
+    samples.tell(phase, variant, `round ${round + 1}: ${ratio.toFixed(2)} × ${baselineOf(phase).name} (${costs})`);
   }
 }
 
-/** CPU time of the gateway per request, or per event of a stream, in µs. */
+/** Returns the CPU time of the gateway per request, or per event of a stream, in µs. */
 function readCost(phase: RatioPhase, result: LoadResult): number {
   return shapes[phase].stream ? result.cpu_us_event : result.cpu_us_req;
 }
 
-/** The most that neither gateway nor rig used, or the host took away, in any of the windows; percent of one CPU. */
+/** Returns the maximum CPU time that others used or the host took in any of the windows, in percent of one CPU. */
 function readNoise(windows: readonly LoadResult[]): number {
   return Math.max(...windows.map((window) => window.foreign_cpu_pct + window.steal_pct));
 }

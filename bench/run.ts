@@ -14,7 +14,7 @@ import { cleanRig, prepareRig, RigError } from './rig.ts';
 import { writeTable } from './table.ts';
 import { type Variant, variants } from './variants.ts';
 
-/** A run that takes longer has gone wrong; a soak needs its million requests. */
+/** Maximum time of a run. A soak needs longer for its million requests. */
 const limitMs = { usual: 20 * 60_000, soak: 90 * 60_000 };
 
 const { values: options } = parseArgs({
@@ -79,7 +79,7 @@ async function prepareVariants(wanted: readonly Variant[]): Promise<{ ready: Var
   return { ready, skipped };
 }
 
-/** Reads a comma-separated option. Undefined when it was not given. */
+/** Reads a comma-separated option. Undefined if absent. */
 function choose<Name extends string>(
   option: string,
   value: string | undefined,
@@ -94,10 +94,10 @@ function choose<Name extends string>(
 
 function limitTime(chosen: readonly Phase[]): void {
   const ms = chosen.includes('soak') ? limitMs.soak : limitMs.usual;
-  setTimeout(() => void end(1, `Not done after ${ms / 60_000} minutes: ended.`), ms).unref();
+  setTimeout(() => void end(1, `Stopped after ${ms / 60_000} minutes.`), ms).unref();
 }
 
-/** Ends what was started, removes what was made, and exits; the first call decides how. */
+/** Ends all processes, deletes all files and exits. Only the first call has an effect. */
 function end(code: number, message?: unknown): Promise<never> {
   ending ??= (async () => {
     if (message !== undefined) console.error(message);

@@ -1,7 +1,7 @@
 import { RigError } from './rig.ts';
 import type { Variant } from './variants.ts';
 
-/** One figure of one gateway. The first four are ratios to a yardstick, the rest carry their units. */
+/** A figure of a gateway. The first four are ratios to a baseline, the others have units. */
 export type Figure =
   | 'json'
   | 'json50'
@@ -17,21 +17,21 @@ export type Figure =
   | 'soakMb'
   | 'soakPercent';
 
-/** Every sample a run has taken, and what stood in its way. */
+/** All samples of a run, and its failures. */
 export class Samples {
-  /** Why a gateway has no figures, or fewer than it should. */
+  /** Why figures of a gateway are missing. */
   readonly failures: string[] = [];
-  /** Per ratio, the most that other programs used in its three windows, in percent of one CPU. */
+  /** For each ratio, the maximum use by other programs in its three windows, in percent of one CPU. */
   readonly foreignCpuPercent: number[] = [];
   readonly #taken = new Map<string, number[]>();
   readonly #report: (line: string) => void;
 
-  /** @param report tells the user what has just been measured */
+  /** @param report prints each measurement */
   constructor(report: (line: string) => void) {
     this.#report = report;
   }
 
-  /** Keeps a sample. That of a yardstick under a ratio is its cost in µs. */
+  /** Adds a sample. The sample of a baseline for a ratio is its cost in µs. */
   take(figure: Figure, variant: Variant, value: number): void {
     const key = `${figure} ${variant.name}`;
     const samples = this.#taken.get(key);
@@ -39,17 +39,17 @@ export class Samples {
     else this.#taken.set(key, [value]);
   }
 
-  /** The samples of one cell of the table, in the order in which they were taken; empty when there are none. */
+  /** Returns the samples of one cell of the table, in order. */
   list(figure: Figure, variant: Variant): readonly number[] {
     return this.#taken.get(`${figure} ${variant.name}`) ?? [];
   }
 
-  /** Tells the user a line about a gateway. */
+  /** Prints a line about a gateway. */
   tell(topic: string, variant: Variant, text: string): void {
     this.#report(`${topic.padEnd(6)} ${variant.name.padEnd(18)} ${text}`);
   }
 
-  /** Does one piece of work. A gateway that fails must not cost the others their figures, so that is kept and told. */
+  /** Runs one measurement. A failure is recorded and reported, so that other gateways are still measured. */
   async attempt(topic: string, variant: Variant, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -61,7 +61,7 @@ export class Samples {
   }
 }
 
-/** The middle of the samples; the mean of the two in the middle when their number is even. NaN of none. */
+/** Returns the median. NaN without samples. */
 export function findMedian(samples: readonly number[]): number {
   const sorted = samples.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -69,7 +69,7 @@ export function findMedian(samples: readonly number[]): number {
   return ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
 }
 
-/** Microseconds with as many digits as mean something. */
+/** Formats microseconds with significant digits. */
 export function writeMicroseconds(value: number): string {
   return `${value.toFixed(value < 10 ? 2 : 1)} µs`;
 }

@@ -1,20 +1,20 @@
 import { cpuCount } from './rig.ts';
-import { isRatio, yardstickOf } from './rounds.ts';
+import { isRatio, baselineOf } from './rounds.ts';
 import { type Figure, findMedian, type Samples, writeMicroseconds } from './samples.ts';
-import { type Variant, yardsticks } from './variants.ts';
+import { type Variant, baselineVariants } from './variants.ts';
 
-/** One line of the table; budgets and aims from the design, "Flow and speed". */
+/** A row of the table. */
 interface Row {
   figure: Figure;
   label: string;
   unit: '× floor' | '× bare proxy' | 'ms' | 'KB' | 'MB' | '%' | '/s';
   digits: number;
-  /** At most this; absent: for information. */
+  /** The maximum. Absent: the row is only for information. */
   budget?: number;
-  /** Better still. */
+  /** A stricter maximum. */
   aim?: number;
-  /** The round that stands for all. Stalls of a shared machine only ever add latency: there it is the best one. */
-  shows?: 'least';
+  /** The statistic in the cell. Absent: the median. Latencies use the minimum, because a shared machine only adds to them. */
+  shows?: 'minimum';
 }
 
 const rows: readonly Row[] = [
@@ -35,7 +35,7 @@ const rows: readonly Row[] = [
     unit: 'ms',
     digits: 2,
     budget: 1,
-    shows: 'least',
+    shows: 'minimum',
   },
   {
     figure: 'halfP99Ms',
@@ -43,20 +43,20 @@ const rows: readonly Row[] = [
     unit: 'ms',
     digits: 2,
     budget: 5,
-    shows: 'least',
+    shows: 'minimum',
   },
   { figure: 'openStreamKb', label: 'memory per open stream, 1,000 open', unit: 'KB', digits: 1, budget: 50, aim: 40 },
   { figure: 'idleMb', label: 'memory, idle', unit: 'MB', digits: 0, budget: 110, aim: 90 },
   { figure: 'soakMb', label: 'memory after a million requests', unit: 'MB', digits: 0 },
   { figure: 'soakPercent', label: 'its change since the first 100,000', unit: '%', digits: 1, budget: 10 },
-  { figure: 'startMs', label: 'first start to first answer', unit: 'ms', digits: 0, budget: 700, aim: 400 },
+  { figure: 'startMs', label: 'first start to first response', unit: 'ms', digits: 0, budget: 700, aim: 400 },
   { figure: 'requestsPerSecond', label: 'requests per second, 2 KB, one CPU', unit: '/s', digits: 0 },
   { figure: 'deltaP50Ms', label: 'delta to client, every 5 ms, p50', unit: 'ms', digits: 2 },
 ];
 
-/** The result as a Markdown table: a row per figure that was measured, a column per gateway, and what to know of them. */
+/** Writes the result as a Markdown table: a row per figure, a column per gateway, and notes. */
 export function writeTable(samples: Samples, variants: readonly Variant[]): string {
-  const columns = [...variants, ...yardsticks];
+  const columns = [...variants, ...baselineVariants];
   const lines = [
     `| Figure | Budget | Aim | ${columns.map((variant) => variant.title).join(' | ')} |`,
     `|---|---|---|${columns.map(() => '---').join('|')}|`,
@@ -73,8 +73,8 @@ export function writeTable(samples: Samples, variants: readonly Variant[]): stri
 
 function writeCell(row: Row, samples: readonly number[], variant: Variant): string {
   if (samples.length === 0) return '–';
-  const figure = row.shows === 'least' ? Math.min(...samples) : findMedian(samples);
-  if (isRatio(row.figure) && variant === yardstickOf(row.figure)) return writeMicroseconds(figure);
+  const figure = row.shows === 'minimum' ? Math.min(...samples) : findMedian(samples);
+  if (isRatio(row.figure) && variant === baselineOf(row.figure)) return writeMicroseconds(figure);
   const spread = `${Math.min(...samples).toFixed(row.digits)}–${Math.max(...samples).toFixed(row.digits)}`;
   const unit = row.unit.startsWith('×') ? '×' : row.unit;
   const value = `${figure.toFixed(row.digits)} ${unit}${samples.length > 1 ? ` (${spread})` : ''}`;

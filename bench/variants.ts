@@ -3,41 +3,41 @@ import { join } from 'node:path';
 import type { BodyModel } from './bodies.ts';
 import { projectFolder, RigError, run } from './rig.ts';
 
-/** Where a gateway is to run. */
+/** The environment of a gateway. */
 export interface Place {
   port: number;
   upstreamPort: number;
-  /** Empty, its own. */
+  /** A new folder. */
   folder: string;
-  /** For Node, before the script. */
+  /** Arguments of Node, before the script. */
   nodeArguments: readonly string[];
 }
 
-/** A gateway to measure, or something to compare with. */
+/** A gateway to measure, or a reference. */
 export interface Variant {
-  /** For `--only`. */
+  /** The name for `--only`. */
   name: string;
-  /** Head of its column. */
+  /** The head of its column. */
   title: string;
   path: string;
   bodyModel: BodyModel;
-  /** Whether the budgets are about it. */
+  /** Whether the budgets apply to it. */
   budgeted: boolean;
-  /** Left out unless `--only` names it. */
+  /** Skipped unless `--only` names it. */
   named?: boolean;
-  /** Rounds it takes part in; absent: all. */
+  /** Maximum rounds. Absent: all. */
   rounds?: number;
-  /** Makes it ready to be started; throws a `RigError` when it cannot be. */
+  /** Prepares the start. @throws {RigError} if it cannot run */
   prepare(): Promise<void>;
-  /** Header lines of every request. */
+  /** The header lines of every request. */
   headers(upstreamPort: number): string[];
-  /** Writes what it needs into the folder; returns the command that serves. */
+  /** Writes its files into the folder. @returns the command to start */
   command(place: Place): string[];
 }
 
 const nginxProgram = '/usr/sbin/nginx';
 
-/** nginx as a bare reverse proxy. It runs at two speeds on some machines, so it is no yardstick. */
+/** nginx as a bare reverse proxy. It runs at two speeds on some machines, so it is not a baseline. */
 const nginx: Variant = {
   name: 'nginx',
   title: 'nginx',
@@ -58,8 +58,8 @@ const nginx: Variant = {
 };
 
 /**
- * A plain reverse proxy with keep-alive on both sides. `proxy_buffering off`, since a gateway owes its client every
- * event at once; a body buffer that holds 50 KB, so that nginx does not write bodies to disk.
+ * A plain reverse proxy with keep-alive on both sides. `proxy_buffering off`, because a gateway sends every event at
+ * once. The body buffer fits 50 KB, so that nginx does not write bodies to disk.
  */
 function writeNginxConfig({ port, upstreamPort, folder }: Place): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -109,16 +109,16 @@ function defineProxy(name: string, title: string): Variant {
   };
 }
 
-/** Forwards bytes: the yardstick of paced streams, whose cost is mostly that of waking up. */
+/** Forwards bytes: the baseline of paced streams, whose cost is mostly wake-ups. */
 export const bareProxy = defineProxy('bare-proxy', 'bare proxy');
 
-/** Parses and serializes every body and event: the floor of anything on Node that translates. */
+/** Parses and serializes every body and event: the minimum of a translating gateway on Node. */
 export const parsingProxy = defineProxy('parsing-proxy', 'parsing proxy (floor)');
 
 const peerFolder = join(projectFolder, 'bench/peer');
 const peerScript = join(peerFolder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
 
-/** The TypeScript peer. It is far from every budget, so one round tells enough. */
+/** The TypeScript peer. It is far from every budget, so one round is enough. */
 const peer: Variant = {
   name: 'peer',
   title: '@portkey-ai/gateway',
@@ -151,7 +151,7 @@ const peer: Variant = {
 
 const headgateKey = 'bench-key-0123456789';
 
-/** Headgate over one wire, with everything on that a request meets: key, validation, translation, ledger. */
+/** Headgate over one wire, with authentication, validation, translation and the ledger. */
 function defineHeadgate(name: string, title: string, wire: string): Variant {
   return {
     name,
@@ -208,7 +208,7 @@ function writeHeadgateConfig(wire: string, upstreamPort: number) {
   };
 }
 
-/** The compiled program, as users run it; the source where it has not been compiled. */
+/** Returns the compiled program, or the source if it is not compiled. */
 function findHeadgateCli(): string {
   const compiled = join(projectFolder, 'dist/cli.js');
   return existsSync(compiled) ? compiled : join(projectFolder, 'src/cli.ts');
@@ -219,7 +219,7 @@ let headgateBuild: Promise<void> | undefined;
 /** Compiles Headgate, once per run. */
 async function buildHeadgate(): Promise<void> {
   headgateBuild ??= (async () => {
-    if (!existsSync(join(projectFolder, 'src/cli.ts'))) throw new RigError('There is no src/cli.ts to start.');
+    if (!existsSync(join(projectFolder, 'src/cli.ts'))) throw new RigError('src/cli.ts does not exist.');
     if (!existsSync(join(projectFolder, 'scripts/build.ts'))) return;
     const { code, output } = await run(['npm', 'run', 'build'], { cwd: projectFolder, limitMs: 180_000 });
     if (code !== 0) throw new RigError(`npm run build failed:\n${output}`);
@@ -227,7 +227,7 @@ async function buildHeadgate(): Promise<void> {
   await headgateBuild;
 }
 
-/** Everything that can be measured; `--only` picks among the names. The yardsticks are always measured. */
+/** All variants. `--only` selects some. The baselines are always measured. */
 export const variants: readonly Variant[] = [
   defineHeadgate('headgate', 'Headgate (chat)', 'openai-chat'),
   defineHeadgate('headgate-responses', 'Headgate (responses)', 'openai-responses'),
@@ -238,4 +238,4 @@ export const variants: readonly Variant[] = [
 ];
 
 /** The variants that ratios refer to. */
-export const yardsticks: readonly Variant[] = [parsingProxy, bareProxy];
+export const baselineVariants: readonly Variant[] = [parsingProxy, bareProxy];

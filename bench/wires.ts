@@ -1,7 +1,6 @@
 /**
- * What each wire costs beside `openai-chat`: writing the 2 KB request of the rig, reading a whole answer, reading an
- * event of a stream of 200 deltas, and the same with what follows, up to the text that the client gets. Without network,
- * in one process.
+ * Measures the cost of each wire relative to `openai-chat`: writing the 2 KB request of the rig, reading a whole body,
+ * reading an event of a stream of 200 deltas, and the same up to the text for the client. Without network, in one process.
  *
  *     node bench/wires.ts              µs of CPU, best of the rounds, and the ratio to openai-chat
  *     node bench/wires.ts --rounds 20
@@ -23,7 +22,7 @@ const rounds = Number(options.rounds);
 const text = 'The quick brown fox jumps over the lazy dog. '.repeat(10);
 const deltas = 200;
 
-/** A whole answer of 450 characters and a stream of 200 deltas, in the words of each protocol. */
+/** A whole body of 450 characters and a stream of 200 deltas, in the format of each protocol. */
 const answers: Record<string, { model: string; whole: object; frames: object[] }> = {
   'openai-chat': {
     model: 'm',
@@ -131,7 +130,7 @@ const context: BuilderContext = {
   limitBytes: 1024 * 1024,
 };
 
-/** @returns µs of CPU for one call, the best of the rounds */
+/** @returns CPU time of one call in µs, the best of the rounds */
 function measure(work: () => unknown, times: number): number {
   for (let warm = 0; warm < times; warm++) work();
   let best = Number.POSITIVE_INFINITY;

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Compiles src/ to dist/ for publishing; a clone runs src/ as it is. */
+/** Compiles src/ to dist/ for publishing. A clone runs src/ directly. */
 const root = join(import.meta.dirname, '..');
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 rmSync(join(root, 'dist'), { recursive: true, force: true });

@@ -2,26 +2,26 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { testGateway } from '../src/testing/test-gateway.ts';
 
 /*
- * Makes the pictures of docs/guides/images.md with a running gateway and its simulator: `npm run docs`. The same requests
+ * Generates the images of docs/guides/images.md with a running gateway and its simulator: `npm run docs`. The same requests
  * give the same pixels.
  */
 
 const guide = new URL('../docs/guides/images.md', import.meta.url);
 const folder = new URL('../docs/guides/images/', import.meta.url);
 
-/** The JSON bodies of the guide, each under a heading comment `<!-- picture NAME -->`. */
+/** The JSON bodies of the guide, each under a heading comment `<!-- image NAME -->`. */
 export function readExamples(text: string): { name: string; body: Record<string, unknown> }[] {
-  return [...text.matchAll(/<!-- picture ([\w-]+) -->\s+```json\n([\s\S]*?)```/g)].map(([, name, body]) => ({
+  return [...text.matchAll(/<!-- image ([\w-]+) -->\s+```json\n([\s\S]*?)```/g)].map(([, name, body]) => ({
     name: name!, // both groups always match
     body: JSON.parse(body!) as Record<string, unknown>,
   }));
 }
 
-interface ImageAnswer {
+interface ImageResult {
   data: { b64_json: string; media_type: string }[];
 }
 
-/** Asks the gateway for every example. @returns file name → bytes; of a stream its partial pictures, too */
+/** Requests every example. @returns file name → bytes, including the partial images of streams */
 export async function drawExamples(text: string): Promise<Map<string, Buffer>> {
   const gateway = await testGateway();
   const files = new Map<string, Buffer>();
@@ -29,14 +29,14 @@ export async function drawExamples(text: string): Promise<Map<string, Buffer>> {
     files.set(`${name}.${type.replace('image/', '').replace('+xml', '')}`, Buffer.from(base64, 'base64'));
   try {
     for (const { name, body } of readExamples(text)) {
-      const answer = await gateway.post('/images', body);
+      const response = await gateway.post('/images', body);
       if (body['stream'] === true) {
-        for (const event of readEvents(await answer.text())) {
+        for (const event of readEvents(await response.text())) {
           const part = event.partial_image_index === undefined ? name : `${name}-${event.partial_image_index}`;
           keep(part, `image/${body['output_format']}`, event.b64_json);
         }
       } else {
-        const { data } = (await answer.json()) as ImageAnswer;
+        const { data } = (await response.json()) as ImageResult;
         for (const [index, image] of data.entries()) {
           keep(data.length === 1 ? name : `${name}-${index}`, image.media_type, image.b64_json);
         }
@@ -58,5 +58,5 @@ if (import.meta.main) {
   mkdirSync(folder, { recursive: true });
   const files = await drawExamples(readFileSync(guide, 'utf8'));
   for (const [name, bytes] of files) writeFileSync(new URL(name, folder), bytes);
-  console.log(`${files.size} pictures`);
+  console.log(`${files.size} images`);
 }

@@ -7,10 +7,10 @@ process.exitCode = await runCli(process.argv.slice(2), {
   ...{ stdout, stderr, env, cwd: process.cwd() },
   closed: reader.signal,
 });
-// Connections that are still open must not keep a closed gateway alive.
+// open connections must not keep a closed gateway alive
 setTimeout(() => process.exit(), 1000).unref();
 
-/** `headgate doctor | head -3` closes the pipe early. The command still runs to its end, unless it has none. */
+/** `headgate doctor | head -3` closes the pipe early. The command still completes, unless it runs forever. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   reader.abort();

@@ -41,9 +41,9 @@ import { type PrimaryService, type AssignedSlot, serviceNames } from './workers/
 
 export interface GatewayOptions {
   config: Config;
-  /** Made when absent. Holds the embedded store, the journal and the master key. */
+  /** Created if absent. Contains the embedded store, the journal and the master key. */
   dataDir: string;
-  /** In a worker: the primary has the data folder and the embedded store, and looks after schema, bootstrap and first keys. */
+  /** In a worker. The primary owns the data folder and the embedded store, and does migrations, bootstrap and first keys. */
   slot?: AssignedSlot;
 }
 
@@ -51,29 +51,29 @@ export interface Gateway {
   /**
    * Opens the store and listens.
    *
-   * @returns the URL, and on the very first start the two keys, whose text is never known again
-   * @throws with a message for people when the port, the folder or the store cannot be had
+   * @returns the URL, and on the very first start the two keys, whose text is not stored
+   * @throws with a message for the operator if the port, the folder or the store is unavailable
    */
   start(): Promise<{ url: string; firstKeys?: { inference: string; management: string } }>;
-  /** In place of `start` where somebody else listens. @returns serves a connection */
+  /** Replaces `start` if another process listens. @returns a function that serves a connection */
   startBehind(): Promise<(connection: Socket) => void>;
-  /** Takes over what can change while running; the addresses, the store and the secrets stay as they are. */
+  /** Applies all settings that can change while running, which excludes addresses, the store and secrets. */
   reload(config: Config): Promise<void>;
-  /** The first half of it. @returns the second, which cannot fail; without it nothing changes */
+  /** The first half of a reload, which changes nothing. @returns the second half, which cannot fail */
   prepareReload(config: Config): Promise<() => Promise<void>>;
-  /** Reads keys and limits anew. @throws the store's error */
+  /** Reloads keys and limits. @throws the store's error */
   refreshAccess(): Promise<void>;
-  /** Frees what requests had open whose process has ended, where that outlives it. */
+  /** Releases the reservations of requests whose process has ended, if they outlive it. */
   release(ended: readonly OrphanedRequest[]): Promise<void>;
-  /** Resolves when all that was booked and kept so far is in the store. @throws the store's error */
+  /** Resolves when all entries and contents so far are in the store. @throws the store's error */
   flush(): Promise<void>;
-  /** What it has counted. */
+  /** Its metrics. */
   collectMetrics(): MetricFamily[];
-  /** Those of its numbers that only grow. */
+  /** Its counters: metrics that only grow. */
   collectCounters(): MetricFamily[];
-  /** Writes a line into its log. */
+  /** Writes to its log. */
   log: WriteLog;
-  /** Takes no new work, lets open requests finish up to `server.shutdown_grace_ms`, flushes, closes. */
+  /** Rejects new requests, gives open ones `server.shutdown_grace_ms` to end, flushes and closes. */
   close(): Promise<void>;
   readonly storage: Storage;
 }
@@ -86,11 +86,11 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 const POOL_OF_A_WORKER = 5;
 
 /**
- * The composition root: configuration → adapters → gateway, in the order in which they lean on one another. This file and
- * those in `compose/` alone name concrete adapters.
+ * The composition root: configuration → adapters → gateway, in the order of their dependencies. Only this file and those in
+ * `compose/` name concrete adapters.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const resources = new AsyncDisposableStack(); // what must be given back, the last first
+  const resources = new AsyncDisposableStack(); // released in reverse order
   try {
     return await assemble(options, resources);
   } catch (error) {
@@ -116,7 +116,7 @@ async function assemble(
   const logOrphanedKeys = (detail: string | undefined): void =>
     void (detail && log('bootstrap keys orphaned', { detail }));
   const journal = join(dataDir, 'journal', slot?.journal ?? '');
-  resources.defer(slot ? lockFolder(journal)! : lockDataFolder(dataDir)); // nobody else knows this folder of a worker's
+  resources.defer(slot ? lockFolder(journal)! : lockDataFolder(dataDir)); // the folder of a worker is unique, so the lock succeeds
   const storage = await openStorage({
     url: live.storage.url,
     dataDir,
@@ -183,8 +183,8 @@ async function assemble(
     onTrouble: (error) => log('bus disconnected', { err: error }),
     onRecovery: () => log('bus reconnected'),
   });
-  resources.defer(() => withTimeout(SHUTDOWN_GRACE_MS, bus.close()).catch(() => {})); // an unreachable store delays no shutdown
-  // If it fails, the next poll tries again and logs the failure.
+  resources.defer(() => withTimeout(SHUTDOWN_GRACE_MS, bus.close()).catch(() => {})); // an unreachable store must not delay a shutdown
+  // if it fails, the next poll retries and logs the failure
   bus.subscribe(
     accessTopic,
     coalesce(() => accounts.refresh().catch(() => {})),
@@ -236,16 +236,16 @@ async function assemble(
     const after = await build(next, models);
     return () => {
       const before = models.providers;
-      const underWay = open.settled(longestRequestMs(live));
+      const settled = open.settled(longestRequestMs(live));
       models = after;
       live = next;
       routingContext = createContext();
       lines.setLevel(next.log.level);
       lines.addSecrets(listSecrets(next));
-      // Not before: the next endpoint of a request under way may be one of these.
+      // the old providers close after the requests in flight, which may still use them
       void findWires(after.providers, log);
-      void underWay.then(() => Promise.all(before.map((provider) => provider.close(false))));
-      return accounts.spending.refreshLimits().catch(() => {}); // without a store the last limits stay; it is told every ten seconds
+      void settled.then(() => Promise.all(before.map((provider) => provider.close(false))));
+      return accounts.spending.refreshLimits().catch(() => {}); // without a store, the previous limits stay, and a periodic refresh logs the failure
     };
   }
 
@@ -255,7 +255,7 @@ async function assemble(
       await app.listen({ host: live.server.host, port: live.server.port });
       watchMemory();
       void findWires(models.providers, log);
-      const firstKeys = await createFirstKeys(storage.access); // once it listens: a port in use must not swallow them
+      const firstKeys = await createFirstKeys(storage.access); // after it listens, so that a port in use does not lose the keys
       if (firstKeys) await access.refresh();
       const url = writeUrl(live.server.host, (app.server.address() as AddressInfo).port);
       return firstKeys ? { url, firstKeys } : { url };
@@ -264,7 +264,7 @@ async function assemble(
       await app.ready();
       watchMemory();
       void findWires(models.providers, log);
-      app.server.emit('listening'); // Node's server looks after time-outs and open connections from then on
+      app.server.emit('listening'); // starts the timeouts and the connection tracking of Node's server
       return (connection) => void app.server.emit('connection', connection);
     },
     async reload(next) {
@@ -279,14 +279,14 @@ async function assemble(
     collectCounters: telemetry.collectCounters,
     log,
     async close() {
-      draining = true; // the port stays open for a while: whoever comes is told to go elsewhere
+      draining = true; // the port stays open for a while, and new requests get a 503
       await open.settled(live.server.shutdown_grace_ms);
-      open.abort(new GatewayError('unavailable', 'The gateway was shut down before the answer was complete.'));
+      open.abort(new GatewayError('unavailable', 'The gateway was shut down before the response was complete.'));
       await open.settled(SHUTDOWN_GRACE_MS);
       const closed = app.close();
-      app.server.closeAllConnections(); // clients that do not take their last words
+      app.server.closeAllConnections(); // clients that do not read their final events
       await closed;
-      await open.settled(SHUTDOWN_GRACE_MS); // what these were told is booked, too
+      await open.settled(SHUTDOWN_GRACE_MS); // records their entries as well
       await Promise.all(models.providers.map((provider) => provider.close(true)));
       await resources.disposeAsync();
     },

@@ -1,5 +1,5 @@
 /**
- * Forwards bytes without reading them: the least that a proxy on Node costs.
+ * Forwards bytes without parsing them: the minimum cost of a proxy on Node.
  *
  *     node bench/references/bare-proxy.ts PORT UPSTREAM_PORT
  */

@@ -1,5 +1,5 @@
 /**
- * Parses and serializes every body and every event: the least that a gateway on Node costs if it translates anything.
+ * Parses and serializes every body and every event: the minimum cost of a translating gateway on Node.
  * The budgets are multiples of this floor.
  *
  *     node bench/references/parsing-proxy.ts PORT UPSTREAM_PORT

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Pool } from 'undici';
 
-/** What a proxy does with the bytes that pass through it. */
+/** The handling of bytes by a proxy. */
 export interface Translation {
   request(body: Buffer): Buffer;
   /** Creates the translation of one response. */
@@ -12,7 +12,7 @@ export interface Translation {
 }
 
 /**
- * Serves a proxy on `node:http` with an undici pool behind it, on the ports that the command line names. It has no
+ * Serves a proxy on `node:http` with an undici pool behind it, on the ports of the command line. It has no
  * authentication, validation or ledger.
  *
  * @param name of the script, for its usage line

@@ -61,7 +61,7 @@ describe('a body that cannot be read', () => {
 
   it.each(['', '/', 'json', 'application/json\ttext'])('is a 400 when the Content-Type is %j', async (type) => {
     const answer = await refusal(JSON.stringify(good), { 'content-type': type });
-    expect(answer).toMatchObject({ status: 400, message: expect.stringContaining('send application/json') });
+    expect(answer).toMatchObject({ status: 400, message: expect.stringContaining('Send application/json') });
   });
 
   it('is a 400 that says so when it is compressed', async () => {
