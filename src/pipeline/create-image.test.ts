@@ -30,7 +30,7 @@ const pricing = [{ billable: 'output_image', unit: 'image', costUsd: 0.1 }] as c
 const endpoint: Endpoint = {
   ...bareEndpoint(provider, 'simulator/image', 'image'),
   capabilities: { output: ['text', 'image'] },
-  image: { ...simulator.image!.facts, pricing },
+  image: { ...simulator.image.facts, pricing },
 };
 const unneeded = (): never => {
   throw new Error('nothing is fetched');
@@ -92,7 +92,7 @@ describe('an image generation of the gateway itself', () => {
 
   it('frees the memory of a failed attempt before it waits for the retry', async () => {
     const link: ImageChunk = { type: 'image_link', url: 'https://images.example/fox.png' };
-    const image = { ...simulator.image!, createImageReader: () => ({ read: () => [link], end: () => [] }) };
+    const image = { ...simulator.image, createReader: () => ({ read: () => [link], end: () => [] }) };
     const limits = { attempts: 2, backoffMs: 1, maxBackoffMs: 1, maxRetryAfterMs: 1, budgetMs: 60_000 };
     const linking = createProvider({
       ...{ id: 'links', name: 'Links', wire: { ...simulator, image }, apiKeys: [], headers: {}, dialect: {} },
