@@ -105,7 +105,7 @@ const floods: Flood[] = [
     type: 'response.output_text.done',
     content_index: count,
     text: 'a',
-    logprobs: [{ token: word, logprob: 0 }],
+    logprobs: [{ token: word, logprob: 0, bytes: [], top_logprobs: [] }],
   })),
   responses('reasoning', reasoning, () => ({ type: 'response.reasoning_text.delta', delta: word })),
   responses('summaries', reasoning, (count) => ({

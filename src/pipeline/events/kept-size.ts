@@ -4,6 +4,13 @@ import type { OutputItem } from '../../domain/items.ts';
 /** UTF-16 units that an item, a part or an annotation counts besides its texts. */
 const OBJECT_UNITS = 1024;
 
+/** UTF-16 units of an open item: in all, and in the part of this index that was last in progress. */
+interface ItemUnits {
+  total: number;
+  part: number;
+  index: number | undefined;
+}
+
 /**
  * Measures what the gateway keeps of a response until the last event, which repeats all of it. A delta counts with its
  * length, everything else with the frame it came in. The envelope around a delta is most of what a provider streams; it
@@ -14,10 +21,10 @@ export class KeptSize {
   private objects = 0;
   private lastType: Chunk['type'] | undefined;
   private summaryPart: number | undefined;
-  /** The item of a native wire that the last delta belongs to, and the units of its deltas. */
+  /** The item of a native wire that the last chunk belongs to. */
   private key: ItemKey | undefined;
-  private unitsOfKey = 0;
-  private readonly unitsOf = new Map<ItemKey, number>(); // the other open items
+  private item: ItemUnits = { total: 0, part: 0, index: undefined };
+  private readonly items = new Map<ItemKey, ItemUnits>(); // open items
 
   /** @param length of the frame or body that the chunks were read from, in UTF-16 units */
   add(chunks: readonly Chunk[], length: number): void {
@@ -33,7 +40,10 @@ export class KeptSize {
           counted += this.addDelta(chunk.delta.length, chunk.key);
           break;
         case 'reasoning_summary':
-          if (chunk.part !== this.summaryPart) this.objects++;
+          if (chunk.part !== this.summaryPart) {
+            this.objects++;
+            if (chunk.key !== undefined) this.beginPart(chunk.key);
+          }
           this.summaryPart = chunk.part;
           counted += this.addDelta(chunk.delta.length, chunk.key);
           break;
@@ -42,12 +52,17 @@ export class KeptSize {
         case 'tool_call_arguments':
           counted += this.addDelta(chunk.delta.length, chunk.key);
           break;
-        case 'part_done': // only what its deltas did not have is new
-          counted += this.addDelta(Math.max(0, length - this.unitsOfItem(chunk.key)), chunk.key);
+        case 'part':
+          isWhole = true;
+          this.objects++;
+          this.beginPart(chunk.key);
+          break;
+        case 'part_done':
+          this.addPart(chunk.key, chunk.index, length);
           break;
         case 'item_done':
           isWhole = true;
-          counted += this.takeUnitsOf(chunk.key);
+          counted += this.take(chunk.key);
           this.objects += 1 + countParts(chunk.item);
           break;
         case 'finish':
@@ -72,28 +87,43 @@ export class KeptSize {
   private addDelta(length: number, key: ItemKey | undefined): number {
     this.units += length;
     if (key === undefined) return length;
-    if (key !== this.key) {
-      if (this.key !== undefined) this.unitsOf.set(this.key, this.unitsOfKey);
-      this.key = key;
-      this.unitsOfKey = this.unitsOf.get(key) ?? 0;
-    }
-    this.unitsOfKey += length;
+    this.select(key);
+    this.item.total += length;
+    this.item.part += length;
     return length;
   }
 
-  private unitsOfItem(key: ItemKey): number {
-    return key === this.key ? this.unitsOfKey : (this.unitsOf.get(key) ?? 0);
+  /** Adds what the deltas of a part did not contain. The events that end it repeat each other. */
+  private addPart(key: ItemKey, index: number | undefined, length: number): void {
+    this.select(key);
+    const { item } = this;
+    if (item.index !== undefined && item.index !== index) {
+      item.part = 0;
+      this.objects++;
+    }
+    item.index = index;
+    this.addDelta(Math.max(0, length - item.part), key);
+  }
+
+  private beginPart(key: ItemKey): void {
+    this.select(key);
+    this.item.part = 0;
+    this.item.index = undefined;
+  }
+
+  private select(key: ItemKey): void {
+    if (key === this.key) return;
+    this.key = key;
+    const known = this.items.get(key);
+    this.item = known ?? { total: 0, part: 0, index: undefined };
+    if (!known) this.items.set(key, this.item);
   }
 
   /** The finished item repeats its deltas, and takes their place. */
-  private takeUnitsOf(key: ItemKey): number {
-    if (key === this.key) {
-      const units = this.unitsOfKey;
-      this.unitsOfKey = 0;
-      return units;
-    }
-    const units = this.unitsOf.get(key) ?? 0;
-    this.unitsOf.delete(key);
+  private take(key: ItemKey): number {
+    const units = this.items.get(key)?.total ?? 0;
+    this.items.delete(key);
+    if (key === this.key) this.key = undefined;
     return units;
   }
 }
