@@ -36,6 +36,16 @@ export interface StartChunk {
   type: 'start';
   /** The model that the provider reports. */
   model?: string;
+  settings?: ReportedSettings;
+}
+/** Settings that the provider reports as used, under their names in the response object. Absent: not reported. */
+export interface ReportedSettings {
+  temperature?: number;
+  top_p?: number;
+  presence_penalty?: number;
+  frequency_penalty?: number;
+  top_logprobs?: number;
+  truncation?: 'auto' | 'disabled';
 }
 /**
  * The body that is sent upstream, if the caller requested `debug.echo_upstream_body`. `attempt-text.ts` creates it, never a
@@ -149,6 +159,7 @@ export interface FinishChunk {
   usage?: Usage;
   /** The tier that was used, in the terms of the interface. Null or undefined: it was not reported. */
   serviceTier?: string | null;
+  settings?: ReportedSettings;
   /** Top-level fields of the provider's response object that the interface does not know. They are copied into ours. */
   fields?: Record<string, unknown>;
   /** Names of fields that the provider sent and this wire cannot carry. Listed as `params.dropped_upstream_fields`. */

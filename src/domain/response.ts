@@ -19,10 +19,10 @@ export interface ResponseObject {
   instructions: string | null;
   metadata: Record<string, string> | null;
   parallel_tool_calls: boolean;
-  temperature: number | null;
-  top_p: number | null;
-  presence_penalty: number | null;
-  frequency_penalty: number | null;
+  temperature: number;
+  top_p: number;
+  presence_penalty: number;
+  frequency_penalty: number;
   tool_choice: ToolChoice;
   tools: Tool[];
   background: boolean;
@@ -37,8 +37,8 @@ export interface ResponseObject {
   service_tier: string | null;
   store: false;
   text: TextSetting;
-  top_logprobs: number | null;
-  truncation: 'auto' | 'disabled' | null;
+  top_logprobs: number;
+  truncation: 'auto' | 'disabled';
   user: string | null;
   router_metadata?: RouterMetadata;
 }

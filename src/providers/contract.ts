@@ -180,7 +180,11 @@ function frameEnds(body: Buffer): number[] {
 function buildEvents(chunks: Chunk[]): ResponseEvent[] {
   return new EventBuilder({
     base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
-    settle: (finish) => ({ usage: wireUsage(finish), routerMetadata: undefined }),
+    settle: (finish) => ({
+      usage: wireUsage(finish),
+      serviceTier: finish?.serviceTier ?? null,
+      routerMetadata: undefined,
+    }),
     now: () => 1,
     limitBytes: 32 * 1024 * 1024,
   }).build(chunks);

@@ -10,7 +10,7 @@ import { createResponseObject } from './response-object.ts';
 const builder = (): EventBuilder =>
   new EventBuilder({
     base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
-    settle: () => ({ usage: null, routerMetadata: undefined }),
+    settle: () => ({ usage: null, serviceTier: null, routerMetadata: undefined }),
     now: () => 7,
     limitBytes: 1024 * 1024,
   });
@@ -157,7 +157,7 @@ describe('the builder of events', () => {
       'output_item.done',
     ]);
     expect(events[2]!['item']).toEqual({ ...item, status: 'in_progress', content: [] });
-    expect(responseOf(events).output).toEqual([item]);
+    expect(responseOf(events).output).toEqual([{ ...item, content: [{ ...content[0], logprobs: [] }] }]);
   });
 
   it('blames the provider for arguments of a call that never began', () => {

@@ -5,6 +5,7 @@ import {
   isVisible,
   type PartDoneChunk,
   type ReasoningSealChunk,
+  type ReportedSettings,
   type ReasoningSummaryChunk,
   type RelayChunk,
   type ToolCallChunk,
@@ -44,6 +45,7 @@ export class EventBuilder {
   private readonly byCallId = new Map<string, OpenItem>();
   private current: OpenItem | undefined; // the message or reasoning in progress on a wire that names no items
   private base: ResponseObject | undefined;
+  private settings: ReportedSettings | undefined;
 
   /** @param emitsDeltas false for a buffered answer: the stream is folded, so that of its events only the last is made */
   constructor(context: BuilderContext, emitsDeltas = true) {
@@ -93,6 +95,7 @@ export class EventBuilder {
   private start(): ResponseObject {
     if (!this.base) {
       this.base = this.context.base();
+      if (this.settings) Object.assign(this.base, this.settings);
       this.writer.push('response.created', { response: this.base });
       this.writer.push('response.in_progress', { response: this.base });
     }
@@ -325,6 +328,7 @@ export class EventBuilder {
         this.finish(chunk);
         break;
       case 'start':
+        this.settings = chunk.settings;
         break;
     }
   }

@@ -248,12 +248,20 @@ export function remainderOf(told: string, whole: unknown): string {
 function reconcileParts(told: unknown, final: unknown): object[] | undefined {
   if (!Array.isArray(told) || told.length === 0) return undefined;
   const parts = (Array.isArray(final) ? final : []).filter((part) => typeof part === 'object' && part !== null);
-  if (told.every((part, index) => agrees(part, parts[index]))) return undefined;
-  return [
-    ...told.map((part, index) => (agrees(part, parts[index]) ? parts[index] : part)),
-    ...parts.slice(told.length),
-  ];
+  if (told.every((part, index) => agrees(part, parts[index]) && hasLists(parts[index]))) return undefined;
+  const reconciled = told.map((part, index) => (agrees(part, parts[index]) ? withLists(parts[index]) : part));
+  return [...reconciled, ...parts.slice(told.length)];
 }
+
+/** Some providers omit the lists of a text that are empty. */
+const hasLists = (part: Part): boolean =>
+  part?.['type'] !== 'output_text' || (Array.isArray(part['annotations']) && Array.isArray(part['logprobs']));
+
+const withLists = (part: Part): object => {
+  if (hasLists(part)) return part!;
+  const { annotations, logprobs } = part!;
+  return { ...part, annotations: annotations ?? [], logprobs: logprobs ?? noLogprobs };
+};
 
 type Part = Record<string, unknown> | undefined;
 
@@ -295,8 +303,7 @@ function placeOf(item: OpenItem, part: OpenPart) {
 function wirePart({ type, text: { text }, annotations, logprobs }: OpenPart): Record<string, unknown> {
   if (type === 'refusal') return { type, refusal: text };
   if (type !== 'output_text') return { type, text };
-  const part = { type, text, annotations: [...annotations] };
-  return logprobs.length > 0 ? { ...part, logprobs } : part;
+  return { type, text, annotations: [...annotations], logprobs };
 }
 
 /** The list of a part grows in place, since tokens are many; those of a chunk belong to its delta. */

@@ -1,15 +1,15 @@
 import { type FinishChunk, isIncomplete } from '../../domain/chunks.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import { responseErrorCode } from '../../domain/errors.ts';
-import type { OutputItem } from '../../domain/items.ts';
+import type { FunctionTool, OutputItem, Tool } from '../../domain/items.ts';
 import type { RequestSettings } from '../../domain/request.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
 import type { WireUsage } from '../../domain/usage.ts';
 
 /**
- * The response object as it stands before the first output: every key of its table, the settings of the request echoed,
- * null where there is nothing.
+ * Creates the response object as it is before the first output: every key of its table, with the settings of the request
+ * or their defaults, and null where there is nothing.
  *
  * @param createdAt Unix seconds
  * @param model the slug of the model that answers, not the alias that was sent
@@ -36,13 +36,13 @@ export function createResponseObject(
     instructions: request.instructions ?? null,
     metadata: request.metadata ?? null,
     parallel_tool_calls: request.parallel_tool_calls ?? true,
-    temperature: request.temperature ?? null,
-    top_p: request.top_p ?? null,
-    presence_penalty: request.presence_penalty ?? null,
-    frequency_penalty: request.frequency_penalty ?? null,
+    temperature: request.temperature ?? 1,
+    top_p: request.top_p ?? 1,
+    presence_penalty: request.presence_penalty ?? 0,
+    frequency_penalty: request.frequency_penalty ?? 0,
     tool_choice: request.tool_choice ?? 'auto',
     // The interface gives the echo a type that has no server tools, so they are left out.
-    tools: request.tools?.filter((tool) => !tool.type.startsWith('router:')) ?? [],
+    tools: request.tools?.filter((tool) => !tool.type.startsWith('router:')).map(showTool) ?? [],
     background: false,
     max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: request.max_tool_calls ?? null,
@@ -59,18 +59,29 @@ export function createResponseObject(
         }
       : null,
     safety_identifier: request.safety_identifier ?? null,
-    service_tier: null,
+    service_tier: request.service_tier ?? 'auto',
     store: false,
-    text: request.text ?? { format: { type: 'text' } },
-    top_logprobs: request.top_logprobs ?? null,
-    truncation: request.truncation ?? null,
+    text: { format: plainText, ...request.text },
+    top_logprobs: request.top_logprobs ?? 0,
+    truncation: request.truncation ?? 'disabled',
     user: request.user ?? null,
   };
+}
+
+const plainText = { type: 'text' } as const;
+
+/** Shows a function with all the fields of its type. Clients that check responses strictly miss what the caller left out. */
+function showTool(tool: Tool): Tool {
+  if (tool.type !== 'function') return tool;
+  const { description = null, parameters = null, strict = null } = tool as FunctionTool;
+  return { ...(tool as FunctionTool), description, parameters, strict };
 }
 
 /** What the end of a run adds to the response object. */
 export interface Ending {
   output: OutputItem[];
+  /** The tier that was used; null if it is unknown. */
+  serviceTier: string | null;
   usage: WireUsage | null;
   routerMetadata: RouterMetadata | undefined;
 }
@@ -85,7 +96,8 @@ export function finishResponse(base: ResponseObject, finish: FinishChunk, ending
   if (cut) {
     response.incomplete_details = { reason: finish.reason === 'length' ? 'max_output_tokens' : 'content_filter' };
   }
-  response.service_tier = finish.serviceTier ?? null;
+  if (finish.settings) Object.assign(response, finish.settings);
+  response.service_tier = ending.serviceTier;
   return Object.assign(response, endingFields(ending));
 }
 

@@ -1,3 +1,4 @@
+import type { FinishChunk } from '../../domain/chunks.ts';
 import { currentTimeMs } from '../../domain/clock.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import { totalOf, writeUsage } from '../../metering/cost.ts';
@@ -31,7 +32,7 @@ export class RunContext implements BuilderContext {
     return createResponseObject(run.request, run.responseId, Math.floor(run.startedAtMs / 1000), model);
   }
 
-  settle() {
+  settle(finish: FinishChunk | undefined) {
     settleRun(this.run);
     const { usage, cost, innerRuns } = this.run;
     const isByok = committedOf(this.run)?.endpoint.workspace !== undefined;
@@ -40,6 +41,14 @@ export class RunContext implements BuilderContext {
     return {
       usage: isUsed ? writeUsage(usage, cost, isByok, inner) : null,
       routerMetadata: createRouterMetadata(this.run, this.region),
+      serviceTier: finish?.serviceTier ?? this.assumeTier(),
     };
+  }
+
+  /** The tier of the endpoint. Without one the provider has used its default, unless the caller requested another: choice 295. */
+  private assumeTier(): string | null {
+    const { tier } = committedOf(this.run)?.endpoint ?? {};
+    const requested = this.run.request.service_tier ?? 'auto';
+    return tier ?? (requested === 'auto' || requested === 'default' ? 'default' : null);
   }
 }

@@ -24,10 +24,12 @@ const joined = (chunks: Chunk[]) => chunks.map((chunk) => ('delta' in chunk ? ch
 const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'in_progress', content: [] };
 const completed = { type: 'response.completed', response: { status: 'completed' } };
 
+const settings = { temperature: 1, top_p: 1, top_logprobs: 0, truncation: 'disabled' };
+
 describe('a recorded stream', () => {
   it('begins with the model that the provider says it runs, and keeps the id of the item', () => {
     const [start, item, part, text] = read('text');
-    expect(start).toEqual({ type: 'start', model: 'gpt-5-mini-2025-08-07' });
+    expect(start).toEqual({ type: 'start', model: 'gpt-5-mini-2025-08-07', settings });
     expect(item).toMatchObject({ type: 'item', key: 0, item: { id: expect.stringMatching(/^msg_/), content: [] } });
     expect(part).toEqual({
       type: 'part',
@@ -43,6 +45,7 @@ describe('a recorded stream', () => {
       reason: 'stop',
       usage: usage({ inputTokens: 10, outputTokens: 9 }),
       serviceTier: 'priority',
+      settings,
       fields: { prompt_cache_retention: null, dream_budget: { left: 2 } },
     });
     expect(read('parallel-calls').at(-1)).toMatchObject({

@@ -12,6 +12,7 @@ import {
   readDelta,
   readItem,
   readServiceTier,
+  readSettings,
   readUnknownFields,
   readUsage,
   readWire,
@@ -86,8 +87,10 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
   function start(response: unknown): Chunk[] {
     if (started) return [];
     started = true;
-    const model = isRecord(response) ? response.model : undefined;
-    return [typeof model === 'string' ? { type: 'start', model } : { type: 'start' }];
+    if (!isRecord(response)) return [{ type: 'start' }];
+    const { model } = response;
+    const settings = readSettings(response);
+    return [{ type: 'start', ...(typeof model === 'string' && { model }), ...(settings && { settings }) }];
   }
 
   // --- which item: by its id, which some servers change midway; by its index, which some leave out or never raise ---
@@ -262,11 +265,13 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
         : hasCalls
           ? 'tool_calls'
           : 'stop';
+    const settings = readSettings(response);
     chunks.push({
       type: 'finish',
       reason,
       usage,
       serviceTier: readServiceTier(response.service_tier),
+      ...(settings && { settings }),
       ...fieldsOf(response),
       ...(dropped.size > 0 && { dropped: [...dropped] }),
     });

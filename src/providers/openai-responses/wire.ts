@@ -1,3 +1,4 @@
+import type { ReportedSettings } from '../../domain/chunks.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
@@ -132,6 +133,22 @@ export function readServiceTier(tier: unknown): string | null {
   if (typeof tier !== 'string' || tier === 'auto') return null;
   if (tier === 'standard') return 'default';
   return tier === 'fast' ? 'priority' : tier;
+}
+
+const numericSettings = [
+  ...(['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'top_logprobs'] as const),
+];
+
+/** Reads the settings that a response object reports as used; undefined if there are none. */
+export function readSettings(response: WireResponse): ReportedSettings | undefined {
+  const settings: ReportedSettings = {};
+  for (const name of numericSettings) {
+    const value = response[name];
+    if (typeof value === 'number') settings[name] = value;
+  }
+  const { truncation } = response;
+  if (truncation === 'auto' || truncation === 'disabled') settings.truncation = truncation;
+  return Object.keys(settings).length > 0 ? settings : undefined;
 }
 
 /** What the interface says itself, or has decided not to say. */
