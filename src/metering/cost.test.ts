@@ -215,8 +215,8 @@ it('gives dollars that are the number one would write', () => {
   expect(usdOf(123_456_789_012n)).toBe(123.456789012);
 });
 
-it('estimates a token for every four characters, and says that it does', () => {
-  expect(estimateUsage(9, 5)).toEqual({
+it('rounds estimated tokens up and marks them as an estimate', () => {
+  expect(estimateUsage(2.25, 1.1)).toEqual({
     inputTokens: 3,
     outputTokens: 2,
     totalTokens: 5,

@@ -165,12 +165,10 @@ export function writeUsage(usage: Usage, cost: Cost, isByok = false, inner: read
   return wire;
 }
 
-/**
- * Estimates the usage of a response without a report: four UTF-16 units per token, which is close for English text.
- */
-export function estimateUsage(requestLength: number, producedLength: number): Usage {
-  const inputTokens = Math.ceil(requestLength / 4);
-  const outputTokens = Math.ceil(producedLength / 4);
+/** Rounds the estimated usage of a response without a report up to whole tokens. */
+export function estimateUsage(input: number, output: number): Usage {
+  const inputTokens = Math.ceil(input);
+  const outputTokens = Math.ceil(output);
   return {
     inputTokens,
     outputTokens,

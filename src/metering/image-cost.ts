@@ -163,12 +163,12 @@ const USUAL_IMAGE_TOKENS = 4160;
  */
 export function estimateImageCost(
   lines: readonly ImagePrice[] | undefined,
-  asked: { count: number; references: number; promptCharacters: number; size: PixelSize; variant: string | undefined },
+  asked: { count: number; references: number; promptTokens: number; size: PixelSize; variant: string | undefined },
 ): bigint | undefined {
   const area = (asked.size.width * asked.size.height) / (1024 * 1024);
   const outputTokens = Math.ceil(USUAL_IMAGE_TOKENS * Math.max(1, area) * asked.count);
   const inputImageTokens = asked.references * USUAL_IMAGE_TOKENS;
-  const inputTokens = Math.ceil(asked.promptCharacters / 4) + inputImageTokens;
+  const inputTokens = Math.ceil(asked.promptTokens) + inputImageTokens;
   const square = { width: 1024, height: 1024 };
   const cost = costOfImages(lines, {
     pictures: countImages(
@@ -183,10 +183,10 @@ export function estimateImageCost(
 }
 
 /** Estimates the maximum cost of an image in a text response: a 1024-pixel square in the most expensive tier. */
-export function estimateImage(maker: ImagePricedEndpoint, promptCharacters: number): bigint {
+export function estimateImage(maker: ImagePricedEndpoint, promptTokens: number): bigint {
   const lines = imageLinesOf(maker);
   if (!lines) return 0n;
-  const asked = { count: 1, references: 0, promptCharacters, size: { width: 1024, height: 1024 } };
+  const asked = { count: 1, references: 0, promptTokens, size: { width: 1024, height: 1024 } };
   let max = 0n;
   for (const variant of new Set([undefined, ...lines.map((line) => line.variant?.toLowerCase())])) {
     const cost = estimateImageCost(lines, { ...asked, variant }) ?? 0n;

@@ -1,4 +1,5 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
+import { estimateTokens } from '../domain/estimate-tokens.ts';
 import {
   type Capability,
   type ImageParameters,
@@ -22,8 +23,8 @@ export class ImageNeeds extends Needs {
     this.imageRequest = request;
   }
 
-  override get characters(): number {
-    return this.imageRequest.prompt.length;
+  override get inputTokens(): number {
+    return estimateTokens([this.imageRequest.prompt]);
   }
 
   override get output(): readonly string[] {
@@ -72,11 +73,11 @@ export class ImageNeeds extends Needs {
 
   /** @returns nano-dollars; undefined if no price is known */
   estimate(endpoint: EndpointFacts): bigint | undefined {
-    const { n = 1, input_references: references = [], prompt } = this.imageRequest;
+    const { n = 1, input_references: references = [] } = this.imageRequest;
     return estimateImageCost(imagePriceLinesOf(endpoint), {
       count: n,
       references: references.length,
-      promptCharacters: prompt.length,
+      promptTokens: this.inputTokens,
       size: sizeOf(this.imageRequest),
       variant: variantOf(this.imageRequest),
     });

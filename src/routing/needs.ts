@@ -1,5 +1,6 @@
 import type { EndpointFacts, Special } from '../domain/endpoint.ts';
-import { isHosted, isKnownItem, isKnownPart, partHolders } from '../domain/items.ts';
+import { estimateTokens } from '../domain/estimate-tokens.ts';
+import { type InputItem, isHosted, isKnownItem, isKnownPart, partHolders } from '../domain/items.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { blendedPrice } from '../metering/price.ts';
 import type { Exclusion } from './filters.ts';
@@ -23,9 +24,10 @@ export class Needs {
     return this.walk().modalities;
   }
 
-  /** Characters of text, including instructions, without tools. */
-  get characters(): number {
-    return this.walk().characters;
+  /** Estimated tokens of the text, including instructions, without tools, images and files. */
+  get inputTokens(): number {
+    const { instructions } = this.request;
+    return this.walk().tokens + (instructions ? estimateTokens([instructions]) : 0);
   }
 
   /** Number of input images. */
@@ -33,9 +35,10 @@ export class Needs {
     return this.walk().images;
   }
 
-  /** A lower bound for every tokenizer, because few texts have more than five characters per token. */
+  /** A lower bound that holds for most tokenizers. @see docs/reference/choices.md, choice 112 */
   get minInputTokens(): number {
-    return Math.floor(this.characters / 5);
+    const characters = this.walk().characters + (this.request.instructions?.length ?? 0);
+    return Math.floor(Math.max(characters / 5, this.inputTokens * 0.6));
   }
 
   /** The required output modalities besides text. */
@@ -78,7 +81,7 @@ export class Needs {
   }
 
   private walk(): Walked {
-    this.walked ??= walkInput(this.request);
+    this.walked ??= walkInput(this.request.input);
     return this.walked;
   }
 }
@@ -98,47 +101,65 @@ const partModalities: ReadonlyMap<string, string> = new Map([
 type Part = { type?: string; text?: string };
 
 interface Walked {
-  modalities: Set<string>;
-  characters: number;
-  images: number;
-  specials: Special[];
+  readonly modalities: ReadonlySet<string>;
+  readonly characters: number;
+  readonly tokens: number;
+  readonly images: number;
+  readonly specials: readonly Special[];
 }
 
-function walkInput({ input, instructions }: ResponseRequest): Walked {
+/** Planning, reserving and sending look at the same input, which is never changed in place. */
+const walkedInputs = new WeakMap<readonly InputItem[], Walked>();
+
+function walkInput(input: readonly InputItem[]): Walked {
+  let walked = walkedInputs.get(input);
+  if (!walked) {
+    walked = lookAtItems(input);
+    walkedInputs.set(input, walked);
+  }
+  return walked;
+}
+
+function lookAtItems(input: readonly InputItem[]): Walked {
   const modalities = new Set<string>();
   const unknown = new Map<string, Special>();
-  let characters = instructions?.length ?? 0;
+  const texts: string[] = [];
   let images = 0;
   const note = (what: Special['what'], type: string): void => {
     if (unknown.size < MAX_SPECIALS) unknown.set(`${what} ${type}`, { what, type });
   };
   const look = (content: unknown): void => {
-    if (typeof content === 'string') characters += content.length;
+    if (typeof content === 'string') texts.push(content);
     else if (Array.isArray(content)) {
       for (const part of content as (Part | null)[]) {
         if (typeof part !== 'object' || part === null) continue; // unknown items may contain anything
         const modality = partModalities.get(part.type ?? '');
         if (modality === 'image') images++;
         if (modality !== undefined) modalities.add(modality);
-        else if (typeof part.text === 'string') characters += part.text.length;
+        else if (typeof part.text === 'string') texts.push(part.text);
       }
     }
   };
   for (const item of input as { type: string; content?: unknown; output?: unknown; arguments?: unknown }[]) {
     if (!isKnownItem(item)) {
       note('item', item.type);
-      characters += JSON.stringify(item).length; // unknown items count with their full length
+      texts.push(JSON.stringify(item, omitData)); // only the provider knows how much of it the model reads
       continue;
     }
     look(item.content);
     look(item.output);
-    if (typeof item.arguments === 'string') characters += item.arguments.length;
+    if (typeof item.arguments === 'string') texts.push(item.arguments);
     const holder = partHolders.get(item.type);
     const parts = holder && item[holder];
     if (Array.isArray(parts)) for (const part of parts) if (!isKnownPart(part)) note('part', part.type);
   }
-  return { modalities, characters, images, specials: [...unknown.values()] };
+  const characters = texts.reduce((sum, { length }) => sum + length, 0);
+  return { modalities, characters, tokens: estimateTokens(texts), images, specials: [...unknown.values()] };
 }
+
+/** The base64 of an image or a file is no text. */
+const omitData = (_key: string, value: unknown): unknown =>
+  typeof value === 'string' && value.startsWith('data:') ? undefined : value;
 
 const plainParameters = [
   ...(['temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'top_logprobs'] as const),

@@ -139,7 +139,7 @@ describe('the limit of a key', () => {
       limit_source: 'router_in_flight_budget',
       reason: 'weight_exceeds_budget',
     });
-    const short = await ask(key, { input: 'Hi', max_output_tokens: 1000 });
+    const short = await ask(key, { input: 'hi', max_output_tokens: 1000 });
     expect(await short.text()).toContain('(about 1 token of input and 1000 of output)');
     expect((await ask(key)).status).toBe(200);
   });

@@ -240,7 +240,7 @@ describe.each(cases)('$wire, $mode', (how) => {
 });
 
 describe.each(['openai-chat', 'openai-responses'] as const)('%s, an answer that was asked for whole', (wire) => {
-  it('and is cut as a stream is booked by its length, marked as an estimate', async () => {
+  it('and is interrupted as a stream is recorded as an estimate', async () => {
     const how = { wire, mode: 'buffered' } as const;
     const words = 'four score and seven years ago';
     const cut = stream(wire, openFrames(wire, [words]), { done: false });
@@ -248,7 +248,7 @@ describe.each(['openai-chat', 'openai-responses'] as const)('%s, an answer that 
     const row = await rowOf(session);
     expect(row).toMatchObject({ outcome: 'completed', estimated: 1, model: `${wire}/second` });
     expect(linesOf(row.id)).toMatchObject([
-      { status: 502, estimated: 1, output_tokens: Math.ceil(words.length / 4), input_tokens: 3 },
+      { status: 502, estimated: 1, output_tokens: 6, input_tokens: 3 },
       { status: 200, estimated: 0, output_tokens: 10, cost_nano_usd: answerCost },
     ]);
   });
@@ -277,8 +277,8 @@ const cutStreams: Partial<Record<WireName, { frames: object[]; counts: object }>
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'four score' } },
     ],
     counts: {
-      ...{ input_tokens: 100, cached_tokens: 5, output_tokens: 3, estimated: 1 },
-      cost_nano_usd: 95_000 + 500 + 6_000 + 50_000,
+      ...{ input_tokens: 100, cached_tokens: 5, output_tokens: 2, estimated: 1 },
+      cost_nano_usd: 95_000 + 500 + 4_000 + 50_000,
     },
   },
   gemini: {

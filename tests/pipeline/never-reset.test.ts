@@ -6,7 +6,7 @@ import { chatResponse } from '../clients/chat-responses.ts';
 import { modes, openPipelineLab, type PipelineLab, wireNames } from './lab.ts';
 
 /** A counter, which grows. */
-const counters = new Set(['producedLength']);
+const counters = new Set(['producedTokens']);
 
 /** Lets each field of an object change once after its creation. */
 function guard(object: object, name: string): void {

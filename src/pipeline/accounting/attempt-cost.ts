@@ -1,3 +1,4 @@
+import { estimateTokens } from '../../domain/estimate-tokens.ts';
 import type { ImageCounts } from '../../domain/images.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { truncateName } from '../../domain/truncate-name.ts';
@@ -44,19 +45,20 @@ export function measureAttempt(run: Run, attempt: TextAttempt, items: readonly O
 export const usedNothing = (estimated = false): Usage => createUsage({ inputTokens: 0, outputTokens: 0, estimated });
 
 function measureUsage({ request }: Run, attempt: TextAttempt, hasPricedImages: boolean): Usage | undefined {
-  const { finish, producedLength, sent } = attempt;
+  const { finish, producedTokens, sent } = attempt;
   const reported = finish?.usage;
   if (reported && isCredible(reported)) return reported;
   const counted = finish === undefined && attempt.counted && isCredible(attempt.counted) ? attempt.counted : undefined;
   if (counted && counted.outputTokens > 0) return counted;
-  if (producedLength === 0 && !hasPricedImages) return undefined;
-  const guess = estimateUsage(sent.characters + lengthOfTools(request), producedLength);
+  if (producedTokens === 0 && !hasPricedImages) return undefined;
+  const guess = estimateUsage(sent.tokens + tokensOfTools(request), producedTokens);
   if (!counted) return guess;
   const { outputTokens } = guess;
   return { ...counted, outputTokens, totalTokens: counted.inputTokens + outputTokens, estimated: true };
 }
 
-const lengthOfTools = ({ tools }: Run['request']): number => (tools === undefined ? 0 : JSON.stringify(tools).length);
+const tokensOfTools = ({ tools }: Run['request']): number =>
+  tools === undefined ? 0 : estimateTokens([JSON.stringify(tools)]);
 
 /** Whether it made images that have a price of their own. */
 const hasPriced = (endpoint: Endpoint, { made }: ImageCounts): boolean =>

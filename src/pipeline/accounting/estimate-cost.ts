@@ -13,19 +13,18 @@ import type { Plan } from '../../routing/plan-route.ts';
 const USUAL_OUTPUT_TOKENS = 4096;
 
 /**
- * What a request may cost, before it is sent: its text at four characters a token, as much output as it allows, and one
- * picture where the endpoint asks for pictures themselves, at the dearest endpoint of its plan. 0 when no price is known.
+ * Estimates what a request may cost before it is sent: the estimated tokens of its text, as much output as it allows, and one
+ * image if the endpoint has a price per image, at the most expensive endpoint of its plan. 0 if no price is known.
  */
 export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Estimate {
-  const { characters } = new Needs(request);
-  const inputTokens = Math.ceil(characters / 4);
+  const inputTokens = Math.ceil(new Needs(request).inputTokens);
   const allowed = request.max_output_tokens ?? USUAL_OUTPUT_TOKENS;
   const outputTokensAt = ({ maxOutputTokens }: Endpoint) => Math.min(allowed, maxOutputTokens ?? allowed);
   return estimateDearest(
     plan,
     (endpoint) => {
       const words = usage({ inputTokens, outputTokens: outputTokensAt(endpoint) });
-      return totalOf(costOf(endpoint.pricing, words)) + (endpoint.image ? estimateImage(endpoint, characters) : 0n);
+      return totalOf(costOf(endpoint.pricing, words)) + (endpoint.image ? estimateImage(endpoint, inputTokens) : 0n);
     },
     (endpoint) => {
       const image = imageLinesOf(endpoint) ? ' and a picture' : '';

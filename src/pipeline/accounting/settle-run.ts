@@ -57,4 +57,4 @@ function outcomeOf(run: Run): LedgerEntry['outcome'] {
 
 /** The entry of a response that is recorded if the process dies now. @param attempt about to be sent */
 export const writeInFlightResponse = (run: Run, attempt: TextAttempt): InFlightEntry =>
-  writeInFlight(run, attempt.endpoint, priceAttempt(run, attempt, estimateUsage(attempt.sent.characters, 0)));
+  writeInFlight(run, attempt.endpoint, priceAttempt(run, attempt, estimateUsage(attempt.sent.tokens, 0)));

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Chunk } from '../../domain/chunks.ts';
+import { estimateTokens } from '../../domain/estimate-tokens.ts';
 import { bareEndpoint, createProvider } from '../../providers/provider.ts';
 import { simulator } from '../../providers/simulator/index.ts';
 import { createTextAttempt, type TextAttempt } from '../run/attempt.ts';
@@ -23,6 +24,8 @@ function note(...chunks: Chunk[]): TextAttempt {
   return attempt;
 }
 
+const estimateAll = (...texts: string[]): number => texts.reduce((sum, text) => sum + estimateTokens([text]), 0);
+
 describe('the notes of an attempt', () => {
   it('count text, reasoning, refusals and arguments', () => {
     note(
@@ -32,7 +35,7 @@ describe('the notes of an attempt', () => {
       { type: 'tool_call', callId: 'c', name: 'f' },
       { type: 'tool_call_arguments', callId: 'c', delta: '{}' },
     );
-    expect(attempt.producedLength).toBe(10);
+    expect(attempt.producedTokens).toBeCloseTo(estimateAll('1234', '567', 'x', '{}'));
   });
 
   it('count what only a finished item says, and no text twice', () => {
@@ -49,7 +52,9 @@ describe('the notes of an attempt', () => {
       },
       { type: 'item_done', key: 4, item: { id: 'i', type: 'image_generation_call', result: 'AAAA' } },
     );
-    expect(attempt.producedLength).toBe(6 + 7 + 3);
+    expect(attempt.producedTokens).toBeCloseTo(
+      estimateAll('abc', '{"a":1}', 'why') + estimateAll('abcdef') / 2, // three of the six letters are new
+    );
   });
 
   it('keep the model, the finish and what was dropped', () => {

@@ -1,4 +1,5 @@
 import type { Chunk, ItemKey } from '../../domain/chunks.ts';
+import { estimateTokens } from '../../domain/estimate-tokens.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { TextAttempt } from '../run/attempt.ts';
@@ -30,14 +31,14 @@ export class AttemptNotes implements Sink<Chunk> {
       case 'reasoning':
       case 'reasoning_summary':
       case 'refusal':
-        this.attempt.producedLength += chunk.delta.length;
+        this.attempt.producedTokens += estimateTokens([chunk.delta]);
         if (chunk.key !== undefined) this.addTo(chunk.key, chunk.delta.length);
         break;
       case 'item_done':
-        this.addRest(chunk.key, lengthOf(chunk.item));
+        this.addRest(chunk.key, textsOf(chunk.item));
         break;
       case 'part_done':
-        this.addRest(chunk.key, lengthOfParts([chunk.part]));
+        this.addRest(chunk.key, textsOfParts([chunk.part]));
         break;
       case 'start':
         if (chunk.model !== undefined) this.attempt.upstreamModel = chunk.model;
@@ -49,11 +50,12 @@ export class AttemptNotes implements Sink<Chunk> {
     }
   }
 
-  /** Adds what no delta of the item contained. */
-  private addRest(key: ItemKey, length: number): void {
+  /** Adds the tokens that no delta of the item contained. */
+  private addRest(key: ItemKey, texts: readonly string[]): void {
+    const length = texts.reduce((sum, text) => sum + text.length, 0);
     const rest = length - (this.lengths?.get(key) ?? 0);
     if (rest <= 0) return;
-    this.attempt.producedLength += rest;
+    this.attempt.producedTokens += (estimateTokens(texts) * rest) / length;
     this.addTo(key, rest);
   }
 
@@ -63,17 +65,15 @@ export class AttemptNotes implements Sink<Chunk> {
   }
 }
 
-/** Characters of text, reasoning, arguments and input in a finished item. */
-function lengthOf(item: OutputItem): number {
+/** Text, reasoning, arguments and input of a finished item. */
+function textsOf(item: OutputItem): string[] {
   const { content, summary, arguments: text, input } = item as Record<string, unknown>;
-  return lengthOfParts(content) + lengthOfParts(summary) + lengthOfText(text) + lengthOfText(input);
+  return [...textsOfParts(content), ...textsOfParts(summary), ...[text, input].filter(isText)];
 }
 
-const lengthOfParts = (parts: unknown): number =>
+const textsOfParts = (parts: unknown): string[] =>
   Array.isArray(parts)
-    ? parts.reduce((sum: number, part: Record<string, unknown> | null) => {
-        return sum + lengthOfText(part?.['text']) + lengthOfText(part?.['refusal']);
-      }, 0)
-    : 0;
+    ? parts.flatMap((part: Record<string, unknown> | null) => [part?.['text'], part?.['refusal']]).filter(isText)
+    : [];
 
-const lengthOfText = (value: unknown): number => (typeof value === 'string' ? value.length : 0);
+const isText = (value: unknown): value is string => typeof value === 'string';

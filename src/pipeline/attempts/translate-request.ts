@@ -38,8 +38,8 @@ export function translateRequest(
       ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
     });
     attempt.droppedFields = changed.length === 0 ? written.dropped : [...changed, ...written.dropped];
-    const { characters, images } = new Needs(request);
-    attempt.sent = { characters, images };
+    const { inputTokens, images } = new Needs(request);
+    attempt.sent = { tokens: inputTokens, images };
     return written;
   };
   return endpoint.needsData ? inlineUrls(run, fitted, name, media()).then(translate) : translate(fitted);

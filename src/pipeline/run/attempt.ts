@@ -48,10 +48,10 @@ export interface Attempt {
 /** An attempt to generate a response. */
 export interface TextAttempt extends Attempt {
   finish: FinishChunk | undefined;
-  /** What was sent: characters of text without tools, and images. */
-  sent: { readonly characters: number; readonly images: number };
-  /** Characters of text, reasoning and arguments that the provider produced. */
-  producedLength: number;
+  /** What was sent: estimated tokens of text without tools, and images. */
+  sent: { readonly tokens: number; readonly images: number };
+  /** Estimated tokens of the text, reasoning and arguments that the provider produced. */
+  producedTokens: number;
   /** What the provider had counted when its output was interrupted. */
   counted: Usage | undefined;
   /** Whether the input adds tools to those in `tools`. */
@@ -77,7 +77,7 @@ export interface ImageAttempt extends Attempt {
 export type AttemptTurn = Pick<Attempt, 'wire' | 'isLast' | 'isRetry'>;
 
 const nothing: readonly string[] = [];
-const nothingSent = { characters: 0, images: 0 };
+const nothingSent = { tokens: 0, images: 0 };
 
 const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry }: AttemptTurn): Attempt => ({
   endpoint,
@@ -103,7 +103,7 @@ export const createTextAttempt = (endpoint: Endpoint, turn: AttemptTurn): TextAt
   ...createAttempt(endpoint, turn),
   finish: undefined,
   sent: nothingSent,
-  producedLength: 0,
+  producedTokens: 0,
   counted: undefined,
   hasLateTools: false,
 });
