@@ -8,13 +8,13 @@ export function hangUp(): void {
   for (const agent of agents.splice(0)) agent.destroy();
 }
 
-/** What came back, read to its end. */
+/** A response, read to its end. */
 export interface Answer {
   status: number;
   id: string;
   body: string;
 }
-/** A client with one connection, which stays with one worker. */
+/** Creates a client with one connection, which stays with one worker. */
 export function connect({ url }: { url: string }) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   agents.push(agent);
@@ -37,7 +37,7 @@ export function connect({ url }: { url: string }) {
 }
 export type Client = ReturnType<typeof connect>;
 
-/** A whole answer of the simulator. */
+/** Requests a buffered response of the simulator. */
 export const ask = (client: Client, key?: string) =>
   client('POST', '/api/v1/responses', { key, body: { model: 'simulator/echo', input: 'hi' } });
 export const idsOf = (answers: readonly Answer[]): string[] => answers.map(({ id }) => id).sort();

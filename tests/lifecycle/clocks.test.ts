@@ -16,7 +16,7 @@ afterAll(() => 'stop' in server && server.stop());
 if ('skipped' in server) process.stderr.write(`clocks: ${server.skipped}\n`);
 
 const hour = 3_600_000;
-/** Run in a process before anything else: its clock is wrong. */
+/** Makes the clock of a process wrong. Runs before anything else. */
 const wrongClock = `
 const right = Date.now;
 Date.now = () => right() + Number(process.env.WRONG_BY_MS);
@@ -84,11 +84,11 @@ describe.skipIf('skipped' in server)('two hosts, one of which has a wrong clock'
     return { status: answer.status, id: answer.headers.get('x-generation-id') };
   };
 
-  // Both differ by more than a day, so that each window of a budget has another start.
+  // Both differ by more than a day, so that each window of a budget starts at another time.
   it.each([
     [30 * hour, '30 h ahead of the store'],
     [-26 * hour, '26 h behind the store'],
-  ])('spend no more than a daily budget, and record the time of the store: %i ms', async (aheadMs, skew) => {
+  ])('do not exceed a daily budget, and record the time of the store: %i ms', async (aheadMs, skew) => {
     const [right, wrong] = [await start(), await startWrong(aheadMs)];
     const made = await fetch(`${right.url}/api/v1/keys`, {
       method: 'POST',
@@ -118,7 +118,7 @@ describe.skipIf('skipped' in server)('two hosts, one of which has a wrong clock'
     expect(right.running.stderr).not.toContain('clock skew');
   });
 
-  it('are compared by doctor', async () => {
+  it('are compared by headgate doctor', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'headgate-clocks-'));
     writeFileSync(join(folder, 'headgate.yaml'), JSON.stringify({ storage: { url: database } }));
     const told = { text: '', write: (text: string) => (told.text += text) };

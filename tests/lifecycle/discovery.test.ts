@@ -16,7 +16,7 @@ afterEach(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-/** Starts the command as a user does, with nothing but an environment. @returns URL, key, and what it said */
+/** Starts the command as a user does, with an environment alone. @returns its URL, key and output */
 async function start(env: Record<string, string>): Promise<{ url: string; key: string; said: () => string }> {
   const cli = join(import.meta.dirname, '../../src/cli.ts');
   const child = spawn(process.execPath, [cli, 'start', '--port', '0', '--data', join(cwd, 'data')], {
@@ -42,7 +42,7 @@ async function start(env: Record<string, string>): Promise<{ url: string; key: s
   });
 }
 
-it('serves a provider whose key stands in the environment, and never shows the key', async () => {
+it('serves a provider whose key is in the environment, and never shows the key', async () => {
   upstream = await startUpstream();
   const folder = new URL('../../src/providers/openai-responses/recordings/', import.meta.url);
   upstream.always(recording(new URL('text.whole.http', folder)));

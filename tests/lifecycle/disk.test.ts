@@ -14,7 +14,7 @@ afterEach(async () => {
   await cleanUp();
 });
 
-/** Mounts a file system of its own. @returns the reason why it cannot be done here */
+/** Mounts a small file system. @returns the reason if that is not possible here */
 function mountSmall(folder: string, size: string): string | undefined {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=700`, 'tmpfs', folder], { stdio: 'pipe' });
@@ -25,7 +25,7 @@ function mountSmall(folder: string, size: string): string | undefined {
   }
 }
 
-/** Writes until there is no room for another byte. @returns makes room again */
+/** Fills the disk to the last byte. @returns a function that frees the space */
 function fill(folder: string): () => void {
   const path = join(folder, 'filler');
   const fd = openSync(path, 'a');
@@ -47,7 +47,7 @@ const ask = async (gateway: TestGateway, served: string[]) => {
   return { status: response.status, headers: response.headers, body };
 };
 const main = '00000000-0000-4000-8000-0000000000a1';
-/** Those that were answered; one that was refused for want of room may have an entry, too. */
+/** Requests with a response. A request that was rejected because the disk is full may have an entry, too. */
 const readAnswered = (folder: string) => readRows(folder).filter(({ outcome }) => outcome === 'completed');
 
 const probe = mountSmall(makeFolder(), '64k');
@@ -56,7 +56,7 @@ await cleanUp();
 const skipped = probe === undefined ? '' : ` (skipped: no tmpfs can be mounted: ${probe})`;
 
 describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
-  it('at the first start is told as what it is', async () => {
+  it('at the first start is reported as a full disk', async () => {
     const folder = makeFolder();
     mkdirSync(join(folder, 'data'));
     mountSmall(join(folder, 'data'), '200k');
@@ -67,7 +67,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     );
   });
 
-  it('beside a store that is there is told to a command, too', async () => {
+  it('next to an existing store is reported to a command, too', async () => {
     const folder = makeFolder();
     mountSmall(folder, '5m');
     const keys = async () => {
@@ -84,7 +84,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     expect(await keys()).toMatchObject({ code: 1, stderr: expect.stringMatching(/disk.* full.*[Mm]ake room/) });
   });
 
-  it('under the data folder: new work gets 503 until there is room, and nothing is lost or booked twice', async () => {
+  it('under the data folder: new requests get 503 until there is space, and each one is recorded once', async () => {
     const folder = makeFolder();
     mountSmall(folder, '4m');
     const gateway = await testGateway({}, folder);
@@ -118,7 +118,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     await again.close({ keepData: true });
   });
 
-  it('under the journal alone: entries go straight to the store, and nothing is lost or booked twice', async () => {
+  it('under the journal alone: entries go straight to the store, and each one is recorded once', async () => {
     const folder = makeFolder();
     mkdirSync(join(folder, 'journal'));
     mountSmall(join(folder, 'journal'), '64k');
@@ -137,7 +137,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     await gateway.close({ keepData: true });
   });
 
-  it('is told in the log when it begins and when it is over, once each', async () => {
+  it('is logged once when it begins and once when it ends', async () => {
     const folder = makeFolder();
     mkdirSync(join(folder, 'data'));
     mountSmall(join(folder, 'data'), '4m');
@@ -156,7 +156,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     expect(count('journal write recovered')).toBe(1);
   });
 
-  it('at the start: says so and exits with 1, and starts once there is room', async () => {
+  it('at the start: reports it and exits with 1, and starts once there is space', async () => {
     const folder = makeFolder();
     mkdirSync(join(folder, 'data'));
     mountSmall(join(folder, 'data'), '4m');
@@ -185,7 +185,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     );
     const makeRoom = fill(join(folder, 'data'));
     for (const stream of streams) expect(await stream.readAll()).toContain('response.completed');
-    // New work is rejected before a provider is called.
+    // New requests are rejected before a provider is called.
     const served = streams.map(({ id }) => id);
     const post = async () => {
       const answer = await gateway.post({ input: 'hi' });

@@ -42,7 +42,7 @@ export const bootstrap = {
   ],
 };
 
-/** A `headgate` of its own, whatever became of it. */
+/** A `headgate` process, running or ended. */
 export interface Running {
   readonly child: ChildProcess;
   stdout: string;
@@ -52,28 +52,28 @@ export interface Running {
 }
 
 export interface StartOptions {
-  /** Temporary, and removed at the end, unless it is given. Holds `headgate.json` and the data folder `data`. */
+  /** Default: a temporary folder, removed at the end. Contains `headgate.json` and the data folder `data`. */
   folder?: string;
-  /** What the file says. Without `bootstrap` that of the test gateway; null: there is no file. */
+  /** The configuration file. Default for `bootstrap`: that of the test gateway. Null: no file. */
   config?: Record<string, unknown> | null;
   args?: string[];
-  /** The file tells the port. Else it is a free one, whatever the file says. */
+  /** Whether the port of the file counts. Otherwise it is a free one. */
   portOfFile?: boolean;
   env?: Record<string, string>;
-  /** As another user. */
+  /** Runs as this user. */
   uid?: number;
-  /** By `npm start`, as in a clone. */
+  /** Whether to run `npm start`, as in a clone. */
   npm?: boolean;
 }
 
-/** Writes the file as editors do: a new one takes the place of the old. */
+/** Writes the file as editors do: a new file replaces the old one. */
 export function writeConfig(folder: string, config: Record<string, unknown>): void {
   const next = join(folder, 'next');
   writeFileSync(next, JSON.stringify({ bootstrap, ...config }));
   renameSync(next, join(folder, 'headgate.json'));
 }
 
-/** What npm needs to run without the network, and without the folders of whoever runs the tests. */
+/** The environment that npm needs to run without the network, and without the folders of the current user. */
 const npmEnvironment = (home: string) => ({
   PATH: process.env.PATH,
   HOME: home,
@@ -130,11 +130,11 @@ export interface GatewayProcess {
   /** @param path under `/api/v1`, `/responses` by default */
   post(body: object, key?: string, path?: string): Promise<Response>;
   get(path: string, key?: string): Promise<Response>;
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and waits until the process has ended. */
   end(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
-/** Runs `headgate start` and waits until it serves. @throws with its output when it ends instead */
+/** Runs `headgate start` and waits until it serves. @throws with its output if it ends instead */
 export async function startGateway(options: StartOptions = {}): Promise<GatewayProcess> {
   const running = run(options);
   const { child, folder } = running;
@@ -162,7 +162,7 @@ export async function startGateway(options: StartOptions = {}): Promise<GatewayP
   };
 }
 
-/** A streamed answer that is read piece by piece. */
+/** Opens a streamed response, to be read piece by piece. */
 export async function openStream(answer: Promise<Response>) {
   const response = await answer;
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -170,7 +170,7 @@ export async function openStream(answer: Promise<Response>) {
   return {
     response,
     id: response.headers.get('x-generation-id')!,
-    /** Reads until the text is there, or the end. @returns all that was read so far */
+    /** Reads until the text arrives, or the end. @returns everything read so far */
     async readUntil(wanted: string): Promise<string> {
       while (!text.includes(wanted)) {
         const { done, value } = await reader.read();

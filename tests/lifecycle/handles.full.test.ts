@@ -30,7 +30,7 @@ const chunk = (delta: object, finish_reason: string | null = null) => ({
 });
 const answer = sse([chunk({ role: 'assistant', content: 'Hello' }), chunk({ content: ' there' }), chunk({}, 'stop')]);
 
-/** How many of each kind this process holds. */
+/** Counts the active resources of this process by kind. */
 const countResources = () => {
   const counts: Record<string, number> = {};
   for (const name of process.getActiveResourcesInfo()) counts[name] = (counts[name] ?? 0) + 1;
@@ -70,7 +70,7 @@ describe('after 2,000 requests, a third of them streamed, a third aborted', () =
       await Promise.all(Array.from({ length: 16 }, work));
     };
 
-    await run(200); // until all that is kept between requests is there
+    await run(200); // until everything that is kept between requests exists
     const before = countResources();
     await run(2000);
     await expect

@@ -20,7 +20,7 @@ async function send(gateway: GatewayProcess, path: string, body: string): Promis
 const model = '"model":"nobody/none"';
 const prompt = '"model":"nobody/none","prompt":"x"';
 
-/** Bodies of just under 32 MiB that take a parser the most memory, or the most text. */
+/** Bodies of just under 32 MiB that take the most memory or text to parse. */
 const bodies: [string, string, string][] = [
   ['nested lists', '/responses', `${fill('[', 15.5 * MIB)}${fill(']', 15.5 * MIB)}`],
   ['empty items', '/responses', `{${model},"input":[${fill('{},', 31 * MIB)}{}]}`],
@@ -32,7 +32,7 @@ const bodies: [string, string, string][] = [
 
 describe('a process with 512 MiB of heap', () => {
   it.each(bodies)(
-    'answers bodies of %s, also 6 at once',
+    'responds to bodies of %s, also to 6 at once',
     async (_, path, body) => {
       const gateway = await startGateway({ env: { NODE_OPTIONS: '--max-old-space-size=512' } });
 

@@ -20,7 +20,7 @@ describe.skipIf(skipped !== '')(
     let database: string;
     const config = { secrets: { master_key: 'the same on all hosts, 32 letters' }, providers: memoryProviders };
     let hosts: [GatewayProcess, GatewayProcess];
-    /** To the host alone, and to each worker of the other. */
+    /** One for the single-process host, and one for each worker of the other host. */
     let clients: [Client, Client, Client];
 
     beforeAll(() => admin.connect());
@@ -31,7 +31,7 @@ describe.skipIf(skipped !== '')(
       const start = (...args: string[]) => startGateway({ config, args, env: { DATABASE_URL: database } });
       hosts = await Promise.all([start(), start('--workers', '2')]);
       clients = [connect(hosts[0]), connect(hosts[1]), connect(hosts[1])];
-      await clients[1]('GET', '/health'); // the next connection of this host goes to the other worker
+      await clients[1]('GET', '/health'); // the next connection to this host goes to the other worker
     }, 60_000);
     afterEach(async () => {
       hangUp();
@@ -42,7 +42,7 @@ describe.skipIf(skipped !== '')(
       await stop();
     });
 
-    quick('book each answer once, and know of each other’s', async () => {
+    quick('record each response once, and find the responses of each other', async () => {
       const answers: Answer[] = [];
       for (let count = 0; count < 5; count++)
         answers.push(...(await Promise.all(clients.map((client) => ask(client)))));
@@ -61,7 +61,7 @@ describe.skipIf(skipped !== '')(
       expect(await readLedger(database)).toEqual(idsOf(answers));
     });
 
-    long('refuse within a second a key that one of them disables under load', async () => {
+    long('reject a key within a second after one of them disabled it under load', async () => {
       const manage = { key: testKeys.managementKey };
       const body = { name: 'short-lived', workspace_id: '00000000-0000-4000-8000-0000000000a1' };
       const made = await clients[1]('POST', '/api/v1/keys', { ...manage, body });
@@ -79,15 +79,15 @@ describe.skipIf(skipped !== '')(
       });
       const disabledAt = performance.now();
       expect(disabled.status).toBe(200);
-      // A second, and as much again for a machine that does other things, too.
+      // A second, and another one for a busy machine.
       for (const at of await Promise.all(refusedAt)) expect(at - disabledAt).toBeLessThan(2000);
     });
 
-    long('know of each other’s outages and sessions', async () => {
+    long('share outages and sessions', async () => {
       await expectOneMemory(clients[0], clients.slice(1));
     });
 
-    quick('serve on while the other is killed; what it had answered is booked at its next start', async () => {
+    quick('continue while the other one is killed, whose responses are recorded at its next start', async () => {
       const first = await Promise.all(clients.map((client) => ask(client)));
       await hosts[1].end('SIGKILL');
       const second = [await ask(clients[0]), await ask(clients[0])];

@@ -30,14 +30,14 @@ const launch = ({ isOlder = false, args = [] as string[] }) =>
     encoding: 'utf8',
   });
 
-/** Puts the Node of this test where the dev dependency `node` has its own. */
+/** Puts the Node of this test where the dev dependency `node` is installed. */
 function installNode(): void {
   mkdirSync(join(folder, 'node_modules/node/bin'), { recursive: true });
   symlinkSync(process.execPath, join(folder, 'node_modules/node/bin/node'));
 }
 
 describe('in a checkout', () => {
-  it('asks for npm ci, in one line, when there is no node_modules', () => {
+  it('demands npm ci in one line if node_modules is missing', () => {
     write('src/cli.ts', '');
     for (const isOlder of [false, true]) {
       expect(launch({ isOlder })).toMatchObject({
@@ -57,7 +57,7 @@ describe('in a checkout', () => {
     });
   });
 
-  it('asks an older Node for npm rebuild node when install scripts were skipped', () => {
+  it('demands npm rebuild node on an older Node if install scripts were skipped', () => {
     write('src/cli.ts', '');
     write('node_modules/node/package.json', '{}');
     const { status, stderr } = launch({ isOlder: true });
@@ -67,7 +67,7 @@ describe('in a checkout', () => {
     );
   });
 
-  it('runs on the Node that npm installed when an older Node started it, and ends with its exit code', () => {
+  it('runs on the Node that npm installed if an older Node started it, and returns its exit code', () => {
     write('src/cli.ts', 'const text: string = process.argv.slice(2).join(); console.log(text); process.exitCode = 7;');
     installNode();
     expect(launch({ isOlder: true, args: ['doctor', '--probe'] })).toMatchObject({
@@ -101,7 +101,7 @@ describe('in an installed package', () => {
     expect(launch({ args: ['--version'] })).toMatchObject({ status: 0, stdout: 'compiled --version\n' });
   });
 
-  it('tells an older Node which one is required', () => {
+  it('names the required version on an older Node', () => {
     write('dist/cli.js', 'throw new Error();');
     const { status, stderr } = launch({ isOlder: true });
     expect(status).toBe(1);

@@ -76,7 +76,7 @@ const start = async (log: object, more: object = {}): Promise<void> => {
 };
 
 const everything = Object.values(secrets).join(' ');
-/** A provider that repeats all that it was sent, and more. */
+/** Creates a provider that repeats the complete request, and more. */
 const echo = (status: number, wrap: (text: string) => unknown): Script => {
   return ({ text, headers }) => json(wrap(`${everything} ${text} ${JSON.stringify(headers)}`), { status });
 };
@@ -84,7 +84,7 @@ const echo = (status: number, wrap: (text: string) => unknown): Script => {
 const troubles: Script[] = [
   ...[400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 529].flatMap((status) => [
     echo(status, (message) => ({ error: { message, code: message, type: message, param: message } })),
-    echo(status, (detail) => ({ error: { message: 'It failed.', detail } })), // not in what a client is shown
+    echo(status, (detail) => ({ error: { message: 'It failed.', detail } })), // not part of the message to the client
     echo(status, (text) => [text]),
   ]),
   htmlPage(502),
@@ -107,7 +107,7 @@ const read = (): Record<string, unknown>[] =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
 
-it('the log never holds a key, a prompt, an answer or an end user, whatever fails, at the level trace', async () => {
+it('the log never contains a key, a prompt, a response or an end user, whatever fails, at the level trace', async () => {
   const telemetry = { otlp_endpoint: 'http://127.0.0.1:9', headers: { 'x-key': secrets.collector } };
   await start({ level: 'trace', requests: true }, { telemetry });
   const body = { input: secrets.prompt, user: secrets.user, session_id: secrets.user, metadata: { a: secrets.user } };
@@ -134,8 +134,8 @@ it('the log never holds a key, a prompt, an answer or an end user, whatever fail
   }
 }, 120_000);
 
-it('nor does it of pictures, nor the address of one', async () => {
-  await start({ level: 'trace', requests: true }, { images: { request_ms: 1000, stream_ms: 1000 } }); // some are asked on and on
+it('the log never contains an image or the address of one', async () => {
+  await start({ level: 'trace', requests: true }, { images: { request_ms: 1000, stream_ms: 1000 } }); // some providers are polled until the deadline
   const url = `${upstream.url}/${secrets.answer}?signature=${secrets.answer}`;
   const body = {
     ...{ prompt: secrets.prompt, user: secrets.user, session_id: secrets.user },
@@ -154,7 +154,7 @@ it('nor does it of pictures, nor the address of one', async () => {
     const text = await answer.text();
     expect(answer.status, text).toBeGreaterThan(399);
     for (const secret of [secrets.providerKey, secrets.otherKey, secrets.masterKey]) {
-      expect(text.split(everything).join('')).not.toContain(secret); // what a provider says of itself is its own
+      expect(text.split(everything).join('')).not.toContain(secret); // the text of the provider itself may be logged
     }
   };
   for (const wire of imageWireNames) {
@@ -180,7 +180,7 @@ describe('a failure of a provider', () => {
   const post = async (body: object) => (await gateway.post({ input: secrets.prompt, ...body })).text();
   const lines = () => read().filter(({ kind }) => kind !== undefined);
 
-  it('is a line also when another endpoint answered, and then says so', async () => {
+  it('is a line also if another endpoint responded, and the line says so', async () => {
     await start({});
     upstream.always(echo(503, (message) => ({ error: { message } })));
     await post({ model: 'chat/m', models: ['anthropic/m', 'simulator/echo'] });
@@ -198,7 +198,7 @@ describe('a failure of a provider', () => {
     ]);
   });
 
-  it('that ends a request is one line with the endpoint that was asked last, those before a line each', async () => {
+  it('that ends a request is one line with the last endpoint; each earlier endpoint has its own line', async () => {
     await start({});
     upstream.always(echo(500, (message) => ({ error: { message } })));
     await post({ model: 'chat/m', models: ['anthropic/m'] });
@@ -228,7 +228,7 @@ describe('a finished request', () => {
     return response.headers;
   };
 
-  it('is a line with its ids, times, tokens and cost, when log.requests says so', async () => {
+  it('is a line with its ids, times, tokens and cost if log.requests is on', async () => {
     await start({ requests: true });
     const headers = await ask();
     const lines = read().filter(({ msg }) => msg === 'request');
@@ -256,19 +256,19 @@ describe('a finished request', () => {
     expect(lines[1]).toMatchObject({ method: 'GET', route: '/api/v1/models', status: 200 });
   });
 
-  it('is written at debug otherwise', async () => {
+  it('is logged at debug otherwise', async () => {
     await start({ level: 'debug' });
     await ask();
     expect(read().filter(({ msg, level }) => msg === 'request' && level === 20)).toHaveLength(2);
   });
 
-  it('is no line at the level info', async () => {
+  it('is not logged at the level info', async () => {
     await start({ level: 'info' });
     await ask();
     expect(read().filter(({ msg }) => msg === 'request')).toHaveLength(0);
   });
 
-  it('is a line of text with the attempts that failed, when log.format is pretty', async () => {
+  it('is a line of text with the failed attempts if log.format is pretty', async () => {
     await start({ format: 'pretty' });
     upstream.always(echo(503, (message) => ({ error: { message } })));
     await (await gateway.post({ model: 'chat/m', models: ['simulator/echo'], input: secrets.prompt })).text();
@@ -286,7 +286,7 @@ describe('a finished request', () => {
     for (const secret of Object.values(secrets)) expect(gateway.running.stderr).not.toContain(secret);
   });
 
-  it('is no line of text when log.requests says no', async () => {
+  it('is no line of text if log.requests is off', async () => {
     await start({ format: 'pretty', requests: false });
     await ask();
     expect(gateway.running.stderr).not.toContain('simulator/echo');

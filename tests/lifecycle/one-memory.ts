@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
 import type { Client } from './client.ts';
 
-/** Two providers that are alike, and one that nobody answers for. */
+/** Two equal providers, and one without a server. */
 export const memoryProviders = [
   ...['one', 'two'].map((id) => ({ id, wire: 'simulator', models: [{ model: 'twin/m', upstream_model: 'echo' }] })),
   { id: 'down', wire: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', models: [{ model: 'down/m' }] },
   { id: 'simulator', wire: 'simulator', models: [{ model: 'simulator/*' }] },
 ];
 
-/** An outage that `near` meets is one for `far`, too; and so is where sessions went. @param far of other processes */
+/** Expects that `far` knows the outages and the session routes of `near`. @param far clients of other processes */
 export async function expectOneMemory(near: Client, far: readonly Client[]): Promise<void> {
   const askTwin = async (client: Client, session: number) => {
     const body = { model: 'twin/m', input: 'hi', session_id: `session ${session}` };
@@ -31,7 +31,7 @@ export async function expectOneMemory(near: Client, far: readonly Client[]): Pro
     expect(answer.status).toBe(502);
   }
   for (const client of far) await expect.poll(() => statusOfDown(client), { timeout: 10_000 }).toBe(-2);
-  // What was told before that has been heard, too.
+  // Earlier notifications have arrived, too.
   for (const client of far) {
     for (const session of sessions) expect(await askTwin(client, session)).toBe(providers[session]);
   }

@@ -60,7 +60,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
   };
   const countEntries = async (gateway: TestGateway) => (await gateway.gateway.storage.ledger.readTotals(main)).entries;
 
-  quick('a whole one serves, and its ledger can be read back', async () => {
+  quick('a gateway process serves, and its ledger can be read', async () => {
     const gateway = await startGateway({ config: null, env: { DATABASE_URL: await createDatabase() } });
     const key = /sk-rt-v1-[0-9a-f]{64}/.exec(gateway.running.stdout)![0];
     const answer = await gateway.post({ input: 'Hello' }, key);
@@ -73,7 +73,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(gateway.running.stderr).toBe('');
   });
 
-  quick('one that runs shows what the command line corrects meanwhile', async () => {
+  quick('one that runs shows corrections made on the command line', async () => {
     const storage = { url: await createDatabase() };
     const models = (prompt: string) => [{ model: 'acme/m', pricing: { prompt, completion: prompt } }];
     const provider = (prompt: string) => ({
@@ -98,21 +98,21 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(await costOf()).toBe(usage.cost / 2);
   });
 
-  quick('two that start at once make the schema, the workspace and the keys once, and share them', async () => {
+  quick('two that start at once create the schema, the workspace and the keys once, and share them', async () => {
     const database = await createDatabase();
     const parts = {
       bootstrap: { keys: [{ key: 'shared-test-key', name: 'shared', workspace: 'main', member: 'ada' }] },
     };
     const [one, two] = await Promise.all([open(database, parts), open(database, parts)]);
     const names = (await one.gateway.storage.access.listWorkspaces()).map(({ name }) => name);
-    expect(names.sort()).toEqual(['main', 'other']); // either of the two may have made each
+    expect(names.sort()).toEqual(['main', 'other']); // either of them may have created each
     expect((await ask(one, 'shared-test-key')).status).toBe(200);
     expect((await ask(two, 'shared-test-key')).status).toBe(200);
 
     await one.gateway.storage.access.setKeyDisabled(hashKey('shared-test-key'), true);
     const disabledAt = performance.now();
     await expect.poll(async () => (await ask(two, 'shared-test-key')).status, { timeout: 5000 }).toBe(401);
-    expect(performance.now() - disabledAt).toBeLessThan(2500); // 500 ms, on a machine that does other things, too
+    expect(performance.now() - disabledAt).toBeLessThan(2500); // 500 ms, and more for a busy machine
     expect((await ask(two)).status).toBe(200);
   });
 
@@ -137,7 +137,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     await client.end();
   });
 
-  quick('one whose store is stopped serves on; when it is back each entry is booked once', async () => {
+  quick('one whose store stops continues to serve, and records each entry once when it is back', async () => {
     const { relay, gateway } = await openWithRelay();
     const ids = [(await ask(gateway)).id];
     await expect.poll(() => countEntries(gateway)).toBe(1);
@@ -153,7 +153,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(streamed.done).toBe(true);
     ids.push(streamed.headers.get('x-generation-id')!);
     const ready = await gateway.get('/ready');
-    expect(ready.status).toBe(200); // as long as requests are served
+    expect(ready.status).toBe(200); // while requests are served
     expect(await ready.json()).toMatchObject({
       status: 'ready',
       store: expect.stringMatching(/^unreachable since 2\d{3}-/),
@@ -165,7 +165,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
       .then(async () => (await gateway.get('/ready')).json())) as { access: string };
     expect(access).toMatch(/^not read since 2\d{3}-/);
     expect((await gateway.get('/health')).status).toBe(200);
-    expect((await gateway.get(`/generation?id=${ids.at(-1)}`)).status).toBe(200); // still on its way
+    expect((await gateway.get(`/generation?id=${ids.at(-1)}`)).status).toBe(200); // still in the journal
     const gone = await gateway.get('/generation?id=gen-unknown');
     expect(gone.status).toBe(503);
     expect(gone.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
@@ -179,36 +179,39 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect((await ask(gateway)).status).toBe(200);
   });
 
-  long('one whose store stays away answers 503 after a while, lets run what runs, and loses nothing', async () => {
-    const relay = await openRelay(await createDatabase());
-    relays.push(relay);
-    const gateway = await open(relay.url, {
-      storage: { url: relay.url, grace_ms: 300 },
-      limits: { requests_per_minute: 1_000_000 }, // more than any machine asks meanwhile
-    });
-    const running = gateway.stream({ model: 'simulator/echo', input: '[[slow 20]] [[words 60]]' });
-    await relay.down();
-    const ids: string[] = [];
-    let refused = await ask(gateway);
-    while (refused.status === 200) {
-      ids.push(refused.id);
-      refused = await ask(gateway);
-    }
-    expect(refused.status).toBe(503);
-    expect(refused.retryAfter).toBe('5');
-    expect((await gateway.get('/ready')).status).toBe(503);
-    expect(refused.message).toMatch(/^The store has said nothing for more than 0\.3 s \(storage\.grace_ms\)/);
-    const { done, headers } = await running;
-    expect(done).toBe(true);
-    ids.push(headers.get('x-generation-id')!);
+  long(
+    'one whose store stays unreachable returns 503 after a while, finishes open requests and loses nothing',
+    async () => {
+      const relay = await openRelay(await createDatabase());
+      relays.push(relay);
+      const gateway = await open(relay.url, {
+        storage: { url: relay.url, grace_ms: 300 },
+        limits: { requests_per_minute: 1_000_000 }, // more than any machine sends in that time
+      });
+      const running = gateway.stream({ model: 'simulator/echo', input: '[[slow 20]] [[words 60]]' });
+      await relay.down();
+      const ids: string[] = [];
+      let refused = await ask(gateway);
+      while (refused.status === 200) {
+        ids.push(refused.id);
+        refused = await ask(gateway);
+      }
+      expect(refused.status).toBe(503);
+      expect(refused.retryAfter).toBe('5');
+      expect((await gateway.get('/ready')).status).toBe(503);
+      expect(refused.message).toMatch(/^The store has said nothing for more than 0\.3 s \(storage\.grace_ms\)/);
+      const { done, headers } = await running;
+      expect(done).toBe(true);
+      ids.push(headers.get('x-generation-id')!);
 
-    await relay.up();
-    await expect.poll(async () => (await ask(gateway)).status, { timeout: 10_000 }).toBe(200);
-    await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(ids.length + 1);
-    for (const id of ids) expect((await gateway.get(`/generation?id=${id}`)).status).toBe(200);
-  });
+      await relay.up();
+      await expect.poll(async () => (await ask(gateway)).status, { timeout: 10_000 }).toBe(200);
+      await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(ids.length + 1);
+      for (const id of ids) expect((await gateway.get(`/generation?id=${id}`)).status).toBe(200);
+    },
+  );
 
-  quick('one that is stopped while its store is gone leaves its entries to the next start', async () => {
+  quick('one that is stopped while its store is unreachable leaves its entries to the next start', async () => {
     const { relay, gateway } = await openWithRelay();
     await relay.down();
     const { id } = await ask(gateway);
@@ -221,7 +224,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(await countEntries(again)).toBe(1);
   });
 
-  long('one whose store falls silent serves on, and says so', async () => {
+  long('one whose store stops responding continues to serve, and reports it', async () => {
     const { relay, gateway } = await openWithRelay();
     expect((await ask(gateway)).status).toBe(200);
     relay.freeze();
@@ -235,7 +238,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(5);
   });
 
-  long('reject a key that another one disabled after their connections to the store fell silent', async () => {
+  long('reject a key that another one disabled after their connections to the store stopped responding', async () => {
     const database = await createDatabase();
     const relay = await openRelay(database);
     relays.push(relay);
@@ -248,13 +251,13 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect(await status()).toBe(200);
     relay.strand();
     await one.gateway.storage.access.setKeyDisabled(hashKey('shared-test-key'), true);
-    // Long before the time limit of other queries (30 s) is over.
+    // Long before the timeout of other queries (30 s).
     await expect.poll(status, { timeout: 10_000 }).toBe(401);
-    // And management over new connections works, too.
+    // Management over new connections works, too.
     await expect.poll(async () => (await two.gateway.storage.access.listKeys()).length).toBeGreaterThan(0);
   });
 
-  long('one whose database is read-only serves on, and says so', async () => {
+  long('one whose database is read-only continues to serve, and reports it', async () => {
     const database = await createDatabase();
     const gateway = await open(database);
     const setReadOnly = async (setting: 'on' | 'off') => {
@@ -281,7 +284,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     await expect.poll(() => countEntries(gateway), { timeout: 10_000 }).toBe(1);
   });
 
-  long('one that is stopped while its store is silent does not wait for it for long', async () => {
+  long('one that is stopped while its store does not respond waits for it only briefly', async () => {
     const relay = await openRelay(await createDatabase());
     relays.push(relay);
     const gateway = await startGateway({ env: { DATABASE_URL: relay.url } });
@@ -296,7 +299,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     expect((await again.get(path)).status).toBe(200);
   });
 
-  quick('one that cannot reach its store at the start says so without the password, and exits with 1', async () => {
+  quick('one that cannot reach its store at the start reports it without the password, and exits with 1', async () => {
     const relay = await openRelay(url);
     await relay.down();
     const address = new URL(relay.url);

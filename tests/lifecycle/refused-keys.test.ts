@@ -5,7 +5,7 @@ import { bootstrap, cleanUp, startGateway } from './gateway-process.ts';
 
 afterEach(cleanUp);
 
-it('tells in the log which key a 401 was for, and never its text', async () => {
+it('logs the hash of the key of a 401, and never its text', async () => {
   const [disabled, deleted, unknown] = ['key-of-a-service-1', 'key-of-a-service-2', 'key-of-a-stranger'];
   const owner = { workspace: 'main', member: 'ada' };
   const gateway = await startGateway({

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Stands between a gateway and its store, so that a test can take the store away and give it back. */
+/** A relay between a gateway and its store, so that a test can make the store unreachable and reachable. */
 export interface Relay {
-  /** The store's URL, through here. The same after `down` and `up`. */
+  /** The URL of the store through the relay. The same after `down` and `up`. */
   readonly url: string;
-  /** Cuts all connections and refuses new ones, as a server that is stopped. */
+  /** Closes all connections and refuses new ones, like a stopped server. */
   down(): Promise<void>;
   up(): Promise<void>;
-  /** Lets nothing pass any more, as a network that swallows everything. */
+  /** Forwards nothing, like a network that drops all packets. */
   freeze(): void;
   thaw(): void;
-  /** Lets nothing pass over the connections that are open, and breaks none of them; new ones work. */
+  /** Forwards nothing over the open connections, and closes none. New connections work. */
   strand(): void;
 }
 

@@ -21,13 +21,13 @@ const status = async (gateway: GatewayProcess, model: string, key?: string) => {
 const told = (gateway: GatewayProcess) => expect.poll(() => gateway.running.stderr, { timeout: 5000 });
 
 describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
-  /** The file is saved in both cases; SIGHUP does not wait until it is seen. */
+  /** Saves the file in both cases. SIGHUP does not wait until the change is noticed. */
   const save = (gateway: GatewayProcess, config: Record<string, unknown>) => {
     writeConfig(gateway.folder, config);
     if (way === 'SIGHUP') gateway.running.child.kill('SIGHUP');
   };
 
-  it('brings a new model and takes an old one; the stream that the old one has begun finishes', async () => {
+  it('adds a model and removes another one, whose open stream finishes', async () => {
     const env = { HEADGATE_LOG_LEVEL: 'info' };
     const gateway = await startGateway({ config: { providers: simulator('old/model') }, env });
     const stream = await openStream(
@@ -41,7 +41,7 @@ describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
     await told(gateway).toContain('"changed":["providers"],"msg":"config reloaded"');
   });
 
-  it('keeps the old configuration when the new one is bad, and says why', async () => {
+  it('keeps the old configuration if the new one is invalid, and says why', async () => {
     const gateway = await startGateway({ config: { providers: simulator('old/model') } });
     save(gateway, { providers: simulator('new/model'), servr: {} });
     await told(gateway).toContain('servr: unknown key; the nearest known key is \\"server\\"');
@@ -56,7 +56,7 @@ describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
 });
 
 describe('a reload', () => {
-  it('says that a changed address needs a restart, and takes over the rest', async () => {
+  it('reports that a changed address needs a restart, and applies the rest', async () => {
     const gateway = await startGateway({ config: { providers: simulator('old/model'), storage: {} } });
     writeConfig(gateway.folder, {
       providers: simulator('new/model'),
@@ -69,14 +69,14 @@ describe('a reload', () => {
     expect((await gateway.post({ model: 'new/model', input: '[[wait 5000]]' })).status).toBe(408);
   });
 
-  it('says that a changed port needs a restart, and goes on at the old one', async () => {
+  it('reports that a changed port needs a restart, and continues at the old one', async () => {
     const gateway = await startGateway({ config: { server: { port: 0 } }, args: [], portOfFile: true });
     writeConfig(gateway.folder, { server: { port: 1 } });
     await told(gateway).toContain('"changed":["server.port"],"msg":"config restart required"');
     expect(await status(gateway, 'simulator/echo')).toBe(200);
   });
 
-  it('keeps the old configuration when the file has become empty, or is gone', async () => {
+  it('keeps the old configuration if the file is empty or missing', async () => {
     const gateway = await startGateway({ config: { providers: simulator('old/model') } });
     const file = join(gateway.folder, 'headgate.json');
     writeFileSync(file, '');
@@ -87,7 +87,7 @@ describe('a reload', () => {
     expect(await status(gateway, 'old/model')).toBe(200);
   });
 
-  it('accepts a new bootstrap key, and refuses one that is disabled', async () => {
+  it('accepts a new bootstrap key, and rejects a disabled one', async () => {
     const gateway = await startGateway();
     const owner = { workspace: 'main', member: 'ada' };
     const [old, management] = bootstrap.keys;
@@ -104,7 +104,7 @@ describe('a reload', () => {
     await expect.poll(() => status(gateway, 'simulator/echo', testKeys.key)).toBe(200);
   });
 
-  it('tells of a bootstrap key that was taken out and still works, and how to end it; so does the next start', async () => {
+  it('reports a bootstrap key that was removed and still works, and how to disable it; so does the next start', async () => {
     const gateway = await startGateway();
     const [, management] = bootstrap.keys;
     const told = 'This key is no longer in bootstrap.keys and may still be used: \\"app\\" (';
@@ -121,7 +121,7 @@ describe('a reload', () => {
     expect(again.running.stderr).toContain(told);
   });
 
-  it('lets a request under way fall back to the endpoints it began with', async () => {
+  it('lets a request in flight fall back to the endpoints that it began with', async () => {
     const first = await startUpstream();
     const second = await startUpstream();
     upstreams.push(first, second);

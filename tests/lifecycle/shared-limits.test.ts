@@ -19,7 +19,7 @@ const isMissing = 'skipped' in server;
 interface Case {
   name: string;
   skip: boolean;
-  /** Of counters that are not in the store. */
+  /** The URL of counters outside the store. */
   redis?: string;
   args?: string[];
   /** `it` for the main promises. The other tests are long. */
@@ -50,10 +50,10 @@ for (const { name, skip, redis, args, main } of cases)
         return tenTokens();
       });
       only = undefined;
-      databases++; // a gateway is killed at the end of its test, with what it has not told its counters yet
+      databases++; // a gateway is killed at the end of its test, before it has updated all its counters
       config = {
         counters: {
-          timeout_ms: 20_000, // a machine that does other things, too
+          timeout_ms: 20_000, // for a busy machine
           ...(redis !== undefined && { url: `${redis}/${databases}` }),
         },
         catalog: { builtin: false },
@@ -74,13 +74,13 @@ for (const { name, skip, redis, args, main } of cases)
       await upstream.close();
     });
 
-    /** Another process, or the one whose workers all are. */
+    /** Starts another process, or returns the one with all workers. */
     const start = async (more: object = {}): Promise<GatewayProcess> => {
       if (only && args) return only;
       only = await startGateway({ config: { ...config, ...more }, ...(args ? { args } : undefined) });
       return only;
     };
-    /** Processes, or workers, that have read the limit of a key at their start. */
+    /** Starts processes, or workers, that read the limit of a key at their start. */
     const startWithKey = async (limit: number) => {
       const first = await start();
       const key = await makeKey(first, limit);
@@ -89,7 +89,7 @@ for (const { name, skip, redis, args, main } of cases)
       const all = await startGateway({ folder: first.folder, config: { ...config }, args });
       return { one: all, two: all, key };
     };
-    /** @returns how many got which status */
+    /** @returns the number of responses by status */
     const askAll = async (count: number, gateways: GatewayProcess[], key?: string) => {
       const answers = Array.from({ length: count }, async (_, at) => {
         const answer = await ask(gateways[at % gateways.length]!, key);
@@ -103,11 +103,11 @@ for (const { name, skip, redis, args, main } of cases)
       );
     };
 
-    main('let no more of two hundred requests at once spend from a key than fit', async () => {
+    main('admit only as many of two hundred concurrent requests as fit into the limit of a key', async () => {
       const { one, two, key } = await startWithKey(0.1);
       expect(await askAll(200, [one, two], key)).toEqual({ 200: 10, 402: 190 });
       expect(upstream.requests).toHaveLength(10);
-      // What was held is settled behind the answer's back.
+      // The reservation is settled after the response.
       await expect
         .poll(async () => (await ask(two, key)).error)
         .toMatchObject({
@@ -116,7 +116,7 @@ for (const { name, skip, redis, args, main } of cases)
         });
     });
 
-    long('know at once what the other has spent', async () => {
+    long('see at once the spending of each other', async () => {
       const { one, two, key } = await startWithKey(0.03);
       for (const [gateway, status] of [
         [one, 200],
@@ -129,39 +129,36 @@ for (const { name, skip, redis, args, main } of cases)
       }
     });
 
-    long('give back what was held for requests that failed', async () => {
+    long('release the reservations of failed requests', async () => {
       upstream.always(json({ error: { message: 'No.' } }, { status: 500 }));
       const { one, two, key } = await startWithKey(0.01);
       for (const gateway of [one, two, one, two]) {
-        // What is held is given back behind the answer.
+        // The reservation is released after the response.
         await expect.poll(async () => (await ask(gateway, key)).status).toBe(502);
       }
     });
 
-    main('let in as many requests a minute as the limit says', async () => {
+    main('admit as many requests per minute as the limit allows', async () => {
       const limits = { limits: { requests_per_minute: 10 } };
       const one = await start(limits);
       const two = await start(limits);
       expect(await askAll(40, [one, two])).toEqual({ 200: 10, 429: 30 });
     });
 
-    long(
-      'apply the rate limits of a key, a member and a workspace that the other one set, within a second',
-      async () => {
-        const one = await start();
-        const two = await start();
-        const { hash, key } = await createKey(one, { creator_user_id: 'ada' });
-        for (const path of [`/keys/${hash}`, '/members/ada', `/workspaces/${workspace}`]) {
-          await manageAt(one, 'PATCH', path, { requests_per_minute: 1 });
-          await expect.poll(async () => (await ask(two, key)).status).toBe(429);
-          expect((await ask(one, key)).status).toBe(429);
-          await manageAt(one, 'PATCH', path, { requests_per_minute: null });
-          await expect.poll(async () => (await ask(two, key)).status).toBe(200);
-        }
-      },
-    );
+    long('apply rate limits of a key, a member and a workspace that the other one set', async () => {
+      const one = await start();
+      const two = await start();
+      const { hash, key } = await createKey(one, { creator_user_id: 'ada' });
+      for (const path of [`/keys/${hash}`, '/members/ada', `/workspaces/${workspace}`]) {
+        await manageAt(one, 'PATCH', path, { requests_per_minute: 1 });
+        await expect.poll(async () => (await ask(two, key)).status).toBe(429);
+        expect((await ask(one, key)).status).toBe(429);
+        await manageAt(one, 'PATCH', path, { requests_per_minute: null });
+        await expect.poll(async () => (await ask(two, key)).status).toBe(200);
+      }
+    });
 
-    long('let in as many requests a minute as the limit of a key says', async () => {
+    long('admit as many requests per minute as the limit of a key allows', async () => {
       const one = await start();
       const two = await start();
       const { key } = await createKey(one, { requests_per_minute: 10 });
@@ -169,7 +166,7 @@ for (const { name, skip, redis, args, main } of cases)
       expect(await askAll(40, [one, two], key)).toEqual({ 200: 10, 429: 30 });
     });
 
-    (args ? it.skip : long)('free the streams of a killed process that a limit of their key counts', async () => {
+    (args ? it.skip : long)('release the streams of a killed process that count for a limit of their key', async () => {
       upstream.always(() => new Promise(() => {}));
       const two = await start();
       const one = await start({ server: { port: 0 } });
@@ -186,7 +183,7 @@ for (const { name, skip, redis, args, main } of cases)
       await expect.poll(async () => (await ask(two, key, { stream: true })).status).not.toBe(429);
     });
 
-    (args ? it.skip : main)('free what a killed process held as soon as it is back', async () => {
+    (args ? it.skip : main)('release the reservations of a killed process as soon as it is back', async () => {
       upstream.always(() => new Promise(() => {}));
       const limits = { limits: { workspace: { concurrent_streams: 1 } } };
       const two = await start(limits);
@@ -205,7 +202,7 @@ for (const { name, skip, redis, args, main } of cases)
       await expect.poll(async () => (await ask(two, undefined, { stream: true })).status).not.toBe(429);
     });
 
-    long('keep each other’s open streams in mind', async () => {
+    long('count the open streams of each other', async () => {
       upstream.always(() => new Promise(() => {}));
       const limits = { limits: { workspace: { concurrent_streams: 1 } } };
       const one = await start(limits);

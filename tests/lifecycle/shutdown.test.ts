@@ -12,7 +12,7 @@ afterEach(cleanUp);
 const slow = (ms: number, words: number) => ({ input: `[[slow ${ms}]] [[words ${words}]]`, stream: true });
 
 describe('SIGTERM', () => {
-  it('lets the open stream finish, answers new work with 503, and exits with 0; the ledger is complete', async () => {
+  it('finishes the open stream, rejects new requests with 503 and exits with 0; the ledger is complete', async () => {
     const gateway = await startGateway();
     const before = await gateway.post({ input: 'before' });
     await before.text();
@@ -56,14 +56,14 @@ describe('SIGTERM', () => {
     const lock = join(gateway.folder, 'data', 'gateway.pid');
     const pid = Number.parseInt(readFileSync(lock, 'utf8'), 10);
     onTestFinished(() => {
-      if (existsSync(lock)) process.kill(pid, 'SIGKILL'); // npm is gone, and it is not
+      if (existsSync(lock)) process.kill(pid, 'SIGKILL'); // npm has ended, and the gateway has not
     });
     expect(await gateway.end(signal)).toBe(0);
     expect(existsSync(lock)).toBe(false);
     await expect(gateway.get('/health')).rejects.toThrow('fetch failed');
   });
 
-  it('ends a stream that outlasts the grace with response.failed and [DONE], and books it', async () => {
+  it('ends a stream that exceeds the grace period with response.failed and [DONE], and records it', async () => {
     const gateway = await startGateway({ config: { server: { shutdown_grace_ms: 100 } } });
     const stream = await openStream(gateway.post(slow(100, 1000)));
     await stream.readUntil('response.output_text.delta');
@@ -77,7 +77,7 @@ describe('SIGTERM', () => {
     expect(await entry.json()).toMatchObject({ data: { id: stream.id, finish_reason: 'failed', status: 503 } });
   });
 
-  it('ends a buffered request that outlasts the grace with 503', async () => {
+  it('ends a buffered request that exceeds the grace period with 503', async () => {
     const gateway = await startGateway({ config: { server: { shutdown_grace_ms: 100 } } });
     const stream = await openStream(gateway.post(slow(100, 1000)));
     const answer = gateway.post({ ...slow(100, 1000), stream: false });
@@ -87,7 +87,7 @@ describe('SIGTERM', () => {
     expect((await answer).status).toBe(503);
   });
 
-  it('gives a slow reader its whole buffered answer', async () => {
+  it('sends a slow reader the complete buffered response', async () => {
     const upstream = await startUpstream();
     const whole = 'word '.repeat(2_000_000);
     upstream.always(
@@ -141,7 +141,7 @@ describe('SIGTERM', () => {
     await Promise.all(ends);
   });
 
-  it('exits at once, with 130, on a second signal; what was answered is in the ledger of the next start', async () => {
+  it('exits at once with 130 on a second signal; the next start has every response in the ledger', async () => {
     const gateway = await startGateway({ env: { HEADGATE_LOG_LEVEL: 'info' } });
     const stream = await openStream(gateway.post(slow(1000, 1000)));
     await stream.readUntil('response.output_text.delta');

@@ -24,7 +24,7 @@ const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const isRoot = process.getuid?.() === 0;
 
 describe('the first start', () => {
-  it('prints the keys once, and a curl line that works as it stands', async () => {
+  it('prints the keys once, and a curl line that works unchanged', async () => {
     const folder = makeFolder();
     const startedAt = performance.now();
     const first = await startGateway({ folder, config: null });
@@ -50,7 +50,7 @@ describe('the first start', () => {
     expect(second.running.stderr).toBe('');
   });
 
-  it('makes the data folder and all in it for its user alone', async () => {
+  it('creates the data folder and its files for its user alone', async () => {
     const gateway = await startGateway({ config: null });
     await (await gateway.get('/health')).text();
     const data = join(gateway.folder, 'data');
@@ -63,7 +63,7 @@ describe('the first start', () => {
     for (const { parentPath, name } of files) expect([name, mode(join(parentPath, name))]).toEqual([name, '600']);
   });
 
-  it('keeps the keys for the start that succeeds when the port is in use', async () => {
+  it('keeps the keys for the start that succeeds if the port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     const { port } = other.address() as AddressInfo;
@@ -80,7 +80,7 @@ describe('the first start', () => {
 });
 
 describe('a start on a data folder that', () => {
-  it('another gateway has: says which process, and leaves it alone', async () => {
+  it('another gateway uses: names its process, and does not touch it', async () => {
     const first = await startGateway();
     const second = run({ folder: first.folder });
     expect(await second.ended).toBe(1);
@@ -92,18 +92,18 @@ describe('a start on a data folder that', () => {
     expect((await first.post({ input: 'still here' })).status).toBe(200);
   });
 
-  it('a killed gateway left: takes it over, though another process has its id by now', async () => {
+  it('a killed gateway used: uses it, although another process has its id now', async () => {
     const first = await startGateway();
     await first.end('SIGKILL');
     const pidFile = join(first.folder, 'data', 'gateway.pid');
     expect(existsSync(pidFile)).toBe(true);
-    writeFileSync(pidFile, String(process.pid)); // a living process, and no gateway
+    writeFileSync(pidFile, String(process.pid)); // a running process that is no gateway
     const second = await startGateway({ folder: first.folder });
     expect(readFileSync(pidFile, 'utf8')).toBe(`${second.running.child.pid}\n`);
     expect((await second.post({ input: 'hi' })).status).toBe(200);
   });
 
-  it('a killed gateway left: books what stands in the journal, once, and passes a torn last line over', async () => {
+  it('a killed gateway used: records the entries of the journal once, and skips a partly written last line', async () => {
     const first = await startGateway();
     const ids: string[] = [];
     for (let at = 0; at < 20; at++) {
@@ -134,7 +134,7 @@ describe('a start on a data folder that', () => {
     expect(readdirSync(journal)).toEqual([]);
   });
 
-  it('holds a file that is no database: says so, names it, and exits with 1', async () => {
+  it('contains a file that is no database: names it, and exits with 1', async () => {
     const folder = makeFolder();
     mkdirSync(join(folder, 'data'));
     writeFileSync(join(folder, 'data', 'headgate.db'), 'a letter to my aunt '.repeat(500));
@@ -146,7 +146,7 @@ describe('a start on a data folder that', () => {
     expect(existsSync(join(folder, 'data', 'gateway.pid'))).toBe(false);
   });
 
-  it('holds an empty master key: says so and exits with 1, since another one would change every hash', async () => {
+  it('contains an empty master key: reports it and exits with 1, because another key would change every hash', async () => {
     const folder = makeFolder();
     mkdirSync(join(folder, 'data'));
     writeFileSync(join(folder, 'data', 'master.key'), '');
@@ -155,7 +155,7 @@ describe('a start on a data folder that', () => {
     expect(running.stderr).toMatch(/^headgate: The master key .*master\.key is empty\. Restore it .*\n$/);
   });
 
-  it.skipIf(!isRoot)('it may not write: says so, with what to do, and exits with 1', async () => {
+  it.skipIf(!isRoot)('it cannot write: reports it with the remedy, and exits with 1', async () => {
     const folder = makeFolder();
     chmodSync(folder, 0o755);
     const source = join(folder, 'headgate.json');

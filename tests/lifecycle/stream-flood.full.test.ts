@@ -15,7 +15,7 @@ async function* endless(frame: object): AsyncGenerator<SseFrame> {
   for (;;) yield frame;
 }
 
-/** Far less than four streams took, each of which was kept up to the longest string there is. */
+/** Far less than four streams need if each one is kept up to the maximum length of a string. */
 const smallHeap = { NODE_OPTIONS: '--max-old-space-size=400' };
 
 it.each([
@@ -25,7 +25,7 @@ it.each([
   ['reasoning', chatChunk({ reasoning_content: 'x'.repeat(60_000) })],
   ['calls', chatChunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: 'x'.repeat(60_000) } }] })],
 ])(
-  'a gateway with a small heap outlives four streams of %s without end',
+  'a gateway with a small heap survives four endless streams of %s',
   async (_name, frame) => {
     upstream.always(sse(endless(frame)));
     const gateway = await startGateway({

@@ -22,20 +22,20 @@ afterEach(async () => {
   await cleanUp();
 });
 
-/** With a log line for each request, which names the worker. */
+/** Starts a gateway that logs each request with its worker. */
 const start = ({ count = 2, ...options }: StartOptions & { count?: number } = {}) =>
   startGateway({ args: ['--workers', String(count)], env: { HEADGATE_LOG_LEVEL: 'debug' }, ...options });
 const startFour = (options: StartOptions = {}) => start({ count: 4, ...options });
 
-/** So many that each of four workers has two of them: connections go to whoever has the fewest. */
+/** Opens so many connections that each of four workers has two: a connection goes to the worker with the fewest. */
 const connectAll = (gateway: GatewayProcess): Client[] => Array.from({ length: 8 }, () => connect(gateway));
 
-/** Who served requests, by the log. */
+/** Returns the workers that served requests, by the log. */
 const served = ({ running }: GatewayProcess): number[] =>
   [
     ...new Set([...running.stderr.matchAll(/"worker":(\d+).*"generation_id"/g)].map(([, worker]) => Number(worker))),
   ].sort();
-/** By slot; of those that were replaced the last. */
+/** Process ids by worker slot. The last one counts. */
 const readPids = ({ running }: GatewayProcess): Map<number, number> =>
   new Map(
     [...running.stderr.matchAll(/"pid":(\d+),.*"worker":(\d+).*"generation_id"/g)].map(([, pid, worker]) => [
@@ -43,12 +43,12 @@ const readPids = ({ running }: GatewayProcess): Map<number, number> =>
       Number(pid),
     ]),
   );
-/** Waits until the log has named so many workers: it may come later than the answer. */
+/** Waits until the log names so many workers. It may lag behind the response. */
 async function untilKnown(gateway: GatewayProcess, count: number): Promise<Map<number, number>> {
   await expect.poll(() => readPids(gateway).size).toBeGreaterThanOrEqual(count);
   return readPids(gateway);
 }
-/** Asks over new connections until another process answers as worker 0. */
+/** Sends requests over new connections until another process responds as worker 0. */
 async function untilReplaced(gateway: GatewayProcess, pid: number): Promise<void> {
   const look = async () => {
     await ask(connect(gateway)).catch(() => {});
@@ -66,7 +66,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Run in a process before anything else: writes a byte for each sync. */
+/** Writes a byte for each sync of a process. Runs before anything else. */
 const countSyncs = `
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -86,7 +86,7 @@ function readLedger(folder: string): string[] {
 const askAll = (clients: readonly Client[], key?: string) => Promise.all(clients.map((client) => ask(client, key)));
 
 describe('headgate start --workers', { timeout: 60_000 }, () => {
-  quick('serves from all workers; each answer is in the ledger once, and found at once by any of them', async () => {
+  quick('serves from all workers; each response is in the ledger once, and every worker finds it at once', async () => {
     const gateway = await startFour();
     const clients = connectAll(gateway);
     const answers = [...(await askAll(clients)), ...(await askAll(clients)), await ask(clients[0]!)];
@@ -101,20 +101,20 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(readdirSync(join(gateway.folder, 'data', 'journal'))).toEqual([]);
   });
 
-  long('remembers as one how endpoints do and where sessions went', async () => {
+  long('shares the health of endpoints and the routes of sessions', async () => {
     const gateway = await startFour({ config: { providers: memoryProviders } });
     const [near, ...far] = connectAll(gateway);
     await expectOneMemory(near!, far.slice(0, 3));
     await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
   });
 
-  long('shows the numbers of all workers from any of them, and never less than before', async () => {
+  long('returns the metrics of all workers from any of them, and never lower ones than before', async () => {
     const gateway = await startFour();
     const clients = connectAll(gateway);
     await askAll(clients);
     const total = 'headgate_responses_total{model="simulator/echo",provider="simulator",status="2xx",streamed="false"}';
     const byWorker = [0, 1, 2, 3].map((worker) => `headgate_worker_requests_total{worker="${worker}"}`);
-    // Answers are counted when they have left, which a client may see first.
+    // Responses are counted after they are sent.
     for (const client of clients) await expect.poll(async () => (await readNumbers(client)).get(total)).toBe(8);
     const numbers = await readNumbers(clients[0]!);
     expect(byWorker.map((name) => numbers.get(name)! >= 2)).toEqual([true, true, true, true]);
@@ -129,7 +129,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(later.get('headgate_worker_restarts_total')).toBe(1);
   });
 
-  long('keeps what a worker counted that nobody has asked it for when it is killed', async () => {
+  long('keeps the counts of a killed worker that were never read', async () => {
     const gateway = await start();
     const [client, ofOther] = [connect(gateway), connect(gateway)];
     await ask(client);
@@ -138,7 +138,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     const killed = free === 0 ? 1 : 0;
     const pid = (await untilKnown(gateway, 2)).get(killed)!;
     const ofKilled = `headgate_worker_requests_total{worker="${killed}"}`;
-    // A stopped one answers nobody: what is shown of it, it told unasked.
+    // A stopped worker does not respond: it has pushed what is shown of it.
     const look = async () => {
       process.kill(pid, 'SIGSTOP');
       try {
@@ -159,7 +159,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect([later.get(ofKilled), later.get(total)]).toEqual([3, 4]);
   });
 
-  long('prints the URL and the first keys once, and all workers know the keys', async () => {
+  long('prints the URL and the first keys once, and all workers accept the keys', async () => {
     const gateway = await start({ config: null });
     const keys = gateway.running.stdout.match(/sk-rt-v1-[0-9a-f]{64}/g)!;
     expect([...new Set(keys)]).toHaveLength(1);
@@ -167,7 +167,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(gateway.running.stdout.match(/is up: /g)).toHaveLength(1);
   });
 
-  quick('manages keys from any worker; one that is disabled under load is refused by all within a second', async () => {
+  quick('manages keys from any worker; all reject a key within a second after it was disabled under load', async () => {
     const gateway = await startFour();
     const clients = connectAll(gateway);
     const manage = { key: testKeys.managementKey };
@@ -193,12 +193,12 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     });
     const disabledAt = performance.now();
     expect(disabled.status).toBe(200);
-    // A second, and as much again for a machine that does other things, too.
+    // A second, and another one for a busy machine.
     for (const at of await Promise.all(refusedAt)) expect(at - disabledAt).toBeLessThan(2000);
     await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
   });
 
-  long('follows in all workers what a workspace says for its requests', async () => {
+  long('applies the settings of a workspace in all workers', async () => {
     const gateway = await startFour();
     const clients = connectAll(gateway);
     const settle = (default_text_model: string | null) =>
@@ -222,7 +222,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     await expect.poll(() => served(gateway)).toEqual([0, 1, 2, 3]);
   });
 
-  quick('replaces a worker that is killed under load, and loses no answer that was given', async () => {
+  quick('replaces a worker that is killed under load, and loses no response that was sent', async () => {
     const gateway = await start();
     const clients = connectAll(gateway);
     await askAll(clients);
@@ -234,7 +234,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
         await ask(client).then(
           (answer) => answered.push(answer),
           () => {},
-        ); // cut by the kill
+        ); // interrupted by the kill
     });
     await expect.poll(() => answered.length, { interval: 5 }).toBeGreaterThan(50);
     process.kill(pid, 'SIGKILL');
@@ -251,31 +251,34 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(readdirSync(join(gateway.folder, 'data', 'journal'))).toEqual([]);
   });
 
-  long('goes on while a worker hangs, says so in the numbers, and loses nothing of it', async () => {
-    const gateway = await start();
-    const [client, ofOther] = [connect(gateway), connect(gateway)];
-    await ask(client);
-    const [free] = [...(await untilKnown(gateway, 1)).keys()];
-    await ask(ofOther);
-    const hanging = free === 0 ? 1 : 0;
-    const pid = (await untilKnown(gateway, 2)).get(hanging)!;
-    process.kill(pid, 'SIGSTOP');
-    try {
-      const late = ask(ofOther);
-      expect((await client('GET', '/api/v1/generation?id=gen-unknown')).status).toBe(404);
-      expect((await ask(client)).status).toBe(200);
-      const numbers = await readNumbers(client);
-      expect(numbers.get(`headgate_worker_up{worker="${hanging}"}`)).toBe(0);
-      expect(numbers.get(`headgate_worker_up{worker="${free}"}`)).toBe(1);
-      process.kill(pid, 'SIGCONT');
-      expect((await late).status).toBe(200);
-    } finally {
-      process.kill(pid, 'SIGCONT');
-    }
-    await expect.poll(async () => (await readNumbers(client)).get(`headgate_worker_up{worker="${hanging}"}`)).toBe(1);
-  });
+  long(
+    'continues while a worker is unresponsive, shows it in the metrics, and loses none of its requests',
+    async () => {
+      const gateway = await start();
+      const [client, ofOther] = [connect(gateway), connect(gateway)];
+      await ask(client);
+      const [free] = [...(await untilKnown(gateway, 1)).keys()];
+      await ask(ofOther);
+      const hanging = free === 0 ? 1 : 0;
+      const pid = (await untilKnown(gateway, 2)).get(hanging)!;
+      process.kill(pid, 'SIGSTOP');
+      try {
+        const late = ask(ofOther);
+        expect((await client('GET', '/api/v1/generation?id=gen-unknown')).status).toBe(404);
+        expect((await ask(client)).status).toBe(200);
+        const numbers = await readNumbers(client);
+        expect(numbers.get(`headgate_worker_up{worker="${hanging}"}`)).toBe(0);
+        expect(numbers.get(`headgate_worker_up{worker="${free}"}`)).toBe(1);
+        process.kill(pid, 'SIGCONT');
+        expect((await late).status).toBe(200);
+      } finally {
+        process.kill(pid, 'SIGCONT');
+      }
+      await expect.poll(async () => (await readNumbers(client)).get(`headgate_worker_up{worker="${hanging}"}`)).toBe(1);
+    },
+  );
 
-  long('neither waits for a worker that hangs to reload, nor to end, and says so', async () => {
+  long('waits for an unresponsive worker neither to reload nor to shut down, and logs it', async () => {
     const gateway = await start({ config: { limits: { requests_per_minute: 100 } } });
     const [client, ofOther] = [connect(gateway), connect(gateway)];
     const answers = [await ask(client)];
@@ -296,25 +299,22 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(readLedger(gateway.folder)).toEqual(idsOf(answers));
   });
 
-  quick(
-    'drains all workers on SIGTERM: open streams end well, new work is answered 503, then it exits with 0',
-    async () => {
-      const gateway = await start();
-      const slow = { input: '[[slow 20]] [[words 60]]', stream: true };
-      const streams = await Promise.all(Array.from({ length: 8 }, () => openStream(gateway.post(slow))));
-      await Promise.all(streams.map((stream) => stream.readUntil('response.output_text.delta')));
-      gateway.running.child.kill('SIGTERM');
-      await expect.poll(async () => (await connect(gateway)('GET', '/ready')).status).toBe(503);
-      expect((await ask(connect(gateway))).status).toBe(503);
+  quick('drains all workers on SIGTERM: open streams finish, new requests get 503, then it exits with 0', async () => {
+    const gateway = await start();
+    const slow = { input: '[[slow 20]] [[words 60]]', stream: true };
+    const streams = await Promise.all(Array.from({ length: 8 }, () => openStream(gateway.post(slow))));
+    await Promise.all(streams.map((stream) => stream.readUntil('response.output_text.delta')));
+    gateway.running.child.kill('SIGTERM');
+    await expect.poll(async () => (await connect(gateway)('GET', '/ready')).status).toBe(503);
+    expect((await ask(connect(gateway))).status).toBe(503);
 
-      for (const stream of streams)
-        expect(await stream.readAll()).toMatch(/response\.completed.*\n\ndata: \[DONE\]\n\n$/s);
-      expect(await gateway.running.ended).toBe(0);
-      expect(readLedger(gateway.folder)).toEqual(streams.map(({ id }) => id).sort());
-    },
-  );
+    for (const stream of streams)
+      expect(await stream.readAll()).toMatch(/response\.completed.*\n\ndata: \[DONE\]\n\n$/s);
+    expect(await gateway.running.ended).toBe(0);
+    expect(readLedger(gateway.folder)).toEqual(streams.map(({ id }) => id).sort());
+  });
 
-  long('ends at once, with all its workers, on a second signal; a signal to a worker alone means nothing', async () => {
+  long('ends at once with all its workers on a second signal; a signal to a worker alone has no effect', async () => {
     const gateway = await start();
     const clients = connectAll(gateway);
     await askAll(clients);
@@ -327,45 +327,42 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     gateway.running.child.kill('SIGTERM');
     await expect.poll(() => gateway.running.stderr).toContain('shutdown started');
     expect(await gateway.end()).toBe(130);
-    await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]); // some systems are slow to forget them
+    await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]); // some systems list them for a moment
     await stream.readAll().catch(() => {});
   });
 
-  long(
-    'lets workers end what they have begun when the first process is killed, and then end; nothing is lost',
-    async () => {
-      const gateway = await start();
-      const clients = connectAll(gateway);
-      const answers = await askAll(clients);
-      const pids = [...(await untilKnown(gateway, 2)).values()];
-      const stream = await openStream(gateway.post({ input: '[[slow 20]] [[words 60]]', stream: true }));
-      await stream.readUntil('response.output_text.delta');
-      gateway.running.child.kill('SIGKILL');
-      await expect
-        .poll(() =>
-          connect(gateway)('GET', '/health').then(
-            () => 'served',
-            () => 'refused',
-          ),
-        )
-        .toBe('refused');
+  long('lets workers finish their requests and end after the primary was killed; nothing is lost', async () => {
+    const gateway = await start();
+    const clients = connectAll(gateway);
+    const answers = await askAll(clients);
+    const pids = [...(await untilKnown(gateway, 2)).values()];
+    const stream = await openStream(gateway.post({ input: '[[slow 20]] [[words 60]]', stream: true }));
+    await stream.readUntil('response.output_text.delta');
+    gateway.running.child.kill('SIGKILL');
+    await expect
+      .poll(() =>
+        connect(gateway)('GET', '/health').then(
+          () => 'served',
+          () => 'refused',
+        ),
+      )
+      .toBe('refused');
 
-      // The folder is free, though one of the workers still writes its journal.
-      const again = await startGateway({ folder: gateway.folder });
-      expect(await stream.readAll()).toMatch(/response\.completed.*\n\ndata: \[DONE\]\n\n$/s);
-      await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]);
-      const ids = [...answers.map(({ id }) => id), stream.id];
-      const client = connect(again);
-      for (const id of ids) {
-        const status = async () => (await client('GET', `/api/v1/generation?id=${id}`)).status;
-        await expect.poll(status, { timeout: 5000 }).toBe(200);
-      }
-      expect(await again.end()).toBe(0);
-      expect(readLedger(gateway.folder)).toEqual(ids.sort());
-    },
-  );
+    // The folder is free, although one of the workers still writes its journal.
+    const again = await startGateway({ folder: gateway.folder });
+    expect(await stream.readAll()).toMatch(/response\.completed.*\n\ndata: \[DONE\]\n\n$/s);
+    await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]);
+    const ids = [...answers.map(({ id }) => id), stream.id];
+    const client = connect(again);
+    for (const id of ids) {
+      const status = async () => (await client('GET', `/api/v1/generation?id=${id}`)).status;
+      await expect.poll(status, { timeout: 5000 }).toBe(200);
+    }
+    expect(await again.end()).toBe(0);
+    expect(readLedger(gateway.folder)).toEqual(ids.sort());
+  });
 
-  long('takes a saved file over in all workers, and keeps the old one in all when it is bad', async () => {
+  long('applies a saved file in all workers, and keeps the old one in all if it is invalid', async () => {
     const simulator = (...models: string[]) => ({
       providers: [{ id: 'sim', wire: 'simulator', models: models.map((model) => ({ model, upstream_model: 'echo' })) }],
     });
@@ -382,7 +379,7 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     expect(statusesOf(await askFor('newest/model')())).toEqual([400]);
     expect(statusesOf(await askFor('new/model')())).toEqual([200]);
 
-    // Whoever takes a worker's place has the file of now.
+    // A replacement worker has the current file.
     const pid = (await untilKnown(gateway, 2)).get(0)!;
     process.kill(pid, 'SIGKILL');
     await untilReplaced(gateway, pid);
@@ -392,28 +389,25 @@ describe('headgate start --workers', { timeout: 60_000 }, () => {
     }
   });
 
-  long(
-    'says that the port is in use, once, and exits with 1; as it does with a number that makes no sense',
-    async () => {
-      const gateway = await startGateway();
-      const { port } = new URL(gateway.url);
-      const second = run({ args: ['--workers', '2', '--port', port] });
-      expect(await second.ended).toBe(1);
-      expect(second.stderr).toBe(
-        `headgate: Port ${port} of 127.0.0.1 is in use. Stop the program that listens there, or choose another one with --port.\n`,
-      );
-      expect(existsSync(join(second.folder, 'data', 'gateway.pid'))).toBe(false);
+  long('reports once that the port is in use and exits with 1; also for an invalid number of workers', async () => {
+    const gateway = await startGateway();
+    const { port } = new URL(gateway.url);
+    const second = run({ args: ['--workers', '2', '--port', port] });
+    expect(await second.ended).toBe(1);
+    expect(second.stderr).toBe(
+      `headgate: Port ${port} of 127.0.0.1 is in use. Stop the program that listens there, or choose another one with --port.\n`,
+    );
+    expect(existsSync(join(second.folder, 'data', 'gateway.pid'))).toBe(false);
 
-      const third = run({ args: ['--workers', 'many'] });
-      expect(await third.ended).toBe(1);
-      expect(third.stderr).toContain('--workers (server.workers): must be');
-    },
-  );
+    const third = run({ args: ['--workers', 'many'] });
+    expect(await third.ended).toBe(1);
+    expect(third.stderr).toContain('--workers (server.workers): must be');
+  });
 
   long.each([
     ['strict', true],
     ['standard', false],
-  ])('sync each entry before its response ends where the ledger is to be %s', async (durability, isSynced) => {
+  ])('syncs each entry before its response ends if ledger.durability is %s: %s', async (durability, isSynced) => {
     const folder = makeFolder();
     const log = join(folder, 'syncs');
     writeFileSync(log, '');
