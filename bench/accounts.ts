@@ -144,17 +144,17 @@ function serve(headers: readonly string[], index: number, last: Step): MaybeProm
   if (last === 'keys') return;
   const id = createTimedId('gen-');
   const ticket = limits.admit(caller, request, id);
-  let held: CostReservation | undefined;
+  let reservation: CostReservation | undefined;
   let recorded: MaybePromise<void> = undefined;
   if (last !== 'limits') {
-    held = spending.reserve(caller, id, { nanoUsd: 8_300_000n, sharedNanoUsd: 8_300_000n }) as CostReservation;
+    reservation = spending.reserve(caller, id, { nanoUsd: 8_300_000n, sharedNanoUsd: 8_300_000n }) as CostReservation;
     const entry = makeEntry(caller, id);
     if (last === 'ledger' || last === 'strict') {
       durability = last === 'strict' ? 'strict' : 'standard';
       const begun = ledger.begin(entry); // before it is sent, so that a kill -9 loses nothing
       recorded = ledger.record(entry, begun);
     }
-    held.settle(entry);
+    reservation.settle(entry);
   }
   if (ticket instanceof Promise) throw new Error('Counters in memory must be synchronous.');
   ticket?.end(600, false);

@@ -172,8 +172,8 @@ export async function startGateway(
     const waitedMs = performance.now() - startedAt;
     if (!isRunning(child) || waitedMs > 20_000) {
       await stopProcess(child);
-      const said = [answer.text, readFileSync(log, 'utf8')].map((text) => text.trim().slice(-800)).filter(Boolean);
-      throw new RigError(`${variant.title} did not answer: ${said.join('\n') || 'it said nothing'}`);
+      const output = [answer.text, readFileSync(log, 'utf8')].map((text) => text.trim().slice(-800)).filter(Boolean);
+      throw new RigError(`${variant.title} did not respond: ${output.join('\n') || 'no output'}`);
     }
     await sleep(4);
   }
@@ -228,7 +228,7 @@ async function generateLoad(
   }
   if (result.non200 > 0 || result.errors > 0) {
     const reason = output.replace(stdout, '').trim().slice(0, 400);
-    throw new RigError(`${result.non200} answers were not 200, ${result.errors} broke off. ${reason}`);
+    throw new RigError(`${result.non200} responses were not 200, ${result.errors} were interrupted. ${reason}`);
   }
   if (result.reqs === 0 && !(result.cpu_us_event > 0)) throw new RigError('There was no response within the window.');
   return result;
@@ -270,7 +270,7 @@ async function ask(
       incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
       incoming.on('error', (error) => resolve({ status: 0, text: error.message }));
     });
-    outgoing.setTimeout(5_000, () => outgoing.destroy(new Error('no answer within 5 s')));
+    outgoing.setTimeout(5_000, () => outgoing.destroy(new Error('no response within 5 s')));
     outgoing.on('error', (error) => resolve({ status: 0, text: error.message }));
     outgoing.end(body);
   });

@@ -12,7 +12,7 @@ describe('the text of a key', () => {
     expect(hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 
-  it('is labelled by prefix, dots and last characters', () => {
+  it('is labeled by prefix, dots and last characters', () => {
     expect(createKeyLabel(`sk-rt-v1-${'0123456789abcdef'.repeat(4)}`)).toBe('sk-rt-v1-012...def');
     expect(createKeyLabel(`sk-rt-mgmt-v1-${'0123456789abcdef'.repeat(4)}`)).toBe('sk-rt-mgmt-v1-012...def');
   });

@@ -11,7 +11,7 @@ const found = (endpoints: Endpoint[], slug: string): string[] =>
     .find(slug)
     .map(({ provider, model, upstreamModel }) => `${provider.name}: ${model} → ${upstreamModel}`);
 
-describe('a catalogue', () => {
+describe('a catalog', () => {
   it('finds all endpoints of a slug, in the order of the configuration', () => {
     const endpoints = [endpoint('A', 'x/one'), endpoint('B', 'x/two'), endpoint('C', 'x/one', 'uno')];
     expect(found(endpoints, 'x/one')).toEqual(['A: x/one → x/one', 'C: x/one → uno']);

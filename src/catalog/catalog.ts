@@ -27,7 +27,7 @@ export interface Catalog {
 
 /** Slugs that matched a wildcard are remembered, so that the next request finds them as fast. Bounded. */
 const MAX_REMEMBERED = 10_000;
-const LONGEST_REMEMBERED = 200;
+const MAX_REMEMBERED_LENGTH = 200;
 
 /** The provider, as the catalog names it. */
 const tagOf = ({ tag }: Endpoint): string => tag.split('/')[0]!;
@@ -99,7 +99,7 @@ export function createCatalog(
       const known = remembered.get(slug);
       if (known) return known;
       const found = search(slug);
-      const isShort = slug.length <= LONGEST_REMEMBERED; // callers can invent slugs for wildcards
+      const isShort = slug.length <= MAX_REMEMBERED_LENGTH; // callers can invent slugs for wildcards
       if (found.length > 0 && isShort && remembered.size < MAX_REMEMBERED) remembered.set(slug, found);
       return found;
     },

@@ -209,8 +209,8 @@ export function mergeCatalogFiles(files: readonly CatalogFile[]): CatalogRecords
     const fee = fees.findLast((each) => isMeant(each, record));
     if (!fee) continue;
     const { usd_per_request, usd_per_search, usd_per_searched_request } = fee;
-    const asked = { usd_per_request, usd_per_search, usd_per_searched_request };
-    const known = Object.entries(asked).filter(([, price]) => price !== undefined);
+    const given = { usd_per_request, usd_per_search, usd_per_searched_request };
+    const known = Object.entries(given).filter(([, price]) => price !== undefined);
     endpoints.set(key, { ...Object.fromEntries(known), ...record });
   }
   return { models, endpoints };

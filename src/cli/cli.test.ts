@@ -551,7 +551,7 @@ describe('headgate doctor', () => {
     expect(after).toMatchObject({ code: 0, stdout: expect.not.stringContaining(says) });
   });
 
-  it('finds nothing wrong with nothing, makes nothing, and does not colour a pipe', async () => {
+  it('finds nothing wrong with nothing, makes nothing, and does not color a pipe', async () => {
     const { code, stdout } = await finish(['doctor'], { HEADGATE_SERVER_PORT: '0', FORCE_COLOR: '1' });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ok {4}node {9}v\d+/);

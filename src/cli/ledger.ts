@@ -104,7 +104,7 @@ function readQuery({ since, until, model, provider }: RecomputeOptions, config: 
   };
 }
 
-/** @returns a function that gives the endpoints of a model, as configuration and catalogue have them now */
+/** @returns a function that gives the endpoints of a model, as configuration and catalog have them now */
 async function openPrices(
   config: Config,
   dataDir: string,

@@ -29,7 +29,7 @@ describe('docs/reference/cli.md', () => {
 });
 
 describe('what a terminal shows', () => {
-  it('has colours on a terminal only, and not under NO_COLOR', () => {
+  it('has colors on a terminal only, and not under NO_COLOR', () => {
     const stdout = { write: () => true, isTTY: true };
     expect(colorize({ stdout, env: {} }, 'red', 'x')).toBe('\u001b[31mx\u001b[39m');
     expect(colorize({ stdout, env: { NO_COLOR: '1' } }, 'red', 'x')).toBe('x');

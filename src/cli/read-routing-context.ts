@@ -9,7 +9,7 @@ import { createRoutingContext } from '../routing/routing-context.ts';
  * Where requests would be routed by a gateway with this configuration that has served nothing yet. Workspaces have their
  * names for ids, since the store need not be asked.
  *
- * @param warn told what is odd in the catalogue's files
+ * @param warn told what is odd in the catalog's files
  * @param stored workspaces of the store, for providers that name one by its id
  * @throws with a message for people when the configuration contradicts itself
  */

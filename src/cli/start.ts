@@ -141,7 +141,7 @@ function findFirstModel({ providers }: Config): string {
   return first ?? (models[0] ?? '').replace('*', 'NAME-OF-A-MODEL');
 }
 
-/** Of what the built-in catalogue lists for a provider. */
+/** Of what the built-in catalog lists for a provider. */
 function findCheapest(provider: string): string | undefined {
   const rows = builtinFiles.flatMap(({ endpoints = [] }) => endpoints.filter((row) => row.provider === provider));
   const priced = rows.flatMap(({ model, usd_per_million: prices }) =>

@@ -22,7 +22,7 @@ it.each([
   'a table\n  of two lines\twith Zürich, 東京 and 👩‍👩‍👧',
   '\u001b[1;32mok\u001b[0m',
   '\n[1m]',
-])('words, lines and colours pass: %j', (text) => {
+])('words, lines and colors pass: %j', (text) => {
   expect(written(text)).toBe(text);
 });
 

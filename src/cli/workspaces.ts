@@ -138,7 +138,7 @@ function readBody(options: WorkspaceOptions): WorkspaceSettingsBody {
 
 const orNull = (text: string): string | null => (text === 'none' ? null : text);
 
-/** A default model that is misspelt fails every request without a model; it is kept, since it may come later. */
+/** A default model that is misspelled fails every request without a model; it is kept, since it may come later. */
 function warnOfModels(
   { stderr }: Pick<Terminal, 'stderr'>,
   loaded: LoadedConfig,

@@ -71,7 +71,7 @@ describe('which endpoints there are', () => {
     expect(ids({ models: ['openai/two', 'openai/one'] })).toEqual(['openai/two@openai', 'openai/one@openai']);
   });
 
-  it('are all of the catalogue as well, where it passes on every model of its own name', () => {
+  it('are all of the catalog as well, where it passes on every model of its own name', () => {
     expect(ids({ models: ['openai/*'] })).toEqual([
       'openai/*@openai',
       'openai/one@openai',
@@ -126,7 +126,7 @@ describe('which endpoints there are', () => {
 });
 
 describe('what is known of an endpoint', () => {
-  it('is from the catalogue, the endpoint before the model', () => {
+  it('is from the catalog, the endpoint before the model', () => {
     expect(only('openai/one')).toMatchObject({
       model: 'openai/one',
       upstreamModel: 'one-2026',
@@ -154,7 +154,7 @@ describe('what is known of an endpoint', () => {
     });
   });
 
-  it('has each price that the configuration writes over the catalogue, one beyond a length and one for a picture too', () => {
+  it('has each price that the configuration writes over the catalog, one beyond a length and one for a picture too', () => {
     const pricing = { image: 0.04, above: [{ prompt_tokens: 900, prompt: 0.000009 }] };
     expect(only({ model: 'openai/one', pricing }).pricing).toMatchObject({
       promptNanoUsdPerMillion: 1_000_000_000,
@@ -207,7 +207,7 @@ describe('what is known of an endpoint', () => {
     expect(only('OpenAI/One')).toMatchObject({ model: 'OpenAI/One', upstreamModel: 'one-2026', contextLength: 900 });
   });
 
-  it('is nothing where the catalogue does not list the model at this provider', () => {
+  it('is nothing where the catalog does not list the model at this provider', () => {
     for (const endpoint of [only('openai/new'), only('else/three', { id: 'xai' }), only('openai/one', { id: 'own' })]) {
       expect(endpoint).toMatchObject({
         pricing: undefined,
@@ -220,7 +220,7 @@ describe('what is known of an endpoint', () => {
     }
   });
 
-  it('is no price where the catalogue knows half of it, and never a zero', () => {
+  it('is no price where the catalog knows half of it, and never a zero', () => {
     expect(only('openai/two').pricing).toBeUndefined();
     expect(only('openai/old').pricing).toBeUndefined();
   });
@@ -231,7 +231,7 @@ describe('what is known of an endpoint', () => {
 });
 
 describe('tiers', () => {
-  it('of the catalogue are endpoints of their own, with tags and prices', () => {
+  it('of the catalog are endpoints of their own, with tags and prices', () => {
     const { endpoints } = build({ models: ['openai/*'] });
     const facts = endpoints
       .filter(({ model }) => model === 'openai/one')
@@ -243,7 +243,7 @@ describe('tiers', () => {
     ]);
   });
 
-  it('that the entry names take what the catalogue says of that tier', () => {
+  it('that the entry names take what the catalog says of that tier', () => {
     expect(only({ model: 'openai/one', tier: 'flex' })).toMatchObject({
       id: 'openai/one@openai/flex',
       tag: 'openai/flex',
@@ -260,7 +260,7 @@ describe('tiers', () => {
 });
 
 describe('another account of a provider (same_as)', () => {
-  it('takes from the catalogue what is said of that provider, and its tag', () => {
+  it('takes from the catalog what is said of that provider, and its tag', () => {
     expect(only('else/three', { id: 'team', same_as: 'groq' })).toMatchObject({
       id: 'else/three@team',
       tag: 'groq',
@@ -305,7 +305,7 @@ describe('another account of a provider (same_as)', () => {
 });
 
 describe('the models', () => {
-  it('are those that an endpoint carries, as the catalogue describes them', () => {
+  it('are those that an endpoint carries, as the catalog describes them', () => {
     const { models } = build({ models: ['openai/one'] }, { id: 'groq', models: ['OpenAI/One', 'x/unknown'] });
     expect([...models.keys()]).toEqual(['openai/one', 'x/unknown']);
     expect(models.get('openai/one')).toMatchObject({
@@ -316,7 +316,7 @@ describe('the models', () => {
     });
   });
 
-  it('are what their endpoint says where the catalogue does not know them', () => {
+  it('are what their endpoint says where the catalog does not know them', () => {
     const written: ModelConfig = {
       model: 'X/Unknown',
       context_length: 5,

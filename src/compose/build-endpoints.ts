@@ -9,7 +9,7 @@ import { openWires, wires } from '../providers/index.ts';
 import { bareEndpoint, createProvider, type Endpoint, type Provider } from '../providers/provider.ts';
 import { mergePricing } from './merge-pricing.ts';
 
-/** What a configuration and the catalogue make together. */
+/** What a configuration and the catalog make together. */
 export interface BuiltEndpoints {
   providers: Provider[];
   endpoints: Endpoint[];
@@ -21,8 +21,8 @@ const noRecords: CatalogRecords = { models: new Map(), endpoints: new Map() };
 
 /**
  * Makes the providers of a configuration and their endpoints, in its order. What an entry does not say of a model is
- * taken from the catalogue. A provider that passes on all models of its name (`openai/*`) also carries every endpoint
- * that the catalogue lists for it.
+ * taken from the catalog. A provider that passes on all models of its name (`openai/*`) also carries every endpoint
+ * that the catalog lists for it.
  *
  * @param findWorkspace gives the id of a workspace by its name or id
  * @param before the providers before a reload; what was found out about their servers stays known
@@ -114,7 +114,7 @@ function isWhole(entry: ProviderConfig): boolean {
   return entry.models.some(({ model }) => prefixes.some((prefix) => model === `${prefix}/*`));
 }
 
-/** What one provider offers: its entry, and the rows of the catalogue that fill the entry's gaps. */
+/** What one provider offers: its entry, and the rows of the catalog that fill the entry's gaps. */
 class EndpointBuilder {
   private readonly entry: ProviderConfig;
   private readonly provider: Provider;
@@ -150,7 +150,7 @@ class EndpointBuilder {
       .map((row) => this.assemble({ model: row.model, tier: row.tier ?? 'default' }, row));
   }
 
-  /** What the model asks in each tier here, told by the entry or else by the catalogue; undefined where there is only one. */
+  /** What the model asks in each tier here, told by the entry or else by the catalog; undefined where there is only one. */
   private listTierPrices(model: string): ReadonlyMap<string, Pricing> | undefined {
     const slug = model.toLowerCase();
     const prices = this.tierPrices.get(slug) ?? new Map<string, Pricing>();
@@ -167,7 +167,7 @@ class EndpointBuilder {
       const row = rowOf(tier);
       put(tier, mergePricing(config, row && readRecordPrices(row)));
     }
-    // One who writes prices of one's own for a model does not pay those of the catalogue in its other tiers.
+    // One who writes prices of one's own for a model does not pay those of the catalog in its other tiers.
     const isOwn = this.entry.models.some(({ model, pricing }) => pricing && model.toLowerCase() === slug);
     if (!isOwn) for (const row of rows) put(row.tier ?? 'default', readRecordPrices(row));
     return prices.size > 1 ? prices : undefined;
@@ -278,7 +278,7 @@ function withUniqueIds(endpoints: readonly Endpoint[]): Endpoint[] {
   });
 }
 
-/** Of a model that the catalogue does not know, its endpoints tell what they can. */
+/** Of a model that the catalog does not know, its endpoints tell what they can. */
 function listModels(endpoints: readonly Endpoint[], records: ReadonlyMap<string, ModelRecord>): Map<string, Model> {
   const models = new Map<string, Model>();
   for (const endpoint of endpoints) {

@@ -5,7 +5,7 @@ import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import type { Provider } from '../providers/provider.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 
-/** What a configuration makes of the catalogue; a reload makes it anew. */
+/** What a configuration makes of the catalog; a reload makes it anew. */
 export interface ConfiguredModels {
   providers: readonly Provider[];
   catalog: Catalog;
@@ -16,7 +16,7 @@ export interface ModelsOptions {
   workspaces: readonly Pick<WorkspaceRecord, 'id' | 'name'>[];
   /** The providers before a reload. */
   before?: readonly Provider[] | undefined;
-  /** Told what is odd in the catalogue's files. */
+  /** Told what is odd in the catalog's files. */
   warn: (message: string) => void;
 }
 

@@ -5,7 +5,7 @@ import { perPiece, perToken, readPricesAbove, readTokenPrices } from '../meterin
 type WrittenPricing = NonNullable<ModelConfig['pricing']>;
 
 /**
- * What the configuration says of prices, over what the catalogue says.
+ * What the configuration says of prices, over what the catalog says.
  *
  * @throws {Error} when one of the two main prices is then missing: it would be a silent zero
  */

@@ -1,5 +1,5 @@
 /**
- * Writes a sum for people: `$12.50`, `$0.25`, `$0.0010`, `$0.00065`. Two decimals from one dollar on, and for whole cents.
+ * Formats an amount: `$12.50`, `$0.25`, `$0.0010`, `$0.00065`. Two decimals from one dollar on, and for whole cents.
  * Otherwise at least four, and as many as two significant digits need, up to nano-dollars.
  */
 export function formatUsd(usd: number): string {

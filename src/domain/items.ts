@@ -192,8 +192,8 @@ export type InputItem =
   | CarriedItem;
 
 /**
- * The kinds of input items that the gateway knows, but for its own (`router:…`). Others are carried as they are by a
- * wire that has items of its own, and by no other: they pass the checks with the type of a `CarriedItem`.
+ * The known kinds of input items, except our own (`router:…`). Unknown kinds pass the checks as a `CarriedItem`. Only native
+ * wires send them, unchanged.
  */
 export const itemTypes: ReadonlySet<string> = new Set<InputItem['type']>([
   ...(['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call'] as const),
@@ -290,14 +290,14 @@ const providerRun: ReadonlySet<string> = new Set<string>([
   ...(['file_search', 'code_interpreter', 'image_generation', 'mcp'] satisfies HostedTool['type'][]),
 ]);
 
-/** Kinds of tools that the gateway knows, but for its own. */
+/** The known kinds of tools, except our own. */
 export const toolTypes: ReadonlySet<string> = new Set<string>([
   ...clientTools,
   ...providerRun,
   ...(['computer_use_preview', 'local_shell', 'shell', 'apply_patch'] satisfies HostedTool['type'][]),
 ]);
 
-/** Whether it is more than a function in other clothes: only some protocols and providers have such a tool. */
+/** Whether the tool is not a function. Only some protocols and providers have such a tool. */
 export const isHosted = (tool: { type: string }): boolean => !clientTools.has(tool.type) && !isServerTool(tool);
 
 /** Whether the provider runs the tool. The other hosted kinds (a shell, patches, a computer) run at the client. */

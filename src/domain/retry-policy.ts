@@ -1,16 +1,16 @@
-/** When a request is sent to the same endpoint again. */
+/** The rules of retries at the same endpoint. */
 export interface RetryPolicy {
-  /** The most attempts at one endpoint for a request, the first included. */
+  /** Maximum attempts at one endpoint per request, including the first. */
   attempts: number;
-  /** The longest delay before the first retry; it doubles with each further one. */
+  /** Maximum delay before the first retry. Doubles with each further one. */
   backoffMs: number;
   maxBackoffMs: number;
-  /** A provider that asks for a longer wait is not tried again. */
+  /** A provider with a longer `Retry-After` is not retried. */
   maxRetryAfterMs: number;
   /** No retry starts later than this after the first attempt of the request. */
   budgetMs: number;
-  /** The most retries of a provider in 60 seconds, as a share of its requests: 0 to 1. */
+  /** Maximum retries of a provider in 60 seconds, as a share of its requests: 0 to 1. */
   share: number;
-  /** As many retries in 60 seconds are allowed in any case. */
+  /** Retries in 60 seconds that are always allowed. */
   minimum: number;
 }

@@ -1,5 +1,5 @@
 /**
- * How the endpoints of a model are ordered if neither the request nor its workspace says it.
+ * The orders of a model's endpoints if neither the request nor its workspace sets one.
  *
  * @see docs/guides/routing.md#strategies
  */

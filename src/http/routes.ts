@@ -25,8 +25,8 @@ declare module 'fastify' {
   }
 }
 
-/** The key that a route requires. `nobody`: none. `any`: an inference key or a management key. */
-export type Permission = 'nobody' | 'inference' | 'management' | 'any';
+/** The key that a route requires. `none`: no key. `any`: an inference key or a management key. */
+export type Permission = 'none' | 'inference' | 'management' | 'any';
 
 /** The maximum body of a route. */
 export interface BodyLimit {
@@ -153,10 +153,10 @@ export function listRoutes(handlers: Handlers): Route[] {
     { method: 'GET', path: '/api/v1/providers', permission: 'any', handler: handlers.listProviders },
     { method: 'GET', path: '/api/v1/key', permission: 'any', handler: handlers.findCurrentKey },
     ...listManagementRoutes(handlers),
-    { method: 'GET', path: '/', permission: 'nobody', handler: handlers.showHome },
-    { method: 'GET', path: '/health', permission: 'nobody', handler: handlers.health },
-    { method: 'GET', path: '/ready', permission: 'nobody', handler: handlers.ready },
-    { method: 'GET', path: '/metrics', permission: 'nobody', handler: handlers.showMetrics }, // checks access itself
+    { method: 'GET', path: '/', permission: 'none', handler: handlers.showHome },
+    { method: 'GET', path: '/health', permission: 'none', handler: handlers.health },
+    { method: 'GET', path: '/ready', permission: 'none', handler: handlers.ready },
+    { method: 'GET', path: '/metrics', permission: 'none', handler: handlers.showMetrics }, // checks access itself
   ];
 }
 
@@ -218,7 +218,7 @@ function listManagementRoutes(handlers: Handlers): Route[] {
 
 /** The kinds of keys that each permission admits. */
 export const admittedKeyKinds: Record<Permission, readonly KeyKind[]> = {
-  nobody: [],
+  none: [],
   inference: ['member', 'organization'],
   management: ['management'],
   any: ['member', 'organization', 'management'],

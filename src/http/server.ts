@@ -111,13 +111,13 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     request.generationId = createTimedId('gen-');
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
-    const { permission = 'nobody', watch = watchOther } = settingOf(request);
+    const { permission = 'none', watch = watchOther } = settingOf(request);
     reply.raw.once('close', () => {
       watch(request, reply.raw);
       request.bodyShare?.free();
     });
     try {
-      if (permission !== 'nobody') {
+      if (permission !== 'none') {
         request.caller = options.authenticate(request.headers.authorization);
         checkPermission(permission, request.caller);
         if (options.isDraining()) {
@@ -194,7 +194,7 @@ function rejectEncoding(encoding: string | undefined): void {
 /** Returns the settings of a route. An unknown API path is a 404 only with a key. */
 function settingOf(request: FastifyRequest): RouteSetting {
   if (!request.is404) return request.routeOptions.config as RouteSetting; // set when the route was added
-  return { permission: request.method === 'OPTIONS' || !request.url.startsWith('/api/') ? 'nobody' : 'any' };
+  return { permission: request.method === 'OPTIONS' || !request.url.startsWith('/api/') ? 'none' : 'any' };
 }
 
 function notFound(request: FastifyRequest, reply: FastifyReply, findMethods: (path: string) => string[]): GatewayError {

@@ -36,9 +36,9 @@ export const isPricedByTokens = ({ image, pricing }: ImagePricedEndpoint): boole
 /** Prices a generation at its endpoint. */
 export function costOfGeneration(maker: ImagePricedEndpoint, work: ImageUsage): Cost {
   if (!isPricedByTokens(maker)) return costOfImages(maker.image?.pricing, work);
-  const { usage: told } = work;
-  const isReported = told && (isCounted(told) || isFree(maker.pricing));
-  return costOf(isReported ? maker.pricing : undefined, told ?? usage({ inputTokens: 0, outputTokens: 0 }));
+  const { usage: reported } = work;
+  const isReported = reported && (isCounted(reported) || isFree(maker.pricing));
+  return costOf(isReported ? maker.pricing : undefined, reported ?? usage({ inputTokens: 0, outputTokens: 0 }));
 }
 
 /**
@@ -163,18 +163,18 @@ const USUAL_IMAGE_TOKENS = 4160;
  */
 export function estimateImageCost(
   lines: readonly ImagePrice[] | undefined,
-  asked: { count: number; references: number; promptTokens: number; size: PixelSize; variant: string | undefined },
+  request: { count: number; references: number; promptTokens: number; size: PixelSize; variant: string | undefined },
 ): bigint | undefined {
-  const area = (asked.size.width * asked.size.height) / (1024 * 1024);
-  const outputTokens = Math.ceil(USUAL_IMAGE_TOKENS * Math.max(1, area) * asked.count);
-  const inputImageTokens = asked.references * USUAL_IMAGE_TOKENS;
-  const inputTokens = Math.ceil(asked.promptTokens) + inputImageTokens;
+  const area = (request.size.width * request.size.height) / (1024 * 1024);
+  const outputTokens = Math.ceil(USUAL_IMAGE_TOKENS * Math.max(1, area) * request.count);
+  const inputImageTokens = request.references * USUAL_IMAGE_TOKENS;
+  const inputTokens = Math.ceil(request.promptTokens) + inputImageTokens;
   const square = { width: 1024, height: 1024 };
   const cost = costOfImages(lines, {
     pictures: countImages(
-      Array.from({ length: asked.count }, () => asked.size),
-      Array.from({ length: asked.references }, () => square),
-      asked.variant,
+      Array.from({ length: request.count }, () => request.size),
+      Array.from({ length: request.references }, () => square),
+      request.variant,
     ),
     usage: usage({ inputTokens, outputTokens, special: { inputImageTokens, outputImageTokens: outputTokens } }),
   });
@@ -186,10 +186,10 @@ export function estimateImageCost(
 export function estimateImage(maker: ImagePricedEndpoint, promptTokens: number): bigint {
   const lines = imageLinesOf(maker);
   if (!lines) return 0n;
-  const asked = { count: 1, references: 0, promptTokens, size: { width: 1024, height: 1024 } };
+  const request = { count: 1, references: 0, promptTokens, size: { width: 1024, height: 1024 } };
   let max = 0n;
   for (const variant of new Set([undefined, ...lines.map((line) => line.variant?.toLowerCase())])) {
-    const cost = estimateImageCost(lines, { ...asked, variant }) ?? 0n;
+    const cost = estimateImageCost(lines, { ...request, variant }) ?? 0n;
     if (cost > max) max = cost;
   }
   return max;

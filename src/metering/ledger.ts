@@ -107,7 +107,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   }
 
   let waiting: LedgerEntry[] = [];
-  let unjournalled: { entry: LedgerEntry; begun: InFlightRequest | undefined }[] = []; // those that are only in memory
+  let notJournaled: { entry: LedgerEntry; begun: InFlightRequest | undefined }[] = []; // those that are only in memory
   let storing: readonly LedgerEntry[] = [];
   /** Failing operation → since when, in Unix milliseconds. */
   const failing = new Map<Operation, number>();
@@ -169,9 +169,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   }
 
   function forgetStored(): void {
-    if (unjournalled.length === 0) return;
+    if (notJournaled.length === 0) return;
     const left = new Set(waiting);
-    unjournalled = unjournalled.filter(({ entry, begun }) => {
+    notJournaled = notJournaled.filter(({ entry, begun }) => {
       if (begun && !left.has(entry)) journal.settle(begun);
       return left.has(entry);
     });
@@ -179,11 +179,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
   /** Writes entries that only memory has, because the disk may have room by now. */
   function journalLate(): void {
-    if (unjournalled.length === 0) return;
+    if (notJournaled.length === 0) return;
     try {
-      for (let next = unjournalled[0]; next; next = unjournalled[0]) {
+      for (let next = notJournaled[0]; next; next = notJournaled[0]) {
         journal.append(next.entry, next.begun);
-        unjournalled.shift();
+        notJournaled.shift();
       }
       recover('writing');
     } catch {} // logged when the series began
@@ -231,7 +231,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         journal.append(entry, begun);
       } catch (error) {
         isJournalled = false;
-        unjournalled.push({ entry, begun });
+        notJournaled.push({ entry, begun });
         fail('writing', error);
       }
       waiting.push(entry);
@@ -240,7 +240,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       return options.durability?.() === 'strict' ? keep(isJournalled) : undefined;
     },
     get accepting() {
-      return unjournalled.length === 0 && waiting.length < MAX_WAITING && !failing.has('syncing');
+      return notJournaled.length === 0 && waiting.length < MAX_WAITING && !failing.has('syncing');
     },
     get notStoredSinceMs() {
       return failing.get('storing');
@@ -261,11 +261,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       timer = undefined;
       try {
         await flush();
-        if (unjournalled.length > 0) await flush(); // entries recorded in the meantime
+        if (notJournaled.length > 0) await flush(); // entries recorded in the meantime
       } catch (error) {
         // only the log can still keep these entries
-        if (unjournalled.length > 0) {
-          log('ledger entries lost', { err: error, entries: unjournalled.map(({ entry }) => serializeEntry(entry)) });
+        if (notJournaled.length > 0) {
+          log('ledger entries lost', { err: error, entries: notJournaled.map(({ entry }) => serializeEntry(entry)) });
         }
         throw error;
       } finally {

@@ -5,60 +5,60 @@ import { blendedPrice, isFree } from '../metering/price.ts';
 import { listFamily } from './routers/latest.ts';
 import type { LatestAlias } from './routers/router.ts';
 
-/** One line of the list of models: a model, a router or an alias, and what the caller may use of it. */
+/** A row of the list of models: a model, a router or an alias, with the endpoints that the caller may use. */
 export interface ModelRow {
-  /** `id` is what callers send, also of a router or an alias. */
+  /** `id` is the slug that callers send, including routers and aliases. */
   readonly model: Model;
-  /** A router chooses among others: it has no endpoints and no price. */
+  /** Whether it is a router, which has no endpoints and no price. */
   readonly isRouter: boolean;
   readonly aliasTarget: { readonly name: string; readonly slug: string } | undefined;
-  /** In the order of the configuration; of an alias those of its target. */
+  /** In the order of the configuration. An alias has those of its target. */
   readonly endpoints: readonly EndpointFacts[];
-  /** The cheapest endpoint; undefined for a router. */
+  /** The cheapest endpoint. Undefined for a router. */
   readonly top: EndpointFacts | undefined;
-  /** The most tokens that fit into any of the endpoints; undefined when nobody said. */
+  /** The largest context of its endpoints. Undefined if unknown. */
   readonly contextLength: number | undefined;
-  /** What any of the endpoints takes and makes. */
+  /** The union over its endpoints. */
   readonly parameters: readonly string[];
   readonly input: readonly string[];
   readonly output: readonly string[];
 }
 
-/** Slugs that stand for others. `isFree`: it chooses among free models alone. @see routers.md */
+/** The routers. `isFree`: it chooses only free models. @see docs/reference/routers.md */
 const routerModels: readonly { id: string; name: string; description: string; isFree?: true }[] = [
-  { id: 'router/auto', name: 'Auto Router', description: 'Chooses a model by what the conversation is about.' },
+  { id: 'router/auto', name: 'Auto Router', description: 'Chooses a model by the task of the conversation.' },
   { id: 'router/auto-beta', name: 'Auto Router (beta)', description: 'The next version of the auto router.' },
   {
     id: 'router/pareto-code',
     name: 'Pareto Code Router',
-    description: 'Chooses the cheapest coding model that scores high enough.',
+    description: 'Chooses the cheapest coding model with a sufficient score.',
   },
   {
     id: 'router/free',
     name: 'Free Models Router',
-    description: 'Chooses among the models that cost nothing.',
+    description: 'Chooses a free model.',
     isFree: true,
   },
   {
     id: 'router/bodybuilder',
     name: 'Body Builder',
-    description: 'Writes request bodies from a description, and runs none of them.',
+    description: 'Writes request bodies from a description. Does not send them.',
   },
 ];
 
 const routerIds = new Set(routerModels.map(({ id }) => id));
 
-/** An endpoint with a workspace is that workspace's own. A management key belongs to none and sees what all share. */
+/** Whether the caller may use an endpoint. A BYOK endpoint is for its workspace only. A management key sees shared ones. */
 export const canUse = (
   { workspace }: EndpointFacts,
   { kind, workspaceId }: Pick<Caller, 'workspaceId'> & Partial<Pick<Caller, 'kind'>>,
 ): boolean => workspace === undefined || (kind !== 'management' && workspace === workspaceId);
 
 /**
- * All that may be named: models, hidden ones included, then routers, then the aliases that have a target. A model that
- * only a wildcard carries is not among them: nobody knows its name before somebody asks for it.
+ * Lists models, including hidden ones, then routers, then aliases with a target. Models behind a wildcard are unknown and
+ * not listed.
  *
- * @param isUsable may the caller use this endpoint?
+ * @param isUsable whether the caller may use an endpoint
  */
 export function listRows(
   catalog: Catalog,
@@ -69,7 +69,7 @@ export function listRows(
   const choices = new Set(catalog.choices);
   const byId = new Map<string, ModelRow>();
   for (const model of catalog.models) {
-    if (routerIds.has(model.id)) continue; // asked for, it would be the router
+    if (routerIds.has(model.id)) continue; // the slug means the router
     const endpoints = catalog.find(model.id).filter(isUsable);
     if (endpoints.some((endpoint) => exact.has(endpoint))) byId.set(model.id, describeRow(model, endpoints));
   }
@@ -81,7 +81,7 @@ export function listRows(
   return [...models, ...listRouters(models.filter(({ model }) => choices.has(model))), ...aliases];
 }
 
-/** A model and those of its endpoints that the caller may use. */
+/** Creates the row of a model with the endpoints that the caller may use. */
 export function describeRow(model: Model, endpoints: readonly EndpointFacts[]): ModelRow {
   const contexts = endpoints.flatMap(({ contextLength = model.contextLength }) => contextLength ?? []);
   return {
@@ -97,25 +97,25 @@ export function describeRow(model: Model, endpoints: readonly EndpointFacts[]): 
   };
 }
 
-/** Names of `supported_parameters` that the endpoint is known to take; undefined when nobody said. */
+/** Returns the `supported_parameters` of an endpoint. Undefined if unknown. */
 export function listParameters({ parameters, capabilities }: EndpointFacts): string[] | undefined {
   const { tools, structuredOutputs, reasoning } = capabilities;
   if (!parameters && tools === undefined && structuredOutputs === undefined && reasoning === undefined)
     return undefined;
   const names = new Set(parameters);
-  const say = (said: boolean | undefined, of: readonly string[]): void => {
-    if (said === true) for (const name of of) names.add(name);
-    if (said === false) for (const name of of) names.delete(name);
+  const apply = (isSupported: boolean | undefined, of: readonly string[]): void => {
+    if (isSupported === true) for (const name of of) names.add(name);
+    if (isSupported === false) for (const name of of) names.delete(name);
   };
-  say(tools, ['tools', 'tool_choice']);
-  say(structuredOutputs, ['structured_outputs', 'response_format']);
-  say(reasoning, ['reasoning', 'include_reasoning']);
+  apply(tools, ['tools', 'tool_choice']);
+  apply(structuredOutputs, ['structured_outputs', 'response_format']);
+  apply(reasoning, ['reasoning', 'include_reasoning']);
   return [...names];
 }
 
 /**
- * The endpoint with the least price, three of input to one of output; one whose price is known before those whose is
- * not. Tiers that take part only when they are asked for count when there is no other.
+ * Returns the endpoint with the lowest price (three parts input to one part output). Unknown prices come last. `flex` and
+ * `priority` endpoints count only if there are no others.
  */
 export function findCheapest<E extends Pick<EndpointFacts, 'pricing' | 'tier'>>(
   endpoints: readonly E[],
@@ -129,7 +129,7 @@ export function findCheapest<E extends Pick<EndpointFacts, 'pricing' | 'tier'>>(
   return cheapest;
 }
 
-/** A router takes what any model takes that it may choose. */
+/** Lists the routers. A router supports the union of its candidates. */
 function listRouters(models: readonly ModelRow[]): ModelRow[] {
   const free = models.filter(({ endpoints }) => endpoints.some(({ pricing }) => isFree(pricing)));
   return routerModels.map(({ id, name, description, isFree: onlyFree }) => {

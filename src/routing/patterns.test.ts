@@ -134,7 +134,7 @@ describe('the models that patterns match', () => {
     expect([...matchModels([], models)]).toEqual([]);
   });
 
-  it('are found once per list and catalogue', () => {
+  it('are found once per list and catalog', () => {
     const before = matchModels(['acme/*'], models);
     expect(matchModels(['acme/*'], models)).toBe(before);
     expect([...matchModels(['acme/*'], models.slice(0, 1))]).toEqual(['acme/one']);

@@ -203,7 +203,7 @@ describe('suffixes', () => {
     expect(names(setting, body)).toEqual(['acme/one@b', 'acme/one@a', 'acme/one@a/priority']);
   });
 
-  it('a catalogue suffix names an entry of its own, in any order with others, and never falls back', () => {
+  it('a catalog suffix names an entry of its own, in any order with others, and never falls back', () => {
     expect(names(setting, { model: 'acme/one:free:nitro' })).toEqual(['acme/one:free@c']);
     expect(names(setting, { model: 'acme/one:nitro:free' })).toEqual(['acme/one:free@c']);
     expect(refusal(() => plan(setting, { model: 'acme/one:batch' }))).toMatchObject({

@@ -106,7 +106,7 @@ describe('a model that speaks and makes pictures', () => {
     expect(await answer.json()).toMatchObject({ data: { total_cost: 0, tokens_completion: 0 } });
   });
 
-  it('is in the built-in catalogue, with its prices, and serves both paths', async () => {
+  it('is in the built-in catalog, with its prices, and serves both paths', async () => {
     const { data } = (await (await gateway.get('/images/models')).json()) as { data: { id: string }[] };
     const ours = data.map(({ id }) => id).filter((id) => id.startsWith('google/'));
     expect(ours).toEqual(expect.arrayContaining(['google/gemini-nano-banana-2.1', 'google/gemini-3-pro-image']));

@@ -80,7 +80,7 @@ describe.each(modes)('a generation of fal, %s', (mode) => {
   });
 
   it.each([
-    ['a time-out', 'COMPLETED', { error: 'Timed out', error_type: 'request_timeout' }, 524],
+    ['a timeout', 'COMPLETED', { error: 'Timed out', error_type: 'request_timeout' }, 524],
     ['a runner that failed', 'COMPLETED', { error: 'Oh', error_type: 'runner_server_error' }, 502],
     ['a cancellation', 'CANCELED', {}, 502],
   ])('tells of %s, at no cost', async (_, end, more, status) => {

@@ -177,7 +177,7 @@ describe('providers of pictures that come by a key alone', () => {
   let gateway: TestGateway;
   afterAll(() => gateway.close());
 
-  it('have the models and prices of the catalogue', async () => {
+  it('have the models and prices of the catalog', async () => {
     const { url } = lab.upstream;
     const ids = ['bfl', 'recraft', 'fal'] as const;
     gateway = await testGateway({

@@ -10,7 +10,7 @@ import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts
  * front door: the wire's reader, the endpoint's prices, the ledger. The sums are made by hand in the row's comment, with
  * the prices that held when the row was written: `$2` is two dollars per million tokens, 2,000 nano-dollars a token.
  *
- * Where the prices are from stands in the records of the built-in catalogue (`source`, `as_of`), and for models that it
+ * Where the prices are from stands in the records of the built-in catalog (`source`, `as_of`), and for models that it
  * does not have in `ownPrices` below.
  */
 
@@ -466,7 +466,7 @@ const others: Row[] = [
   },
 ];
 
-/** Models that the built-in catalogue does not have, by wire and slug. */
+/** Models that the built-in catalog does not have, by wire and slug. */
 const ownPrices = {
   // https://developers.openai.com/api/docs/models/gpt-audio.md, 2026-11
   'openai-chat:own/gpt-audio': {
@@ -643,7 +643,7 @@ describe('an answer costs what the price list says', () => {
     });
   });
 
-  it('covers thirty and more, and every price of the built-in catalogue says where it is from', () => {
+  it('covers thirty and more, and every price of the built-in catalog says where it is from', () => {
     expect(rows.length).toBeGreaterThanOrEqual(30);
     const records = builtinFiles.flatMap(({ endpoints = [], fees = [] }) => [...endpoints, ...fees]);
     const priced = records.filter(({ provider }) => provider !== 'simulator');

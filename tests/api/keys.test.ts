@@ -196,7 +196,7 @@ describe('GET /keys', () => {
     });
   });
 
-  it('refuses parameters that nobody knows: a filter that is misspelt would filter nothing', async () => {
+  it('refuses parameters that nobody knows: a filter that is misspelled would filter nothing', async () => {
     expectIssues(await ask('GET', '/keys?limit=3&workspac_id=a'), {
       limit: 'There is no such parameter; this route takes offset, include_disabled, workspace_id',
       workspac_id: 'did you mean `workspace_id`?',

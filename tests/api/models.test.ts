@@ -6,7 +6,7 @@ import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 
 const otherKey = 'test-key-of-other-0001';
 
-/** What the operator says of models, in place of the built-in catalogue. */
+/** What the operator says of models, in place of the built-in catalog. */
 const catalogFile = {
   models: [
     {
@@ -85,7 +85,7 @@ let folder: string;
 let gateway: TestGateway;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'headgate-models-'));
-  const overrides = join(folder, 'catalogue.json');
+  const overrides = join(folder, 'catalog.json');
   writeFileSync(overrides, JSON.stringify(catalogFile));
   gateway = await testGateway({
     catalog: { builtin: false, overrides },

@@ -601,7 +601,7 @@ describe('routers', () => {
   });
 });
 
-describe('the catalogue', () => {
+describe('the catalog', () => {
   const overrides = (folder: string) => join(folder, 'catalog.yaml');
 
   it('fills what the configuration does not say, and the operator’s file speaks over it at the next reload', async () => {

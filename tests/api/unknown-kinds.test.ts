@@ -102,7 +102,7 @@ describe('an item of a kind that the gateway does not know', () => {
     ]);
   });
 
-  it.each(['simulator/echo', 'openai-chat/one'])('may be a misspelt one: %s names the nearest', async (model) => {
+  it.each(['simulator/echo', 'openai-chat/one'])('may be a misspelled one: %s names the nearest', async (model) => {
     const { status, envelope } = await send(model, { type: 'mesage', role: 'user', content: 'a' });
 
     expect([status, envelope?.error.message]).toEqual([

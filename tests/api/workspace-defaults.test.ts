@@ -135,7 +135,7 @@ describe('a request that names no model', () => {
 
   it.each([
     ['that nobody has', 'acme/onne', 400, 'model_not_found'],
-    ['that the catalogue alone knows', 'openai/gpt-5', 404, 'no_endpoints'],
+    ['that the catalog alone knows', 'openai/gpt-5', 404, 'no_endpoints'],
     ['that this build does not offer', 'router/fusion', 400, undefined],
   ])('is answered as one that names it when the default is one %s, and told whose it is', async (_, slug, status, code) => {
     const [place, plain] = [await open({ default_text_model: slug }), await open()];

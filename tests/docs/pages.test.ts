@@ -210,7 +210,7 @@ describe('names', () => {
 
   const catalog = globSync('src/catalog/builtin/*.json', { cwd: root }).map(read).join();
 
-  it('of models in examples stand in the catalogue', () => {
+  it('of models in examples stand in the catalog', () => {
     const slugs = blocks
       .filter(({ page, language }) => current.includes(page) && /^(sh|json|ts|toml|yaml)$/.test(language))
       .flatMap(({ text }) => [...text.matchAll(/["' ]((?:openai|anthropic|google)\/[a-z0-9.-]+)["' ,\n\]]/g)])

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Chunk } from '../../src/domain/chunks.ts';
 import { GatewayError } from '../../src/domain/errors.ts';
-import { HeldChunks } from '../../src/domain/held-chunks.ts';
+import { BufferedChunks } from '../../src/domain/buffered-chunks.ts';
 import type { Reviser, RevisingSink } from '../../src/domain/reviser.ts';
 import type { Sink } from '../../src/domain/sink.ts';
 import type { Run } from '../../src/pipeline/run/run.ts';
@@ -11,7 +11,7 @@ import { modes, openPipelineLab, type PipelineLab } from './lab.ts';
 /** Holds text back until a mark is in it or the output ends, and writes it in capitals. */
 class Capitals implements RevisingSink {
   static abandoned = 0;
-  private readonly held = new HeldChunks();
+  private readonly buffer = new BufferedChunks();
   private readonly out: Sink<Chunk>;
   private isOpen = false;
 
@@ -20,14 +20,14 @@ class Capitals implements RevisingSink {
   }
 
   write(chunks: Chunk[]): Promise<void> | undefined {
-    const isFull = !this.held.hold(chunks);
+    const isFull = !this.buffer.add(chunks);
     this.isOpen ||= isFull || chunks.some((chunk) => isMark(chunk) || chunk.type === 'finish');
-    return this.isOpen ? this.out.write(this.held.release().map(raise)) : undefined;
+    return this.isOpen ? this.out.write(this.buffer.release().map(raise)) : undefined;
   }
 
   abandon(): void {
     Capitals.abandoned++;
-    this.held.release();
+    this.buffer.release();
   }
 }
 
@@ -114,12 +114,12 @@ describe('a reviser that holds text back', () => {
     expect(run.firstOutputAt).toBeGreaterThan(run.steps[0]!.attempts[0]!.firstOutputAt!);
   });
 
-  it('passes on what it holds when that is too much', () => {
-    const held = new HeldChunks(10);
-    expect(held.hold([{ type: 'text', delta: '12345' }])).toBe(true);
-    expect(held.hold([{ type: 'text', delta: '12345' }])).toBe(false);
-    expect(held.release()).toHaveLength(2);
-    expect(held.hold([{ type: 'text', delta: '12345' }])).toBe(true);
+  it('passes on its buffer if it is full', () => {
+    const buffer = new BufferedChunks(10);
+    expect(buffer.add([{ type: 'text', delta: '12345' }])).toBe(true);
+    expect(buffer.add([{ type: 'text', delta: '12345' }])).toBe(false);
+    expect(buffer.release()).toHaveLength(2);
+    expect(buffer.add([{ type: 'text', delta: '12345' }])).toBe(true);
   });
 });
 

@@ -55,7 +55,7 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
     },
   });
   for (const name of Object.keys(query)) {
-    if (known.has(name)) continue; // a filter that is misspelt would give more than was asked for
+    if (known.has(name)) continue; // a filter that is misspelled would give more than was asked for
     const meant = findNearestName(name, known);
     const hint = meant === undefined ? `this route takes ${[...known].join(', ')}` : `did you mean \`${meant}\`?`;
     issues.push({ path: name.slice(0, 100), message: `There is no such parameter; ${hint}` });

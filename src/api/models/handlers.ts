@@ -13,7 +13,7 @@ import { describeRow, listRows, type ModelRow, canUse } from '../../routing/mode
 import { writeEndpoint } from './write-endpoint.ts';
 import { writeArchitecture, writeModel } from './write-model.ts';
 
-/** What the catalogue's routes look at. All of it may change while the gateway runs, hence the functions. */
+/** What the catalog's routes look at. All of it may change while the gateway runs, hence the functions. */
 export interface ModelsParts {
   catalog: () => Catalog;
   health: Pick<Health, 'figures' | 'view'>;
@@ -26,7 +26,7 @@ export interface ModelsParts {
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /**
- * The catalogue as callers see it: what the gateway can serve now, for this very caller.
+ * The catalog as callers see it: what the gateway can serve now, for this very caller.
  *
  * @see docs/reference/models.md, docs/reference/models.md#filters
  */
@@ -159,7 +159,7 @@ export function createModelsHandlers(
     const [usable] = findUsable(slug, caller);
     if (usable) {
       const why = `${usable.provider.name} passes on every name of its shape, so it may answer all the same`;
-      return new GatewayError('not_found', `${shown} is not in the catalogue; ${why}.`);
+      return new GatewayError('not_found', `${shown} is not in the catalog; ${why}.`);
     }
     const known = catalog().findKnown(base);
     if (known) return noEndpoints(slug.model, undefined, known.providers);

@@ -123,7 +123,7 @@ export const writeQuantization = ({ quantization }: EndpointFacts): string | nul
     ? (quantization ?? null)
     : 'unknown';
 
-/** The parts of a catalogue that the interface has words for, in the interface's order. */
+/** The parts of a catalog that the interface has words for, in the interface's order. */
 export const filterKnown = (names: readonly string[], known: readonly string[]): string[] =>
   known.filter((name) => names.includes(name));
 

@@ -8,7 +8,7 @@ import type { Finding } from './finding.ts';
 
 type Workspace = Pick<WorkspaceRecord, 'id' | 'name'>;
 
-/** Can the providers and the catalogue be put together, as a start does it? Says nothing where they can. */
+/** Can the providers and the catalog be put together, as a start does it? Says nothing where they can. */
 export async function checkModels({ config, dataDir }: LoadedConfig): Promise<Finding[]> {
   const findings: Finding[] = [];
   const tell = (status: Finding['status'], says: string) => findings.push({ status, subject: 'models', says });

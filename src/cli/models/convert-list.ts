@@ -31,14 +31,14 @@ const authorNames: Readonly<Record<string, string>> = {
   xai: 'x-ai',
   'zai-org': 'z-ai',
 };
-/** As the catalogue has them; `router/` is ours. */
+/** As the catalog has them; `router/` is ours. */
 const slugShape = /^(?!router\/)[a-z0-9][a-z0-9._-]*\/[a-z0-9][a-z0-9._:-]*$/;
 
 /**
- * Puts a public list into the words of the catalogue. Of a model that comes with Headgate only its prices and limits at
+ * Puts a public list into the words of the catalog. Of a model that comes with Headgate only its prices and limits at
  * the providers are taken; what the model is stays as it is.
  *
- * @param known the catalogue before: a name at a provider that it has keeps its slug
+ * @param known the catalog before: a name at a provider that it has keeps its slug
  * @param skipped how many were left out, since they are withdrawn or have no name here
  */
 export function convertList(

@@ -12,7 +12,7 @@ import { drawTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
 export interface ListModelsOptions {
-  /** Also what the catalogue knows and the configuration cannot serve. */
+  /** Also what the catalog knows and the configuration cannot serve. */
   all?: boolean;
   json?: boolean;
 }
@@ -64,7 +64,7 @@ export async function listModels(
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   if (json) stdout.write(`${JSON.stringify(found.map(writeLine), undefined, 2)}\n`);
   else if (found.length > 0) stdout.write(drawTable(terminal, columns, found.map(writeCells)));
-  else stdout.write(all ? 'No model matches.\n' : 'No model matches. "--all" looks through the whole catalogue.\n');
+  else stdout.write(all ? 'No model matches.\n' : 'No model matches. "--all" looks through the whole catalog.\n');
 }
 
 /** The slugs that stand for others: routers, and aliases of the newest model of a family. */

@@ -75,7 +75,7 @@ describe('headgate models', () => {
     expect(stdout).toMatch(/^~openai\/gpt-mini-latest +[\d,]+ +[\d.]+ +[\d.]+ +openai$/m);
   });
 
-  it('lists everything the catalogue knows with --all', async () => {
+  it('lists everything the catalog knows with --all', async () => {
     const { stdout } = await call(['--all']);
     expect(stdout).toMatch(/^anthropic\/claude-opus-4\.8 .* anthropic$/m);
     expect(stdout).toMatch(/^openai\/gpt-oss-120b .*groq, fireworks/m);
@@ -91,9 +91,7 @@ describe('headgate models', () => {
         .map((line) => line.split(' ', 1)[0]);
     expect(await slugs('5.4 MINI')).toEqual(['openai/gpt-5.4-mini', '~openai/gpt-mini-latest']);
     expect((await slugs('anthropic')).every((slug) => /^~?anthropic\//.test(String(slug)))).toBe(true);
-    expect((await call(['no-such'], env)).stdout).toBe(
-      'No model matches. "--all" looks through the whole catalogue.\n',
-    );
+    expect((await call(['no-such'], env)).stdout).toBe('No model matches. "--all" looks through the whole catalog.\n');
     expect((await call(['no-such', '--all'], env)).stdout).toBe('No model matches.\n');
   });
 
@@ -131,7 +129,7 @@ describe('headgate models', () => {
 });
 
 describe('headgate models refresh', () => {
-  it('keeps a list in the data folder, in the words of the catalogue', async () => {
+  it('keeps a list in the data folder, in the words of the catalog', async () => {
     const { code, stdout, stderr } = await refresh(
       listWith({
         xai: { 'grok-9': listed({ name: 'Grok 9', release_date: '2026-11' }) },
@@ -182,7 +180,7 @@ describe('headgate models refresh', () => {
     ['alibaba', 'qwen9-max', 'qwen/qwen9-max@alibaba'],
     ['anthropic', 'claude-opus-9-1', 'anthropic/claude-opus-9.1@anthropic'],
     ['anthropic', 'claude-opus-9-20270101', 'anthropic/claude-opus-9-20270101@anthropic'],
-    ['anthropic', 'claude-opus-4-8', 'anthropic/claude-opus-4.8@anthropic'], // as the built-in catalogue has it
+    ['anthropic', 'claude-opus-4-8', 'anthropic/claude-opus-4.8@anthropic'], // as the built-in catalog has it
     ['fireworks-ai', 'accounts/fireworks/models/gpt-oss-120b', 'openai/gpt-oss-120b@fireworks'],
   ])('gives %s %s the slug of %s', async (provider, name, key) => {
     expect((await refresh(listWith({ [provider]: { [name]: listed() } }))).code).toBe(0);
@@ -239,7 +237,7 @@ describe('headgate models refresh', () => {
     expect(rows.get('x-ai/b@xai/default')?.above).toEqual([{ prompt_tokens: 128_000, prompt: 2, completion: 6 }]);
   });
 
-  it('leaves what the built-in catalogue says of a model, and takes its price', async () => {
+  it('leaves what the built-in catalog says of a model, and takes its price', async () => {
     await refresh(listWith({ openai: { 'gpt-5.4': listed({ name: 'Other', cost: { input: 3, output: 18 } }) } }));
     expect(readKept().models?.some(({ id }) => id === 'openai/gpt-5.4')).toBe(false);
     const { stdout } = await call(['gpt-5.4'], { OPENAI_API_KEY: 'test' });
@@ -285,7 +283,7 @@ describe('headgate models refresh', () => {
     async function fails(from: string, message: RegExp | string) {
       const { code, stdout, stderr } = await call(['refresh', '--from', from]);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toMatch(/^headgate: models refresh: .* The catalogue stays as it was\.\n$/);
+      expect(stderr).toMatch(/^headgate: models refresh: .* The catalog stays as it was\.\n$/);
       expect(stderr).toMatch(message);
     }
     const failsOn = async (list: unknown, message: RegExp | string) =>

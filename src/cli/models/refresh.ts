@@ -16,7 +16,7 @@ const MIN_MODELS = 20;
 const SUSPICIOUS_FACTOR = 10;
 
 /**
- * Fetches a public list of models and keeps it in the data folder, where it speaks over the built-in catalogue.
+ * Fetches a public list of models and keeps it in the data folder, where it speaks over the built-in catalog.
  *
  * @param from address of the list
  * @param limits milliseconds and bytes
@@ -29,7 +29,7 @@ export async function refreshModels(
   limits: { fetchMs?: number; maxBytes?: number } = {},
 ): Promise<void> {
   const path = join(dataDir, REFRESHED_FILE);
-  const kept = 'The catalogue stays as it was.';
+  const kept = 'The catalog stays as it was.';
   try {
     const url = readUrl(from);
     const text = await fetchText(url, limits);

@@ -3,7 +3,7 @@ import { explainUnknown } from '../explain-unknown.ts';
 import type { GuardrailSettingsBody } from './schema.ts';
 
 /**
- * The entries of a body that mean nothing here, a sentence each with the nearest that does: a misspelt name would guard
+ * The entries of a body that mean nothing here, a sentence each with the nearest that does: a misspelled name would guard
  * nothing. They are kept all the same, since a model or a provider may come later.
  */
 export function findUnknownEntries(body: GuardrailSettingsBody, known: KnownNames): string[] {

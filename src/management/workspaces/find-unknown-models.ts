@@ -12,7 +12,7 @@ import type { WorkspaceSettingsBody } from './schema.ts';
 export type ModelRoutingContext = Omit<RoutingContext<EndpointFacts>, 'catalog'> & { catalog: Catalog };
 
 /**
- * The default models of a body that could serve nobody, a sentence each: a misspelt one would fail every request that
+ * The default models of a body that could serve nobody, a sentence each: a misspelled one would fail every request that
  * leaves its model open. They are kept all the same, since a model may come later. choice 226
  *
  * @param workspaceId whose own keys count

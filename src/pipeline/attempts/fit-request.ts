@@ -5,7 +5,7 @@ import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts'
 import { efforts, nearestEffort } from '../../providers/kit/effort.ts';
 import { supports } from '../../routing/needs.ts';
 
-/** Fields that an endpoint may not take, by the name that the catalogue has for them. */
+/** Fields that an endpoint may not take, by the name that the catalog has for them. */
 const removable = {
   temperature: 'temperature',
   top_p: 'top_p',

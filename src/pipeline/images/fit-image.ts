@@ -127,7 +127,7 @@ class Fit {
 
   quality(asked: Quality | undefined): Quality | undefined {
     if (asked === undefined) return undefined;
-    const values = listOf(this.can.quality) as readonly Quality[] | undefined; // words of the interface, as the catalogue has them
+    const values = listOf(this.can.quality) as readonly Quality[] | undefined; // words of the interface, as the catalog has them
     if (!values) return this.leaveOut('quality');
     if (values.includes(asked)) return asked;
     const known = values.filter((value) => value !== 'auto' && qualities.includes(value));

@@ -137,7 +137,7 @@ describe('shared counters that do not answer', () => {
     expect(lines).toMatchObject([{ message: 'counters unavailable', on_failure: 'open', grace_ms: 1000 }]);
   });
 
-  it('and say nothing at all count as gone after the time-out', async () => {
+  it('and say nothing at all count as gone after the timeout', async () => {
     const { store, guarded } = open();
     store.state = 'silent';
     expect(await guarded.admit(createAdmission())).toBeUndefined();

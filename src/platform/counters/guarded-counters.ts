@@ -92,7 +92,7 @@ export class GuardedCounters implements Counters {
   private isBehind = false;
   private catchingUp: Promise<void> | undefined;
   private rereading: NodeJS.Timeout | undefined;
-  /** The last failure was an error and no time-out: looking again costs nobody time. */
+  /** The last failure was an error and no timeout: looking again costs nobody time. */
   private failsAtOnce = false;
   private brokenSince: number | undefined;
   private timer: NodeJS.Timeout | undefined;

@@ -1,5 +1,5 @@
 import type { Chunk, TextChunk } from '../../domain/chunks.ts';
-import { HeldChunks } from '../../domain/held-chunks.ts';
+import { BufferedChunks } from '../../domain/buffered-chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { RevisingSink } from '../../domain/reviser.ts';
 import type { Sink } from '../../domain/sink.ts';
@@ -21,12 +21,12 @@ export const responseHealing: Plugin = {
   },
 };
 
-/** Holds a response back until its end, since its JSON can only be repaired as a whole. One that is too long stays as it is. */
+/** Buffers a response until its end, because only complete JSON can be repaired. A longer one stays unchanged. */
 class HealingSink implements RevisingSink {
   private readonly run: PluginRun;
   private readonly mode: string;
   private readonly out: Sink<Chunk>;
-  private readonly held = new HeldChunks(LONGEST_HEALED);
+  private readonly buffer = new BufferedChunks(MAX_HEALED_CHARACTERS);
   private isTooLong = false;
 
   constructor(run: PluginRun, mode: string, out: Sink<Chunk>) {
@@ -37,20 +37,20 @@ class HealingSink implements RevisingSink {
 
   write(chunks: Chunk[]): Promise<void> | undefined {
     if (this.isTooLong) return this.out.write(chunks);
-    this.isTooLong = !this.held.hold(chunks);
+    this.isTooLong = !this.buffer.add(chunks);
     const isEnd = chunks.at(-1)?.type === 'finish';
     if (!isEnd && !this.isTooLong) return undefined;
-    const all = this.held.release();
+    const all = this.buffer.release();
     return this.out.write(this.isTooLong || isCut(all) ? all : healChunks(all, this.run, this.mode));
   }
 
   abandon(): void {
-    this.held.release();
+    this.buffer.release();
   }
 }
 
-/** Characters of a response that are repaired at most. */
-const LONGEST_HEALED = 16 * 1024 * 1024;
+/** Maximum characters of a response to repair. */
+const MAX_HEALED_CHARACTERS = 16 * 1024 * 1024;
 
 const isCut = (chunks: readonly Chunk[]): boolean =>
   chunks.some((chunk) => chunk.type === 'finish' && chunk.reason !== 'stop');

@@ -45,7 +45,7 @@ export class WireConversation implements Control {
   /** Call id → what its provider wants back with it. */
   readonly sealed = new Map<string, Metadata>();
 
-  /** Neighbours of one role share a message. */
+  /** Neighbors of one role share a message. */
   add(role: 'user' | 'assistant' | 'tool', parts: readonly Part[]): void {
     if (parts.length === 0) return;
     const last = this.prompt.at(-1);

@@ -34,7 +34,7 @@ export class WireConversation implements Control {
   /** By the user, in the turn at hand. */
   private said: Block[] = [];
 
-  /** The protocol knows two roles that take turns, so neighbours of one role share a turn. */
+  /** The protocol knows two roles that take turns, so neighbors of one role share a turn. */
   add(role: Turn['role'], blocks: readonly Block[]): void {
     if (blocks.length === 0) return;
     const { content } = this.turnOf(role);

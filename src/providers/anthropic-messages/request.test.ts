@@ -9,7 +9,7 @@ const tool = (fields: object = {}): Tool => ({ type: 'function', name: 'f', para
 const turns = (input: InputItem[]) => write({ input }).body.messages;
 
 describe('turns', () => {
-  it('hold the system prompt apart, and neighbours of one role together', () => {
+  it('hold the system prompt apart, and neighbors of one role together', () => {
     const { body } = write({
       instructions: 'Be brief.',
       input: [

@@ -9,7 +9,7 @@ const contents = (input: InputItem[], model = 'gemini-2.5-flash') =>
   write({ input }, { upstreamModel: model }).body.contents;
 
 describe('turns', () => {
-  it('hold the system text apart, and neighbours of one role together', () => {
+  it('hold the system text apart, and neighbors of one role together', () => {
     const { body } = write({
       instructions: 'Be brief.',
       input: [

@@ -32,7 +32,7 @@ export class WireConversation implements Control {
   /** A signature on its way to the part it belongs to. */
   private signature: string | undefined;
 
-  /** The protocol knows two roles that take turns, so neighbours of one role share a turn. */
+  /** The protocol knows two roles that take turns, so neighbors of one role share a turn. */
   add(role: GeminiContent['role'], parts: readonly Part[]): void {
     if (parts.length === 0) return;
     this.settle();

@@ -69,8 +69,8 @@ interface Settled {
 /** Merges the request's fields with the operator's settings. The request wins, unless the settings are final. */
 function settle(setting: PluginSetting | undefined, saved: AutoSettings): Settled {
   const pick = <Value>(field: string, own: Value | undefined): Value | undefined => {
-    const asked = setting?.[field] as Value | undefined; // validated by the request schema
-    return saved.isFinal ? (own ?? asked) : (asked ?? own);
+    const requested = setting?.[field] as Value | undefined; // validated by the request schema
+    return saved.isFinal ? (own ?? requested) : (requested ?? own);
   };
   return {
     allowed: pick('allowed_models', saved.allowedModels),

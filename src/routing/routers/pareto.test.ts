@@ -122,7 +122,7 @@ describe('router/pareto-code without max_price (2.1)', () => {
     expect(choose(setting({ 'x/a': [90, undefined], 'x/c': [90, 5], 'x/b': [90, 5] }))).toEqual(['x/b', 'x/c', 'x/a']);
   });
 
-  it('takes the operator’s table in place of the catalogue’s scores, and his least score', () => {
+  it('takes the operator’s table in place of the catalog’s scores, and his least score', () => {
     const models = [
       { slug: 'x/weak', coding_score: 95 },
       { slug: 'x/least', coding_score: 75 },

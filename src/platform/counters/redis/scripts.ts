@@ -2,7 +2,7 @@ import { MAX_AHEAD_MS } from '../accounts.ts';
 
 /*
  * The rules of `rates.ts` and `accounts.ts` as Redis and Valkey run them: each script is one step that nothing comes
- * between. `contract.ts` holds both to the same behaviour.
+ * between. `contract.ts` holds both to the same behavior.
  *
  * Keys of a scope: a hash of counts (`r<second>`, `t<second>`) and a sorted set of open streams by when they count as
  * closed. Keys of an account: a hash (`e` when it was created; `held`; by window `s1`… when it began and `n1`… what was

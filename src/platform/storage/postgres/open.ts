@@ -6,7 +6,7 @@ import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
 import { RenewablePool } from './renewable-pool.ts';
 
-const int8 = 20; // the type's oid, fixed in PostgreSQL's catalogue
+const int8 = 20; // the type's oid, fixed in PostgreSQL's catalog
 const oldestVersion = 15;
 /** Reports that read all of a large ledger take some seconds. */
 const LONGEST_QUESTION_MS = 30_000;

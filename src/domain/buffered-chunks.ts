@@ -1,20 +1,20 @@
 import type { Chunk } from './chunks.ts';
 
-/** Characters that a reviser may hold back of one attempt. */
-export const MAX_HELD_CHARACTERS = 1024 * 1024;
+/** Maximum characters that a reviser buffers in one attempt. */
+export const MAX_BUFFERED_CHARACTERS = 1024 * 1024;
 
-/** Chunks that a reviser holds back, up to a number of characters. */
-export class HeldChunks {
+/** A bounded buffer of chunks, for revisers. */
+export class BufferedChunks {
   private readonly maxCharacters: number;
   private chunks: Chunk[] = [];
   private characters = 0;
 
-  constructor(maxCharacters = MAX_HELD_CHARACTERS) {
+  constructor(maxCharacters = MAX_BUFFERED_CHARACTERS) {
     this.maxCharacters = maxCharacters;
   }
 
-  /** @returns false if there are too many: the reviser must pass on what it holds */
-  hold(chunks: readonly Chunk[]): boolean {
+  /** @returns false if there are too many; the reviser must then pass them on */
+  add(chunks: readonly Chunk[]): boolean {
     for (const chunk of chunks) {
       this.chunks.push(chunk);
       this.characters += sizeOf(chunk);
@@ -22,7 +22,7 @@ export class HeldChunks {
     return this.characters <= this.maxCharacters;
   }
 
-  /** All that is held, in order; afterwards nothing is. */
+  /** Removes and returns all chunks, in order. */
   release(): Chunk[] {
     const { chunks } = this;
     this.chunks = [];
@@ -31,7 +31,7 @@ export class HeldChunks {
   }
 }
 
-/** Characters of a chunk, roughly. A chunk without text counts, too. */
+/** Returns the approximate characters of a chunk. A chunk without text counts as one. */
 function sizeOf(chunk: Chunk): number {
   if ('delta' in chunk) return 1 + chunk.delta.length;
   if (chunk.type === 'part_done') return JSON.stringify(chunk.part).length;
