@@ -45,7 +45,7 @@ export class RunContext implements BuilderContext {
     };
   }
 
-  /** The tier of the endpoint. Without one the provider has used its default, unless the caller requested another: choice 295. */
+  /** The tier of the endpoint. Without one the provider has used its default, unless the caller requested another: choice 296. */
   private assumeTier(): string | null {
     const { tier } = committedOf(this.run)?.endpoint ?? {};
     const requested = this.run.request.service_tier ?? 'auto';
