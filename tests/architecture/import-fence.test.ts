@@ -81,7 +81,7 @@ describe('the fence', () => {
     adapterUsers: ['d'],
   };
   const check = (files: Record<string, string>) => findViolations(new Map(Object.entries(files)), small);
-  /** A module that imports another one, which is there. */
+  /** A module that imports an existing one. */
   const importing = (from: string, to: string, code = 'import { x } from'): string[] =>
     check({ [from]: `${code} '${'../'.repeat(from.split('/').length - 1)}${to}';`, [to]: '' });
 
@@ -109,7 +109,7 @@ describe('the fence', () => {
     ['src/d/x.ts', 'src/b/y.ts', 'but d/ may import only domain, *, !b.'],
     ['src/platform/two/x.ts', 'src/platform/one/y.ts', 'platform/two/ may import only one:types of platform/.'],
     ['src/wires/one/x.ts', 'src/wires/two/y.ts', 'folders of wires/ do not import one another'],
-  ])('stops %s before %s', (from, to, says) => {
+  ])('does not let %s import %s', (from, to, says) => {
     for (const code of [
       'import { x } from',
       'import { type X } from',
@@ -132,7 +132,7 @@ describe('the fence', () => {
     expect(importing('src/a/x.ts', 'src/c/y.ts', 'import type { X } from')).toHaveLength(1);
   });
 
-  it('stops adapters, but not ports', () => {
+  it('rejects adapters, but not ports', () => {
     const open: Rules = { ...small, folders: { ...small.folders, a: 'platform' } };
     const at = (path: string) =>
       findViolations(
@@ -150,7 +150,7 @@ describe('the fence', () => {
     }
   });
 
-  it('knows no folder that is not listed, and no module that is not there', () => {
+  it('rejects an unlisted folder and a missing module', () => {
     expect(check({ 'src/new/x.ts': '', 'src/platform/three/x.ts': '', 'src/new.ts': '' })).toEqual([
       'src/new is not in the table of tests/architecture/import-fence.test.ts. Add a row that says what it may import, as little as possible.',
       expect.stringContaining('src/platform/three is not in the table'),
@@ -160,7 +160,7 @@ describe('the fence', () => {
     ]);
   });
 
-  it('does not take comments for imports', () => {
+  it('ignores imports in comments', () => {
     const code = "import '../b/y.ts';";
     const line = `${'/'.repeat(2)} ${code}`;
     expect(check({ 'src/a/x.ts': `/* ${code} */\n${line}\n`, 'src/b/y.ts': '' })).toEqual([]);

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 
 /*
- * Which modules import which, and whether they may. Works on texts, so that a test can also make up sources.
+ * Finds the imports of modules, and checks them. Works on texts, so that a test can invent sources.
  */
 
 /** Path below the repository → text. */
@@ -10,17 +10,17 @@ export type Sources = ReadonlyMap<string, string>;
 export interface Import {
   from: string;
   to: string;
-  /** The import is gone at run time. */
+  /** Whether the import is erased at run time. */
   isType: boolean;
-  /** It is loaded when the code runs, not with the module. */
+  /** Whether it is loaded when the code runs, not with the module. */
   isDynamic: boolean;
 }
 
-/** Folder → the folders that it may import, in words; `x:types` allows types alone, `*` all, `!x` none of `x`. */
+/** Folder → the folders that it may import, separated by spaces. `x:types` allows types only, `*` all, `!x` none of `x`. */
 export type Fence = Readonly<Record<string, string>>;
 
 export interface Rules {
-  /** Folders and files right below `src/`. */
+  /** Folders and files directly below `src/`. */
   folders: Fence;
   /** Folders that every folder may import. */
   everywhere: readonly string[];
@@ -54,7 +54,7 @@ export function listImports(sources: Sources): Import[] {
 
 /** The first part of a path below `src/`: a folder, or a file by its name. */
 const folderOf = (path: string): string => path.split('/')[1]!.replace(/\.(?:ts|json)$/, '');
-/** The folder in a folder; undefined for a file right in it. */
+/** The folder in a folder; undefined for a file directly in it. */
 const subfolderOf = (path: string): string | undefined => (path.split('/').length > 3 ? path.split('/')[2] : undefined);
 
 function isAllowed(fence: string, to: string, isType: boolean): boolean {
@@ -68,7 +68,7 @@ const isAdapter = (path: string): boolean => {
   return folder === 'platform' && rest.length > 0 && part !== 'ports';
 };
 
-/** Lists what breaks a rule, in sentences that say what to do. */
+/** Lists the violations, in sentences that say what to do. */
 export function findViolations(sources: Sources, rules: Rules): string[] {
   const imports = listImports(sources);
   return [
@@ -103,7 +103,7 @@ function explain({ from, to, isType }: Import, rules: Rules): string | undefined
   const kind = isType ? 'imports types of' : 'imports';
   if (source !== target) {
     const fence = rules.folders[source];
-    if (fence === undefined || rules.folders[target] === undefined) return undefined; // told as unknown
+    if (fence === undefined || rules.folders[target] === undefined) return undefined; // reported as unknown
     if (!rules.everywhere.includes(target) && !isAllowed(fence, target, isType)) {
       const allowed = [...rules.everywhere, ...fence.split(' ')].filter((word) => word !== '').join(', ');
       return `${from} ${kind} ${to}, but ${source}/ may import only ${allowed}. Move the code to a folder that may, pass the value in from compose/, or change the table in ${place} and say why.`;

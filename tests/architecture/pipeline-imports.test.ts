@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 const files = globSync('src/pipeline/**/*.ts').filter((path) => !path.endsWith('.test.ts'));
 
-/** Other files of ours, types included. */
+/** Lists the imported files of the repository, including types. */
 const importsOf = (path: string): number =>
   new Set(readFileSync(path, 'utf8').match(/(?<=^(?:import|export)[^;]*? from ')\.[^']+/gm)).size;
 

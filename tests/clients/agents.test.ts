@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
 
-setTracingDisabled(true); // traces go to a place of their own, whatever the client
+setTracingDisabled(true); // traces would go to a service of their own, whichever client is used
 const backEnds = await startBackEnds();
 afterAll(() => backEnds.close());
 
@@ -30,13 +30,13 @@ const bern = { name: 'get_weather', input: { city: 'Bern' } };
 const olten = { name: 'get_weather', input: { city: 'Olten' } };
 const script = [{ reasoning: 'I need both.', calls: [bern, olten] }, { text: 'Sunny, both of them.' }];
 
-describe.each(backEnds.all)('the Agents SDK, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('the Agents SDK with $kind', (backEnd) => {
   const { kind } = backEnd;
   const client = openaiClient(backEnd);
   const model = new OpenAIResponsesModel(client, backEnd.model);
   const agent = new Agent({ name: 'Helper', instructions: 'Be brief.', model, tools: [weather] });
 
-  it('runs an agent with a tool to its answer', async () => {
+  it('runs an agent with a tool until its response', async () => {
     backEnd.takeUpstreamBodies();
 
     const result = await run(agent, backEnd.script('Weather?', ...script));
@@ -66,7 +66,7 @@ describe.each(backEnds.all)('the Agents SDK, answered by $kind', (backEnd) => {
     }
   });
 
-  it('streams an agent with a tool to its answer', async () => {
+  it('streams an agent with a tool until its response', async () => {
     const result = await run(agent, backEnd.script('Weather?', ...script), { stream: true });
     let text = '';
     const names: string[] = [];
@@ -91,7 +91,7 @@ describe.each(backEnds.all)('the Agents SDK, answered by $kind', (backEnd) => {
     expect(sum).toMatchObject({ requests: 2, inputTokens: 200, outputTokens: 20, totalTokens: 220 });
   });
 
-  it('gives structured output', async () => {
+  it('returns structured output', async () => {
     const outputType = z.object({ city: z.string(), degrees: z.number().nullable() });
     const structured = new Agent({ name: 'Meter', model, outputType });
     const turn = { text: '{"city":"Bern","degrees":null}' };
@@ -115,7 +115,7 @@ describe.each(backEnds.all)('the Agents SDK, answered by $kind', (backEnd) => {
     expect(result.lastAgent?.name).toBe('Poet');
   });
 
-  it('carries a conversation on with its history', async () => {
+  it('continues a conversation with its history', async () => {
     const first = await run(agent, backEnd.script('Weather?', ...script));
     backEnd.takeUpstreamBodies();
 
@@ -136,7 +136,7 @@ describe.each(backEnds.all)('the Agents SDK, answered by $kind', (backEnd) => {
     expect(result.finalOutput).toBe('Hello.');
   });
 
-  it('stops after the turns that it was given', async () => {
+  it('stops after the allowed number of turns', async () => {
     const endless = [{ calls: [bern] }, { calls: [bern] }, { calls: [bern] }];
 
     const result = run(agent, backEnd.script('Weather?', ...endless), { maxTurns: 2 });
@@ -152,7 +152,7 @@ describe.each(backEnds.all)('the Agents SDK, answered by $kind', (backEnd) => {
     await expect(result).rejects.toBeInstanceOf(RateLimitError);
   });
 
-  it('ends the work at the provider when a streamed run is aborted', async () => {
+  it('aborts the request to the provider if a streamed run is aborted', async () => {
     backEnd.takeUpstreamBodies();
     const controller = new AbortController();
     const prompt = backEnd.script('Count', { text: 'One two three four.', after: 'silence' });
@@ -162,12 +162,12 @@ describe.each(backEnds.all)('the Agents SDK, answered by $kind', (backEnd) => {
       if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta') controller.abort();
     }
 
-    await result.completed.catch(() => {}); // how a cancelled run settles is the client's own business
+    await result.completed.catch(() => {}); // the client decides how a canceled run settles
     if (kind !== 'simulator') expect(await (await backEnd.nextUpstreamRequest()).closed).toBe('aborted');
   });
 });
 
-it('uses the client that was made the default', async () => {
+it('uses the default client', async () => {
   const backEnd = backEnds.all.find(({ kind }) => kind === 'openai-chat')!;
   setDefaultOpenAIClient(openaiClient(backEnd));
   const agent = new Agent({ name: 'Helper', model: backEnd.model });

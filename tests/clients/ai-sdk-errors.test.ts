@@ -9,7 +9,7 @@ afterAll(() => backEnds.close());
 
 const held = { text: 'One two three four five.', after: 'silence' } as const;
 
-describe.each(backEnds.all)('trouble with the AI SDK, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('errors in the AI SDK with $kind', (backEnd) => {
   const model = aiModel(backEnd);
   const isHttp = backEnd.kind !== 'simulator';
 
@@ -27,7 +27,7 @@ describe.each(backEnds.all)('trouble with the AI SDK, answered by $kind', (backE
     { status: 429, shown: 429, isRetryable: true },
     { status: 500, shown: 502, isRetryable: true },
     { status: 503, shown: 529, isRetryable: true },
-  ])('throws APICallError $shown when the provider says $status', async ({ status, shown, isRetryable }) => {
+  ])('throws APICallError $shown if the provider returns $status', async ({ status, shown, isRetryable }) => {
     const fail = { status, message: 'Something is wrong here.' };
 
     const generated = await callErrorOf(
@@ -43,15 +43,15 @@ describe.each(backEnds.all)('trouble with the AI SDK, answered by $kind', (backE
     }
   });
 
-  it('does not retry what no retry can mend', async () => {
+  it('does not retry an error that no retry can fix', async () => {
     const fail = { status: 400, message: 'No.' };
 
     const answer = generateText({ model, prompt: backEnd.script('Hello', { fail }), maxRetries: 2 });
 
-    expect(await callErrorOf(answer)).toMatchObject({ statusCode: 400 }); // else it were a RetryError
+    expect(await callErrorOf(answer)).toMatchObject({ statusCode: 400 }); // otherwise it would be a RetryError
   });
 
-  it('puts an error part into a stream that fails midway', async () => {
+  it('adds an error part to a stream that fails midway', async () => {
     const prompt = backEnd.script('Hello', { text: 'One two three four.', after: 'failure' });
 
     const result = streamText({ model, prompt, maxRetries: 0, onError: () => {} });
@@ -64,7 +64,7 @@ describe.each(backEnds.all)('trouble with the AI SDK, answered by $kind', (backE
     expect(JSON.stringify(errors)).toContain('The server had an error.');
   });
 
-  it('ends the work at the provider when a stream is aborted', async () => {
+  it('aborts the request to the provider if a stream is aborted', async () => {
     backEnd.takeUpstreamBodies();
     const controller = new AbortController();
 
@@ -84,7 +84,7 @@ describe.each(backEnds.all)('trouble with the AI SDK, answered by $kind', (backE
     if (isHttp) expect(await (await backEnd.nextUpstreamRequest()).closed).toBe('aborted');
   });
 
-  it.runIf(isHttp)('ends the work at the provider when a buffered request is aborted', async () => {
+  it.runIf(isHttp)('aborts the request to the provider if a buffered request is aborted', async () => {
     backEnd.takeUpstreamBodies();
     const controller = new AbortController();
     const prompt = backEnd.script('Count', held);

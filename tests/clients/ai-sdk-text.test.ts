@@ -20,11 +20,11 @@ const usage = { input: 1000, cached: 400, output: 50, reasoning: 20 };
 const schema = z.object({ title: z.string(), people: z.array(z.string()) });
 const value = { title: 'Jour fixe', people: ['Ada', 'Zoë'] };
 
-describe.each(backEnds.all)('text with the AI SDK, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('text in the AI SDK with $kind', (backEnd) => {
   const model = aiModel(backEnd);
   const { kind } = backEnd;
 
-  it('generates text and tells the usage', async () => {
+  it('generates text and returns the usage', async () => {
     const prompt = backEnd.script('Who are you?', { text: 'I am a gateway.', usage });
 
     const result = await generateText({ model, system: 'Be brief.', prompt, maxOutputTokens: 100, maxRetries: 0 });
@@ -69,7 +69,7 @@ describe.each(backEnds.all)('text with the AI SDK, answered by $kind', (backEnd)
     expect(await streamed.finishReason).toBe(reason);
   });
 
-  it('shows a summary of the reasoning in parts of their own', async () => {
+  it('returns a summary of the reasoning in separate parts', async () => {
     const turn = { reasoning: 'Seven times six.', text: 'It is 42.' };
     const providerOptions = { openai: { ...nothingIsStored.openai, forceReasoning: true, reasoningSummary: 'auto' } };
     const ask = () => ({ model, prompt: backEnd.script('7 x 6?', turn), providerOptions, maxRetries: 0 });
@@ -82,13 +82,13 @@ describe.each(backEnds.all)('text with the AI SDK, answered by $kind', (backEnd)
     expect(generated.text).toBe('It is 42.');
     expect([...types]).toEqual(expect.arrayContaining(['reasoning-start', 'reasoning-end', 'text-delta']));
     expect(generated.reasoning).toHaveLength(1);
-    // Raw reasoning, which is all that a chat completions provider gives, has no place in this client: its part is empty.
+    // A chat completions provider returns raw reasoning only. This client cannot represent it: its part is empty.
     if (kind !== 'openai-chat' && kind !== 'simulator') expect(generated.reasoningText).toBe('Seven times six.');
     if (kind === 'simulator') expect(generated.reasoningText).toMatch(/^Thought about /);
     expect(await streamed.reasoningText).toBe(generated.reasoningText);
   });
 
-  it('generates an object that a zod schema describes', async () => {
+  it('generates an object for a zod schema', async () => {
     const prompt = backEnd.script('Which meeting?', { text: JSON.stringify(value) });
 
     const result = await generateObject({ model, schema, prompt, maxRetries: 0 });
@@ -107,7 +107,7 @@ describe.each(backEnds.all)('text with the AI SDK, answered by $kind', (backEnd)
     expect(await result.output).toEqual(value);
   });
 
-  it('tells that there is no object when the answer is none', async () => {
+  it('reports that there is no object if the response is none', async () => {
     const prompt = backEnd.script('Which meeting?', { text: 'None, sorry.' });
 
     const result = generateObject({ model, schema, prompt, maxRetries: 0 });
@@ -115,7 +115,7 @@ describe.each(backEnds.all)('text with the AI SDK, answered by $kind', (backEnd)
     await expect(result).rejects.toSatisfy(NoObjectGeneratedError.isInstance);
   });
 
-  it('carries pictures and files to the provider', async () => {
+  it('sends images and files to the provider', async () => {
     const text = backEnd.script('What is this?', { text: 'A cat.' });
     const data = Buffer.from('not really a picture');
     backEnd.takeUpstreamBodies();
@@ -139,13 +139,13 @@ describe.each(backEnds.all)('text with the AI SDK, answered by $kind', (backEnd)
     const [body] = backEnd.takeUpstreamBodies();
     const sent = JSON.stringify(body ?? 'the simulator keeps no bodies');
     if (body) {
-      expect(sent.split(data.toString('base64'))).toHaveLength(3); // the picture and the file
+      expect(sent.split(data.toString('base64'))).toHaveLength(3); // the image and the file
       for (const type of ['image/png', 'application/pdf']) expect(sent).toContain(type);
-      if (kind !== 'gemini') expect(sent).toContain('note.pdf'); // no place for a name there
+      if (kind !== 'gemini') expect(sent).toContain('note.pdf'); // that protocol has no field for the name
     }
   });
 
-  it('carries a conversation on, once told that nothing is stored', async () => {
+  it('continues a conversation if store is off', async () => {
     const messages: ModelMessage[] = [
       { role: 'user', content: backEnd.script('Hello', { text: 'Hello, who is it?' }) },
     ];
@@ -160,7 +160,7 @@ describe.each(backEnds.all)('text with the AI SDK, answered by $kind', (backEnd)
     if (body) expect(JSON.stringify(body)).toContain('Hello, who is it?');
   });
 
-  it.runIf(kind !== 'openai-responses')('is told when it refers to an item that was never stored', async () => {
+  it.runIf(kind !== 'openai-responses')('gets an error if it refers to an item that was never stored', async () => {
     const messages: ModelMessage[] = [
       { role: 'user', content: backEnd.script('Hello', { text: 'Hello, who is it?' }) },
     ];

@@ -23,7 +23,7 @@ const script = [
   { text: 'It is sunny everywhere.' },
 ];
 
-describe.each(backEnds.all)('tools with the AI SDK, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('tools in the AI SDK with $kind', (backEnd) => {
   const { kind } = backEnd;
   const settings = {
     model: aiModel(backEnd),
@@ -33,7 +33,7 @@ describe.each(backEnds.all)('tools with the AI SDK, answered by $kind', (backEnd
     maxRetries: 0,
   };
 
-  it('runs a loop of calls and results to its end', async () => {
+  it('runs a loop of calls and results until its end', async () => {
     backEnd.takeUpstreamBodies();
 
     const result = await generateText({ ...settings, prompt: backEnd.script('Weather?', ...script) });
@@ -66,7 +66,7 @@ describe.each(backEnds.all)('tools with the AI SDK, answered by $kind', (backEnd
     }
   });
 
-  it('streams a loop of calls and results to its end', async () => {
+  it('streams a loop of calls and results until its end', async () => {
     const result = streamText({ ...settings, prompt: backEnd.script('Weather?', ...script) });
     const parts = await collect(result.fullStream);
 
@@ -82,7 +82,7 @@ describe.each(backEnds.all)('tools with the AI SDK, answered by $kind', (backEnd
     expect(parts.filter(({ type }) => type === 'tool-result')).toHaveLength(3);
   });
 
-  it('stops where a condition says', async () => {
+  it('stops at a condition', async () => {
     const prompt = backEnd.script('Weather?', ...script);
 
     const result = await generateText({ ...settings, prompt, stopWhen: hasToolCall('weather') });
@@ -91,7 +91,7 @@ describe.each(backEnds.all)('tools with the AI SDK, answered by $kind', (backEnd
     expect(result.toolCalls.map(({ toolName }) => toolName)).toEqual(['weather', 'weather']);
   });
 
-  it('can be made to call a tool', async () => {
+  it('can be forced to call a tool', async () => {
     const prompt = backEnd.script('Weather?', { calls: [bern] });
 
     const result = await generateText({
@@ -104,7 +104,7 @@ describe.each(backEnds.all)('tools with the AI SDK, answered by $kind', (backEnd
     expect(result.toolCalls).toMatchObject([{ toolName: 'weather', input: { city: 'Bern' } }]);
   });
 
-  it('tells the model when a tool throws', async () => {
+  it('reports the error of a tool to the model', async () => {
     const broken = tool({
       inputSchema: z.object({ city: z.string() }),
       execute: async (): Promise<string> => {

@@ -20,29 +20,29 @@ export const backEndKinds = [
 ] as const;
 export type BackEndKind = (typeof backEndKinds)[number];
 
-/** A gateway and the model behind it, which does what the test says. */
+/** A gateway and a scripted model behind it. */
 export interface BackEnd {
   readonly kind: BackEndKind;
-  /** What the protocol behind it can say. */
+  /** The features of its protocol. */
   readonly can: { reportRefusals: boolean; countReasoning: boolean };
   readonly gateway: TestGateway;
-  /** The slug to ask for. */
+  /** The slug of the model. */
   readonly model: string;
-  /** What the model says to the next requests, in order. @returns the prompt to ask it with */
+  /** Scripts the next turns of the model, in order. @returns the prompt to send */
   script(prompt: string, ...turns: Turn[]): string;
-  /** The bodies that arrived at the provider since the last call; none at the simulator, which is none. */
+  /** Returns the bodies that arrived at the provider since the last call; none for the simulator. */
   takeUpstreamBodies(): Record<string, unknown>[];
-  /** The next request that the provider has, or already has, since the last call of this or of the above. */
+  /** Returns the next request at the provider since the last call of this function or the one above. */
   nextUpstreamRequest(): Promise<ScriptedRequest>;
-  /** Undefined at the simulator. */
+  /** Undefined for the simulator. */
   readonly upstream: ScriptedUpstream | undefined;
   close(): Promise<void>;
 }
 
-/** 1 USD per million input tokens, 10 for output, 0.1 for what was cached. */
+/** USD per million tokens: 1 for input, 10 for output, 0.1 for cached input. */
 const pricing = { prompt: 0.000001, completion: 0.00001, cache_read: 0.0000001 };
 
-/** Where each wire asks, and how a turn is said there. */
+/** The path of each wire, and the response for a turn. */
 const doors = {
   'openai-chat': { path: '/v1/chat/completions', answer: chatResponse },
   'openai-responses': { path: '/v1/responses', answer: responsesApiResponse },
@@ -57,7 +57,7 @@ function upstreamModelOf(kind: BackEndKind): string {
   return kind === 'anthropic-messages' ? 'claude-sonnet-4-5' : 'gpt-5-mini';
 }
 
-/** @param parts of the gateway's configuration, besides its provider */
+/** @param parts of the configuration, in addition to the provider */
 export async function startBackEnd(kind: BackEndKind, parts: Record<string, unknown> = {}): Promise<BackEnd> {
   const upstream = kind === 'simulator' ? undefined : await startUpstream();
   const model = kind === 'simulator' ? 'simulator/echo' : 'openai/gpt-5-mini';
@@ -111,13 +111,13 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
   };
 }
 
-/** One back end of each kind, and a watch that no client speaks to anyone else. */
+/** Opens one back end of each kind, and checks that no client sends requests elsewhere. */
 export async function startBackEnds(parts: Record<string, unknown> = {}) {
   const traffic = watchTraffic();
   const all = await Promise.all(backEndKinds.map((kind) => startBackEnd(kind, parts)));
   return {
     all,
-    /** @throws when a request went to another place than this machine */
+    /** @throws if a request left this machine */
     async close(): Promise<void> {
       await Promise.all(all.map((backEnd) => backEnd.close()));
       traffic.stop();

@@ -11,10 +11,10 @@ const backEnd = await startBackEnd('simulator', { server: { cors_origins: [origi
 const { gateway, model } = backEnd;
 afterAll(() => backEnd.close());
 
-/** Those that a browser sends without asking, or keeps to itself. @see Fetch Standard, CORS-safelisted request-header */
+/** Headers that a browser sends without a preflight, or never exposes. @see Fetch Standard, CORS-safelisted request-header */
 const neverAsked = ['accept', 'accept-language', 'content-language'];
 
-/** A `fetch` that keeps note of the headers that it is handed. */
+/** A `fetch` that records its request headers. */
 function spy() {
   const names = new Set<string>();
   const spied: typeof fetch = (url, init) => {

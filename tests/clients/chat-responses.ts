@@ -18,7 +18,7 @@ const head = {
 };
 const headers = { 'x-request-id': 'req_6ea3950d6f0055a7201b9f84822ff41e', 'openai-version': '2020-10-01' };
 
-/** Says a turn in the protocol of `POST /chat/completions`, streamed if the request asks for it. */
+/** Writes a turn in the protocol of `POST /chat/completions`, streamed if the request says so. */
 export function chatResponse(turn: Turn, request: ScriptedRequest): ScriptedResponse {
   const { stream } = request.body as { stream?: boolean }; // the gateway's own request
   if (turn.fail) return failure(turn.fail);
@@ -56,7 +56,7 @@ const detail = (data: string) => ({
   index: 0,
 });
 
-/** A custom tool is a function with one argument on this wire: what the gateway asks for. */
+/** The gateway sends a custom tool as a function with one argument on this wire. */
 function toolCall(call: Call, index: number, inPieces = false) {
   const input = typeof call.input === 'string' ? JSON.stringify({ input: call.input }) : writeInput(call);
   return {
@@ -92,7 +92,7 @@ function* frames(turn: Turn): Iterable<SseFrame> {
   yield { ...head, object: 'chat.completion.chunk', choices: [], usage: usage(turn), obfuscation: '3e' };
 }
 
-/** The pieces of parallel calls come one from each in turn. */
+/** Interleaves the pieces of parallel calls. */
 function* callFrames(calls: readonly Call[], chunk: (delta: object) => object): Iterable<SseFrame> {
   for (const [index, call] of calls.entries()) yield chunk({ tool_calls: [{ index, ...toolCall(call, index, true) }] });
   const pieces = calls.map((call, index) => cutJson(toolCall(call, index).function.arguments));

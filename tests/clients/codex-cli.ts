@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BackEnd } from './back-end.ts';
 
-/** The version that CI installs and these tests were written with. */
+/** The version that CI installs and these tests expect. */
 export const codexVersion = '0.169.0';
 
-/** A task takes it less than a second; then it is killed. */
+/** The time after which it is killed. A task takes less than a second. */
 export const patienceMs = 45_000;
 
 /**
- * What HEADGATE_TEST_CODEX names, or `codex` on PATH, if it is that version: others ask in other ways.
+ * Finds the program of HEADGATE_TEST_CODEX, or `codex` on PATH, if it has that version: requests differ between versions.
  *
  * @returns `skipped`: the reason why there is none
  */
@@ -27,13 +27,13 @@ export function findCodex(): { program: string } | { skipped: string } {
   return { skipped: `the coding agent is ${stdout.trim()}, and the tests want ${codexVersion}: ${mend}` };
 }
 
-/** What one call of the program left behind. */
+/** The result of one call of the program. */
 export interface CodexRun {
   code: number | null;
-  /** Its account of what it did, one JSON object a line. */
+  /** Its report, one JSON object per line. */
   events: CodexEvent[];
   stderr: string;
-  /** Hosts that it tried to reach besides the gateway. */
+  /** Hosts other than the gateway that it tried to reach. */
   strangers: string[];
 }
 
@@ -44,7 +44,7 @@ export interface CodexEvent {
   usage?: Record<string, number>;
 }
 
-/** A home and a working folder of their own for the program, and a proxy through which it would have to call out. */
+/** A home folder, a working folder and an outbound proxy for the program. */
 export class CodexSeat implements AsyncDisposable {
   readonly folder: string;
   private readonly home: string;
@@ -66,7 +66,7 @@ export class CodexSeat implements AsyncDisposable {
     });
   }
 
-  /** Lets it work on a prompt, with its default settings. */
+  /** Runs it with a prompt and its default settings. */
   async exec({ gateway, model }: BackEnd, prompt: string): Promise<CodexRun> {
     if (!this.proxy.listening) await once(this.proxy.listen(0, '127.0.0.1'), 'listening');
     const proxy = `http://127.0.0.1:${(this.proxy.address() as AddressInfo).port}`; // it listens on a port
@@ -106,7 +106,7 @@ export class CodexSeat implements AsyncDisposable {
   }
 }
 
-/** Commands come from the test alone, so that they need no sandbox; and nothing of it may call its maker. */
+/** Commands come from the test alone, so they need no sandbox. Nothing may call the maker of the program. */
 function writeConfig(baseUrl: string, model: string): string {
   return `model = "${model}"
 model_provider = "gateway"

@@ -11,7 +11,7 @@ const codex = 'program' in found ? found.program : undefined;
 const backEnds = codex === undefined ? undefined : await startBackEnds();
 afterAll(() => backEnds?.close());
 
-/** What the provider sealed; the agent keeps it where it knows the field. */
+/** Encrypted content of the provider. The agent keeps it if it knows the field. */
 const seal = 'b3BhcXVlIGFuZCBub2JvZHkgZWxzZSdz';
 
 const shell = (cmd: string) => ({ name: 'exec_command', input: { cmd } });
@@ -38,7 +38,7 @@ it('every wire has a back end to test the agent with', () => {
 });
 
 describe.skipIf(!codex).each(backEnds?.all ?? [])(
-  'the coding agent, answered by $kind',
+  'the coding agent with $kind',
   { timeout: 3 * patienceMs },
   (backEnd) => {
     const { kind } = backEnd;
@@ -71,7 +71,7 @@ describe.skipIf(!codex).each(backEnds?.all ?? [])(
     it.each<[string, Turn, string]>([
       ['before it answers', { fail: { status: 500, message: 'The engine is on fire.' } }, 'The engine is on fire.'],
       ['in the middle', { text: 'One two three four.', after: 'failure' }, 'The server had an error.'],
-    ])('tells what went wrong when the provider fails %s', async (_when, turn, message) => {
+    ])('reports the error if the provider fails %s', async (_when, turn, message) => {
       await using slot = new CodexSeat(codex!);
 
       const run = await slot.exec(backEnd, backEnd.script('Hello.', turn));

@@ -12,7 +12,7 @@ import { type Call, cutWords, defaultCounts, type Turn } from './turn.ts';
 const tail = { modelVersion: 'gemini-2.5-flash', responseId: 'xK4eaZ3vO5mAkdUPz8eT2Ac' };
 const headers = { 'server-timing': 'gfet4t7; dur=812' };
 
-/** Says a turn in the protocol of `generateContent`, streamed if the path asks for it. */
+/** Writes a turn in the protocol of `generateContent`, streamed if the path says so. */
 export function geminiResponse(turn: Turn, { path }: ScriptedRequest): ScriptedResponse {
   const isStream = path.includes(':streamGenerateContent');
   if (turn.fail) return failure(turn.fail);
@@ -38,7 +38,7 @@ function failure({ status, message, retryAfterSeconds }: NonNullable<Turn['fail'
 
 type Part = Record<string, unknown>;
 
-/** A signature of this wire stands on the part behind the thought. */
+/** On this wire a signature is part of the part after the thought. */
 function parts(turn: Turn): Part[] {
   const text = turn.text ?? turn.refusal;
   const signature = turn.encrypted ? { thoughtSignature: turn.encrypted } : undefined;
@@ -51,7 +51,7 @@ function parts(turn: Turn): Part[] {
   ];
 }
 
-/** A custom tool is a function with one argument on this wire: what the gateway asks for. */
+/** The gateway sends a custom tool as a function with one argument on this wire. */
 const functionCall = ({ name, input }: Call): Part => ({
   functionCall: { name, args: typeof input === 'string' ? { input } : input },
 });
@@ -88,7 +88,7 @@ function finishReason({ finish, refusal }: Turn): string {
   return finish === 'content_filter' || refusal ? 'SAFETY' : 'STOP';
 }
 
-/** This wire counts thoughts apart from the answer. */
+/** This wire counts thoughts separately from the response. */
 function usage({ usage: counts = defaultCounts }: Turn) {
   return {
     promptTokenCount: counts.input,

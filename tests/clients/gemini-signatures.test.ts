@@ -7,12 +7,12 @@ import { aiModel, nothingIsStored } from './ai-sdk-model.ts';
 import { startBackEnd } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
 
-setTracingDisabled(true); // traces go to a place of their own, whatever the client
+setTracingDisabled(true); // traces would go to a service of their own, whichever client is used
 const backEnd = await startBackEnd('gemini');
 afterAll(() => backEnd.close());
 
 /*
- * Newer models refuse calls that come back without their signature, so each client must bring it back as it is wont to:
+ * Newer models reject calls without their signature, so each client must send it back in its own way:
  * with the item, or (the AI SDK) with no more of the item than its id and its encrypted content.
  */
 const signature = 'CiQB0e2Kb1Xo9m3sYJ7tVQ+hPz/8LrWqkD5fGcNvTb2xUyEiMZ0KbgHR7tp9Zq4w==';
@@ -30,7 +30,7 @@ const turns = [
   { text: 'It is sunny everywhere.' },
 ];
 
-/** Of the request that answers the calls: the parts of the model's turn, which must be those that it said. */
+/** Returns the parts of the model's turn in the request with the tool results. They must be unchanged. */
 function expectSignedCalls(): void {
   const [, second] = backEnd.takeUpstreamBodies();
   const contents = second?.['contents'] as { role: string; parts: object[] }[];
@@ -40,7 +40,7 @@ function expectSignedCalls(): void {
   ]);
 }
 
-it.each(['generateText', 'streamText'])('the AI SDK brings signatures back: %s', async (name) => {
+it.each(['generateText', 'streamText'])('the AI SDK sends signatures back: %s', async (name) => {
   backEnd.takeUpstreamBodies();
   const asked = {
     model: aiModel(backEnd),
@@ -55,7 +55,7 @@ it.each(['generateText', 'streamText'])('the AI SDK brings signatures back: %s',
   expectSignedCalls();
 });
 
-it.each([false, true])('the Agents SDK brings signatures back, streamed: %s', async (stream) => {
+it.each([false, true])('the Agents SDK sends signatures back, streamed: %s', async (stream) => {
   backEnd.takeUpstreamBodies();
   const model = new OpenAIResponsesModel(openaiClient(backEnd), backEnd.model);
   const tools = [agentTool({ name: 'weather', description: 'Of a city.', parameters: z.object(weather), execute })];
@@ -66,7 +66,7 @@ it.each([false, true])('the Agents SDK brings signatures back, streamed: %s', as
   expectSignedCalls();
 });
 
-it('the openai client brings signatures back', async () => {
+it('the openai client sends signatures back', async () => {
   backEnd.takeUpstreamBodies();
   const client = openaiClient(backEnd);
   const { model } = backEnd;

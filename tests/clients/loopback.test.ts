@@ -2,10 +2,10 @@ import { request } from 'node:http';
 import { expect, it } from 'vitest';
 import { watchTraffic } from './loopback.ts';
 
-// An address of this machine too, so that nothing leaves it, but not the one of the tests. Nobody listens there.
+// Another address of this machine, so that nothing leaves it. No server listens there.
 const elsewhere = '127.0.0.2:65530';
 
-it('notes every request to another place, sent with fetch or with node:http', async () => {
+it('records every request to another address, sent with fetch or node:http', async () => {
   const traffic = watchTraffic();
 
   await fetch(`http://${elsewhere}/a`).catch(() => {});

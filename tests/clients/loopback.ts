@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-/** Keeps note of every place that this process sends a request to, whichever client sends it. */
+/** Records every address that this process sends requests to, with any client. */
 export function watchTraffic(): { strangers: string[]; stop(): void } {
   const strangers: string[] = [];
   const note = (host: string) => {

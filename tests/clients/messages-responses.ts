@@ -18,7 +18,7 @@ const head = {
 const headers = { 'request-id': 'req_011CVJ5xT9wq2mEoXk7fZbRd' };
 const signature = 'EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pki';
 
-/** Says a turn in the protocol of `POST /messages`, streamed if the request asks for it. */
+/** Writes a turn in the protocol of `POST /messages`, streamed if the request says so. */
 export function messagesResponse(turn: Turn, request: ScriptedRequest): ScriptedResponse {
   const { stream } = request.body as { stream?: boolean }; // the gateway's own request
   if (turn.fail) return failure(turn.fail);

@@ -105,7 +105,7 @@ const called: Turn = { calls: [{ name: 'get_weather', input: { location: 'Bern' 
 
 interface Case {
   name: string;
-  /** @param prompt what makes the back end respond with the turn */
+  /** @param prompt makes the back end respond with the turn */
   body: (prompt: string) => object;
   turn: Turn;
 }
@@ -142,7 +142,7 @@ const cases: Case[] = [
 const backEnds = await startBackEnds();
 afterAll(() => backEnds.close());
 
-describe.each(backEnds.all)('the Open Responses cases, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('the Open Responses cases with $kind', (backEnd) => {
   const { gateway, model } = backEnd;
 
   it.each(cases)('pass strictly: $name', async ({ body, turn }) => {
@@ -184,7 +184,7 @@ describe.each(backEnds.all)('the Open Responses cases, answered by $kind', (back
   });
 });
 
-it('the settings that a provider reports win', async () => {
+it('the settings that a provider reports take precedence', async () => {
   const backEnd = backEnds.all.find(({ kind }) => kind === 'openai-responses')!;
   const reported = { temperature: 0.7, top_p: 0.8, presence_penalty: 0.1, frequency_penalty: 0.2, top_logprobs: 3 };
   const base = { id: 'resp_up', object: 'response', status: 'completed', output: [], ...reported, truncation: 'auto' };

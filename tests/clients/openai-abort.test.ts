@@ -4,7 +4,7 @@ import { type BackEnd, startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
 
 const backEnds = await startBackEnds();
-// Long enough for the first words on a busy machine: the stream is to break off behind them.
+// Long enough for the first words on a busy machine: the stream must be interrupted after them.
 const hasty = await startBackEnds({ timeouts: { request_ms: 700 } });
 const chatty = await startBackEnds({ server: { keep_alive_comment_ms: 10 } });
 afterAll(async () => {
@@ -15,12 +15,12 @@ afterAll(async () => {
 
 const held = { text: 'One two three four five.', after: 'silence' } as const;
 
-describe.each(backEnds.all)('leaving with the openai client, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('an abort in the openai client with $kind', (backEnd) => {
   const client = openaiClient(backEnd);
   const { model } = backEnd;
   const isHttp = backEnd.kind !== 'simulator';
 
-  it('ends the work at the provider when a stream is aborted midway', async () => {
+  it('aborts the request to the provider if a stream is aborted midway', async () => {
     backEnd.takeUpstreamBodies();
     const input = backEnd.script('Count', held);
     const { data: stream, response } = await client.responses.create({ model, input, stream: true }).withResponse();
@@ -31,7 +31,7 @@ describe.each(backEnds.all)('leaving with the openai client, answered by $kind',
     await expectCancelled(backEnd, response.headers.get('x-generation-id'));
   });
 
-  it('ends the work at the provider when the stream helper is aborted midway', async () => {
+  it('aborts the request to the provider if the stream helper is aborted midway', async () => {
     backEnd.takeUpstreamBodies();
     const stream = client.responses.stream({ model, input: backEnd.script('Count', held) });
     stream.on('response.output_text.delta', () => stream.abort());
@@ -41,7 +41,7 @@ describe.each(backEnds.all)('leaving with the openai client, answered by $kind',
     if (isHttp) expect(await (await backEnd.nextUpstreamRequest()).closed).toBe('aborted');
   });
 
-  it('ends the work at the provider when the loop over the events is left', async () => {
+  it('aborts the request to the provider after a break in the loop over the events', async () => {
     backEnd.takeUpstreamBodies();
     const stream = await client.responses.create({ model, input: backEnd.script('Count', held), stream: true });
 
@@ -50,7 +50,7 @@ describe.each(backEnds.all)('leaving with the openai client, answered by $kind',
     if (isHttp) expect(await (await backEnd.nextUpstreamRequest()).closed).toBe('aborted');
   });
 
-  it.runIf(isHttp)('ends the work at the provider when a buffered request is aborted', async () => {
+  it.runIf(isHttp)('aborts the request to the provider if a buffered request is aborted', async () => {
     backEnd.takeUpstreamBodies();
     const controller = new AbortController();
     const input = backEnd.script('Count', held);
@@ -65,7 +65,7 @@ describe.each(backEnds.all)('leaving with the openai client, answered by $kind',
     expect(await request.closed).toBe('aborted');
   });
 
-  it('ends the work at the provider when the client waits no longer', async () => {
+  it('aborts the request to the provider at the timeout of the client', async () => {
     backEnd.takeUpstreamBodies();
     const input = backEnd.script('Count', held);
 
@@ -77,11 +77,11 @@ describe.each(backEnds.all)('leaving with the openai client, answered by $kind',
   });
 });
 
-describe.each(hasty.all)('the deadline of the gateway at the openai client, answered by $kind', (backEnd) => {
+describe.each(hasty.all)('the deadline of the gateway in the openai client with $kind', (backEnd) => {
   const client = openaiClient(backEnd);
   const { model } = backEnd;
 
-  it('answers 408 when nothing has been said', async () => {
+  it('returns 408 before any output', async () => {
     const answer = client.responses.create({ model, input: backEnd.script('Count', held) });
 
     await expect(answer).rejects.toMatchObject({ status: 408, error: { metadata: { error_type: 'timeout' } } });
@@ -99,7 +99,7 @@ describe.each(hasty.all)('the deadline of the gateway at the openai client, answ
   });
 });
 
-describe.each(chatty.all)('comments that keep a stream open, at the openai client, answered by $kind', (backEnd) => {
+describe.each(chatty.all)('comments that keep a stream open, in the openai client with $kind', (backEnd) => {
   const client = openaiClient(backEnd);
   const { model } = backEnd;
 
@@ -114,7 +114,7 @@ describe.each(chatty.all)('comments that keep a stream open, at the openai clien
     expect(raw.text.slice(raw.text.indexOf('response.created'))).toContain(': ROUTER PROCESSING');
   });
 
-  it('are followed by an error when the provider fails after all', async () => {
+  it('are followed by an error if the provider fails', async () => {
     const input = backEnd.script('Count', { waitMs: 50, fail: { status: 500, message: 'Too bad.' } });
     const types: string[] = [];
 
@@ -125,7 +125,7 @@ describe.each(chatty.all)('comments that keep a stream open, at the openai clien
   });
 });
 
-/** The gateway books a run that its client left as cancelled. */
+/** Waits until the gateway has recorded the disconnected request as canceled. */
 async function expectCancelled({ gateway }: BackEnd, generationId: string | null): Promise<void> {
   await expect
     .poll(async () => (await gateway.get(`/generation?id=${generationId}`)).json())

@@ -7,7 +7,7 @@ import { openaiClient } from './openai-client.ts';
 const backEnds = await startBackEnds();
 afterAll(() => backEnds.close());
 
-describe.each(backEnds.all)('errors at the openai client, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('errors in the openai client with $kind', (backEnd) => {
   const client = openaiClient(backEnd);
   const { model, gateway } = backEnd;
   const isHttp = backEnd.kind !== 'simulator';
@@ -31,7 +31,7 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
     expect(error.error).toMatchObject({ code: 403, metadata: { error_type: 'permission_denied' } });
   });
 
-  it('throws BadRequestError that names each wrong field', async () => {
+  it('throws a BadRequestError that names each invalid field', async () => {
     const input = [{ role: 'user' as const, content: [{ type: 'input_image' as const, detail: 'auto' as const }] }];
 
     const error = await failureOf(client.responses.create({ model, input, temperature: 'hot' as unknown as number }));
@@ -42,7 +42,7 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
     expect(metadata.issues.map(({ path }) => path).sort()).toEqual(['input[0].content[0]', 'temperature']);
   });
 
-  it('throws BadRequestError for a model that no provider carries', async () => {
+  it('throws BadRequestError for a model without a provider', async () => {
     const error = await failureOf(client.responses.create({ model: 'nobody/nothing', input: 'Hello' }));
 
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
@@ -53,13 +53,13 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
   it.each([
     { previous_response_id: 'resp_earlier' },
     { store: true },
-  ])('refuses %j, since nothing is stored', async (field) => {
+  ])('rejects %j, because nothing is stored', async (field) => {
     const error = await failureOf(client.responses.create({ model, input: 'Hello', ...field }));
 
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
   });
 
-  it('throws UnprocessableEntityError for the output of a call that was never made', async () => {
+  it('throws UnprocessableEntityError for the output of an unknown call', async () => {
     const input = [{ type: 'function_call_output' as const, call_id: 'call_x', output: 'sunny' }];
 
     const error = await failureOf(client.responses.create({ model, input }));
@@ -76,7 +76,7 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
     { status: 500, shown: 502, type: OpenAI.InternalServerError, errorType: 'provider_unavailable' },
     { status: 503, shown: 529, type: OpenAI.InternalServerError, errorType: 'provider_overloaded' },
     { status: 504, shown: 524, type: OpenAI.InternalServerError, errorType: 'timeout' },
-  ])('answers $shown, streamed and buffered, when the provider says $status', async ({
+  ])('returns $shown, streamed and buffered, if the provider returns $status', async ({
     status,
     shown,
     type,
@@ -99,7 +99,7 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
     }
   });
 
-  it('passes on how long to wait', async () => {
+  it('returns the time to wait', async () => {
     const fail = { status: 429, message: 'Slow down.', retryAfterSeconds: 7 };
 
     const error = await failureOf(client.responses.create({ model, input: backEnd.script('Hello', { fail }) }));
@@ -107,7 +107,7 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
     expect(error.headers?.get('retry-after')).toBe('7');
   });
 
-  it('ends the stream with response.failed when the provider fails midway', async () => {
+  it('ends the stream with response.failed if the provider fails midway', async () => {
     const input = backEnd.script('Hello', { text: 'One two three four.', after: 'failure' });
 
     const stream = await client.responses.create({ model, input, stream: true });
@@ -121,7 +121,7 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
     });
   });
 
-  it('makes the stream helper throw when the provider fails midway, with a status that was never sent left out', async () => {
+  it('makes the stream helper throw if the provider fails midway, without a status that was never sent', async () => {
     const input = backEnd.script('Hello', { text: 'One two three four.', after: 'failure' });
 
     const stream = client.responses.stream({ model, input });
@@ -134,10 +134,10 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
     expect(text).toMatch(/^One two/);
     expect(error).toMatchObject({ status: undefined, code: 'provider_unavailable', param: null });
     expect(error.message).toMatch(/^The (provider|simulator) /);
-    if (backEnd.kind !== 'gemini') expect(error.message).not.toContain('status'); // its errors name one
+    if (backEnd.kind !== 'gemini') expect(error.message).not.toContain('status'); // its errors contain a status
   });
 
-  it.runIf(isHttp)('lets the client retry by itself', async () => {
+  it.runIf(isHttp)('lets the client retry', async () => {
     const fail = { status: 500, message: 'Once.' };
     const input = backEnd.script('Hello', { fail }, { text: 'Hello again.' });
 
@@ -147,7 +147,7 @@ describe.each(backEnds.all)('errors at the openai client, answered by $kind', (b
   });
 });
 
-describe('what the openai client can ask for and this gateway does not do', () => {
+describe('a feature of the openai client that this gateway does not have', () => {
   const [backEnd] = backEnds.all;
   const client = openaiClient(backEnd!);
   const { model } = backEnd!;
@@ -175,7 +175,7 @@ describe('what the openai client can ask for and this gateway does not do', () =
     ['completions', () => client.completions.create({ model, prompt: 'Hello' }), 'POST /api/v1/responses'],
     ['images.generate', () => client.images.generate({ model, prompt: 'A gate' }), 'POST /api/v1/images'],
     ['files', () => client.files.list(), '`file_data`'],
-  ])('is a NotFoundError that says what to do: %s', async (_, call, advice) => {
+  ])('is a NotFoundError with the remedy: %s', async (_, call, advice) => {
     const error = await failureOf(call());
 
     expect(error).toBeInstanceOf(OpenAI.NotFoundError);
@@ -189,7 +189,7 @@ describe('what the openai client can ask for and this gateway does not do', () =
     '/api/v1/v1',
     '/openai/v1',
     '/api/v1/responses',
-  ])('says how the base URL ends to a client whose base URL ends in "%s"', async (end) => {
+  ])('names the correct base URL if the base URL of the client ends in "%s"', async (end) => {
     const lost = openaiClient(backEnd!, { baseURL: backEnd!.gateway.url + end });
 
     const error = await failureOf(lost.responses.create({ model, input: 'Hello' }));
@@ -198,7 +198,7 @@ describe('what the openai client can ask for and this gateway does not do', () =
     expect(error.message).toContain('ends in /api/v1, to which clients add /responses');
   });
 
-  it('has nothing to say of a path that no client knows', async () => {
+  it('has no advice for an unknown path', async () => {
     const error = await failureOf(client.get('/nothing'));
 
     expect(error.message).toBe('404 There is no GET /api/v1/nothing here.');
@@ -209,7 +209,7 @@ describe('what the openai client can ask for and this gateway does not do', () =
     ['tool_choice.name', { tool_choice: { type: 'function', function: { name: 'now' } } }],
     ['text.format.name', { text: { format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } } } }],
     ['input', { input: undefined, messages }],
-  ])('names the shape of chat completions as the fault in %s', async (path, fields) => {
+  ])('names the format of chat completions as the problem of %s', async (path, fields) => {
     const params = { model, input: 'Hello', ...fields } as Parameters<typeof client.responses.create>[0];
 
     const error = await failureOf(client.responses.create(params));
@@ -223,7 +223,7 @@ describe('what the openai client can ask for and this gateway does not do', () =
     [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }, '`input_text`'],
     [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.example' } }] }, '`input_image`'],
     [{ role: 'tool', tool_call_id: 'call_1', content: 'sunny' }, '"function_call_output"'],
-  ])('names what %j of chat completions is called here', async (message, name) => {
+  ])('names the equivalent of %j of chat completions', async (message, name) => {
     const input = [message] as unknown as ResponseInput;
 
     const error = await failureOf(client.responses.create({ model, input }));

@@ -15,11 +15,11 @@ afterAll(() => backEnds.close());
 const png = `data:image/png;base64,${Buffer.from('not really a picture').toString('base64')}`;
 const pdf = `data:application/pdf;base64,${Buffer.from('%PDF-1.7 not really').toString('base64')}`;
 
-describe.each(backEnds.all)('input from the openai client, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('input from the openai client with $kind', (backEnd) => {
   const client = openaiClient(backEnd);
   const { model, kind } = backEnd;
 
-  it('carries an image and a file, given as data URLs, to the provider', async () => {
+  it('sends an image and a file in data URLs to the provider', async () => {
     const text = backEnd.script('What is this?', { text: 'A cat.' });
     backEnd.takeUpstreamBodies();
 
@@ -57,7 +57,7 @@ describe.each(backEnds.all)('input from the openai client, answered by $kind', (
     }
   });
 
-  it('takes a long conversation with messages of every role', async () => {
+  it('accepts a long conversation with messages of every role', async () => {
     const input: ResponseInput = [
       { role: 'system', content: 'You are a poet.' },
       { role: 'developer', content: [{ type: 'input_text', text: 'Rhyme.' }] },
@@ -71,13 +71,13 @@ describe.each(backEnds.all)('input from the openai client, answered by $kind', (
     expect(response.output_text).toBe('We went inside.');
   });
 
-  it('takes the whole output of an answer back as input, reasoning included', async () => {
+  it('accepts the complete output of a response as input, including reasoning', async () => {
     const secret = 'gAAAAABpHyQo-encrypted-reasoning';
     const turn = { reasoning: 'Seven times six.', encrypted: secret, text: 'It is 42.' };
     const first = await client.responses
       .stream({ model, input: backEnd.script('7 x 6?', turn), include: ['reasoning.encrypted_content'] })
       .finalResponse();
-    const sealed = kind === 'gemini' ? ['reasoning'] : []; // it signs behind the text
+    const sealed = kind === 'gemini' ? ['reasoning'] : []; // its signature follows the text
     expect(first.output.map(({ type }) => type)).toEqual(['reasoning', 'message', ...sealed]);
 
     const input: ResponseInput = [
@@ -121,7 +121,7 @@ describe.each(backEnds.all)('input from the openai client, answered by $kind', (
     }
   });
 
-  it('takes null wherever the types of the client have it, but for two fields', async () => {
+  it('accepts null wherever the types of the client allow it, except in two fields', async () => {
     const nulls = {
       background: null,
       include: null,
@@ -163,7 +163,7 @@ describe.each(backEnds.all)('input from the openai client, answered by $kind', (
     expect(response.output_text).toBe('Hello.');
   });
 
-  it('takes back items that have a null for every field that they lack, as typed clients write them', async () => {
+  it('accepts items with null for every absent field, as typed clients write them', async () => {
     const turn = { reasoning: 'Look it up.', text: 'A moment.', calls: [{ name: 'now', input: {} }] };
     const tools = [{ type: 'function' as const, name: 'now', parameters: {}, strict: null }];
     const prompt = { role: 'user' as const, content: backEnd.script('Time?', turn, { text: 'It is 12:00.' }) };
@@ -184,7 +184,7 @@ describe.each(backEnds.all)('input from the openai client, answered by $kind', (
     }
   });
 
-  it.each([{ store: null }, { stream: null }])('refuses %j, which the interface does not have', async (field) => {
+  it.each([{ store: null }, { stream: null }])('rejects %j, which is not in the interface', async (field) => {
     const answer = client.responses.create({ model, input: 'Hello', ...field });
 
     await expect(answer).rejects.toBeInstanceOf(BadRequestError);
@@ -199,7 +199,7 @@ function withNulls(item: ResponseOutputItem): ResponseInputItem {
     function_call: { async: null, namespace: null, status: null },
   };
   const filled: object = { ...nulls[item.type], ...item };
-  if (item.type !== 'message') return filled as ResponseInputItem; // but for the nulls
+  if (item.type !== 'message') return filled as ResponseInputItem; // except for the nulls
   const content = item.content.map((part) => ({ annotations: null, logprobs: null, ...part }));
   return { ...filled, content } as ResponseInputItem; // the same
 }
@@ -210,7 +210,7 @@ function outputsOf(output: ResponseOutputItem[]): ResponseInputItem[] {
   );
 }
 
-it('tells what a package of the AI SDK cannot do with the input, and does not call it a failure of the provider', async () => {
+it('names the input that a package of the AI SDK cannot send, and does not blame the provider', async () => {
   const backEnd = backEnds.all.find(({ kind }) => kind === 'ai-sdk')!;
   const client = openaiClient(backEnd);
   const ask = (part: ResponseInputContent) =>

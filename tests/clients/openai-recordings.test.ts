@@ -9,7 +9,7 @@ import { openaiClient } from './openai-client.ts';
 const backEnds = await startBackEnds();
 afterAll(() => backEnds.close());
 
-/** Events that the client's own types lack: its helper throws on them, whoever sends them. Its plain stream does not. */
+/** Events that are not in the types of the client: its helper throws on them. Its plain stream does not. */
 const strangeToTheHelper = 'unknown-kinds';
 /** Failures before any output, inside a stream that began with 200. */
 const failing = { 'error-event': 502, 'failed-rate-limit': 429, 'blocked-prompt': 400, 'malformed-call': 502 };
@@ -23,7 +23,7 @@ const failingMidway: Record<string, string> = {
   'overloaded-midway': 'provider_overloaded',
 };
 
-/** Those of `ai-sdk` are parts of a package, not what a server sends. */
+/** Recordings of `ai-sdk` are parts of a package, not of a server. */
 const overHttp = backEnds.all.filter(({ upstream, kind }) => upstream && kind !== 'ai-sdk');
 
 describe.each(overHttp)('recorded streams of $kind', (backEnd) => {
@@ -62,7 +62,7 @@ describe.each(overHttp)('recorded streams of $kind', (backEnd) => {
   });
 
   it.runIf(names.includes(strangeToTheHelper))(
-    'pass through the plain stream with kinds of events that nobody knows',
+    'pass through the plain stream with unknown kinds of events',
     async () => {
       upstream!.respond(answer(strangeToTheHelper));
       const numbers: number[] = [];

@@ -23,7 +23,7 @@ const hello = { text: 'Hello from the other side.' };
 const chat = (request: ScriptedRequest) => chatResponse(hello, request);
 const responses = (request: ScriptedRequest) => responsesApiResponse(hello, request);
 const client = openaiClient({ gateway });
-/** The first provider first, which no draw changes. */
+/** A fixed order, without a random choice. */
 const ask = { model: 'test/a', input: 'Hello', provider: { order: ['first'] } };
 
 beforeEach(() => {
@@ -48,7 +48,7 @@ describe('the openai client before two providers', () => {
     ['is overloaded', () => first.always(overloaded)],
     ['shows a page', () => first.always(htmlPage())],
     ['breaks off before it has said a thing', () => first.always((request) => resetAfter(10, chat(request)))],
-  ])('is answered by the second, streamed and buffered, when the first %s', async (_, arrange) => {
+  ])('gets the response of the second, streamed and buffered, if the first %s', async (_, arrange) => {
     arrange();
 
     const buffered = await client.responses.create(ask);
@@ -58,7 +58,7 @@ describe('the openai client before two providers', () => {
     expect(streamed.output_text).toBe('Hello from the other side.');
   });
 
-  it('has its items read again without the nulls that were taken from them', async () => {
+  it('sends items back that lost their nulls', async () => {
     first.always(overloaded);
     const call = { type: 'function_call', call_id: 'call_1', name: 'now', arguments: '{}', namespace: null };
     const items = [call, { type: 'function_call_output', call_id: 'call_1', output: '12:00' }];
@@ -70,7 +70,7 @@ describe('the openai client before two providers', () => {
     expect(JSON.stringify(second.requests.at(-1)?.body)).not.toContain('namespace');
   });
 
-  it('is told by the metadata who answered, when it asks', async () => {
+  it('gets the provider in the metadata if it requests them', async () => {
     first.always(overloaded);
     const headers = { 'x-router-metadata': 'enabled' };
 
@@ -93,7 +93,7 @@ describe('the openai client before two providers', () => {
     expect(unasked).not.toHaveProperty('router_metadata');
   });
 
-  it('learns from the error what each of them said when all fail', async () => {
+  it('gets the error of each provider if all fail', async () => {
     fail(first, 503);
     fail(second, 429);
 
@@ -103,7 +103,7 @@ describe('the openai client before two providers', () => {
     expect(error.error).toMatchObject({ metadata: { previous_errors: [{ provider: 'first', status: 529 }] } });
   });
 
-  it('is told to send the item itself when the provider looks for it in a store', async () => {
+  it('gets the advice to send the item itself if the provider looks for it in a store', async () => {
     const message = "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.";
     const error = { message, type: 'invalid_request_error', param: 'input', code: null };
     second.always(json({ error }, { status: 404 }));
@@ -120,7 +120,7 @@ describe('the openai client before two providers', () => {
     expect(String(failure)).toContain('send the item itself');
   });
 
-  it('goes on to the fallback models, which its own types do not know', async () => {
+  it('falls back to the other models, which are not in its types', async () => {
     fail(first, 500);
     const params: ResponseCreateParamsNonStreaming & { models: string[] } = {
       model: 'test/b',

@@ -12,11 +12,11 @@ const format = zodTextFormat(meeting, 'meeting', { description: 'A meeting.' });
 const value = { title: 'Jour fixe', people: ['Ada', 'Zoë'], hours: 1.5 };
 const turn = { text: JSON.stringify(value) };
 
-describe.each(backEnds.all)('structured output with the openai client, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('structured output in the openai client with $kind', (backEnd) => {
   const client = openaiClient(backEnd);
   const { model, kind } = backEnd;
 
-  it('parses a buffered answer with a zod schema', async () => {
+  it('parses a buffered response with a zod schema', async () => {
     const input = backEnd.script('Which meeting?', turn);
     backEnd.takeUpstreamBodies();
 
@@ -33,7 +33,7 @@ describe.each(backEnds.all)('structured output with the openai client, answered 
     }
   });
 
-  it('parses a streamed answer with a zod schema', async () => {
+  it('parses a streamed response with a zod schema', async () => {
     const input = backEnd.script('Which meeting?', turn);
 
     const response = await client.responses.stream({ model, input, text: { format } }).finalResponse();
@@ -42,7 +42,7 @@ describe.each(backEnds.all)('structured output with the openai client, answered 
     expect(response.text).toMatchObject({ format: { type: 'json_schema', name: 'meeting' } });
   });
 
-  it.runIf(backEnd.can.reportRefusals)('leaves nothing parsed when the model refuses', async () => {
+  it.runIf(backEnd.can.reportRefusals)('parses nothing if the model refuses', async () => {
     const input = backEnd.script('Which meeting?', { refusal: 'I keep that to myself.' });
 
     const response = await client.responses.parse({ model, input, text: { format } });
@@ -51,7 +51,7 @@ describe.each(backEnds.all)('structured output with the openai client, answered 
     expect(response.output[0]).toMatchObject({ content: [{ type: 'refusal', refusal: 'I keep that to myself.' }] });
   });
 
-  it('takes the format json_object', async () => {
+  it('accepts the format json_object', async () => {
     const input = backEnd.script('Which meeting? In JSON.', turn);
 
     const response = await client.responses.create({ model, input, text: { format: { type: 'json_object' } } });
@@ -60,7 +60,7 @@ describe.each(backEnds.all)('structured output with the openai client, answered 
   });
 });
 
-it('gets from the simulator alone an answer that fits the schema', async () => {
+it('gets a response that matches the schema from the simulator', async () => {
   const simulator = backEnds.all[0]!;
 
   const response = await openaiClient(simulator).responses.parse({

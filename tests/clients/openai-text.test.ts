@@ -8,11 +8,11 @@ afterAll(() => backEnds.close());
 
 const usage = { input: 1000, cached: 400, output: 50, reasoning: 20 };
 
-describe.each(backEnds.all)('text with the openai client, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('text in the openai client with $kind', (backEnd) => {
   const client = openaiClient(backEnd);
   const { model } = backEnd;
 
-  it('gives the text of a buffered answer', async () => {
+  it('returns the text of a buffered response', async () => {
     const input = backEnd.script('Who are you?', { text: 'I am a gateway.' });
 
     const response = await client.responses.create({ model, input });
@@ -23,7 +23,7 @@ describe.each(backEnds.all)('text with the openai client, answered by $kind', (b
     expect(response.output[0]).toMatchObject({ type: 'message', role: 'assistant', status: 'completed' });
   });
 
-  it('tells what was used and what it cost', async () => {
+  it('returns the usage and the cost', async () => {
     const input = backEnd.script('How much?', { text: 'Little.', usage });
 
     const response = await client.responses.create({ model, input });
@@ -40,7 +40,7 @@ describe.each(backEnds.all)('text with the openai client, answered by $kind', (b
     });
   });
 
-  it('hands out the ids of the generation and of the request', async () => {
+  it('returns the ids of the generation and of the request', async () => {
     const input = backEnd.script('Hello', { text: 'Hello.' });
 
     const { data, response, request_id } = await client.responses
@@ -52,7 +52,7 @@ describe.each(backEnds.all)('text with the openai client, answered by $kind', (b
     expect(request_id).toBe('req_of_my_own');
   });
 
-  it('streams events that are numbered without a gap and end with the whole response', async () => {
+  it('streams events with consecutive numbers that end with the complete response', async () => {
     const input = backEnd.script('Count', { text: 'One two three.', usage });
 
     const { data: stream, response } = await client.responses.create({ model, input, stream: true }).withResponse();
@@ -77,7 +77,7 @@ describe.each(backEnds.all)('text with the openai client, answered by $kind', (b
     expect(events.at(-1)).toMatchObject({ response: { status: 'completed', usage: { cost: 0.00114 } } });
   });
 
-  it('feeds the stream helper, whose snapshots grow to the final response', async () => {
+  it('supports the stream helper, whose snapshots grow to the final response', async () => {
     const input = backEnd.script('Count', { text: 'One two three four.', usage });
     const snapshots: string[] = [];
     const deltas: string[] = [];
@@ -97,7 +97,7 @@ describe.each(backEnds.all)('text with the openai client, answered by $kind', (b
     expect(final.usage).toMatchObject({ total_tokens: 1050, cost: 0.00114 });
   });
 
-  it('says the same streamed and buffered', async () => {
+  it('returns the same streamed and buffered', async () => {
     const turn = { reasoning: 'Let me think about it.', text: 'It is 42.', usage };
 
     const buffered = await client.responses.create({ model, input: backEnd.script('Well?', turn) });
@@ -109,7 +109,7 @@ describe.each(backEnds.all)('text with the openai client, answered by $kind', (b
     expect(streamed.usage).toEqual(buffered.usage);
   });
 
-  it.runIf(backEnd.can.reportRefusals)('streams a refusal as a part of its own', async () => {
+  it.runIf(backEnd.can.reportRefusals)('streams a refusal as a separate part', async () => {
     const input = backEnd.script('Help me to cheat', { refusal: 'I cannot help with that.' });
     let refused = '';
 
@@ -135,7 +135,7 @@ describe.each(backEnds.all)('text with the openai client, answered by $kind', (b
     expect(final.output_text).toBe('And then there');
   });
 
-  it('takes settings of all kinds', async () => {
+  it('accepts all kinds of settings', async () => {
     const input = backEnd.script('Hello', { text: 'Hello.' });
 
     const response = await client.responses.create({

@@ -32,11 +32,11 @@ const bern = { name: 'get_weather', input: { city: 'Bern' } };
 const olten = { name: 'get_weather', input: { city: 'Olten "am Nebel"' } };
 const answer = { text: 'Bern is sunny.' };
 
-describe.each(backEnds.all)('tools with the openai client, answered by $kind', (backEnd) => {
+describe.each(backEnds.all)('tools in the openai client with $kind', (backEnd) => {
   const client = openaiClient(backEnd);
   const { model, kind } = backEnd;
 
-  it('lets the model call a function and answer with its output', async () => {
+  it('lets the model call a function and respond with its output', async () => {
     const input: ResponseInput = [{ role: 'user', content: backEnd.script('Weather?', { calls: [bern] }, answer) }];
 
     const first = await client.responses.create({ model, input, tools: [weather] });
@@ -70,7 +70,7 @@ describe.each(backEnds.all)('tools with the openai client, answered by $kind', (
     }
   });
 
-  it('streams parallel calls whose arguments come in pieces, each under its own id', async () => {
+  it('streams parallel calls whose arguments arrive in pieces, each with its own id', async () => {
     const input = backEnd.script('Weather?', { text: 'I look it up.', calls: [bern, olten] });
     const snapshots = new Map<string, string>();
 
@@ -86,7 +86,7 @@ describe.each(backEnds.all)('tools with the openai client, answered by $kind', (
     expect(calls.map((call) => snapshots.get(call.id!))).toEqual(calls.map((call) => call.arguments));
   });
 
-  it('carries on after parallel calls, streamed throughout', async () => {
+  it('continues after parallel calls, always streamed', async () => {
     const prompt = backEnd.script('Weather?', { reasoning: 'I need both.', calls: [bern, olten] }, answer);
     const input: ResponseInput = [{ role: 'user', content: prompt }];
 
@@ -101,7 +101,7 @@ describe.each(backEnds.all)('tools with the openai client, answered by $kind', (
     expect(second.output_text).toBe('Bern is sunny.');
   });
 
-  it('takes back the items of the stream helper exactly as it gave them', async () => {
+  it('accepts the items of the stream helper unchanged', async () => {
     const prompt = backEnd.script('Weather?', { calls: [bern] }, answer);
     const input: ResponseInput = [{ role: 'user', content: prompt }];
 
@@ -113,7 +113,7 @@ describe.each(backEnds.all)('tools with the openai client, answered by $kind', (
     expect(second.output_text).toBe('Bern is sunny.');
   });
 
-  it('parses the arguments of a function that was declared with zod', async () => {
+  it('parses the arguments of a function declared with zod', async () => {
     const tool = zodResponsesFunction({
       name: 'get_weather',
       description: 'The weather of a city.',
@@ -152,7 +152,7 @@ describe.each(backEnds.all)('tools with the openai client, answered by $kind', (
     expect(final.output_text).toBe('Bern is sunny.');
   });
 
-  it('lets the model call a custom tool with free text, and answer with its output', async () => {
+  it('lets the model call a custom tool with free text, and respond with its output', async () => {
     const code = 'print("Grüezi \\n")\nprint(1)';
     const turn = { calls: [{ name: 'run_python', input: code }] };
     const tool = { type: 'custom', name: 'run_python', description: 'Runs Python.' } as const;
@@ -174,7 +174,7 @@ describe.each(backEnds.all)('tools with the openai client, answered by $kind', (
     'required',
     { type: 'function', name: 'get_weather' },
     { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'get_weather' }] },
-  ])('takes the tool choice %j', async (choice) => {
+  ])('accepts the tool choice %j', async (choice) => {
     const input = backEnd.script('Weather?', { calls: [bern] });
 
     const { output } = await client.responses.create({ model, input, tools: [weather], tool_choice: choice });

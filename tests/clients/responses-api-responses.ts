@@ -15,7 +15,7 @@ type Item = Record<string, unknown> & { id: string; type: string };
 /** An event without its number. */
 type Step = { type: string } & Record<string, unknown>;
 
-/** Says a turn in the protocol of `POST /responses`, streamed if the request asks for it. */
+/** Writes a turn in the protocol of `POST /responses`, streamed if the request says so. */
 export function responsesApiResponse(turn: Turn, request: ScriptedRequest): ScriptedResponse {
   const asked = request.body as Record<string, unknown>; // the gateway's own request
   if (turn.fail) return failure(turn.fail);
@@ -66,7 +66,7 @@ function callItem(call: Call, items: Item[]): Item {
   };
 }
 
-/** The response object of the provider; it echoes what it was asked, as providers do. */
+/** The response object of the provider. It echoes the request, as providers do. */
 function response(asked: Record<string, unknown>, more: object) {
   return {
     id: 'resp_272dd63eca0a0712724d96ba436cfd187de9009a655c16cc',

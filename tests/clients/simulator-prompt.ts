@@ -1,7 +1,7 @@
 import type { Turn } from './turn.ts';
 import { writeInput } from './turn.ts';
 
-/** Writes a prompt that makes the simulator put out these turns, one for each request of a tool loop. */
+/** Writes a prompt that makes the simulator produce these turns, one for each request of a tool loop. */
 export function writePrompt(prompt: string, turns: readonly Turn[]): string {
   return [prompt, turns.map(writeTurn).join(' [[then]] ')].join(' ');
 }

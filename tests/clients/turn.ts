@@ -1,24 +1,24 @@
-/** What a model puts out in answer to one request, in the words of no wire. */
+/** The output of a model for one request, independent of a wire. */
 export interface Turn {
   reasoning?: string;
-  /** The provider gives its reasoning encrypted as well, for the client to send back. Not at the simulator. */
+  /** Whether the provider also returns its reasoning encrypted, for the client to send back. Not for the simulator. */
   encrypted?: string;
   text?: string;
   refusal?: string;
   calls?: readonly Call[];
-  /** `length`: the model was cut. Absent: what the rest of the turn calls for. */
+  /** `length`: the output was truncated. Default: the reason that fits the rest of the turn. */
   finish?: 'length' | 'content_filter';
   usage?: Counts;
-  /** In place of an answer. */
+  /** Replaces the response. */
   fail?: { status: number; message: string; retryAfterSeconds?: number };
   /**
-   * After the first words: silence until the client leaves, or an error in the provider's own shape. An answer that is
+   * After the first words: silence until the client disconnects, or an error in the format of the provider. A response that is
    * not streamed never begins, and takes no `failure`.
    */
   after?: 'silence' | 'failure';
-  /** The provider thinks that long before it answers. */
+  /** The time before the provider responds. */
   waitMs?: number;
-  /** It pauses that long between any two pieces of its stream. */
+  /** The pause between two pieces of its stream. */
   slowMs?: number;
 }
 
@@ -38,12 +38,12 @@ export interface Counts {
 
 export const defaultCounts: Counts = { input: 120, cached: 20, output: 30, reasoning: 8 };
 
-/** A text in the pieces in which models stream it: words, each but the first with the space before it. */
+/** Splits a text into the pieces in which models stream it: words, each except the first with the space before it. */
 export function cutWords(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }
 
-/** JSON in small pieces that break it at odd places. */
+/** Splits JSON into small pieces at arbitrary places. */
 export function cutJson(text: string): string[] {
   return text.match(/[\s\S]{1,7}/g) ?? [];
 }

@@ -6,10 +6,10 @@ import { runCli } from '../../src/cli/program.ts';
 /** The guide whose examples are run. */
 export const guideUrl = new URL('../../docs/guides/routing.md', import.meta.url);
 
-/** A body, and below it what `headgate explain` prints of it. A file above it takes the place of the guide's own. */
+/** A body, and below it the output of `headgate explain` for it. A file above it replaces the one of the guide. */
 const example = /(```yaml\n# another headgate\.yaml\n([^`]+)```\n\n)?```json\n([^`]+)```\n\n```text\n[\s\S]*?```/g;
 
-/** The guide with what `headgate explain` prints today, under the configuration that the guide itself shows. */
+/** Returns the guide with the current output of `headgate explain`, for the configuration in the guide. */
 export async function writeGuide(): Promise<string> {
   const guide = readFileSync(guideUrl, 'utf8');
   const config = /```yaml\n# headgate\.yaml\n([^`]+)```/.exec(guide)?.[1] ?? '';

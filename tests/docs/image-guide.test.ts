@@ -6,7 +6,7 @@ import { drawExamples } from '../../scripts/image-guide.ts';
 const guide = new URL('../../docs/guides/images.md', import.meta.url);
 const folder = new URL('../../docs/guides/images/', import.meta.url);
 
-it('the pictures of the guide are those that a gateway makes of its requests; `npm run docs` makes them so', async () => {
+it('the images of the guide are those of a gateway for its requests; `npm run docs` updates them', async () => {
   const text = readFileSync(guide, 'utf8');
   const drawn = await drawExamples(text);
   const shown = [...text.matchAll(/\(images\/([\w.-]+)\)/g)].map(([, name]) => name);
@@ -14,7 +14,7 @@ it('the pictures of the guide are those that a gateway makes of its requests; `n
   expect(readdirSync(folder).sort()).toEqual(shown);
   for (const [name, bytes] of drawn) {
     const kept = readFileSync(new URL(name, folder));
-    // The pixels: another version of an encoder may write other bytes.
+    // Compares pixels, because another version of an encoder may write other bytes.
     expect(await look(kept), name).toEqual(await look(bytes));
   }
 });

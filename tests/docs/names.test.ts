@@ -7,16 +7,16 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const sources = globSync('{src,tests,bench,scripts}/**/*.ts', { cwd: root, exclude: ['**/node_modules/**'] });
 const docs = globSync('docs/**/*.md', { cwd: root });
 
-/** The names of sources in a text, as paths or ends of paths: `routes.ts`, `http/routes.ts`; patterns are none. */
+/** Finds the names of sources in a text, as paths or ends of paths: `routes.ts`, `http/routes.ts`. Patterns do not count. */
 const namesIn = (text: string): string[] => text.match(/(?<![\w.*<>-])[\w][\w./-]*\.ts\b/g) ?? [];
 const isThere = (name: string): boolean => sources.some((path) => path === name || path.endsWith(`/${name}`));
 
-it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', ...docs])('%s names no source that is gone', (path) =>
+it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', ...docs])('%s names no missing source', (path) =>
   expect(namesIn(read(path)).filter((name) => !isThere(name))).toEqual([]));
 
 const commentsOf = (path: string): string[] => read(path).match(/^\s*\/?\*.*$|\/\/.*$/gm) ?? [];
 
-it('comments name no source that is gone', () => {
+it('comments name no missing source', () => {
   const named = sources.flatMap((path) => commentsOf(path).flatMap((comment) => namesIn(comment)));
   expect(named.length).toBeGreaterThan(50);
   expect(named.filter((name) => !isThere(name))).toEqual([]);

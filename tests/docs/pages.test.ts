@@ -13,13 +13,13 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const pages = ['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', 'CHANGELOG.md'].concat(
   globSync(['docs/**/*.md', 'bench/*.md'], { cwd: root }),
 );
-/** What says how things are today. */
+/** Pages that describe the current state. */
 const current = pages.filter((path) => path !== 'CHANGELOG.md' && !path.startsWith('docs/decisions/'));
 const settings = Object.keys(rootNode.properties ?? {});
 
 interface Block {
   page: string;
-  /** Of its first line. */
+  /** The number of its first line. */
   line: number;
   language: string;
   text: string;
@@ -34,11 +34,11 @@ const blocks: Block[] = pages.flatMap((page) =>
   })),
 );
 const withoutBlocks = (text: string) => text.replace(/^```[\s\S]*?^```$/gm, '');
-/** What stands in backticks, outside of blocks. */
+/** Finds the text in backticks outside of blocks. */
 const codesOf = (page: string) => [...withoutBlocks(read(page)).matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!);
 
 describe('links', () => {
-  /** As repositories make them: lower case, no marks, hyphens for spaces. */
+  /** Creates an anchor as repository hosts do: lower case, no punctuation, hyphens for spaces. */
   const anchorsOf = (page: string) =>
     [...withoutBlocks(read(page)).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
       heading!
@@ -62,7 +62,7 @@ describe('links', () => {
 describe('configuration in YAML', () => {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-pages-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  /** Some blocks show entries of a list alone; here is what stands above them. */
+  /** The lines above blocks that show only the entries of a list. */
   const aboveOf = ({ text }: Block) => {
     if (!/^ +- /.test(text)) return '';
     return /^ +- model:/.test(text) ? 'providers:\n  - id: google\n    models:\n' : 'providers:\n';
@@ -71,7 +71,7 @@ describe('configuration in YAML', () => {
     [...(aboveOf(block) + block.text).matchAll(/^(\w+):/gm)].every(([, key]) => settings.includes(key!));
   const ours = blocks.filter((block) => block.language === 'yaml' && isOurs(block));
 
-  it('is found', () => expect(ours.length).toBeGreaterThan(20));
+  it('exists', () => expect(ours.length).toBeGreaterThan(20));
 
   it.each(ours)('of $page:$line loads without a warning', (block) => {
     const file = join(folder, 'headgate.yaml');
@@ -90,10 +90,10 @@ describe('commands', () => {
   const findChild = (command: Command, name: string | undefined) =>
     command.commands.find((child) => child.name() === name);
 
-  /** What a group does when none of its commands is named. */
+  /** The default commands of groups. */
   const alone: Readonly<Record<string, string>> = { headgate: 'start', models: 'list', requests: 'list' };
 
-  /** What the program does not have: a word where a command must stand, options. */
+  /** Finds the words of a command line that the program does not have: commands and options. */
   function findUnknown(words: readonly string[]): string[] {
     let command: Command = program;
     let depth = 0;
@@ -210,7 +210,7 @@ describe('names', () => {
 
   const catalog = globSync('src/catalog/builtin/*.json', { cwd: root }).map(read).join();
 
-  it('of models in examples stand in the catalog', () => {
+  it('of models in examples are in the catalog', () => {
     const slugs = blocks
       .filter(({ page, language }) => current.includes(page) && /^(sh|json|ts|toml|yaml)$/.test(language))
       .flatMap(({ text }) => [...text.matchAll(/["' ]((?:openai|anthropic|google)\/[a-z0-9.-]+)["' ,\n\]]/g)])
@@ -219,7 +219,7 @@ describe('names', () => {
     expect(slugs.filter((slug) => !catalog.includes(`"${slug}"`))).toEqual([]);
   });
 
-  it.each(current)('of errors, metadata and metrics in %s stand in the source', (page) => {
+  it.each(current)('of errors, metadata and metrics in %s are in the source', (page) => {
     const text = withoutBlocks(read(page));
     const named = [
       ...text.matchAll(/\b[45]\d\d `([a-z]+_[a-z_]+)`/g),

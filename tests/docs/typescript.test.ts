@@ -20,7 +20,7 @@ const blocks = pages.flatMap((page) => {
 
 const packages: Record<string, string> = { 'headgate/types': 'types.ts', 'headgate/wire': 'providers/wire.ts' };
 
-/** A project of a user: strict, with the packages of this repository and with `headgate` as it is here. */
+/** The project of a user: strict, with the packages of this repository and this `headgate`. */
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'headgate-typescript-'));
@@ -35,7 +35,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the compiler says of these files. */
+/** Returns the messages of the compiler for these files. */
 async function compile(files: readonly { name: string; code: string }[]): Promise<string> {
   const place = join(folder, 'pages');
   rmSync(place, { recursive: true, force: true });

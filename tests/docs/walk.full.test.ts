@@ -7,7 +7,7 @@ import { cleanUp, compileCache, startGateway } from '../lifecycle/gateway-proces
 
 const root = join(import.meta.dirname, '../..');
 
-/** What the shell finds in place of an installed package. A curl that was refused is an error. */
+/** Replaces the installed package in the shell. A rejected curl request is an error. */
 const prelude = `
 set -euo pipefail
 node() { "$NODE" "$@"; }
@@ -15,10 +15,10 @@ headgate() { node "$ENTRY" "$@"; }
 curl() { command curl --silent --show-error --fail-with-body "$@"; }
 `;
 
-/** A tool that is not installed; undefined: all are. */
+/** A tool that is not installed; undefined if all are. */
 const missing = ['bash', 'curl', 'jq'].find((tool) => spawnSync(tool, ['--version']).error !== undefined);
 
-/** In the order in which a reader comes to them: guardrails shut out what the earlier ones ask. */
+/** In reading order: the guardrails exclude requests of the earlier pages. */
 const pages = [
   'README.md',
   'docs/reference/simulator.md',
@@ -30,7 +30,7 @@ const pages = [
   'docs/guides/observability.md',
 ];
 
-/** The commands of a page that may be typed while a gateway runs, and ask no provider. */
+/** The commands of a page that work with a running gateway and need no provider. */
 const commandsOf = (page: string): string =>
   [...readFileSync(join(root, page), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
     .flatMap(([, text]) => text!.replace(/\\\n */g, '').split('\n'))
@@ -39,9 +39,9 @@ const commandsOf = (page: string): string =>
 
 afterEach(cleanUp);
 
-it('what the pages say to type works after a first start', { timeout: 120_000 }, async ({ skip }) => {
+it('the commands of the pages work after a first start', { timeout: 120_000 }, async ({ skip }) => {
   if (missing) skip(`there is no ${missing}`);
-  const { url, folder, running } = await startGateway({ config: null }); // as it is at first: no file, no bootstrap
+  const { url, folder, running } = await startGateway({ config: null }); // as on a first start: no file, no bootstrap
   const keyOf = (kind: string) => new RegExp(`^  ${kind} +(\\S+)$`, 'm').exec(running.stdout)![1]!;
   const env: Record<string, string | undefined> = {
     ...compileCache,

@@ -23,8 +23,8 @@ export interface JsonSchema {
 }
 
 /**
- * Values of a JSON Schema, for the keywords above. Optional fields come and go; fields that the schema does not list never
- * come. Lists and maps stay short, so that `maxItems` needs no care beyond the shortest of them.
+ * Generates values of a JSON Schema with the keywords above. Optional fields are sometimes present; fields that the schema does not list are
+ * not. Lists and maps stay short, so that only the smallest `maxItems` matters.
  *
  * @param definitions the `$defs` that `$ref` points into
  */

@@ -14,7 +14,7 @@ it.each([
   { n: 2 },
   { prompt: '[[usage none]] x' },
   { output_format: 'svg' },
-])('ImageGenerationResponse is what POST /images answers to %j', async (more) => {
+])('POST /images returns an ImageGenerationResponse for %j', async (more) => {
   const { status, body } = await draw(gateway, { size: '64x64', ...more });
   expect(status).toBe(200);
   expectImageShape('ImageGenerationResponse', body);
@@ -25,13 +25,13 @@ it.each([
   { n: 2 },
   { output_format: 'svg' },
   { prompt: '[[break 1 500 Oh]] x' },
-])('ImageStreamEvent is every event of a stream: %j', async (more) => {
+])('each event of a stream is an ImageStreamEvent: %j', async (more) => {
   const { events } = await draw(gateway, { size: '64x64', stream: true, ...more });
   expect(events.length).toBeGreaterThan(1);
   for (const event of events) expectImageShape('ImageStreamEvent', event);
 });
 
-it('ImageModelsListResponse and ImageModelEndpointsResponse are what the lists of image models answer', async () => {
+it('the lists of image models are ImageModelsListResponse and ImageModelEndpointsResponse', async () => {
   expectImageShape('ImageModelsListResponse', await (await gateway.get('/images/models')).json());
   expectImageShape(
     'ImageModelEndpointsResponse',

@@ -49,7 +49,7 @@ it.each([
   ['CreditsResponse', 'GET', '/credits'],
   ['ActivityResponse', 'GET', '/activity?group_by=workspace'],
   ['GenerationResponse', 'GET', `/generation?id=${generation}`],
-])('%s is what %s %s answers', async (shape, method, path, body?: object) => {
+])('%s is the response of %s %s', async (shape, method, path, body?: object) => {
   const [key] = (await ask('GET', '/keys')).body.data;
   const [guardrail] = (await ask('GET', '/guardrails')).body.data;
   const answer = await ask(method, path.replace('$key', key.hash).replace('$guardrail', guardrail.id), body);

@@ -6,7 +6,7 @@ import { definitions, type Fields, mend, namesOf } from './shapes.ts';
 
 const runs = { numRuns: 60 };
 
-/** Checks that every generated value of a shape passes, once mended, in the body that `place` puts it in. */
+/** Checks that every generated value of a shape passes after its repair, in the body that `place` puts it in. */
 function passes(shape: JsonSchema, place: (value: unknown) => Fields): void {
   fc.assert(
     fc.property(arbitraryOf(shape, definitions), (value) => {
@@ -41,7 +41,7 @@ describe('the strict shapes of POST /responses', () => {
     passes(definitions[name]!, (part) => ({ input: [{ role: 'user', content: [part] }] }));
   });
 
-  /** Fields whose rules need more than their shape, with what the shape leaves open. */
+  /** Fields with rules beyond their shape, and the values that the shape leaves open. */
   const narrowed: Record<string, JsonSchema> = {
     input: { type: 'string', minLength: 1 },
     max_output_tokens: { type: ['integer', 'null'], minimum: 1 },

@@ -13,12 +13,12 @@ export const namesOf = (definition: string): string[] =>
 
 export type Fields = Record<string, unknown>;
 
-/** Names of subagents that were given out. */
+/** Number of names of subagents in use. */
 let workers = 0;
 
 /**
- * What a shape allows and a rule of the pages forbids: the strict shapes state no rule between fields. Each entry mends
- * a generated object so that only its shape is left to judge; together they are the list of where we are stricter.
+ * Values that a shape allows and a rule of the pages forbids: the strict shapes state no rules between fields. Each entry repairs
+ * a generated object so that only its shape matters. Together they list where the gateway is stricter.
  */
 const rules: ((fields: Fields) => void)[] = [
   (part) => {

@@ -10,12 +10,12 @@ import { checkEvents } from '../api/check-events.ts';
 import { defaultCounts } from '../clients/turn.ts';
 import { model, openPipelineLab, type PipelineLab } from './lab.ts';
 
-/** Of one turn: input tokens at 1 USD a million, output tokens at 10 USD. */
+/** The usage of one turn. A million input tokens cost 1 USD, a million output tokens 10 USD. */
 const turnNanoUsd = BigInt(defaultCounts.input * 1000 + defaultCounts.output * 10_000);
 const question = (): ResponseRequest => ({ model, input: [{ type: 'message', role: 'user', content: 'Which task?' }] });
 
 let lab: PipelineLab;
-/** Runs before each run is planned that a caller has asked for. */
+/** Runs before each run of a caller is planned. */
 let serve: ((parent: Run) => Promise<unknown>) | undefined;
 beforeEach(async () => {
   serve = undefined;
@@ -34,7 +34,7 @@ const inner = (parent: Run, parts: Partial<InnerRequest> = {}, sink = new EventF
   respond(lab.pipeline, { request: question(), timeoutMs: 60_000, parent, ...parts }, sink);
 
 describe('an inner run', () => {
-  it('has an entry of its own, which names its parent; only the response of the parent adds the two up', async () => {
+  it('has its own entry, which names its parent; only the response of the parent adds both costs', async () => {
     serve = (parent) => inner(parent);
     lab.script('openai-chat', 0, { text: 'weather' }, { text: 'Sunny.' });
     const { response } = await lab.respond('openai-chat', 'buffered');
@@ -50,7 +50,7 @@ describe('an inner run', () => {
     expect(lab.entries[1]).not.toHaveProperty('parentId');
   });
 
-  it('streams its events to whatever takes them', async () => {
+  it('streams its events to a sink', async () => {
     const events: ResponseEvent[] = [];
     const sink = { write: (batch: ResponseEvent[]) => void events.push(...batch) };
     serve = (parent) =>
@@ -62,7 +62,7 @@ describe('an inner run', () => {
     expect(events.filter(({ type }) => type === 'response.output_text.delta')).toHaveLength(3);
   });
 
-  it('counts its failures for the parent, which goes on', async () => {
+  it('counts its failures for the parent, which continues', async () => {
     serve = (parent) => inner(parent).catch(() => undefined);
     lab.script('openai-chat', 0, { fail: { status: 400, message: 'No.' } }, { text: 'Sunny.' });
     const { response } = await lab.respond('openai-chat', 'buffered');
@@ -74,7 +74,7 @@ describe('an inner run', () => {
     ]);
   });
 
-  it('adds up what it was served with', async () => {
+  it('adds up its attempts', async () => {
     let innermost: Run | undefined;
     serve = async (parent) => {
       const steps = lab.pipeline.preparers;
@@ -97,14 +97,14 @@ describe('an inner run', () => {
     expect(innermost!.parent).toMatchObject({ depth: 2 });
   });
 
-  it('is not nested deeper than so much', async () => {
+  it('is nested to a maximum depth', async () => {
     serve = (parent) => inner({ ...parent, parent: { generationId: 'gen-0', depth: MAX_DEPTH } });
     const { error } = await lab.respond('openai-chat', 'buffered');
     expect(error).toMatchObject({ status: 422 });
     expect(lab.upstreams[0]!.requests).toEqual([]);
   });
 
-  it('ends when its time is over', async () => {
+  it('ends at its deadline', async () => {
     let failure: unknown;
     serve = (parent) =>
       inner(parent, { timeoutMs: 50 }).catch((error: unknown) => {
@@ -117,7 +117,7 @@ describe('an inner run', () => {
     expect(response).toMatchObject({ status: 'completed' });
   });
 
-  it('ends with its parent, also one that was cancelled before', async () => {
+  it('ends with its parent, also if the parent was canceled before', async () => {
     const cancellation = new Cancellation();
     const left = new GatewayError('client_closed', 'The client disconnected.');
     serve = (parent) => {
@@ -130,7 +130,7 @@ describe('an inner run', () => {
     expect(lab.upstreams[0]!.requests).toEqual([]);
   });
 
-  it('is admitted by the limits of its models, and tells them what it used', async () => {
+  it('is admitted by the limits of its models, and counts its usage for them', async () => {
     const calls: string[] = [];
     const limits = (id: string) => ({
       enter: (name: string) => void calls.push(`${id} enters ${name}`),

@@ -18,7 +18,7 @@ const open = async (...inspectors: Inspector[]) => {
 };
 const sent = () => lab.upstreams[0]!.requests.map(({ text }) => text);
 
-/** The same verdict, now and later. */
+/** The same verdict, immediate and delayed. */
 const ways: [string, (verdict: Verdict) => MaybePromise<Verdict>][] = [
   ['at once', (verdict) => verdict],
   ['later', (verdict) => new Promise((resolve) => setImmediate(resolve, verdict))],
@@ -49,7 +49,7 @@ describe.each(ways)('an inspector that decides %s', (_when, decide) => {
     expect(lab.entries).toMatchObject([{ outcome: 'failed', status: 403, costNanoUsd: 0n }]);
   });
 
-  it('replaces one, for the inspectors behind it and for the provider', async () => {
+  it('replaces one, for later inspectors and for the provider', async () => {
     const seen: InputItem[][] = [];
     await open(
       () => decide({ type: 'replace', input: redacted }),

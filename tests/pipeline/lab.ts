@@ -23,7 +23,7 @@ import { responsesApiResponse } from '../clients/responses-api-responses.ts';
 import type { Turn } from '../clients/turn.ts';
 
 /*
- * The pipeline with real providers behind it and no HTTP before it: for what no configuration can switch on, such as a
+ * The pipeline with real providers and without HTTP: for features that no configuration can turn on, such as a
  * reviser or a tool of a test.
  */
 
@@ -43,29 +43,29 @@ const pricing = { promptNanoUsdPerMillion: 1_000_000_000, completionNanoUsdPerMi
 export const model = 'acme/one';
 
 export interface PipelineLab {
-  /** Servers of the model, in the order in which they are tried. */
+  /** Servers of the model, in the order of attempts. */
   readonly upstreams: readonly ScriptedUpstream[];
-  /** What was recorded, oldest first. */
+  /** The ledger entries, oldest first. */
   readonly entries: LedgerEntry[];
   readonly pipeline: ResponsePipeline;
-  /** Lets a server produce these turns, one for each request. */
+  /** Scripts the turns of a server, one for each request. */
   script(wire: WireName, at: number, ...turns: Turn[]): void;
   respond(wire: WireName, mode: Mode, request?: Partial<ResponseRequest>, cancellation?: Cancellation): Promise<Served>;
   close(): Promise<void>;
 }
 
-/** What the client gets, and what the run knows. */
+/** The output for the client, and the run. */
 export interface Served {
   run: Run;
   events: ResponseEvent[];
-  /** Of the last event; undefined if the run failed before the first. */
+  /** The response of the last event; undefined if the run failed before the first event. */
   response: ResponseObject | undefined;
-  /** What the run failed with before its first event. */
+  /** The error of a run that failed before its first event. */
   error: GatewayError | undefined;
 }
 
 /**
- * @param servers how many serve the model
+ * @param servers number of servers of the model
  * @param otherWires that the servers may speak instead of the one of a request
  */
 export async function openPipelineLab(

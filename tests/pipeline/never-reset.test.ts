@@ -24,7 +24,7 @@ function guard(object: object, name: string): void {
   }
 }
 
-/** Guards what is added to a list. */
+/** Guards the objects that are added to a list. */
 function guardList<Item extends object>(list: Item[], name: string, more: (item: Item) => void = () => {}): void {
   const push = list.push.bind(list);
   list.push = (...items) => {

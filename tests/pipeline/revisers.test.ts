@@ -8,7 +8,7 @@ import type { Run } from '../../src/pipeline/run/run.ts';
 import { checkEvents } from '../api/check-events.ts';
 import { modes, openPipelineLab, type PipelineLab } from './lab.ts';
 
-/** Holds text back until a mark is in it or the output ends, and writes it in capitals. */
+/** Buffers text until it contains a mark or the output ends, and writes it in capitals. */
 class Capitals implements RevisingSink {
   static abandoned = 0;
   private readonly buffer = new BufferedChunks();
@@ -52,8 +52,8 @@ const open = async (servers: number, ...revisers: Reviser<Run>[]) => {
 };
 const said = (text: string) => ({ output: [{ type: 'message', content: [{ text }] }] });
 
-describe('a reviser that holds text back', () => {
-  it.each(modes)('gives the client what it passes on, %s', async (mode) => {
+describe('a reviser that buffers text', () => {
+  it.each(modes)('sends the client its output, %s', async (mode) => {
     await open(1, capitals);
     lab.script('openai-chat', 0, { text: 'one two! three' });
     const { response, events } = await lab.respond('openai-chat', mode);
@@ -63,7 +63,7 @@ describe('a reviser that holds text back', () => {
     expect(Capitals.abandoned).toBe(0);
   });
 
-  it('leaves room for fallback until it passes some of it on', async () => {
+  it('allows fallback until it passes text on', async () => {
     await open(2, capitals);
     lab.script('openai-chat', 0, { text: 'alpha beta', after: 'failure' });
     lab.script('openai-chat', 1, { text: 'three! four' });
@@ -76,7 +76,7 @@ describe('a reviser that holds text back', () => {
     expect(run.steps[0]!.committed?.endpoint.provider.name).toBe('Server 1');
   });
 
-  it('leaves a failure its HTTP status, and what the provider produced is charged', async () => {
+  it('keeps the HTTP status of a failure, and the output of the provider is charged', async () => {
     await open(1, capitals);
     lab.script('openai-chat', 0, { text: 'one two', after: 'failure' });
     const { events, error, run } = await lab.respond('openai-chat', 'streamed');
@@ -90,7 +90,7 @@ describe('a reviser that holds text back', () => {
     ]);
   });
 
-  it('is charged for all that the provider produced, also for what it never passed on', async () => {
+  it('is charged for all output of the provider, including text that it dropped', async () => {
     const dropAll: Reviser<Run> = {
       open: (_run, out) => ({
         write: (chunks) => out.write(chunks.map((chunk) => (chunk.type === 'text' ? { ...chunk, delta: '' } : chunk))),
@@ -106,7 +106,7 @@ describe('a reviser that holds text back', () => {
     expect(lab.entries).toMatchObject([{ estimated: true, outputTokens: 8 }]);
   });
 
-  it('tells the time to the first output by what the client gets', async () => {
+  it('measures the time to the first output of the client', async () => {
     await open(1, capitals);
     lab.script('openai-chat', 0, { text: 'one two three! four', slowMs: 20 });
     const { run } = await lab.respond('openai-chat', 'streamed');
@@ -114,7 +114,7 @@ describe('a reviser that holds text back', () => {
     expect(run.firstOutputAt).toBeGreaterThan(run.steps[0]!.attempts[0]!.firstOutputAt!);
   });
 
-  it('passes on its buffer if it is full', () => {
+  it('passes its buffer on if it is full', () => {
     const buffer = new BufferedChunks(10);
     expect(buffer.add([{ type: 'text', delta: '12345' }])).toBe(true);
     expect(buffer.add([{ type: 'text', delta: '12345' }])).toBe(false);
@@ -123,8 +123,8 @@ describe('a reviser that holds text back', () => {
   });
 });
 
-describe.each(modes)('a reviser that takes its time, %s', (mode) => {
-  it('has its end waited for', async () => {
+describe.each(modes)('an asynchronous reviser, %s', (mode) => {
+  it('is awaited at the end', async () => {
     await open(1, slow, capitals);
     lab.script('openai-responses', 0, { text: 'one two!' });
     const { response, events } = await lab.respond('openai-responses', mode);
@@ -134,7 +134,7 @@ describe.each(modes)('a reviser that takes its time, %s', (mode) => {
     expect(lab.entries).toMatchObject([{ outcome: 'completed' }]);
   });
 
-  it('and blocks the output fails the run', async () => {
+  it('fails the run if it blocks the output', async () => {
     const refusal = new GatewayError('permission_denied', 'The output is blocked.');
     await open(2, {
       open: () => ({
@@ -153,7 +153,7 @@ describe.each(modes)('a reviser that takes its time, %s', (mode) => {
     expect(lab.entries).toMatchObject([{ outcome: 'failed', status: 403 }]);
   });
 
-  it('and keeps the end for itself fails the run', async () => {
+  it('fails the run if it drops the finish chunk', async () => {
     await open(1, { open: () => ({ write: () => undefined, abandon() {} }) });
     lab.script('openai-chat', 0, { text: 'one' });
     const { error, events } = await lab.respond('openai-chat', mode);
@@ -163,7 +163,7 @@ describe.each(modes)('a reviser that takes its time, %s', (mode) => {
   });
 });
 
-it('revisers act in the order of their preparers, on the output of the ones before', async () => {
+it('revisers act in the order of their preparers, each on the output of the previous one', async () => {
   const adding = (mark: string): Reviser<Run> => ({
     open: (_run, out) => ({
       write: (chunks) =>

@@ -8,7 +8,7 @@ import { checkEvents } from '../api/check-events.ts';
 import { defaultCounts, type Turn } from '../clients/turn.ts';
 import { modes, openPipelineLab, type PipelineLab, wireNames } from './lab.ts';
 
-/** Looks things up, and shows the client a search while it does. */
+/** A lookup tool that shows the client a search while it works. */
 const lookup: ServerTools = {
   owns: (_run, name) => name === 'lookup',
   async run(_run, { toolCalls, number }, out) {
@@ -34,7 +34,7 @@ const looking: Turn = {
 };
 const answering: Turn = { reasoning: 'Found it.', encrypted: 'c2VhbDI=', text: 'It is 21 degrees.' };
 
-/** Of one turn: input tokens at 1 USD a million, output tokens at 10 USD. */
+/** The usage of one turn. A million input tokens cost 1 USD, a million output tokens 10 USD. */
 const turnNanoUsd = BigInt(defaultCounts.input * 1000 + defaultCounts.output * 10_000);
 
 let lab: PipelineLab;
@@ -65,7 +65,7 @@ describe.each(wireNames)('two steps on %s', (wire) => {
       expect(JSON.stringify(events)).not.toContain('function_call'); // the client does not see the call itself
     });
 
-    it('send the second one what the model said and what the tool found', async () => {
+    it('send the output of the model and the result of the tool in the second one', async () => {
       lab.script(wire, 0, looking, answering);
       await lab.respond(wire, mode, { tools });
 
@@ -75,7 +75,7 @@ describe.each(wireNames)('two steps on %s', (wire) => {
       expect(second).toContain('Let me look.');
       expect(second).toMatch(/found for \{\\+"q\\+":\\+"Oslo\\+"\}/);
       expect(second!.match(/lookup/g)!.length).toBeGreaterThan(1); // the tool, and the call of it
-      if (wire !== 'openai-chat') expect(second).toContain('c2VhbA=='); // the reasoning goes back as it came
+      if (wire !== 'openai-chat') expect(second).toContain('c2VhbA=='); // the reasoning is sent back unchanged
       expect(second!.indexOf('Let me look.')).toBeLessThan(second!.indexOf('found for'));
     });
 
@@ -115,7 +115,7 @@ describe.each(wireNames)('two steps on %s', (wire) => {
       expect(run.steps.map(({ committed }) => committed?.endpoint.provider.name)).toEqual(['Server 0', 'Server 1']);
     });
 
-    it('keep the endpoint that has answered the first', async () => {
+    it('keep the endpoint of the first', async () => {
       lab.script(wire, 0, { fail: { status: 503, message: 'Busy.' } });
       lab.script(wire, 1, looking, answering);
       const { response } = await lab.respond(wire, mode, { tools });
@@ -124,7 +124,7 @@ describe.each(wireNames)('two steps on %s', (wire) => {
       expect(lab.upstreams.map(({ requests }) => requests.length)).toEqual([1, 2]);
     });
 
-    it('cost what the first cost when the second fails', async () => {
+    it('cost as much as the first if the second fails', async () => {
       lab.script(wire, 0, looking, { fail: { status: 400, message: 'No.' } });
       lab.script(wire, 1, { fail: { status: 400, message: 'No.' } });
       const { events, response, error } = await lab.respond(wire, mode, { tools });
@@ -143,7 +143,7 @@ describe.each(wireNames)('two steps on %s', (wire) => {
 });
 
 describe.each(modes)('the end of a %s run', (mode) => {
-  it('is that of its step when no other follows', async () => {
+  it('is that of its step if no other follows', async () => {
     const seen: string[] = [];
     lab = await openPipelineLab(1, {
       tools: { ...lookup, run: (_run, step) => void seen.push(...step.toolCalls.map(({ name }) => name)) },
@@ -157,7 +157,7 @@ describe.each(modes)('the end of a %s run', (mode) => {
     expect(lab.entries).toMatchObject([{ outcome: 'completed', costNanoUsd: turnNanoUsd }]);
   });
 
-  it('comes after so many steps, whatever the tools want', async () => {
+  it('comes after the maximum number of steps', async () => {
     lab = await openPipelineLab(1, { tools: lookup });
     lab.script('openai-chat', 0, ...Array.from({ length: MAX_STEPS + 1 }, () => ({ calls: [call('lookup')] })));
     const { response } = await lab.respond('openai-chat', mode, { tools });
@@ -167,7 +167,7 @@ describe.each(modes)('the end of a %s run', (mode) => {
     expect(lab.entries).toMatchObject([{ costNanoUsd: BigInt(MAX_STEPS) * turnNanoUsd }]);
   });
 
-  it('is the reason of a cancellation that comes while a tool works', async () => {
+  it('is the reason of a cancellation while a tool works', async () => {
     const cancellation = new Cancellation();
     const left = new GatewayError('client_closed', 'The client disconnected.');
     lab = await openPipelineLab(1, {
@@ -196,7 +196,7 @@ describe.each(modes)('the end of a %s run', (mode) => {
   });
 });
 
-it('settings of a step reach its provider, and those of the request stay as they are', async () => {
+it('the settings of a step reach its provider, and those of the request stay unchanged', async () => {
   lab = await openPipelineLab(1, { tools: lookup });
   lab.script('openai-chat', 0, looking, answering);
   const { run } = await lab.respond('openai-chat', 'buffered', { tools, tool_choice: 'required' });

@@ -20,7 +20,7 @@ import {
 } from '../../src/routing/routing-context.ts';
 
 type Facts = Partial<Omit<EndpointFacts, 'pricing' | 'provider'>> & {
-  /** Per million tokens, of input and output, or of both. */
+  /** USD per million tokens of input and output, or of both. */
   usd?: number | readonly [number, number];
   pricing?: Pricing;
 };
@@ -37,7 +37,7 @@ export function endpoint(name: string, { usd, ...facts }: Facts = {}): Endpoint 
           promptNanoUsdPerMillion: perMillionTokens(prompt),
           completionNanoUsdPerMillion: perMillionTokens(completion),
         };
-  const provider = { id, name: id.toUpperCase() } as Provider; // routers look at no more of it
+  const provider = { id, name: id.toUpperCase() } as Provider; // routers read nothing else of it
   return { ...bareEndpoint(provider, model, model), id: `${model}@${tag}`, tag, pricing, ...facts };
 }
 
@@ -45,22 +45,22 @@ export function endpoint(name: string, { usd, ...facts }: Facts = {}): Endpoint 
 export const ladder = (count: number): Endpoint[] =>
   Array.from({ length: count }, (_, index) => endpoint(`acme/m${index + 1}@a`, { usd: index + 1 }));
 
-/** As written: all of it may be left out. */
+/** The options as written. All are optional. */
 export type Body = Omit<Partial<ResponseRequest>, 'input'> & { input?: unknown };
 export const read = (body: Body): ResponseRequest => ({ input: [], ...body }) as ResponseRequest;
 
 export interface Setting {
   endpoints: readonly Endpoint[];
-  /** Of the models of which more is known than what their endpoints say. */
+  /** Details of models beyond those of their endpoints. */
   models?: readonly ModelRecord[];
   routers?: Partial<RoutersConfig>;
   traffic?: Partial<Traffic>;
-  /** 0 up to 1; absent: the middle. */
+  /** From 0 up to 1. Default: the middle. */
   random?: () => number;
   health?: Health;
 }
 
-/** A world that routers, and planning, can be asked in. */
+/** The environment of routers and planning. */
 export function createSetting({ endpoints, models = [], routers, traffic, random, health }: Setting) {
   const records = new Map(models.map((record) => [record.id, record]));
   const described = endpoints.map(({ model }) => [model, describeModel(records.get(model) ?? { id: model })] as const);
@@ -76,7 +76,7 @@ export function createSetting({ endpoints, models = [], routers, traffic, random
   };
 }
 
-/** What a router answers. Endpoints are held against the request as planning does it. */
+/** Returns the result of a router. Endpoints are compared with the request as in planning. */
 export function askRouter(
   router: Router,
   slug: string,
@@ -105,7 +105,7 @@ export function askRouter(
   return { strategy: router.strategy, ...plan };
 }
 
-/** What is thrown. */
+/** Returns the error that is thrown. */
 export function refusal(run: () => unknown): GatewayError {
   try {
     run();

@@ -19,7 +19,7 @@ const targetOf = (wireId: string): Target => ({
   endUser: 'hg_1',
 });
 
-/** Whatever passes the checks is written, or refused as a request that this wire cannot carry; never a failure of ours. */
+/** A request that passes the checks is written, or rejected because the wire cannot carry it. It never fails internally. */
 function isWrittenOrRefused(wireId: string, shape: JsonSchema, place: (value: unknown) => Fields): void {
   const wire = wires.get(wireId)!;
   fc.assert(
@@ -58,7 +58,7 @@ describe.each(Object.keys(columns))('%s writes or refuses', (wireId) => {
 
     const written = () => wire.text!.writeRequest(request, targetOf(wireId));
 
-    // The wires that pass addresses on do not read them.
+    // Wires that pass URLs on do not read them.
     if (wireId.startsWith('openai-') || wireId === 'simulator') expect(JSON.stringify(written().body)).toContain(url);
     else expect(written).toThrow(refused('input[0].content[0](?:.image_url)?'));
   });

@@ -186,7 +186,7 @@ export function findFate(wireId: string, { request }: Row): Fate {
     endUser: 'hg_hash',
   };
   try {
-    // A copy: a wire may change what it was given.
+    // A copy, because a wire may change it.
     const { dropped } = getTextWire(wires.get(wireId)!).writeRequest(
       structuredClone({ input: [user('a')], ...request }),
       target,

@@ -9,11 +9,11 @@ const recording = (name: string) => new URL(`../../src/providers/openai-chat/rec
 export const stream = (name: string, readerContext: ReaderContext = {}): Chunk[] =>
   replay(recording(`${name}.stream`), createReader(readerContext));
 
-/** Those of an answer that was recorded whole. */
+/** The chunks of a recorded buffered response. */
 export const whole = (name: string): Chunk[] =>
   readWhole(JSON.parse(readRecording(recording(`${name}.whole`)).body.toString()), {});
 
-/** The chunks of a stream of these deltas, without its start. @param rest stands beside the last of them */
+/** The chunks of a stream of these deltas, without its start. @param rest further fields of the last delta */
 export function readDeltas(deltas: object[], rest: object = {}, readerContext: ReaderContext = {}): Chunk[] {
   const reader = createReader(readerContext);
   const frames: unknown[] = deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] }));

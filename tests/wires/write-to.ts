@@ -8,7 +8,7 @@ export const hello: InputItem = { type: 'message', role: 'user', content: 'hello
 /**
  * Translates requests to `acme/one at Acme` with the `writeRequest` of a wire.
  *
- * @param usual of each target, where a test does not say otherwise; not streamed, and without a dialect
+ * @param usual defaults of each target; not streamed, and without a dialect
  */
 export const writeTo =
   <ReaderContext>(
