@@ -6,7 +6,7 @@
  * texts completely, and evenly spaced pieces of long ones.
  *
  * @returns a fraction, so that the estimates of parts add up; 0 only without any text
- * @see docs/reference/choices.md, choice 295, for its error per script
+ * @see docs/reference/choices.md, choice 297, for its error per script
  */
 export function estimateTokens(texts: readonly string[]): number {
   let length = 0;
