@@ -96,6 +96,16 @@ const troubles: Script[] = [
   sse(
     `data: ${everything}\n\ndata: {"choices":[{"delta":{"content":"${secrets.answer}"}}]}\n\ndata: {"${everything}\n\n`,
   ),
+  // A success on every wire, with names that nobody else would give.
+  json({
+    ...{ model: everything, modelVersion: everything, service_tier: everything, [everything]: everything },
+    ...{ status: 'completed', stop_reason: 'end_turn', [`x_${everything}`]: { note: [everything] } },
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] }],
+    content: [{ type: 'text', text: 'Hello' }],
+    candidates: [{ content: { parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }],
+    usage: { input_tokens: 1, output_tokens: 1, prompt_tokens: 1, completion_tokens: 1, service_tier: everything },
+  }),
   resetAfter(60, sse([{ choices: [{ delta: { content: everything } }] }])),
   resetBeforeHeaders(),
   stallBeforeHeaders(),

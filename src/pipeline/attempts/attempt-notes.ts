@@ -1,8 +1,10 @@
-import type { Chunk, ItemKey } from '../../domain/chunks.ts';
+import type { Chunk, FinishChunk, ItemKey } from '../../domain/chunks.ts';
 import { estimateTokens } from '../../domain/estimate-tokens.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Sink } from '../../domain/sink.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { TextAttempt } from '../run/attempt.ts';
+import { cleanFields, cleanName } from './clean-names.ts';
 
 /**
  * Notes on an attempt what its chunks say of it as a whole. It stands before everything that may hold output back or change
@@ -41,13 +43,28 @@ export class AttemptNotes implements Sink<Chunk> {
         this.addRest(chunk.key, textsOfParts([chunk.part]));
         break;
       case 'start':
-        if (chunk.model !== undefined) this.attempt.upstreamModel = chunk.model;
+        if (chunk.model !== undefined) this.attempt.upstreamModel = cleanName(chunk.model, this.provider);
         break;
       case 'finish':
+        this.clean(chunk);
         this.attempt.finish = chunk;
         if (chunk.dropped) this.attempt.droppedUpstreamFields = chunk.dropped;
         break;
     }
+  }
+
+  /** The finish chunk was created for this attempt alone, so it is changed in place. */
+  private clean(finish: FinishChunk): void {
+    const { provider } = this;
+    const { serviceTier, fields } = finish;
+    if (serviceTier) finish.serviceTier = cleanName(serviceTier, provider);
+    const cut = fields ? cleanFields(fields, provider).map((name) => `${name} (cut to 200 characters)`) : [];
+    if (finish.dropped || cut.length > 0)
+      finish.dropped = [...(finish.dropped ?? []).map((name) => cleanName(name, provider)), ...cut];
+  }
+
+  private get provider(): Provider {
+    return this.attempt.endpoint.provider;
   }
 
   /** Adds the tokens that no delta of the item contained. */

@@ -14,6 +14,7 @@ import { isCredible } from '../../domain/usage.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { ImageAttempt } from '../run/attempt.ts';
 import type { ImageRun } from '../run/image-run.ts';
+import { cleanName } from '../attempts/clean-names.ts';
 import { readPieces } from '../attempts/read-response.ts';
 
 /** How pictures are had and looked at. */
@@ -136,13 +137,13 @@ export class ImageCheck implements Sink<ImageChunk> {
         if (!findMediaType(chunk.bytes)) throw this.failed('sent a partial picture that is none');
         return chunk;
       case 'start':
-        this.attempt.upstreamModel = chunk.model;
+        if (chunk.model !== undefined) this.attempt.upstreamModel = cleanName(chunk.model, this.provider);
         return chunk;
       case 'finish':
         if (this.pictures === 0) throw this.failed('finished without a picture');
         this.attempt.finish = isTrue(chunk) ? chunk : { type: 'finish' };
         this.attempt.droppedUpstreamFields = [
-          ...(chunk.dropped ?? []),
+          ...(chunk.dropped ?? []).map((name) => cleanName(name, this.provider)),
           ...(isTrue(chunk) ? [] : ['usage (cannot be true)']),
           ...(this.surplus > 0 ? [`${this.surplus} more pictures than were asked for`] : []),
         ];
