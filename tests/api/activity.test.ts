@@ -9,7 +9,7 @@ const keyHash = 'c'.repeat(64);
 const dayMs = 86_400_000;
 const today = startOfDay(Date.now());
 const dateOf = (daysAgo: number) => new Date(today - daysAgo * dayMs).toISOString().slice(0, 10);
-/** The first moment of the day so many days ago. */
+/** Returns the start of the day a number of days ago. */
 const ago = (days: number) => today - days * dayMs;
 
 beforeAll(async () => {
@@ -24,8 +24,8 @@ beforeAll(async () => {
     { createdAtMs: ago(1), outcome: 'cancelled', status: 499 },
     { createdAtMs: ago(3), model: 'acme/own', isByok: true },
     { createdAtMs: ago(1) + dayMs - 1 },
-    { createdAtMs: ago(1), model: null, provider: null, outcome: 'failed', status: 400 }, // nobody answered
-    { createdAtMs: today }, // not over yet
+    { createdAtMs: ago(1), model: null, provider: null, outcome: 'failed', status: 400 }, // without a response
+    { createdAtMs: today }, // not completed yet
   );
 });
 afterAll(() => gateway.close());
@@ -34,7 +34,7 @@ const list = async (query = ''): Promise<Json[]> => (await ask('GET', `/activity
 const brief = (rows: Json[]) => rows.map((row) => [row.date, row.model, row.provider_name, row.requests]);
 
 describe('GET /activity', () => {
-  it('sums the last 30 completed days by day, model and provider, the newest first', async () => {
+  it('returns the sums of the last 30 completed days by day, model and provider, newest first', async () => {
     const answer = await ask('GET', '/activity');
     expect(answer.status).toBe(200);
     expect(brief(answer.body.data)).toEqual([
@@ -61,12 +61,12 @@ describe('GET /activity', () => {
     expect([ids[0] === ids[1], ids[1] === ids[2]]).toEqual([true, false]);
   });
 
-  it('tells what own provider keys have cost apart', async () => {
+  it('returns the cost of BYOK keys separately', async () => {
     const [row] = await list(`?date=${dateOf(3)}`);
     expect(row).toMatchObject({ model: 'acme/own', usage: 0, byok_usage_inference: 0.000012345, requests: 1 });
   });
 
-  it('tells of one day, key, member or workspace', async () => {
+  it('filters by day, key, member or workspace', async () => {
     expect(brief(await list(`?date=${dateOf(30)}`))).toEqual([[dateOf(30), 'acme/old', 'Acme', 1]]);
     expect(brief(await list(`?api_key_hash=${keyHash}`))).toEqual([[dateOf(2), 'acme/small', 'Acme', 1]]);
     expect(brief(await list('?user_id=ben'))).toEqual([[dateOf(2), 'acme/small', 'Acme', 1]]);
@@ -75,7 +75,7 @@ describe('GET /activity', () => {
     expect(await list('?user_id=nobody%00')).toEqual([]);
   });
 
-  it('groups by workspace when asked to', async () => {
+  it('groups by workspace on request', async () => {
     const rows = await list(`?group_by=workspace&date=${dateOf(2)}`);
     expect(rows.map((row) => [row.workspace_id, row.provider_name, row.requests, row.usage])).toEqual([
       [main, 'Acme', 1, 0.000012345],
@@ -84,7 +84,7 @@ describe('GET /activity', () => {
     ]);
   });
 
-  it('adds the current day when asked to', async () => {
+  it('adds the current day on request', async () => {
     const rows = await list('?include_today=true');
     expect(brief(rows)[0]).toEqual([dateOf(0), 'acme/small', 'Acme', 1]);
     expect(rows).toHaveLength(6);
@@ -105,13 +105,13 @@ describe('GET /activity', () => {
     ['api_key_hash=ABC', { api_key_hash: '"ABC" is not the hash of a key: 64 lower-case hex digits' }],
     ['group_by=model', { group_by: '"model" is not one of workspace' }],
     ['date=x&api_key_hash=y&group_by=z', { date: '"x"', api_key_hash: '"y"', group_by: '"z"' }],
-  ])('refuses ?%s', async (query, issues) => {
+  ])('rejects ?%s', async (query, issues) => {
     expectIssues(await ask('GET', `/activity?${query}`), issues);
   });
 });
 
 describe('GET /credits', () => {
-  it('tells what all workspaces have spent ever; there are no credits', async () => {
+  it('returns the total spending of all workspaces; there are no credits', async () => {
     const answer = await ask('GET', '/credits');
     // Seven entries at the usual price, one of five nano-dollars.
     expect([answer.status, answer.body]).toEqual([

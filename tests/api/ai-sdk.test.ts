@@ -47,13 +47,13 @@ it.each<Mode>(['buffered', 'streamed'])('keeps the status of a failure, and the 
   expect(refused.text).not.toContain(key);
 });
 
-it('tells a dead provider', async () => {
+it('reports an unreachable provider', async () => {
   const dead = await testGateway({ providers: [{ ...entry, base_url: 'http://127.0.0.1:9/v1', api_key: key }] });
   expect((await ask(dead, 'buffered', { model: 'sdk/m' })).status).toBe(502);
   await dead.close();
 });
 
-it('says what to install, and what belongs where', async () => {
+it('names the package to install, and where each setting belongs', async () => {
   await expect(testGateway({ providers: [{ ...entry, package: '@ai-sdk/cohere' }] })).rejects.toThrow(
     'npm install @ai-sdk/cohere',
   );

@@ -18,7 +18,7 @@ const withMetadata = { headers: { 'x-router-metadata': 'enabled' } };
 const lastBody = () => lab.upstream.requests.at(-1)!.body as { messages: { role: string; content: object[] }[] };
 
 describe.each<Mode>(['buffered', 'streamed'])('a conversation with thoughts, %s', (mode) => {
-  it('goes back to its provider to the letter, and a tool is answered', async () => {
+  it('is sent back to its provider unchanged, with the result of a tool', async () => {
     lab.upstream.always(recorded('thinking-then-call', mode));
     const tools = [{ type: 'function', name: 'get_weather', parameters: { type: 'object' } }];
     const first = (await ask(mode, { body: { tools } })).response as ResponseObject;
@@ -49,7 +49,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a conversation with thoughts, %s'
     ]);
   });
 
-  it('leaves out what another provider sealed, and says so', async () => {
+  it('drops the encrypted reasoning of another provider, and reports it', async () => {
     lab.upstream.always(recorded('text', mode));
     const reasoning = {
       type: 'reasoning',
@@ -85,7 +85,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a model that summarizes its thoug
 
   const thought = '17 × 23: twenty times 17 is 340, three times 17 is 51. Together 391.';
 
-  it.each(['anthropic/claude', 'other/summaries'])('has them as a summary with its events: %s', async (model) => {
+  it.each(['anthropic/claude', 'other/summaries'])('returns them as a summary with its events: %s', async (model) => {
     lab.upstream.always(recorded('thinking', mode));
     const { response, events } = await askGateway(gateway, mode, { model, reasoning: { effort: 'low' } });
     const [item] = response!.output;
@@ -105,7 +105,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a model that summarizes its thoug
     ]);
   });
 
-  it('gets them back to the letter, with their signature', async () => {
+  it('gets them back unchanged, with their signature', async () => {
     lab.upstream.always(recorded('thinking-then-call', mode));
     const model = 'anthropic/claude';
     const tools = [{ type: 'function', name: 'get_weather', parameters: { type: 'object' } }];
@@ -120,13 +120,13 @@ describe.each<Mode>(['buffered', 'streamed'])('a model that summarizes its thoug
     });
   });
 
-  it('is asked for them where it would leave them out', async () => {
+  it('is asked for them if it would omit them', async () => {
     lab.upstream.always(recorded('thinking', mode));
     await askGateway(gateway, mode, { model: 'anthropic/next', reasoning: { effort: 'low', summary: 'auto' } });
     expect(lastBody()).toMatchObject({ thinking: { type: 'adaptive', display: 'summarized' } });
   });
 
-  it('has the explanation of a refusal as a part', async () => {
+  it('returns the explanation of a refusal as a part', async () => {
     lab.upstream.always(recorded('refusal-explained', mode));
     const { response, events } = await askGateway(gateway, mode, { model: 'anthropic/claude' });
     const refusal = 'Declined: the request could help an attack on a network.';
@@ -148,7 +148,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a model that summarizes its thoug
   });
 });
 
-describe('what goes out', () => {
+describe('a request', () => {
   it('has the key, the version and the path of the protocol, and the end user as a hash', async () => {
     lab.upstream.always(recorded('text', 'buffered'));
     await ask('buffered', { body: { user: 'ada@example.org' } });
@@ -179,14 +179,14 @@ describe.each<Mode>(['buffered', 'streamed'])('a failure, %s', (mode) => {
     expect(outcome.headers.get('retry-after')).toBe(wait);
   });
 
-  it('midway never passes for an end', async () => {
+  it('midway is never a regular end', async () => {
     lab.upstream.always(recording(new URL('overloaded-midway.stream.http', folder)));
     const outcome = await ask(mode);
     if (mode === 'buffered') expect(outcome.status).toBe(529);
     else expect(outcome.response).toMatchObject({ status: 'failed', error_type: 'provider_overloaded' });
   });
 
-  it('is a refusal when the wire has no place for a field', async () => {
+  it('is rejected if the wire cannot represent a field', async () => {
     const outcome = await ask(mode, { body: { prompt: { id: 'pmpt_1' } } });
     expect(outcome.status).toBe(400);
     expect(outcome.envelope?.error.message).toContain('anthropic-messages/patient at');
@@ -216,7 +216,7 @@ describe('calls whose pieces are interleaved', () => {
     ['toolu_a', 'toolu_b', 'each with its end', ends],
     ['toolu_a', 'toolu_a', 'under one id', ends],
     ['toolu_a', 'toolu_b', 'and have no end', []],
-  ])('are put together, %s and %s, %s', async (first, second, _how, stops) => {
+  ])('are joined, %s and %s, %s', async (first, second, _how, stops) => {
     const pieces = [piece(0, '{"at":'), piece(1, '{"at":'), piece(0, '"a"}'), piece(1, '"b"}')];
     const frames = [begin, block(0, first), block(1, second), ...pieces, ...stops, ...end];
     lab.upstream.respond(sse(frames, { named: true }));
@@ -226,7 +226,7 @@ describe('calls whose pieces are interleaved', () => {
   });
 });
 
-it('is not upset by an answer without sense', async () => {
+it('survives an invalid response', async () => {
   for (const body of [{}, { content: 'text' }, { content: [7], stop_reason: 'end_turn' }, { content: [] }, []]) {
     lab.upstream.always(json(body));
     expect((await ask('buffered')).status).toBe(502);

@@ -34,14 +34,14 @@ describe('a body that cannot be read', () => {
     ['{"__pr\\u006Fto__": {"x": 1}}', 'The body contains the key __proto__ or constructor.prototype; remove it.'],
     ['{"\\u005f_\\u0070\\u0072\\u006f\\u0074\\u006f_\\u005f": 1}', 'The body contains the key __proto__'],
     ['{"a": {"constructor": {"prot\\u006ftype": 1}}}', 'The body contains the key __proto__ or constructor.prototype'],
-  ])('is a 400 that names the place: %j', async (body, message) => {
+  ])('is a 400 that names the position: %j', async (body, message) => {
     const answer = await refusal(body);
     expect(answer.status).toBe(400);
     expect(answer.message).toContain(message);
     expect(answer.metadata).toMatchObject({ error_type: 'invalid_request' });
   });
 
-  it('is a 400 when it is not UTF-8', async () => {
+  it('is a 400 if it is not UTF-8', async () => {
     const answer = await refusal(
       Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
     );
@@ -59,22 +59,22 @@ describe('a body that cannot be read', () => {
     expect(answer.message).toContain('application/json');
   });
 
-  it.each(['', '/', 'json', 'application/json\ttext'])('is a 400 when the Content-Type is %j', async (type) => {
+  it.each(['', '/', 'json', 'application/json\ttext'])('is a 400 if the Content-Type is %j', async (type) => {
     const answer = await refusal(JSON.stringify(good), { 'content-type': type });
     expect(answer).toMatchObject({ status: 400, message: expect.stringContaining('Send application/json') });
   });
 
-  it('is a 400 that says so when it is compressed', async () => {
+  it('is a 400 that says so if it is compressed', async () => {
     const answer = await refusal(gzipSync(JSON.stringify(good)), { 'content-encoding': 'gzip' });
     expect(answer.status).toBe(400);
     expect(answer.message).toBe('Content-Encoding is gzip. Send the body without compression.');
   });
 
-  it.each([[[]], [null], ['"text"'], [42], ['true']])('is a 400 when it is no object: %j', async (body) => {
+  it.each([[[]], [null], ['"text"'], [42], ['true']])('is a 400 if it is no object: %j', async (body) => {
     expect((await refusal(typeof body === 'string' ? body : JSON.stringify(body))).status).toBe(400);
   });
 
-  it('takes JSON with a charset and a byte order mark-free body', async () => {
+  it('accepts JSON with a charset, without a byte order mark', async () => {
     const response = await gateway.post('/responses', good, {
       headers: { 'content-type': 'application/json; charset=utf-8' },
     });
@@ -82,11 +82,11 @@ describe('a body that cannot be read', () => {
   });
 });
 
-describe('a body that nobody reads', () => {
+describe('a body that is not read', () => {
   it.each([
     { status: 413, key: testKeys.key, bytes: 33 * 1024 * 1024 },
     { status: 401, key: 'nobody-knows-this-key', bytes: 5 * 1024 * 1024 },
-  ])('is a $status for a client that sends it to its end, whose connection can be used again', async (its) => {
+  ])('is a $status for a client that sends it completely, whose connection stays usable', async (its) => {
     const answers = openRaw(gateway);
     answers.sendHead({ authorization: `Bearer ${its.key}`, 'content-length': its.bytes });
     await expect.poll(() => answers.text).toContain(`HTTP/1.1 ${its.status} `);
@@ -100,7 +100,7 @@ describe('a body that nobody reads', () => {
     answers.socket.destroy();
   });
 
-  it('is answered once when it does not come', async () => {
+  it('gets one response if it does not arrive', async () => {
     const answers = openRaw(gateway);
     answers.sendHead({ authorization: 'Bearer nobody-knows-this-key', 'content-length': 1000 });
 
@@ -110,8 +110,8 @@ describe('a body that nobody reads', () => {
   });
 });
 
-describe('a body that is too much', () => {
-  it('is a 413 at one byte over 32 MiB, and a 400 of its own accord at 32 MiB', async () => {
+describe('a body that is too large', () => {
+  it('is a 413 at one byte over 32 MiB, and a 400 for its content at 32 MiB', async () => {
     const size = 32 * 1024 * 1024;
     const frame = JSON.stringify({ ...good, input: '' });
     const body = (bytes: number) => frame.replace('""', `"${'a'.repeat(bytes - frame.length)}"`);
@@ -123,7 +123,7 @@ describe('a body that is too much', () => {
     expect(fits).toMatchObject({ status: 400, message: expect.stringContaining('nobodys/model1') });
   });
 
-  it('is a 413 also when it does not tell its length before', async () => {
+  it('is a 413 also without a Content-Length', async () => {
     const piece = new Uint8Array(1024 * 1024).fill(32);
     let sent = 0;
     const body = new ReadableStream({
@@ -148,13 +148,13 @@ describe('a body that is too much', () => {
       'a tool’s schema',
       `{"model":"a","input":"b","tools":[{"type":"function","name":"f","parameters":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}]}`,
     ],
-  ])('is a 400 that names the limit when %s are nested 10,000 levels deep', async (_what, body) => {
+  ])('is a 400 that names the limit if %s are nested 10,000 levels deep', async (_what, body) => {
     const answer = await refusal(body);
     expect(answer.status).toBe(400);
     expect(answer.message).toMatch(/100/);
   });
 
-  it('is answered with 408 when it comes a byte at a time', async () => {
+  it('is a 408 if it arrives one byte at a time', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     await once(socket, 'connect');
     socket.write(
@@ -175,7 +175,7 @@ describe('a body that is too much', () => {
   });
 });
 
-describe('a body that is odd but harmless', () => {
+describe('a body that is unusual but valid', () => {
   it('counts the last of two equal keys', async () => {
     const response = await gateway.post(
       '/responses',
@@ -191,7 +191,7 @@ describe('a body that is odd but harmless', () => {
     ['max_output_tokens', '1.5'],
     ['max_output_tokens', '-1'],
     ['top_logprobs', '99999999999999999999999'],
-  ])('refuses a number out of range with 400: %s = %s', async (field, value) => {
+  ])('rejects a number out of range with 400: %s = %s', async (field, value) => {
     const answer = await refusal(`{"model":"simulator/echo","input":"hi","${field}":${value}}`);
     expect(answer.status).toBe(400);
     expect(answer.message).toContain(field);
@@ -227,7 +227,7 @@ describe('a request that breaks a rule', () => {
   it.each([
     [{ ...good, tool_choice: { type: 'function', name: 'nope' } }, 'tool_choice'],
     [{ ...good, input: [{ type: 'function_call_output', call_id: 'call_9', output: 'x' }] }, 'call_9'],
-  ])('answers 422 to what has the right shape but cannot be meant', async (body, named) => {
+  ])('returns 422 for a valid shape without a meaning', async (body, named) => {
     const answer = await refusal(body);
     expect(answer.status).toBe(422);
     expect(answer.message).toContain(named);
@@ -240,14 +240,14 @@ describe('a request that breaks a rule', () => {
     [{ ...good, model: 'router/fusion' }, 'router/fusion'],
     [{ ...good, model: 'simulator/echo:online' }, ':online'],
     [{ ...good, truncation: 'auto' }, 'truncation'],
-  ])('says of what this build does not offer that it does not: %j', async (body, named) => {
+  ])('reports an unsupported feature: %j', async (body, named) => {
     const answer = await refusal(body);
     expect(answer.status).toBe(400);
     expect(answer.message).toContain(named);
     expect(answer.message).toContain('not offered by this build');
   });
 
-  it('answers 400 to a model that nobody carries, and says so in error.availability', async () => {
+  it('returns 400 for a model without a provider, with error.availability', async () => {
     const response = await gateway.post('/responses', { ...good, model: 'nobody/none' });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
@@ -259,7 +259,7 @@ describe('a request that breaks a rule', () => {
   });
 });
 
-it('never answers 500, whatever the body', async () => {
+it('never returns 500, for any body', async () => {
   const field = fc.constantFrom(
     'model',
     'input',
@@ -283,7 +283,7 @@ it('never answers 500, whatever the body', async () => {
   );
 }, 60_000);
 
-it.each(wireNames)('a message of 60,000 parts behind another one is not a 500 on %s', async (wire) => {
+it.each(wireNames)('a message of 60,000 parts after another one is not a 500 on %s', async (wire) => {
   const lab = await openLab();
   lab.upstream.always(json({ error: { message: 'Too much.' } }, { status: 400 }));
   const content = Array.from({ length: 60_000 }, () => ({ type: 'input_text', text: 'a' }));

@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => Promise.all([gateway.close(), upstream.close()]));
 
-/** Ten tokens of output: a cent. */
+/** Ten output tokens: one cent. */
 const answer = () =>
   json({
     ...wholeBody('openai-chat', 'Hello there.'),
@@ -56,7 +56,7 @@ const ask = (key: string, more: object = {}) =>
   gateway.post('/responses', { model: 'acme/m', input: 'Hello', max_output_tokens: 10, ...more }, { key });
 
 describe('the limit of a key', () => {
-  it('lets through what fits, then says 402 with the limit, and other keys go on', async () => {
+  it('admits requests that fit, then returns 402 with the limit, and other keys continue', async () => {
     const { key } = await makeKey(0.02);
     expect((await ask(key)).status).toBe(200);
     expect((await ask(key)).status).toBe(200);
@@ -67,17 +67,17 @@ describe('the limit of a key', () => {
     expect(error.metadata).toMatchObject({ error_type: 'payment_required', limit_source: 'router_key_limit' });
     expect(rest).toEqual({});
     expect((await ask(testKeys.key)).status).toBe(200);
-    expect((await ask(key, { model: 'acme/free' })).status).toBe(402); // also for what costs nothing
+    expect((await ask(key, { model: 'acme/free' })).status).toBe(402); // also for a free model
   });
 
-  it('says when its window begins anew', async () => {
+  it('names the time of its reset', async () => {
     const { key } = await makeKey(0.01, { limit_reset: 'monthly' });
     await ask(key);
     const { error } = (await (await ask(key)).json()) as { error: { message: string } };
     expect(error.message).toMatch(/0\.01 USD per month .* It resets on \d{4}-\d{2}-01T00:00:00\.000Z\./);
   });
 
-  it('counts what is under way: of two hundred at once no more get through than fit', async () => {
+  it('counts requests in flight: only as many of two hundred concurrent ones are admitted as fit', async () => {
     const { key } = await makeKey(0.1);
     upstream.always(async () => {
       await new Promise((resolve) => setImmediate(resolve));
@@ -96,7 +96,7 @@ describe('the limit of a key', () => {
     const correct = async (costNanoUsd: bigint) => {
       await expect.poll(() => ledger.find(undefined, id)).toBeDefined();
       await ledger.correct([{ entry: (await ledger.find(undefined, id))!, costNanoUsd, inputCostNanoUsd: 0n }], 1);
-      await manage('PATCH', `/keys/${data.hash}`, { name: `after ${costNanoUsd}` }); // sums are read anew
+      await manage('PATCH', `/keys/${data.hash}`, { name: `after ${costNanoUsd}` }); // reloads the sums
     };
     await correct(20_000_000n);
     expect((await ask(key)).status).toBe(402);
@@ -106,7 +106,7 @@ describe('the limit of a key', () => {
     expect(await generation.json()).toMatchObject({ data: { total_cost: 0.005, usage: 0.005 } });
   });
 
-  it('may stand in the configuration', async () => {
+  it('can be set in the configuration', async () => {
     const own = await testGateway({
       bootstrap: {
         keys: [{ key: 'sk-rt-poor-key', name: 'poor', workspace: 'main', acts_as: 'organization', credit_usd: 0 }],
@@ -122,14 +122,14 @@ describe('the limit of a key', () => {
     await own.close();
   });
 
-  it('gives back what was held for a request that failed', async () => {
+  it('releases the reservation of a failed request', async () => {
     const { key } = await makeKey(0.01);
     upstream.respond(json({ error: { message: 'No.' } }, { status: 500 }));
     expect((await ask(key)).status).toBe(502);
     expect((await ask(key)).status).toBe(200);
   });
 
-  it('is told apart from a request that is too large for what is left', async () => {
+  it('differs from the error for a request that is too expensive for the rest', async () => {
     const { key } = await makeKey(0.02);
     const refused = await ask(key, { max_output_tokens: 1000 });
     expect(refused.status).toBe(402);
@@ -144,7 +144,7 @@ describe('the limit of a key', () => {
     expect((await ask(key)).status).toBe(200);
   });
 
-  it('says what it took a request to cost that did not say how much it wants to hear', async () => {
+  it('names the assumed output of a request without max_output_tokens', async () => {
     const { key } = await makeKey(1);
     const refused = await ask(key, { max_output_tokens: undefined });
     expect(refused.status).toBe(402);
@@ -154,7 +154,7 @@ describe('the limit of a key', () => {
     );
   });
 
-  it('that is raised lets through at once', async () => {
+  it('admits requests at once after it is raised', async () => {
     const { key, data } = await makeKey(0.01);
     await ask(key);
     expect((await ask(key)).status).toBe(402);
@@ -166,7 +166,7 @@ describe('the limit of a key', () => {
 describe('the budget of a workspace', () => {
   const path = '/workspaces/00000000-0000-4000-8000-0000000000a1/budgets/daily';
 
-  it('holds for all of its keys with 403, and counts what was spent before it was set', async () => {
+  it('applies to all of its keys with 403, and counts spending from before it was set', async () => {
     await ask(testKeys.key);
     expect((await manage('PUT', path, { limit_usd: 0.015 })).status).toBe(200);
     const { key } = await makeKey(null);
@@ -202,7 +202,7 @@ it('sums are those of the ledger after a restart', async () => {
   expect((await ask(key)).status).toBe(402);
 });
 
-describe('spending on an own key of the workspace', () => {
+describe('spending on a BYOK key of the workspace', () => {
   let own: TestGateway;
   const workspaceId = '00000000-0000-4000-8000-0000000000a1';
   beforeEach(async () => {
@@ -226,7 +226,7 @@ describe('spending on an own key of the workspace', () => {
   const askOwn = (key: string, more: object = {}) =>
     own.post('/responses', { model: 'acme/m', input: 'Hello', max_output_tokens: 10, ...more }, { key });
 
-  it('is told apart, in answers, generations and keys, and leaves the limit alone', async () => {
+  it('is separate in responses, generations and keys, and does not count toward the limit', async () => {
     const { key, data } = await make({});
     const only = { provider: { only: ['own'] } };
     const first = await askOwn(key, only);
@@ -251,11 +251,11 @@ describe('spending on an own key of the workspace', () => {
     const shared = { provider: { only: ['shared'] } };
     expect(await (await askOwn(key, shared)).json()).toMatchObject({ usage: { is_byok: false, cost: 0.01 } });
     expect((await askOwn(key, shared)).status).toBe(402);
-    expect((await askOwn(key, only)).status).toBe(200); // it can go nowhere but to the own key
-    expect((await askOwn(key)).status).toBe(402); // it may go on to what is shared
+    expect((await askOwn(key, only)).status).toBe(200); // only the BYOK key is possible
+    expect((await askOwn(key)).status).toBe(402); // may fall back to a shared provider
   });
 
-  it('counts where the key says so, and where the workspace does', async () => {
+  it('counts if the key or the workspace includes it', async () => {
     const { key } = await make({ include_byok_in_limit: true });
     expect((await askOwn(key)).status).toBe(200);
     expect((await askOwn(key)).status).toBe(402);
@@ -291,7 +291,7 @@ describe('the budget of a guardrail', () => {
     for (let time = 0; time < times; time++) expect((await ask(key)).status).toBe(200);
   };
 
-  it('is that of each key by itself', async () => {
+  it('applies to each key separately', async () => {
     const [one, two, free] = [await makeKey(null), await makeKey(null), await makeKey(null)];
     const id = await makeGuardrail(limit);
     const sent = { key_hashes: [one.data.hash, two.data.hash] };
@@ -302,7 +302,7 @@ describe('the budget of a guardrail', () => {
     await spend(free.key, 3);
   });
 
-  it('counts what a key spent before it was given', async () => {
+  it('counts the spending of a key from before the assignment', async () => {
     const { key, data } = await makeKey(null);
     await spend(key, 2);
     const id = await makeGuardrail(limit);
@@ -310,7 +310,7 @@ describe('the budget of a guardrail', () => {
     await expectRefusal(key, 'key limited');
   });
 
-  it('is that of a member over all keys of theirs, and stands beside the limit of a key', async () => {
+  it('applies to a member with all of its keys, in addition to the limit of a key', async () => {
     const [one, two] = [
       await makeKey(null, { creator_user_id: 'ada' }),
       await makeKey(0.01, { creator_user_id: 'ada' }),
@@ -325,7 +325,7 @@ describe('the budget of a guardrail', () => {
     await spend(one.key, 1);
   });
 
-  it('of a workspace holds for each of its keys and each of its members', async () => {
+  it('of a workspace applies to each of its keys and each of its members', async () => {
     const { data } = (await (await manage('GET', '/workspaces/main')).json()) as {
       data: { default_guardrail_id: string };
     };
@@ -343,7 +343,7 @@ describe('the budget of a guardrail', () => {
     await expectRefusal(other.key, 'key limited');
   });
 
-  it('that counts own provider keys has a sum of its own beside the limit that does not', async () => {
+  it('that includes BYOK keys has a separate sum from the limit that does not', async () => {
     const key = await makeKey(0.03);
     const id = await makeGuardrail({ ...limit, include_byok_in_budgets: true });
     await manage('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [key.data.hash] });

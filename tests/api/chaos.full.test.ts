@@ -31,7 +31,7 @@ afterEach(async () => {
   await Promise.all(upstreams.map((upstream) => upstream.close()));
 });
 
-/** Answers with the question and its own number, in pieces when it is asked for a stream. */
+/** Responds with the question and its own number, in pieces for a stream. */
 function mend(index: number): void {
   upstreams[index]!.always((request) => answer(index, request));
 }
@@ -61,7 +61,7 @@ interface Seen {
 
 let asked = 0;
 
-/** One request, buffered or streamed in turn; what its client saw. */
+/** Sends one request, buffered and streamed alternately. @returns what its client received */
 async function ask(): Promise<Seen> {
   const question = `Question ${asked++}`;
   const body = { model: 'acme/m', input: question, stream: asked % 2 === 0 };
@@ -79,7 +79,7 @@ async function ask(): Promise<Seen> {
   return { question, status: last?.type ?? read.text, text: deltas.join('') };
 }
 
-/** So many clients at once, each asking until it is enough. */
+/** Runs concurrent clients, each of which sends requests until the total is reached. */
 async function load(count: number): Promise<Seen[]> {
   const seen: Seen[] = [];
   let left = count;
@@ -91,7 +91,7 @@ async function load(count: number): Promise<Seen[]> {
   return seen;
 }
 
-/** Whole, of one provider, and an answer to what was asked. */
+/** Whether it is complete, from one provider, and a response to its question. */
 function expectWhole(seen: readonly Seen[]): void {
   for (const { question, status, text } of seen) {
     expect({ question, status }).toEqual({ question, status: expect.stringMatching(/^(?:response\.)?completed$/) });
@@ -100,7 +100,7 @@ function expectWhole(seen: readonly Seen[]): void {
   expect(new Set(seen.map(({ question }) => question)).size).toBe(seen.length);
 }
 
-/** A stream that had begun when its provider died: the one failure that nobody can hide. It says so, and mixes nothing. */
+/** Whether it is a stream that had begun when its provider died: the one failure that cannot be hidden. It reports it, and mixes nothing. */
 function wasCut({ question, status, text }: Seen): boolean {
   return status === 'response.failed' && text !== '' && `${question} was answered by p0.`.startsWith(text);
 }
@@ -108,7 +108,7 @@ function wasCut({ question, status, text }: Seen): boolean {
 const shareOf = (index: number, seen: readonly Seen[]): number =>
   seen.filter(({ text }) => text.endsWith(`by p${index}.`)).length / seen.length;
 
-it('answers every request while three of five providers are dead, stuck or full, and asks them again when they are back', async () => {
+it('serves every request while three of five providers are dead, stuck or full, and uses them again when they are back', async () => {
   const before = await load(60);
   expectWhole(before);
   for (const index of upstreams.keys()) expect(shareOf(index, before)).toBeGreaterThan(0);
@@ -123,7 +123,7 @@ it('answers every request while three of five providers are dead, stuck or full,
   const during = await load(120);
   expectWhole(during);
   for (const index of [0, 1, 2]) expect(shareOf(index, during)).toBe(0);
-  // One that says when to come back is left alone until then; it is not asked by every request.
+  // A provider with a retry time is not called by every request before that time.
   expect(upstreams[2]!.requests.length - floods).toBeLessThan(during.length / 2);
 
   await upstreams[0]!.up();

@@ -17,22 +17,22 @@ function compile(name: string) {
   return Compile({ $defs, $ref: `#/$defs/${name}` } as object);
 }
 
-/** @returns undefined for a type that the union lacks */
+/** @returns undefined for a type that is not in the union */
 function shapeOf(type: string): ReturnType<typeof compile> | undefined {
   const name = names.get(type);
   if (name !== undefined && !compiled.has(type)) compiled.set(type, compile(name));
   return compiled.get(type);
 }
 
-/** Of an item that was cut: some kinds know no `incomplete`. */
+/** The status of a truncated item: some kinds have no `incomplete`. */
 const cutStatusOf = ({ type }: { type: string }): string =>
   ['web_search_call', 'file_search_call', 'image_generation_call'].includes(type) ? 'failed' : 'incomplete';
 
 const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 /**
- * Holds a whole stream to what is true of every stream: shapes, numbers, indexes, who may come when, and that deltas,
- * `done` events and the last snapshot say the same.
+ * Checks a complete stream against the rules of every stream: shapes, numbers, indexes, order, and that deltas,
+ * `done` events and the last snapshot agree.
  *
  * @see docs/reference/events.md#common-fields, docs/reference/events.md#order
  */
@@ -49,7 +49,7 @@ export function checkEvents(events: ResponseEvent[]): void {
   checkItems(events as OtherEvent[]);
 }
 
-/** An event or item of a kind that the union lacks is a native provider's, passed on with fresh numbers. */
+/** An event or item of an unknown kind comes from a native provider, and is passed on with new numbers. */
 function checkShape(event: ResponseEvent): void {
   const shape = shapeOf(event.type);
   expect('error' in event, 'no event has a key `error` of its own').toBe(false);

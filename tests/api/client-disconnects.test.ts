@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** Asks, leaves as soon as the upstream has done what the script says, and waits until the upstream notices. */
+/** Sends a request, disconnects at a point of the script, and waits until the upstream notices it. */
 async function leave({ wire, mode }: Case, script: (arrived: () => void) => Script): Promise<string> {
   const session = newSession();
   const client = new AbortController();
@@ -30,14 +30,14 @@ async function leave({ wire, mode }: Case, script: (arrived: () => void) => Scri
   return session;
 }
 
-/** The one row of a session. */
+/** Returns the only row of a session. */
 async function rowOf(session: string): Promise<LedgerRow> {
   const rows = await rowsOf(lab.gateway.dataDir, session);
   expect(rows).toHaveLength(1);
   return rows[0]!;
 }
 
-/** Tells when the answer stands still: everything it will ever send is on its way. */
+/** Reports when the response pauses: everything it will send is on its way. */
 function telling(stalled: ScriptedResponse, arrived: () => void): ScriptedResponse {
   async function* pieces(): AsyncGenerator<Buffer> {
     yield* stalled.pieces();
@@ -46,10 +46,10 @@ function telling(stalled: ScriptedResponse, arrived: () => void): ScriptedRespon
   return { ...stalled, pieces };
 }
 
-describe.each(cases)('$wire, $mode, a client that leaves', (how) => {
+describe.each(cases)('$wire, $mode, a client that disconnects', (how) => {
   const { wire } = how;
 
-  it('before the headers: the provider is let go, and nothing is charged', async () => {
+  it('before the headers: the request to the provider is aborted, and nothing is charged', async () => {
     const session = await leave(how, (arrived) => () => {
       arrived();
       return stallBeforeHeaders();
@@ -63,12 +63,12 @@ describe.each(cases)('$wire, $mode, a client that leaves', (how) => {
     });
   });
 
-  it('in the middle of the body: the provider is let go, and the ledger marks its estimate', async () => {
+  it('in the middle of the body: the request to the provider is aborted, and the ledger marks its estimate', async () => {
     const session = await leave(how, (arrived) => telling(stallAfter(150, answer(how)), arrived));
     expect(await rowOf(session)).toMatchObject({ outcome: 'cancelled', estimated: 1 });
   });
 
-  it('behind the first words of a stream: the provider is let go, and the ledger marks its estimate', async () => {
+  it('after the first words of a stream: the request to the provider is aborted, and the ledger marks its estimate', async () => {
     let session = newSession();
     const words = 'four score and seven years ago our fathers brought forth';
     const frames = { ...stream(wire, openFrames(wire, [words]), { done: false }), end: 'silence' as const };
@@ -94,13 +94,13 @@ describe.each(cases)('$wire, $mode, a client that leaves', (how) => {
     expect(row['model']).toBe(`${wire}/patient`);
   });
 
-  it('does no harm to the next one', async () => {
+  it('does not affect the next one', async () => {
     lab.upstream.always(answer(how));
     expectText(await lab.ask(how), 'Hello there.');
   });
 });
 
-describe.each(wires)('%s, a client that leaves a silent stream', (wire) => {
+describe.each(wires)('%s, a client that disconnects from a silent stream', (wire) => {
   it('is noticed while comments keep it open', async () => {
     const other = await openLab({
       server: { keep_alive_comment_ms: 20 },
@@ -121,7 +121,7 @@ describe.each(wires)('%s, a client that leaves a silent stream', (wire) => {
 describe.each(cases)('$wire, $mode, the deadline of the gateway', (how) => {
   const { wire, mode } = how;
 
-  it('ends a request with 408 and lets the provider go', async () => {
+  it('ends a request with 408 and aborts the request to the provider', async () => {
     const other = await openLab({
       timeouts: { request_ms: 200 },
       providers: [provider(wire, 'patient', lab.upstream), provider(wire, 'second', lab.upstream)],

@@ -20,7 +20,7 @@ const keep = async (settings: object = {}): Promise<void> => {
 const turnOff = () => keep({ is_observability_io_logging_enabled: false });
 beforeEach(() => keep());
 
-/** What is kept of a generation; undefined: nothing. */
+/** Returns the stored content of a generation; undefined if there is none. */
 async function contentOf(id: string | null): Promise<Json> {
   const { status, body } = await ask('GET', `/generation/content?id=${id}`);
   if (status === 404) return undefined;
@@ -32,7 +32,7 @@ const said = (text: string, role = 'user') => ({ type: 'message', role, content:
 const answered = (text: string) => ({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] });
 
 describe.each(cases)('GET /generation/content, $wire, $mode', (how) => {
-  it('tells what went in and what came out', async () => {
+  it('returns the input and the output', async () => {
     lab.upstream.respond(answer(how, 'Good evening.'));
     const outcome = await lab.ask(how, {
       body: {
@@ -52,7 +52,7 @@ describe.each(cases)('GET /generation/content, $wire, $mode', (how) => {
     });
   });
 
-  it('tells of a request that failed why, without the key of the provider', async () => {
+  it('returns the error of a failed request, without the key of the provider', async () => {
     lab.upstream.always(json(complaint(`no such thing; your key is ${providerKey}`), { status: 400 }));
     const outcome = await lab.ask(how, { body: { input: `I found ${providerKey}, is it yours?` } });
     expect(outcome.status).toBe(400);
@@ -65,7 +65,7 @@ describe.each(cases)('GET /generation/content, $wire, $mode', (how) => {
     expect(JSON.stringify(content)).not.toContain(providerKey);
   });
 
-  it('cuts what is too long, and says so', async () => {
+  it('truncates long texts, and says so', async () => {
     lab.upstream.respond(answer(how, 'Größe 🗝️ '.repeat(5000)));
     const outcome = await lab.ask(how, { body: { input: 'long 東京 '.repeat(5000) } });
     const content = await contentOf(idOf(outcome));
@@ -76,8 +76,8 @@ describe.each(cases)('GET /generation/content, $wire, $mode', (how) => {
   });
 });
 
-describe('what is kept', () => {
-  it('nothing, unless the workspace wants it', async () => {
+describe('stored content', () => {
+  it('is empty unless the workspace opts in', async () => {
     await turnOff();
     lab.upstream.respond(answer(cases[0]!));
     const outcome = await lab.ask(cases[0]!);
@@ -87,7 +87,7 @@ describe('what is kept', () => {
     expect(body.error).toMatchObject({ code: 404, message: expect.stringContaining('Nothing is kept') });
   });
 
-  it('what came of a stream whose client left, marked as what went wrong', async () => {
+  it('has the output of a stream whose client disconnected, with the error', async () => {
     const words = 'four score and seven years ago';
     lab.upstream.respond({
       ...stream('openai-chat', openFrames('openai-chat', [words]), { done: false }),
@@ -105,7 +105,7 @@ describe('what is kept', () => {
       });
   });
 
-  it('what came of a stream that broke', async () => {
+  it('has the output of an interrupted stream', async () => {
     lab.upstream.respond({
       ...stream('openai-chat', openFrames('openai-chat', ['half an answer']), { done: false }),
       end: 'close',
@@ -117,13 +117,13 @@ describe('what is kept', () => {
     });
   });
 
-  it('a refused conversation, with the reason', async () => {
+  it('has a rejected conversation, with the reason', async () => {
     const outcome = await lab.ask(cases[0]!, { model: 'openai-chat/unknown' });
     expect(outcome.status).toBe(400);
     expect(await contentOf(idOf(outcome))).toMatchObject({ output: [], error: { code: 400 } });
   });
 
-  it('no picture, but its type, size and hash; no sealed reasoning', async () => {
+  it('has the type, size and hash of an image, and no encrypted reasoning', async () => {
     const image = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
     lab.upstream.respond(answer({ wire: 'openai-responses', mode: 'buffered' }));
     const outcome = await lab.ask(
@@ -158,7 +158,7 @@ describe('what is kept', () => {
     ]);
   });
 
-  it('what io_logging.keep lists, from the next reload on', async () => {
+  it('has the parts that io_logging.keep lists, from the next reload on', async () => {
     const own = await testGateway();
     const askOwn = manage(() => own);
     try {
@@ -180,7 +180,7 @@ describe('what is kept', () => {
     }
   });
 
-  it('of the keys that the workspace names, by their numbers', async () => {
+  it('exists for the keys that the workspace lists, by their numbers', async () => {
     const key = (await ask('POST', '/keys', { name: 'logged', workspace_id: main })).body;
     expect(key.data.id).toBe(deriveKeyNumber(key.data.hash));
     await keep({ io_logging_api_key_ids: [key.data.id] });
@@ -191,7 +191,7 @@ describe('what is kept', () => {
     expect(await contentOf(idOf(other))).toBeUndefined();
   });
 
-  it('of a key that takes the place of one that is named', async () => {
+  it('exists for a key that replaces a listed one', async () => {
     const { data } = (await ask('POST', '/keys', { name: 'rotated', workspace_id: main })).body;
     await keep({ io_logging_api_key_ids: [data.id] });
     const rotated = (await ask('POST', `/keys/${data.hash}/rotate`, { grace_seconds: 60 })).body;
@@ -207,7 +207,7 @@ describe('what is kept', () => {
     );
   });
 
-  it('a share of sessions, each whole or not at all', async () => {
+  it('exists for a share of sessions, each completely or not at all', async () => {
     await keep({ io_logging_sampling_rate: 0.5 });
     lab.upstream.always(answer(cases[0]!));
     const kept: boolean[] = [];
@@ -222,7 +222,7 @@ describe('what is kept', () => {
     expect(new Set(kept)).toEqual(new Set([true, false])); // by the hashes of these names
   });
 
-  it('in the store, for whoever asks after a restart', async () => {
+  it('is in the store after a restart', async () => {
     const before = await testGateway();
     await manage(() => before)('PATCH', '/workspaces/main', { is_observability_io_logging_enabled: true });
     const id = idOf(await before.post('/responses', { model: 'simulator/echo', input: 'remember me' }));
@@ -234,8 +234,8 @@ describe('what is kept', () => {
   });
 });
 
-describe('while the store is gone', () => {
-  it('requests go on, what is too much is dropped and counted, and the rest is kept when it is back', async () => {
+describe('while the store is unreachable', () => {
+  it('requests continue, excess contents are dropped and counted, and the rest is stored when it is back', async () => {
     const own = await testGateway({ io_logging: { max_bytes: '64KiB', max_pending_bytes: '64KiB' } });
     await manage(() => own)('PATCH', '/workspaces/main', { is_observability_io_logging_enabled: true });
     const { contents } = own.gateway.storage;
@@ -263,12 +263,12 @@ describe('while the store is gone', () => {
   });
 });
 
-describe('who may read contents and send feedback', () => {
+describe('the permission to read contents and send feedback', () => {
   it.each([
     ['GET', '/generation/content?id=gen-x', undefined],
     ['POST', '/generation/feedback', { generation_id: 'gen-x', category: 'other' }],
     ['GET', '/generation/feedback', undefined],
-  ])('%s %s: management keys alone', async (method, path, body) => {
+  ])('%s %s: management keys only', async (method, path, body) => {
     for (const key of [lab.gateway.key, lab.gateway.organizationKey]) {
       const answered = await ask(method, path, body, key);
       expect(answered.status).toBe(403);
@@ -283,7 +283,7 @@ describe('who may read contents and send feedback', () => {
 });
 
 describe('POST /generation/feedback', () => {
-  it('keeps what is said of a generation, at once after its answer', async () => {
+  it('stores feedback on a generation, immediately after its response', async () => {
     await turnOff(); // needs no contents
     lab.upstream.respond(answer(cases[0]!));
     const generation_id = idOf(await lab.ask(cases[0]!));
@@ -291,7 +291,7 @@ describe('POST /generation/feedback', () => {
     const answered = await ask('POST', '/generation/feedback', sent);
     expect(answered).toMatchObject({ status: 200, body: { data: { success: true } } });
     const answeredAt = Date.now();
-    await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(answeredAt); // ids tell milliseconds apart
+    await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(answeredAt); // ids differ by milliseconds
     await ask('POST', '/generation/feedback', { generation_id, category: 'latency', comment: null });
 
     const { body } = await ask('GET', `/generation/feedback?generation_id=${generation_id}`);
@@ -304,7 +304,7 @@ describe('POST /generation/feedback', () => {
     });
   });
 
-  it('is a 404 for a generation that is not there', async () => {
+  it('is a 404 for an unknown generation', async () => {
     const answered = await ask('POST', '/generation/feedback', { generation_id: 'gen-nobody', category: 'other' });
     expect(answered.status).toBe(404);
     expect(answered.body.error.message).toContain('gen-nobody');
@@ -317,7 +317,7 @@ describe('POST /generation/feedback', () => {
       { generation_id: 'must not be empty', category: 'must be a string', comment: 'has 10001 characters' },
     ],
     [{ generation_id: 'g', category: 'c', rating: 1 }, { rating: 'is not known here' }],
-  ])('refuses %j', async (body, issues) => {
+  ])('rejects %j', async (body, issues) => {
     expectIssues(await ask('POST', '/generation/feedback', body), issues);
   });
 });

@@ -21,7 +21,7 @@ describe('the key', () => {
     ['test-disabled-key-0001', {}, 'Invalid or missing API key'],
     [null, { authorization: 'Basic abc' }, 'Invalid or missing API key'],
     [null, { authorization: 'Bearer' }, 'Invalid or missing API key'],
-  ])('answers 401 to %j %j', async (key, headers, message) => {
+  ])('returns 401 for %j %j', async (key, headers, message) => {
     const response = await gateway.post('/responses', good, { key, headers: headers as Record<string, string> });
     expect(response.status).toBe(401);
     const { error, ...rest } = (await response.json()) as { error: { message: string } };
@@ -30,7 +30,7 @@ describe('the key', () => {
     expect(rest).toEqual({});
   });
 
-  it('may be written with any case of Bearer', async () => {
+  it('accepts Bearer in any case', async () => {
     const response = await gateway.post('/responses', good, {
       key: null,
       headers: { authorization: `bearer ${gateway.key}` },
@@ -38,7 +38,7 @@ describe('the key', () => {
     expect(response.status).toBe(200);
   });
 
-  it('answers 403 to a management key on inference', async () => {
+  it('returns 403 for a management key on inference', async () => {
     const response = await gateway.post('/responses', good, { key: gateway.managementKey });
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({
@@ -46,16 +46,16 @@ describe('the key', () => {
     });
   });
 
-  it('may act as the organization', async () => {
+  it('can act as the organization', async () => {
     expect((await gateway.post('/responses', good, { key: gateway.organizationKey })).status).toBe(200);
   });
 
-  it('is asked for before the body is read: a large body without a key is a 401', async () => {
+  it('is checked before the body is read: a large body without a key is a 401', async () => {
     const response = await gateway.post('/responses', 'x'.repeat(100_000), { key: null });
     expect(response.status).toBe(401);
   });
 
-  it('that is disabled in the store is refused within a second', async () => {
+  it('that is disabled in the store is rejected within a second', async () => {
     const { access } = gateway.gateway.storage;
     const extra = (await access.listKeys()).find(({ name }) => name === 'org')!;
     await access.setKeyDisabled(extra.hash, true);
@@ -69,13 +69,13 @@ describe('the key', () => {
   });
 });
 
-describe('every answer', () => {
+describe('every response', () => {
   it.each([
     ['POST', '/api/v1/responses', 200],
     ['GET', '/api/v1/nothing', 404],
     ['DELETE', '/api/v1/responses', 405],
     ['GET', '/health', 200],
-  ])('carries X-Generation-Id and X-Request-Id: %s %s → %i', async (method, path, status) => {
+  ])('has X-Generation-Id and X-Request-Id: %s %s → %i', async (method, path, status) => {
     const response = await fetch(gateway.url + path, {
       method,
       headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
@@ -95,7 +95,7 @@ describe('every answer', () => {
     ['POST', '/api/v1/models/a/b/endpoints', 'GET, HEAD'],
     ['PATCH', '/api/v1/model/a%2Fb', 'GET, HEAD'],
     ['POST', '/health', 'GET, HEAD'],
-  ])('says in Allow what the path takes instead of %s %s', async (method, path, allow) => {
+  ])('lists in Allow the methods of the path for %s %s', async (method, path, allow) => {
     const response = await fetch(gateway.url + path, { method, headers: { authorization: `Bearer ${gateway.key}` } });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe(allow);
@@ -104,7 +104,7 @@ describe('every answer', () => {
     });
   });
 
-  it('echoes a proper X-Request-Id and replaces an improper one', async () => {
+  it('echoes a valid X-Request-Id and replaces an invalid one', async () => {
     const echo = async (id: string) =>
       (await gateway.get('/health', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
     expect(await echo('abc-123')).toBe('abc-123');
@@ -121,7 +121,7 @@ describe('health', () => {
 });
 
 describe('CORS', () => {
-  it('lets the configured origin in, and no other', async () => {
+  it('allows the configured origin, and no other', async () => {
     const preflight = (origin: string) =>
       fetch(`${gateway.baseUrl}/responses`, {
         method: 'OPTIONS',
@@ -146,7 +146,7 @@ describe('CORS', () => {
 });
 
 describe('a generation', () => {
-  it('is told to keys of its workspace and to management keys, and 404 for what is not there', async () => {
+  it('is visible to keys of its workspace and management keys, and an unknown one is a 404', async () => {
     const made = await gateway.post('/responses', good);
     const id = made.headers.get('x-generation-id')!;
     const found = await gateway.get(`/generation?id=${id}`);

@@ -3,7 +3,7 @@ import type { OtherEvent, ResponseEvent } from '../../src/domain/events.ts';
 import { type Lab, stream, type WireName } from './lab.ts';
 import type { Outcome } from './outcome.ts';
 
-/** `response.output_text.delta` → `0 output_text.delta`: which item, and what of it. */
+/** `response.output_text.delta` → `0 output_text.delta`: the item and its event. */
 export function order({ events }: Outcome): string[] {
   return (events as OtherEvent[]).map((event) => {
     const place = event['output_index'] === undefined ? '' : `${event['output_index']} `;
@@ -25,7 +25,7 @@ export const text = (...deltas: string[]): string[] => [
   'content_part.done',
 ];
 
-/** Asks for a stream while the provider answers with these frames. */
+/** Requests a stream while the provider responds with these frames. */
 export async function streamed(lab: Lab, wire: WireName, frames: object[], body = {}): Promise<Outcome> {
   lab.upstream.always(stream(wire, frames));
   const outcome = await lab.ask({ wire, mode: 'streamed' }, { body });

@@ -16,7 +16,7 @@ const awaiting = { expect: '100-continue', 'content-length': body.length };
 const statuses = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
 
-it('asks a client for its body that waits for 100 Continue, and keeps the connection', async () => {
+it('requests the body of a client that waits for 100 Continue, and keeps the connection', async () => {
   const client = openRaw(gateway);
   for (const answers of [1, 2]) {
     client.sendHead(awaiting);
@@ -33,7 +33,7 @@ it.each([
   [413, { 'content-length': 64 * 1024 * 1024 }],
   [400, { 'content-type': 'text/plain' }],
   [400, { 'content-encoding': 'gzip' }],
-])('answers with %i in place of 100 Continue, and closes the connection: %j', async (status, headers) => {
+])('returns %i instead of 100 Continue, and closes the connection: %j', async (status, headers) => {
   const client = openRaw(gateway);
   client.sendHead({ ...awaiting, ...headers });
 
@@ -44,7 +44,7 @@ it.each([
   expect(client.text).toContain(`"code":${status}`);
 });
 
-it('answers with 417 in the envelope to another expectation', async () => {
+it('returns 417 in the envelope for another expectation', async () => {
   const client = openRaw(gateway);
   client.sendHead({ ...awaiting, expect: 'nonsense' });
   await expect.poll(() => client.text).toContain('\r\n\r\n{');
@@ -60,7 +60,7 @@ it('answers with 417 in the envelope to another expectation', async () => {
   });
 });
 
-it('answers with 401 to another expectation without a key', async () => {
+it('returns 401 for another expectation without a key', async () => {
   const client = openRaw(gateway);
   client.sendHead({ ...awaiting, expect: 'nonsense', authorization: 'Bearer nobody-knows-this-key' });
   await expect.poll(() => statuses(client.text)).toEqual([401]);

@@ -24,7 +24,7 @@ const beta = (): ScriptedUpstream => upstreams[1]!;
 const gamma = (): ScriptedUpstream => upstreams[2]!;
 const asked = (): number[] => upstreams.map(({ requests }) => requests.length);
 
-/** Three providers, Alpha to Gamma, each with the models that it is given. */
+/** Three providers, Alpha to Gamma, with their models. */
 async function open(wire: WireName, models: Record<(typeof names)[number], string[]>): Promise<void> {
   const providers = names.map((name, index) => ({
     id: name,
@@ -37,14 +37,14 @@ async function open(wire: WireName, models: Record<(typeof names)[number], strin
 }
 
 const everywhere = { alpha: ['m'], beta: ['m'], gamma: ['m'] };
-/** In the order of the names, which no draw changes. */
+/** A fixed order by name, without a random choice. */
 const askFor = ({ mode }: Case, body: object = { model: 'm' }): Promise<Outcome> =>
   ask(gateway, mode, { provider: { order: names }, ...body }, { headers: withMetadata });
 
 describe.each(cases)('$wire, $mode', (how) => {
   const { wire } = how;
 
-  it('goes on to the next endpoint of the model, without the client seeing it', async () => {
+  it('falls back to the next endpoint of the model, invisibly to the client', async () => {
     await open(wire, everywhere);
     alpha().always(failed(500));
     beta().always(resetBeforeHeaders());
@@ -72,12 +72,12 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(asked()).toEqual([1, 1, 1]);
   });
 
-  it('asks each of them for the same', async () => {
+  it('sends each of them the same request', async () => {
     await open(wire, everywhere);
     alpha().always(failed(500));
     beta().always(answer(how));
     const input = [
-      { role: 'user', content: 'Grüße – 你好' }, // no type, and more than one byte a character
+      { role: 'user', content: 'Grüße – 你好' }, // no type, and several bytes per character
       { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
       { type: 'function_call_output', call_id: 'c', output: 'done' },
     ];
@@ -87,7 +87,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(second).toEqual({ ...first, model: 'beta-m' });
   });
 
-  it.each([401, 402, 403, 404, 408, 429, 500, 502, 503, 504, 529, 302])('goes on after a %i', async (status) => {
+  it.each([401, 402, 403, 404, 408, 429, 500, 502, 503, 504, 529, 302])('falls back after a %i', async (status) => {
     await open(wire, everywhere);
     alpha().always(failed(status));
     beta().always(answer(how));
@@ -95,7 +95,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(asked()).toEqual([1, 1, 0]);
   });
 
-  it('goes on when a provider does not have the model, and answers 404 when none has it', async () => {
+  it('falls back if a provider does not have the model, and returns 404 if none has it', async () => {
     await open(wire, everywhere);
     const gone = json(complaint('The model does not exist.', { code: 'model_not_found' }), { status: 404 });
     alpha().always(gone);
@@ -113,7 +113,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(error.metadata['previous_errors']).toHaveLength(2);
   });
 
-  it('tells of an endpoint that may come back rather than of one that does not have the model', async () => {
+  it('reports an endpoint that may recover rather than one without the model', async () => {
     await open(wire, everywhere);
     alpha().always(failed(503));
     const gone = json(complaint('No such model.'), { status: 404 });
@@ -133,14 +133,14 @@ describe.each(cases)('$wire, $mode', (how) => {
     ['an error inside a 200', () => json(complaint('No.', { code: 500 }))],
     ['an error as first frame', () => stream(wire, [complaint('No.', { code: 429 })])],
     ['a stream of nothing', () => stream(wire, [], { done: true })],
-  ])('goes on after %s', async (_name, script) => {
+  ])('falls back after %s', async (_name, script) => {
     await open(wire, everywhere);
     alpha().always(script());
     beta().always(answer(how));
     expectText(await askFor(how), 'Hello there.');
   });
 
-  it('goes on when the connection is refused', async () => {
+  it('falls back if the connection is refused', async () => {
     await open(wire, everywhere);
     await alpha().down();
     beta().always(answer(how));
@@ -148,7 +148,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(asked()).toEqual([0, 1, 0]);
   });
 
-  it('asks the provider that comes first first, each time', async () => {
+  it('always calls the first provider first', async () => {
     await open(wire, everywhere);
     for (const upstream of upstreams) upstream.always(answer(how));
     await askFor(how);
@@ -156,7 +156,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(asked()).toEqual([2, 0, 0]);
   });
 
-  it('does not ask another endpoint of a model that blamed the request', async () => {
+  it('calls no other endpoint of a model that rejected the request', async () => {
     await open(wire, everywhere);
     for (const upstream of upstreams) upstream.always(failed(400));
     const envelope = expectFailure(await askFor(how), 400, 'invalid_request', /Failed with 400/);
@@ -165,7 +165,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(envelope.error.metadata).not.toHaveProperty('previous_errors');
   });
 
-  it.each([400, 413, 422])('asks the next model when one blamed the request with %i', async (status) => {
+  it.each([400, 413, 422])('calls the next model if one rejected the request with %i', async (status) => {
     await open(wire, { alpha: ['m'], beta: ['m'], gamma: ['n'] });
     for (const upstream of [alpha(), beta()]) upstream.always(failed(status));
     gamma().always(answer(how));
@@ -175,7 +175,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(response.router_metadata).toMatchObject({ requested: 'm', strategy: 'fallback', attempt: 2 });
   });
 
-  it('asks all endpoints of a model before the next model, each model once', async () => {
+  it('calls all endpoints of a model before the next model, each model once', async () => {
     await open(wire, { alpha: ['n', 'm'], beta: ['m'], gamma: ['m'] });
     for (const upstream of upstreams) upstream.always(failed(500));
     const envelope = expectFailure(await askFor(how, { model: 'm', models: ['n', 'm'] }), 502, 'provider_unavailable');
@@ -191,7 +191,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(alpha().requests.map(({ body }) => (body as { model: string }).model)).toEqual(['alpha-m', 'alpha-n']);
   });
 
-  it('tells the last failure, and those before it', async () => {
+  it('returns the last failure, and the earlier ones', async () => {
     await open(wire, everywhere);
     alpha().always(json(complaint('Slow.', { code: 'slow_down' }), { status: 429, headers: { 'retry-after': '9' } }));
     beta().always(failed(401));
@@ -208,7 +208,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(available.map(({ selected }) => selected)).toEqual([false, false, false]);
   });
 
-  it('answers 429 with the shortest wait when all say 429', async () => {
+  it('returns 429 with the shortest wait if all return 429', async () => {
     await open(wire, everywhere);
     for (const [index, seconds] of [30, 4, 60].entries()) {
       upstreams[index]!.always(failed(429, { 'retry-after': String(seconds) }));
@@ -218,7 +218,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(outcome.headers.get('retry-after')).toBe('4');
   });
 
-  it('keeps the wait of the last 429 when others failed otherwise', async () => {
+  it('keeps the wait of the last 429 if others failed differently', async () => {
     await open(wire, everywhere);
     alpha().always(failed(500));
     beta().always(failed(500));
@@ -228,7 +228,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(outcome.headers.get('retry-after')).toBe('12');
   });
 
-  it('finds wildcard endpoints beside exact ones, with the name the star matched', async () => {
+  it('finds wildcard endpoints beside exact ones, with the matched name', async () => {
     await open(wire, { alpha: ['acme/*'], beta: ['acme/one'], gamma: ['*'] });
     for (const upstream of [alpha(), beta()]) upstream.always(failed(500));
     gamma().always(answer(how));
@@ -239,7 +239,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(sent).toEqual(['alpha-acme/one', 'beta-acme/one', 'gamma-acme/one']);
   });
 
-  it('refuses a model that nobody carries, also among fallbacks, before anyone is asked', async () => {
+  it('rejects a model without a provider, also among fallbacks, before any call', async () => {
     await open(wire, everywhere);
     for (const body of [{ model: 'x/none' }, { model: 'm', models: ['x/none'] }]) {
       const { error } = expectFailure(
@@ -253,7 +253,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(asked()).toEqual([0, 0, 0]);
   });
 
-  it('falls over behind the headers as long as nothing has been shown', async () => {
+  it('falls back after the headers as long as the client has received nothing', async () => {
     await open(wire, everywhere);
     const unseen = openFrames(wire, []).slice(0, wire === 'openai-chat' ? 1 : 2);
     alpha().always({ ...stream(wire, unseen, { done: false }), end: 'reset' });
@@ -263,7 +263,7 @@ describe.each(cases)('$wire, $mode', (how) => {
   });
 });
 
-describe.each(cases)('$wire, $mode, a provider that streams and dies behind its first words', (how) => {
+describe.each(cases)('$wire, $mode, a provider that dies after the first words of its stream', (how) => {
   const { wire, mode } = how;
 
   it(mode === 'buffered' ? 'is replaced by the next' : 'is not replaced: the client has seen its words', async () => {
@@ -286,8 +286,8 @@ describe.each(cases)('$wire, $mode, a provider that streams and dies behind its 
   });
 });
 
-describe.each(cases)('$wire, $mode, a client that leaves', (how) => {
-  it('stops the walk', async () => {
+describe.each(cases)('$wire, $mode, a client that disconnects', (how) => {
+  it('stops the fallback', async () => {
     await open(how.wire, everywhere);
     const client = new AbortController();
     alpha().always(async (request) => {
@@ -304,13 +304,13 @@ describe.each(cases)('$wire, $mode, a client that leaves', (how) => {
     ).rejects.toThrow();
     expect(await (await alpha().nextRequest()).closed).toBe('aborted');
     alpha().always(answer(how));
-    expectText(await askFor(how), 'Hello there.'); // by now the first run is over
+    expectText(await askFor(how), 'Hello there.'); // the first run has ended by now
     expect(asked()).toEqual([2, 0, 0]);
   });
 });
 
 describe.each(cases)('$wire, $mode, a kept-alive connection', (how) => {
-  it('that was closed meanwhile is replaced once, without a word', async () => {
+  it('that was closed meanwhile is replaced once, silently', async () => {
     await open(how.wire, everywhere);
     alpha().always(answer(how));
     expectText(await askFor(how), 'Hello there.');
@@ -332,7 +332,7 @@ describe.each(cases)('$wire, $mode, a kept-alive connection', (how) => {
     expect(asked()).toEqual([3, 1, 0]);
   });
 
-  it('is not what a fresh connection is: that one is not tried again', async () => {
+  it('differs from a new connection, which is not retried', async () => {
     await open(how.wire, everywhere);
     alpha().always(resetBeforeHeaders());
     beta().always(answer(how));

@@ -38,7 +38,7 @@ const send = (model = 'openai/m') => ask(gateway, 'buffered', { model });
 const realRequests = () => upstream.requests.filter(({ text }) => text !== '{}').map(({ path }) => path);
 
 describe('a built-in provider at another address', () => {
-  it.each([404, 405])('is sent chat completions if its server answers %i to /responses', async (status) => {
+  it.each([404, 405])('is sent chat completions if its server returns %i for /responses', async (status) => {
     missing = status;
     await open();
 
@@ -57,7 +57,7 @@ describe('a built-in provider at another address', () => {
     expect(new Set(realRequests())).toEqual(new Set(['/v1/responses']));
   });
 
-  it('finds out again when its server has changed', async () => {
+  it('is detected again after its server has changed', async () => {
     await open();
     await send();
     speaks = ['openai-responses'];
@@ -118,7 +118,7 @@ describe('a built-in provider at another address', () => {
     expect(upstream.requests.slice(before).map(({ path }) => path)).toEqual(['/v1/chat/completions']);
   });
 
-  it('serves as soon as its server is there', async () => {
+  it('serves as soon as its server is available', async () => {
     await upstream.down();
     await open();
     expect((await send()).status).toBe(502);
@@ -127,7 +127,7 @@ describe('a built-in provider at another address', () => {
     expect((await send()).status).toBe(200);
   });
 
-  it('fails for good if the server has neither path, and says what to correct', async () => {
+  it('fails permanently if the server has neither path, and names the correction', async () => {
     speaks = [];
     await open();
 
@@ -141,7 +141,7 @@ describe('a built-in provider at another address', () => {
     expect(headers.get('x-should-retry')).toBe('false');
   });
 
-  it('is not asked when its wire is written', async () => {
+  it('is not probed if its wire is configured', async () => {
     speaks = ['openai-chat'];
     gateway = await testGateway({ providers: [entry({ wire: 'openai-chat', models: [{ model: 'openai/*' }] })] });
 
@@ -150,7 +150,7 @@ describe('a built-in provider at another address', () => {
   });
 });
 
-it('a written wire that the server lacks is a failure that names the settings', async () => {
+it('a configured wire that the server lacks is a failure that names the settings', async () => {
   gateway = await testGateway({
     providers: [entry({ wire: 'openai-responses', models: [{ model: 'openai/*' }] })],
   });
@@ -164,7 +164,7 @@ it('a written wire that the server lacks is a failure that names the settings', 
   expect(headers.get('x-should-retry')).toBe('false');
 });
 
-it('goes on to another endpoint when a path is missing', async () => {
+it('falls back to another endpoint if a path is missing', async () => {
   const models = [{ model: 'same/m', upstream_model: 'm' }];
   gateway = await testGateway({
     providers: [entry({ id: 'one', wire: 'openai-responses', models }), entry({ id: 'two', wire: 'openai', models })],

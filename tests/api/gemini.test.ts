@@ -17,7 +17,7 @@ const withMetadata = { headers: { 'x-router-metadata': 'enabled' } };
 const lastBody = () => lab.upstream.requests.at(-1)!.body as { contents: { role: string; parts: object[] }[] };
 
 describe.each<Mode>(['buffered', 'streamed'])('a conversation with signatures, %s', (mode) => {
-  it('goes back to its provider to the letter, and a tool is answered', async () => {
+  it('is sent back to its provider unchanged, with the result of a tool', async () => {
     lab.upstream.always(recorded('tool-call-signed', mode));
     const tools = [{ type: 'function', name: 'get_weather', parameters: { type: 'object' } }];
     const first = (await ask(mode, { body: { tools } })).response as ResponseObject;
@@ -47,7 +47,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a conversation with signatures, %
     ]);
   });
 
-  it('has thoughts as a summary with its events', async () => {
+  it('returns thoughts as a summary with its events', async () => {
     lab.upstream.always(recorded('thoughts', mode));
     const { response, events } = await ask(mode, { body: { reasoning: { effort: 'low' } } });
     const text = expect.stringContaining('Twenty times 17');
@@ -61,7 +61,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a conversation with signatures, %
     ]);
   });
 
-  it('leaves out what another provider sealed, and says so', async () => {
+  it('drops the encrypted reasoning of another provider, and reports it', async () => {
     lab.upstream.always(recorded('text', mode));
     const reasoning = { type: 'reasoning', summary: [], signature: 'EqQBCg', format: 'anthropic-claude-v1' };
     const input = [{ role: 'user', content: 'a' }, reasoning, { role: 'user', content: 'b' }];
@@ -74,7 +74,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a conversation with signatures, %
 });
 
 describe.each<Mode>(['buffered', 'streamed'])('an answer sent back unchanged, %s', (mode) => {
-  /** The parts of the model's turn, when the output of a recording is sent back with what the user says next. */
+  /** Returns the parts of the model's turn after the output of a recording is sent back with the next message. */
   async function replayed(name: string, body: object = {}): Promise<object[]> {
     lab.upstream.always(recorded(name, mode));
     const { output } = (await ask(mode, { body })).response as ResponseObject;
@@ -88,7 +88,7 @@ describe.each<Mode>(['buffered', 'streamed'])('an answer sent back unchanged, %s
   }
   const signature = 'CiQB0e2Kb1Xo9m3sYJ7tVQ+hPz/8LrWqkD5fGcNvTb2xUyEiMZ0KbgHR7tp9Zq4w==';
 
-  it('has the signature of its text on the text, though a call follows', async () => {
+  it('has the signature of its text on the text, although a call follows', async () => {
     const tools = [{ type: 'function', name: 'get_weather', parameters: { type: 'object' } }];
     expect(await replayed('signed-text-then-call', { tools })).toEqual([
       { text: 'I will look that up.' },
@@ -97,7 +97,7 @@ describe.each<Mode>(['buffered', 'streamed'])('an answer sent back unchanged, %s
     ]);
   });
 
-  it('has each picture in its place, with its signature', async () => {
+  it('has each image in its place, with its signature', async () => {
     const second = 'EowBCokBAdHtim8rF1+kQm/7vWc2sXy9ZpLhT0bNe4uJgA3dRiO6wKfV5tMxYCEqIn==';
     const image = { mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) };
     expect(await replayed('images-signed')).toEqual([
@@ -112,7 +112,7 @@ describe.each<Mode>(['buffered', 'streamed'])('an answer sent back unchanged, %s
 describe.each<Mode>(['buffered', 'streamed'])('a search at the provider, %s', (mode) => {
   const tools = [{ type: 'web_search' }];
 
-  it('cites the characters that it speaks of, though a signature stands behind them', async () => {
+  it('cites the right characters, although a signature follows them', async () => {
     lab.upstream.always(recorded('grounding-signed', mode));
     const { output, service_tier } = (await ask(mode, { body: { tools } })).response as ResponseObject;
     expect(service_tier).toBe('default');
@@ -128,7 +128,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a search at the provider, %s', (m
     ]);
   });
 
-  it('is not made where the caller allows some places alone, nor when it was told to use no tool', async () => {
+  it('is not made if the caller restricts domains or allows no tool', async () => {
     const limited = [{ type: 'web_search', filters: { blocked_domains: ['a.example'] } }];
     const { status, envelope } = await ask(mode, { body: { tools: limited } });
     expect(status).toBe(400);
@@ -143,7 +143,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a search at the provider, %s', (m
 it.each<[Mode, string]>([
   ['buffered', '/v1/models/m:generateContent'],
   ['streamed', '/v1/models/m:streamGenerateContent?alt=sse'],
-])('asks at the path of the protocol with its key, %s', async (mode, path) => {
+])('uses the path of the protocol with its key, %s', async (mode, path) => {
   lab.upstream.always(recorded('text', mode));
   await ask(mode, { body: { user: 'ada@example.org' } });
   const request = lab.upstream.requests.at(-1)!;
@@ -171,7 +171,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a failure, %s', (mode) => {
     if (wait !== null) expect(outcome.headers.get('retry-after')).toBe(wait);
   });
 
-  it('is told when the provider refuses the prompt', async () => {
+  it('is reported if the provider rejects the prompt', async () => {
     lab.upstream.always(recording(new URL('blocked-prompt.stream.http', folder)));
     const outcome = await ask(mode);
     expect(outcome.status).toBe(400);
@@ -184,7 +184,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a failure, %s', (mode) => {
   it.each([
     ['error-midway', 529, 'provider_overloaded', null],
     ['errors-midway', 429, 'rate_limit_exceeded', '8'],
-  ])('midway never passes for an end: %s', async (name, status, type, wait) => {
+  ])('midway is never a regular end: %s', async (name, status, type, wait) => {
     lab.upstream.always(recording(new URL(`${name}.stream.http`, folder)));
     const outcome = await ask(mode);
     if (mode === 'buffered') {
@@ -194,7 +194,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a failure, %s', (mode) => {
   });
 });
 
-it('cannot be led to another path by the name of a model', async () => {
+it('cannot be directed to another path by the name of a model', async () => {
   const { upstream } = lab;
   const wild = await openLab({
     providers: [{ id: 'g', wire: 'gemini', base_url: upstream.url, api_key: 'k', models: [{ model: 'g/*' }] }],
@@ -205,7 +205,7 @@ it('cannot be led to another path by the name of a model', async () => {
   await wild.close();
 });
 
-it('is not upset by an answer without sense', async () => {
+it('survives an invalid response', async () => {
   for (const body of [
     {},
     { candidates: 'x' },

@@ -70,7 +70,7 @@ describe('GET /generations', () => {
     expect((await ask('GET', '/generations', undefined, null)).status).toBe(401);
   });
 
-  it('goes on where the page before ended', async () => {
+  it('continues after the previous page', async () => {
     const seen: string[] = [];
     for (let query = '?limit=2'; ; ) {
       const { data, next_cursor: cursor } = await list(query);
@@ -100,7 +100,7 @@ describe('GET /generations', () => {
     expect(brief(await list(`?${query}`))).toEqual(ids);
   });
 
-  it('has a request as soon as its response is there', async () => {
+  it('has a request as soon as its response is complete', async () => {
     for (const stream of [false, true]) {
       const response = await gateway.post('/responses', { model: 'simulator/echo', input: 'hi', stream });
       await response.text();

@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([gateway?.close(), upstream.close()]));
 
-/** What a new guardrail has that nobody said more of. */
+/** The defaults of a new guardrail. */
 const unset = {
   description: null,
   limit_usd: null,
@@ -81,7 +81,7 @@ const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
 const missing = '00000000-0000-4000-8000-00000000ffff';
 
-/** A guardrail in `main`. */
+/** Creates a guardrail in `main`. */
 async function create(body: object = {}): Promise<Json> {
   const answer = await ask('POST', '/guardrails', { name: 'Interns', workspace_id: main, ...body });
   expect(answer.status, JSON.stringify(answer.body)).toBe(201);
@@ -101,7 +101,7 @@ async function createWorkspace(): Promise<Json> {
   const slug = `w-${randomUUID().slice(0, 8)}`;
   return (await ask('POST', '/workspaces', { name: slug, slug })).body.data;
 }
-/** A key that has a new guardrail with these rules. */
+/** Creates a key with a new guardrail that has these rules. */
 async function guard(rules: object): Promise<NewKey> {
   const [key, guardrail] = [await createKey(), await create(rules)];
   const { status } = await ask('POST', `/guardrails/${guardrail.id}/assignments/keys`, { key_hashes: [key.hash] });
@@ -118,7 +118,7 @@ const servedBy = ({ body }: { body: Json }): string | undefined =>
   body.router_metadata?.endpoints.available.find((one: Json) => one.selected)?.provider;
 
 describe('POST /guardrails', () => {
-  it('makes a guardrail that says nothing, in the default workspace when none is named', async () => {
+  it('creates a guardrail without rules, by default in the default workspace', async () => {
     const answer = await ask('POST', '/guardrails', { name: 'Größe 📦' });
     expect(answer.status).toBe(201);
     const { data } = answer.body;
@@ -127,7 +127,7 @@ describe('POST /guardrails', () => {
     expect((await ask('GET', `/guardrails/${data.id}`)).body).toEqual({ data });
   });
 
-  it('keeps every rule', async () => {
+  it('stores every rule', async () => {
     const rules = {
       description: 'two\nlines',
       limit_usd: 0.5,
@@ -147,7 +147,7 @@ describe('POST /guardrails', () => {
     expect(made).toEqual({ ...unset, ...rules, id: uuid, name: 'Interns', workspace_id: main, created_at: time });
   });
 
-  it('takes enforce_zdr for the groups that are not given, and tells it where all agree', async () => {
+  it('uses enforce_zdr for absent groups, and returns it if all agree', async () => {
     const groups = ['anthropic', 'openai', 'google', 'xai', 'other'].map((group) => `enforce_zdr_${group}`);
     expect(await create({ enforce_zdr: true })).toMatchObject({
       enforce_zdr: true,
@@ -186,7 +186,7 @@ describe('POST /guardrails', () => {
     expectIssues(await ask('POST', '/guardrails', body), issues);
   });
 
-  it('refuses what this build cannot guard, rather than to seem to', async () => {
+  it('rejects rules that this build cannot enforce', async () => {
     const body = {
       allowed_data_regions: ['europe'],
       content_filters: [{ pattern: 'x', action: 'block' }],
@@ -215,7 +215,7 @@ describe('POST /guardrails', () => {
     expectIssues(await patch({ allowed_data_regions: [] }), { allowed_data_regions: 'is not offered by this build' });
   });
 
-  it('is for management keys alone', async () => {
+  it('requires a management key', async () => {
     for (const [method, path] of [
       ['GET', '/guardrails'],
       ['POST', '/guardrails'],
@@ -230,7 +230,7 @@ describe('POST /guardrails', () => {
 });
 
 describe('GET /guardrails', () => {
-  it('lists those of all workspaces or of one, the oldest first, page by page', async () => {
+  it('lists those of all workspaces or of one, oldest first, page by page', async () => {
     const { id } = await createWorkspace();
     const [first, second] = [await create({ workspace_id: id }), await create({ workspace_id: id })];
     expect((await ask('GET', `/guardrails?workspace_id=${id}`)).body).toEqual({
@@ -243,7 +243,7 @@ describe('GET /guardrails', () => {
     expectIssues(await ask('GET', '/guardrails?limit=101'), { limit: 'from 1 to 100' });
   });
 
-  it.each(['GET', 'PATCH', 'DELETE'])('%s of one that is not there is a 404', async (method) => {
+  it.each(['GET', 'PATCH', 'DELETE'])('%s of an unknown one is a 404', async (method) => {
     const answer = await ask(method, `/guardrails/${missing}`, method === 'PATCH' ? { name: 'n' } : undefined);
     expect(answer.status).toBe(404);
     expect(answer.body.error.message).toContain(missing);
@@ -251,7 +251,7 @@ describe('GET /guardrails', () => {
 });
 
 describe('PATCH and DELETE /guardrails/{id}', () => {
-  it('changes what is sent, takes away what is null, and leaves the rest', async () => {
+  it('changes the given fields, removes null ones, and keeps the rest', async () => {
     const made = await create({ allowed_models: ['acme/*'], ignored_providers: ['gamma'], enforce_zdr: true });
     const answer = await ask('PATCH', `/guardrails/${made.id}`, {
       ...{ name: 'Renamed', allowed_models: null, ignored_models: ['acme/two'], enforce_zdr_xai: null },
@@ -273,7 +273,7 @@ describe('PATCH and DELETE /guardrails/{id}', () => {
     });
   });
 
-  it('takes a limit away as a whole', async () => {
+  it('removes a limit completely', async () => {
     const { id } = await create({ limit_usd: 5, reset_interval: 'daily' });
     expect((await ask('PATCH', `/guardrails/${id}`, { limit_usd: 6 })).body.data).toMatchObject({ limit_usd: 6 });
     expectIssues(await ask('PATCH', `/guardrails/${id}`, { limit_usd: null }), { limit_usd: 'send both, or null' });
@@ -281,7 +281,7 @@ describe('PATCH and DELETE /guardrails/{id}', () => {
     expect((await ask('PATCH', `/guardrails/${id}`, none)).body.data).toMatchObject(none);
   });
 
-  it('that change nothing leave no trace', async () => {
+  it('that change nothing add no audit entry', async () => {
     const made = await create({ allowed_models: ['acme/*'] });
     const answer = await ask('PATCH', `/guardrails/${made.id}`, { name: 'Interns', allowed_models: ['acme/*'] });
     expect(answer.body).toEqual({ data: made });
@@ -289,7 +289,7 @@ describe('PATCH and DELETE /guardrails/{id}', () => {
     expectIssues(await ask('PATCH', `/guardrails/${made.id}`, { workspace_id: other }), { workspace_id: 'not known' });
   });
 
-  it('a deleted one holds for nobody any more', async () => {
+  it('a deleted one no longer applies', async () => {
     const { id } = await create({ allowed_models: ['nobody/*'] });
     const key = await createKey();
     await ask('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [key.hash] });
@@ -300,7 +300,7 @@ describe('PATCH and DELETE /guardrails/{id}', () => {
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'guardrail.delete', object_id: id });
   });
 
-  it('a deleted workspace takes its guardrails with it', async () => {
+  it('a deleted workspace deletes its guardrails', async () => {
     const workspace = await createWorkspace();
     const { id } = await create({ workspace_id: workspace.id });
     expect((await ask('DELETE', `/workspaces/${workspace.id}`)).status).toBe(200);
@@ -345,7 +345,7 @@ describe('assignments to keys', () => {
     });
   });
 
-  it('a key has one guardrail: a second takes the place of the first', async () => {
+  it('a key has one guardrail: a second replaces the first', async () => {
     const key = await guard({ allowed_models: ['acme/*'] });
     const second = await create({ allowed_models: ['openai/*'] });
     const path = `/guardrails/${second.id}/assignments/keys`;
@@ -354,7 +354,7 @@ describe('assignments to keys', () => {
     expect((await respond(key, 'acme/one')).status).toBe(403);
   });
 
-  it('to what is no inference key, or a key of another workspace, are refused, and nobody gets it', async () => {
+  it('to anything but inference keys of the same workspace are rejected completely', async () => {
     const { id } = await create();
     const [own, foreign] = [await createKey(), await createKey({ workspace_id: other })];
     const answer = await ask('POST', `/guardrails/${id}/assignments/keys`, {
@@ -379,7 +379,7 @@ describe('assignments to keys', () => {
     expectIssues(await ask('POST', `/guardrails/${id}/assignments/keys/remove`, body), issues);
   });
 
-  it('of a guardrail that is not there are a 404', async () => {
+  it('of an unknown guardrail are a 404', async () => {
     const path = `/guardrails/${missing}/assignments`;
     for (const [method, rest, body] of [
       ['GET', '/keys'],
@@ -393,7 +393,7 @@ describe('assignments to keys', () => {
     }
   });
 
-  it('go with a deleted key, and on to the one that takes its place', async () => {
+  it('end with a deleted key, and move to the key that replaces one', async () => {
     const key = await guard({ allowed_models: ['openai/*'] });
     const rotated = await ask('POST', `/keys/${key.hash}/rotate`);
     expect(rotated.status).toBe(201);
@@ -407,7 +407,7 @@ describe('assignments to keys', () => {
 });
 
 describe('assignments to members', () => {
-  it('hold for all keys of the member, in whichever workspace, and are counted, listed and recorded', async () => {
+  it('apply to all keys of the member in all workspaces, and are counted, listed and recorded', async () => {
     const member = `mia-${randomUUID()}`;
     const home = await createWorkspace();
     for (const id of [main, home.id]) await ask('POST', `/workspaces/${id}/members/add`, { user_ids: [member] });
@@ -441,7 +441,7 @@ describe('assignments to members', () => {
     expect((await respond(keys[0]!, 'acme/one')).status).toBe(200);
   });
 
-  it('to nobody, or to who is not in the workspace, are refused', async () => {
+  it('to unknown members, or to members outside the workspace, are rejected', async () => {
     const { id } = await createWorkspace();
     const guardrail = await create({ workspace_id: id });
     const answer = await ask('POST', `/guardrails/${guardrail.id}/assignments/members`, {
@@ -457,7 +457,7 @@ describe('assignments to members', () => {
 });
 
 describe('the default guardrail of a workspace', () => {
-  it('says nothing until it is written, then holds for all keys of the workspace and for no others', async () => {
+  it('has no rules until it is changed, then applies to all keys of the workspace and to no others', async () => {
     const workspace = await createWorkspace();
     const id = workspace.default_guardrail_id;
     const [inside, outside] = [await createKey({ workspace_id: workspace.id }), await createKey()];
@@ -486,7 +486,7 @@ describe('the default guardrail of a workspace', () => {
     expect((await respond(outside, 'acme/one')).status).toBe(200);
   });
 
-  it('is empty again when it is deleted, and is given to no key', async () => {
+  it('is reset when it is deleted, and cannot be assigned to a key', async () => {
     const workspace = await createWorkspace();
     const path = `/guardrails/${workspace.default_guardrail_id}`;
     const key = await createKey({ workspace_id: workspace.id });
@@ -504,7 +504,7 @@ describe('GET /guardrails/{id}/budgets', () => {
   const limit = { limit_usd: 0.5, reset_interval: 'daily' };
   const midnight = expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
 
-  it('tells what each key and member who has it has spent, keys first, page by page', async () => {
+  it('returns the spending of each assigned key and member, keys first, page by page', async () => {
     const { id } = await create({ ...limit, include_byok_in_budgets: true });
     const [b, a] = [await createKey({ name: 'b' }), await createKey({ name: 'a' })];
     await ask('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [b.hash, a.hash] });
@@ -530,18 +530,18 @@ describe('GET /guardrails/{id}/budgets', () => {
     await ask('POST', `/guardrails/${id}/assignments/members/remove`, { member_user_ids: ['ada'] });
   });
 
-  it('of a default guardrail tells all keys of its workspace', async () => {
+  it('of a default guardrail returns all keys of its workspace', async () => {
     const workspace = await createWorkspace();
     const path = `/guardrails/${workspace.default_guardrail_id}`;
     const key = await createKey({ workspace_id: workspace.id });
-    expect((await ask('GET', `${path}/budgets`)).body).toMatchObject({ data: [], total_count: 0 }); // nothing is limited
+    expect((await ask('GET', `${path}/budgets`)).body).toMatchObject({ data: [], total_count: 0 }); // no limit applies
     await ask('PATCH', path, limit);
     expect((await ask('GET', `${path}/budgets`)).body.data).toMatchObject([
       { key_hash: key.hash, usage_usd: 0, limit_remaining_usd: 0.5 },
     ]);
   });
 
-  it('is a 404 where there is no guardrail, and for management keys alone', async () => {
+  it('is a 404 without a guardrail, and requires a management key', async () => {
     expect((await ask('GET', `/guardrails/${missing}/budgets`)).status).toBe(404);
     expect((await ask('GET', `/guardrails/${missing}/budgets`, undefined, gateway.key)).status).toBe(403);
   });
@@ -553,7 +553,7 @@ describe('POST /responses', () => {
     before = upstream.requests.length;
   });
 
-  it('with a guardrail that is given to nobody is as without it', async () => {
+  it('ignores an unassigned guardrail', async () => {
     await create({ allowed_models: ['nobody/*'] });
     expect((await respond(await createKey(), 'acme/one')).status).toBe(200);
   });
@@ -564,7 +564,7 @@ describe('POST /responses', () => {
     ['acme/one', { ignored_models: ['ACME/ONE'] }, 'forbids'],
     ['wild/thing', { ignored_models: ['*thing'] }, 'forbids'],
     ['~acme/one-latest', { ignored_models: ['acme/*'] }, 'forbids'],
-  ])('for %s under %j is a 403, buffered or streamed, and nobody is asked', async (model, rules, says) => {
+  ])('for %s under %j is a 403, buffered or streamed, without a call to a provider', async (model, rules, says) => {
     const key = await guard(rules);
     for (const stream of [false, true]) {
       const { status, body } = await respond(key, { model, stream });
@@ -581,7 +581,7 @@ describe('POST /responses', () => {
     ['acme/one:floor', { allowed_models: ['acme/*'] }],
     ['openai/gpt', { ignored_models: ['acme/*'] }],
     ['wild/thing', { allowed_models: ['wild/*'] }],
-  ])('for %s under %j is answered', async (model, rules) => {
+  ])('for %s under %j succeeds', async (model, rules) => {
     expect((await respond(await guard(rules), model)).status).toBe(200);
   });
 
@@ -591,7 +591,7 @@ describe('POST /responses', () => {
     [{ ignored_providers: ['ALPHA'] }, 'Beta Cloud', 'is forbidden by the guardrail Interns'],
     [{ enforce_zdr: true }, 'alpha', 'may retain its inputs, which the guardrail Interns forbids'],
     [{ enable_paid_model_training: false }, 'alpha', 'may train on its inputs, which the'],
-  ])('under %j goes to %s, and the metadata says why not to the other', async (rules, provider, reason) => {
+  ])('under %j goes to %s, and the metadata has the reason for the other one', async (rules, provider, reason) => {
     const answer = await respond(await guard(rules), 'acme/one');
     expect(answer.status).toBe(200);
     expect(servedBy(answer)).toBe(provider);
@@ -621,18 +621,18 @@ describe('POST /responses', () => {
     ['openai/gpt', { enforce_zdr_anthropic: true, enforce_zdr_other: true }],
     ['openai/gpt', { enforce_zdr_openai: false, enable_free_model_training: false }],
     ['other/free', { enable_paid_model_training: false, enable_free_model_training: true }],
-  ])('for %s under %j is answered: these rules are for others', async (model, rules) => {
+  ])('for %s under %j succeeds: these rules are for others', async (model, rules) => {
     expect((await respond(await guard(rules), model)).status).toBe(200);
   });
 
-  it('cannot be loosened by what it says itself', async () => {
+  it('cannot loosen the rules', async () => {
     const key = await guard({ allowed_providers: ['alpha'], enforce_zdr: true });
     const provider = { only: ['beta', 'alpha'], order: ['beta'], zdr: false, data_collection: 'allow' };
     expect(servedBy(await respond(key, { model: 'acme/one', provider }))).toBe('alpha');
     expect((await respond(key, { model: 'acme/one', provider: { only: ['beta'] } })).status).toBe(404);
   });
 
-  it('takes the next of its models that is allowed; when none is, that is a 403', async () => {
+  it('uses the next allowed model; if none is allowed, it is a 403', async () => {
     const key = await guard({ allowed_models: ['openai/*'] });
     const answer = await respond(key, { models: ['acme/one', 'openai/gpt', 'wild/x'] });
     expect(answer.status).toBe(200);
@@ -640,7 +640,7 @@ describe('POST /responses', () => {
     expect((await respond(key, { models: ['acme/one', 'wild/x'] })).status).toBe(403);
   });
 
-  it('lets routers and aliases choose among what is allowed alone', async () => {
+  it('lets routers and aliases choose among allowed models only', async () => {
     const key = await guard({ allowed_models: ['acme/one'], ignored_providers: ['beta'] });
     for (const model of ['router/auto', 'router/auto-beta', '~acme/one-latest']) {
       const answer = await respond(key, model);
@@ -697,8 +697,8 @@ describe('POST /responses', () => {
   });
 });
 
-describe('names that mean nothing', () => {
-  it('are told when they are written, and kept, since a model or a provider may come later', async () => {
+describe('unknown names', () => {
+  it('are reported and stored, because a model or a provider may be added later', async () => {
     const lists = {
       ...{
         allowed_models: ['acme/*', 'acme/won', 'wild/*', 'wild/x', 'wi*', 'opnai/*', 'other/free', 'acme/one-mini'],
@@ -728,7 +728,7 @@ describe('GET /models/user', () => {
     return data.map((model: Json) => model.id).filter((id: string) => !id.startsWith('router/'));
   };
 
-  it('leaves out what the guardrails forbid; GET /models and GET /providers do not', async () => {
+  it('omits what the guardrails forbid; GET /models and GET /providers do not', async () => {
     const { key } = await guard({ allowed_models: ['acme/*', 'openai/*'], ignored_providers: ['beta'] });
     const allowed = ['acme/one', 'acme/one-mini', '~acme/one-latest'];
     expect((await ids('/models/user', key)).toSorted()).toEqual(allowed);

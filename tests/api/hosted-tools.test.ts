@@ -34,7 +34,7 @@ const send = (body: object) => ask(gateway, 'buffered', body, { headers: { 'x-ro
 const lastPath = () => upstream.requests.at(-1)!.path;
 
 describe('a hosted tool', () => {
-  it('is left out and named if no endpoint of the model has it', async () => {
+  it('is dropped and reported if no endpoint of the model has it', async () => {
     const { status, response } = await send({ model: 'openai-chat/alone', tools: [search, fn] });
 
     expect(status).toBe(200);
