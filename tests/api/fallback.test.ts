@@ -140,7 +140,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expectText(await askFor(how), 'Hello there.');
   });
 
-  it('falls back if the connection is refused', async () => {
+  it('falls back if the connection is rejected', async () => {
     await open(wire, everywhere);
     await alpha().down();
     beta().always(answer(how));

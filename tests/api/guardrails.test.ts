@@ -182,7 +182,7 @@ describe('POST /guardrails', () => {
     [{ name: 'n', allowed_data_regions: ['mars'] }, { 'allowed_data_regions[0]': 'got "mars"' }],
     [{ name: 'n', content_filters: [{ pattern: 'x' }] }, { 'content_filters[0].action': 'is missing' }],
     [{ name: 'n', allowed_model: ['a'] }, { allowed_model: 'is not known here; did you mean `allowed_models`' }],
-  ])('refuses %j', async (body, issues) => {
+  ])('rejects %j', async (body, issues) => {
     expectIssues(await ask('POST', '/guardrails', body), issues);
   });
 
@@ -373,7 +373,7 @@ describe('assignments to keys', () => {
     [{ key_hashes: [''] }, { 'key_hashes[0]': 'must not be empty' }],
     [{ key_hashes: Array(101).fill('a') }, { key_hashes: '101' }],
     [{ key_hashes: ['a'], keys: 1 }, { keys: 'is not known here' }],
-  ])('refuses %j', async (body, issues) => {
+  ])('rejects %j', async (body, issues) => {
     const { id } = await create();
     expectIssues(await ask('POST', `/guardrails/${id}/assignments/keys`, body), issues);
     expectIssues(await ask('POST', `/guardrails/${id}/assignments/keys/remove`, body), issues);

@@ -7,7 +7,7 @@ const { $defs } = JSON.parse(readFileSync(file, 'utf8')) as { $defs: Record<stri
 const compile = (shape: string) => Compile({ $defs, $ref: `#/$defs/${shape}` } as object);
 const shapes = new Map<string, ReturnType<typeof compile>>();
 
-/** Holds a value against a shape of the interface. */
+/** Checks a value against a shape of the interface. */
 export function expectImageShape(shape: string, value: unknown): void {
   const check = shapes.get(shape) ?? compile(shape);
   shapes.set(shape, check);

@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const upstream of upstreams.splice(0)) await upstream.close();
 });
 
-/** Its pictures cost a dollar each. */
+/** Its images cost a dollar each. */
 const painter = (url: string) => ({
   ...{ id: 'painter', wire: 'openai-images', base_url: url },
   models: [
@@ -43,7 +43,7 @@ async function open(parts: Record<string, unknown> = {}): Promise<TestGateway> {
 const small = { size: '64x64', output_format: 'svg' };
 
 describe('an image generation', () => {
-  it('counts for the rate limits of its key, streamed or not, and is refused with 429', async () => {
+  it('counts for the rate limits of its key, streamed or not, and is rejected with 429', async () => {
     const gateway = await open({ limits: { requests_per_minute: 2 } });
     expect((await draw(gateway, small)).status).toBe(200);
     expect((await draw(gateway, { ...small, stream: true })).status).toBe(200);
@@ -54,7 +54,7 @@ describe('an image generation', () => {
     expect((await gateway.post('/responses', { model: 'simulator/echo', input: 'Hi' })).status).toBe(429);
   });
 
-  it('is answered with a status of its path when it cannot be counted', async () => {
+  it('fails with a status of its path if it cannot be counted', async () => {
     const url = `redis://127.0.0.1:${await findFreePort()}`;
     const gateway = await open({ counters: { url, on_failure: 'closed' }, limits: { requests_per_minute: 9 } });
     expect((await gateway.post('/responses', { model: 'simulator/echo', input: 'Hi' })).status).toBe(503);
@@ -78,7 +78,7 @@ describe('an image generation', () => {
     expect((await draw(gateway, small)).status).toBe(200);
   });
 
-  it('is held to the budget of its workspace by the number of pictures, before it goes out', async () => {
+  it('reserves the price of its images from the budget of its workspace before it is sent', async () => {
     const upstream = await openUpstream();
     const gateway = await open({ providers: [painter(upstream.url)] });
     const key = { key: gateway.managementKey };
@@ -97,12 +97,12 @@ describe('an image generation', () => {
     expect(upstream.requests).toHaveLength(2);
   });
 
-  it('that a kill -9 ended costs nothing, and is in the ledger', async () => {
+  it('that was ended by kill -9 costs nothing, and is in the ledger', async () => {
     const upstream = await openUpstream();
     const { promise: asked, resolve: noteRequested } = Promise.withResolvers<void>();
     upstream.always(() => {
       noteRequested();
-      return new Promise(() => {}); // nobody will ever know what became of it
+      return new Promise(() => {}); // its result stays unknown
     });
     const config = { providers: [painter(upstream.url)] };
     const gateway = await startGateway({ config });
@@ -121,7 +121,7 @@ describe('an image generation', () => {
     ]);
   });
 
-  it('names the providers of its preferences that nobody is', async () => {
+  it('names the unknown providers of its preferences', async () => {
     const gateway = await open();
     const headers = { 'x-router-metadata': 'enabled' };
     const { status, body } = await draw(gateway, { ...small, provider: { order: ['simulatr'] } }, { headers });

@@ -35,7 +35,7 @@ const submitted = (at = upstream.url.replace('/v1', '')) =>
   json({ id: 't', polling_url: `${at}/v1/get_result?id=t`, cost: 3 });
 const pending = json({ id: 't', status: 'Pending', result: null });
 
-/** Says it is pending until it has been asked so often. */
+/** Responds that the image is pending to a number of polls. */
 const readyAfter = (questions: number, sample = `${upstream.url}/sample.png`) => {
   upstream.respond(submitted());
   for (let asked = 0; asked < questions; asked++) upstream.respond(pending);
@@ -46,7 +46,7 @@ const readyAfter = (questions: number, sample = `${upstream.url}/sample.png`) =>
 describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
   const stream = mode === 'streamed';
 
-  it('is submitted, asked for until it is made, and fetched without the key', async () => {
+  it('is submitted, polled until it is ready, and fetched without the key', async () => {
     readyAfter(3);
     const outcome = await ask({ stream, seed: 7, size: '1024x768', output_format: 'png' });
 
@@ -80,27 +80,27 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
     expect(failureOf(await ask({ stream }))).toMatchObject({ status: 502, type: 'provider_unavailable' });
   });
 
-  it('does not ask at another host, and keeps the key from it', async () => {
+  it('does not poll another host, and does not send it the key', async () => {
     upstream.respond(submitted(stranger.url.replace('/v1', '')));
     expect(failureOf(await ask({ stream }))).toMatchObject({ status: 502, message: /another host/ });
     expect(upstream.requests).toHaveLength(1);
     expect(stranger.requests).toHaveLength(0);
   });
 
-  it('does not fetch a picture from an address of this machine', async () => {
+  it('does not fetch an image from an address of this machine', async () => {
     readyAfter(0, `${stranger.url}/sample.png`);
     expect(failureOf(await ask({ stream }))).toMatchObject({ status: 502, message: /cannot be fetched/ });
     expect(stranger.requests).toHaveLength(0);
   });
 
-  it('is a 502 when the picture is gone', async () => {
+  it('is a 502 if the image is missing', async () => {
     upstream.respond(submitted());
     upstream.respond(json({ id: 't', status: 'Ready', result: { sample: `${upstream.url}/sample.png` } }));
     upstream.respond(json({}, { status: 404 }));
     expect(failureOf(await ask({ stream }))).toMatchObject({ status: 502, message: /status 404/ });
   });
 
-  it('asks again when a question fails by what passes', async () => {
+  it('polls again after a temporary failure', async () => {
     upstream.respond(submitted());
     upstream.respond(json({ detail: 'Busy' }, { status: 503 }));
     upstream.respond({ ...pending, start: 'reset' });
@@ -109,14 +109,14 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
     expect((await ask({ stream })).status).toBe(200);
   });
 
-  it('gives up when questions fail for good', async () => {
+  it('fails if polls fail permanently', async () => {
     upstream.respond(submitted());
     upstream.always(json({ detail: 'Busy' }, { status: 503 }));
     expect(failureOf(await ask({ stream }))).toMatchObject({ status: 529, type: 'provider_overloaded' });
     expect(upstream.requests).toHaveLength(5);
   });
 
-  it('leaves the provider alone for as long as it says', async () => {
+  it('waits for as long as the provider says', async () => {
     await gateway.close();
     gateway = await testGateway({
       images: { request_ms: 1500, stream_ms: 1500 },
@@ -130,10 +130,10 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
     upstream.respond(submitted());
     upstream.always(json({ detail: 'Busy' }, { status: 429, headers: { 'retry-after': '9999999999' } }));
     expect(failureOf(await ask({ stream }))).toMatchObject({ status: 524, type: 'timeout' });
-    expect(upstream.requests).toHaveLength(2); // four questions in 750 ms otherwise
+    expect(upstream.requests).toHaveLength(2); // otherwise four polls in 750 ms
   });
 
-  it('is a 524 when the deadline passes before the picture is made', async () => {
+  it('is a 524 if the deadline passes before the image is ready', async () => {
     await gateway.close();
     gateway = await testGateway({
       images: { request_ms: 300, stream_ms: 300 },
@@ -159,7 +159,7 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
     const session_id = newSession();
     const asked = ask({ stream, session_id, model: `${id}/flux-2-pro` }, { signal: client.signal });
     await upstream.nextRequest();
-    const question = id === 'flux' ? await upstream.nextRequest() : undefined; // the slow one waits for a minute
+    const question = id === 'flux' ? await upstream.nextRequest() : undefined; // the slow provider waits for a minute
     client.abort();
     await expect(asked).rejects.toThrow();
     const rows = await rowsOf(gateway.dataDir, session_id);
@@ -169,7 +169,7 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
   });
 });
 
-describe('pictures that lie elsewhere', () => {
+describe('images at an address', () => {
   const serveApart = async (images: object): Promise<void> => {
     await gateway.close();
     gateway = await testGateway({
@@ -183,7 +183,7 @@ describe('pictures that lie elsewhere', () => {
     });
   };
 
-  it('wait for one another where memory is for one of them', async () => {
+  it('wait for one another if the memory suffices for one', async () => {
     await serveApart({ memory: 8 * 1024 * 1024 });
     let underway = 0;
     let max = 0;
@@ -197,7 +197,7 @@ describe('pictures that lie elsewhere', () => {
       }
       max = Math.max(max, ++underway);
       await allReady.promise;
-      await gateway.get('/images/models'); // the others would have come by then
+      await gateway.get('/images/models'); // the others would have arrived by then
       underway--;
       return bytes(made);
     });
@@ -206,7 +206,7 @@ describe('pictures that lie elsewhere', () => {
     expect(max).toBe(1);
   });
 
-  it('let one go that waits and whose client leaves', async () => {
+  it('abort one that waits if its client disconnects', async () => {
     await serveApart({ memory: 8 * 1024 * 1024 });
     const held = Promise.withResolvers<void>();
     const make = caseOf('bfl').makes([made]) as (request: ScriptedRequest) => ScriptedResponse;
@@ -225,10 +225,10 @@ describe('pictures that lie elsewhere', () => {
     expect(await rowsOf(gateway.dataDir, session_id)).toMatchObject([{ outcome: 'cancelled', cost_nano_usd: 0 }]);
     held.resolve();
     expect((await first).status).toBe(200);
-    expect((await ask()).status).toBe(200); // nothing is held any more
+    expect((await ask()).status).toBe(200); // nothing is reserved any more
   });
 
-  it('share the limit of an answer', async () => {
+  it('share the limit of a response', async () => {
     await serveApart({ answer_limit: 1024 });
     made = Buffer.concat([made, Buffer.alloc(2000)]);
     readyAfter(0);
@@ -236,8 +236,8 @@ describe('pictures that lie elsewhere', () => {
   });
 });
 
-describe('what a FLUX model is asked', () => {
-  it('rounds a size to the grid of the model, and says so', async () => {
+describe('a request to a FLUX model', () => {
+  it('rounds a size to the grid of the model, and reports it', async () => {
     upstream.always(caseOf('bfl').makes([made]));
     const headers = { 'x-router-metadata': 'enabled' };
     const two = await ask({ size: '1000x700' }, { headers });
@@ -251,7 +251,7 @@ describe('what a FLUX model is asked', () => {
     expect(one.status).toBe(200);
   });
 
-  it('is given references as base64, each in a field of its own', async () => {
+  it('has references as base64, each in its own field', async () => {
     upstream.always(caseOf('bfl').makes([made]));
     const shown = await Promise.all([32, 40].map((width) => paint({ width, height: 32 })));
     await ask({ input_references: shown.map((each) => reference(dataUrl(each))) });
@@ -261,20 +261,20 @@ describe('what a FLUX model is asked', () => {
     });
   });
 
-  it('takes a ratio where the model takes no pixels', async () => {
+  it('has a ratio if the model accepts no pixels', async () => {
     upstream.always(caseOf('bfl').makes([made]));
     await ask({ model: 'flux/flux-kontext-pro', size: '1600x900' });
     expect(bodyOf(upstream.requests[0])).toEqual({ prompt: 'A red fox', aspect_ratio: '16:9' });
   });
 
-  it('is known by its name behind a wildcard, too', async () => {
+  it('is recognized by its name behind a wildcard, too', async () => {
     upstream.always(caseOf('bfl').makes([made]));
     await ask({ model: 'flux/flux-kontext-max', size: '1600x900' });
     expect(upstream.requests[0]!.path).toBe('/v1/flux-kontext-max');
     expect(bodyOf(upstream.requests[0])).toEqual({ prompt: 'A red fox', aspect_ratio: '16:9' });
   });
 
-  it('notes what the provider asks for it', async () => {
+  it('records the price of the provider', async () => {
     readyAfter(1);
     const session_id = newSession();
     await ask({ session_id });
@@ -282,7 +282,7 @@ describe('what a FLUX model is asked', () => {
   });
 });
 
-it.each(['..', '.'])('a model named %s does not lead to another path of the provider', async (name) => {
+it.each(['..', '.'])('a model named %s does not reach another path of the provider', async (name) => {
   expect((await ask({ model: `flux/${name}` })).status).toBe(400);
   expect(upstream.requests).toHaveLength(0);
 });

@@ -7,7 +7,7 @@ import { providerKey } from './lab.ts';
 
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
-/** Dollars per token: a dollar for a million of the prompt, ten for words and thoughts, a hundred for pictures. */
+/** Dollars per token: a dollar for a million of the prompt, ten for words and thoughts, a hundred for images. */
 const pricing = { prompt: 0.000001, completion: 0.00001, image_output: 0.0001 };
 const capabilities = { output: ['text', 'image'] };
 beforeEach(async () => {
@@ -41,8 +41,8 @@ afterEach(async () => {
 const recorded = (name: string, wire = 'gemini') =>
   recording(new URL(`../../src/providers/${wire}/images/recordings/${name}.http`, import.meta.url));
 
-describe('a model that speaks and makes pictures', () => {
-  it('is priced by its tokens: prompt, thoughts and pictures each at their price', async () => {
+describe('a model that generates text and images', () => {
+  it('is priced by its tokens: prompt, thoughts and images each at their price', async () => {
     upstream.always(recorded('picture.whole'));
     const { body, headers } = await draw(gateway, { model: 'acme/painter' });
     const [input, output] = [9 * 1e-6, 212 * 1e-5 + 1120 * 1e-4];
@@ -76,13 +76,13 @@ describe('a model that speaks and makes pictures', () => {
     });
   });
 
-  it('costs null, never a silent zero, where nobody knows a price', async () => {
+  it('costs null, never zero, without a known price', async () => {
     upstream.always(recorded('picture.whole'));
     const { body } = await draw(gateway, { model: 'acme/unpriced' });
     expect(body.usage).toMatchObject({ completion_tokens: 1332, cost: null });
   });
 
-  it('shows the pictures that it tries as partial ones', async () => {
+  it('shows its drafts as partial images', async () => {
     upstream.always(recorded('picture.stream'));
     const { events } = await draw(gateway, { model: 'acme/painter', stream: true });
     expect(events.map(({ type, partial_image_index: index }) => [type.split('.')[1], index])).toEqual([
@@ -116,7 +116,7 @@ describe('a model that speaks and makes pictures', () => {
     expect(upstream.requests[0]!.path).toBe('/v1/models/gemini-3-pro-image:generateContent');
   });
 
-  it('is asked for a picture by chat completions, too, at the same prices', async () => {
+  it('generates an image by chat completions, too, at the same prices', async () => {
     upstream.always(recorded('picture.whole', 'openai-chat'));
     const asked = { model: 'many/painter', aspect_ratio: '16:9', resolution: '2K', user: 'ada' };
     const { status, body } = await draw(gateway, asked);
@@ -128,7 +128,7 @@ describe('a model that speaks and makes pictures', () => {
     });
   });
 
-  it('streams by chat completions where the operator says so, without partial pictures', async () => {
+  it('streams by chat completions if configured, without partial images', async () => {
     upstream.always(recorded('picture.stream', 'openai-chat'));
     const { events, done } = await draw(gateway, { model: 'many/streaming', stream: true });
     expect(events.map(({ type }) => type)).toEqual(['image_generation.completed']);
@@ -141,7 +141,7 @@ describe('a model that speaks and makes pictures', () => {
     ['refusal', 400, 'refusal'],
     ['filtered', 400, 'content_policy_violation'],
     ['only-words', 502, 'provider_unavailable'],
-  ])('tells of an answer with %s in place of a picture', async (name, status, error_type) => {
+  ])('reports a response with %s instead of an image', async (name, status, error_type) => {
     upstream.always(recorded(`${name}.whole`, 'openai-chat'));
     const outcome = await draw(gateway, { model: 'many/painter' });
     expect(outcome.status).toBe(status);

@@ -6,7 +6,7 @@ import { caseOf, failureOf, type ImageLab, imageCases, openImageLab, imagesOf, u
 import { newSession, rowsOf } from './ledger-rows.ts';
 
 /*
- * What a provider calls a picture is looked at before anybody sees it: all of it is decoded, and a drawing may hold
+ * Images of providers are checked before they are passed on: each one is decoded completely, and an SVG may contain
  * neither code nor links.
  */
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([lab.close(), headsOnly.close()]));
 
-/** Its head and end are those of a picture. */
+/** Its beginning and end are those of an image. */
 async function breakMiddle(): Promise<Buffer> {
   const noise = { type: 'gaussian', mean: 120, sigma: 40 } as const;
   const bytes = await sharp({ create: { width: 64, height: 64, channels: 3, background: '#c22', noise } })
@@ -36,7 +36,7 @@ async function breakMiddle(): Promise<Buffer> {
 const svg = (inside: string): Buffer =>
   Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10">${inside}</svg>`);
 
-describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
+describe.each(imageCases)('an image of $wire, $mode', ({ wire, mode }) => {
   const how = { wire, mode };
   const { makes } = caseOf(wire);
 
@@ -53,7 +53,7 @@ describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
     ['is a drawing that runs code', () => svg('<rect onclick="alert(1)"/>'), /It contains the attribute onclick/],
     ['is a drawing that fetches', () => svg('<image href="http://169.254.169.254/"/>'), /an external link/],
     [
-      'is a drawing with entities',
+      'is an SVG with entities',
       () => Buffer.from('<!DOCTYPE svg [<!ENTITY a "b">]><svg>&a;</svg>'),
       /a document type or entities/,
     ],
@@ -70,7 +70,7 @@ describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
     expect(await rowsOf(lab.gateway.dataDir, session_id)).toMatchObject([{ outcome: 'failed', cost_nano_usd: 0 }]);
   });
 
-  it('that cannot be decoded leaves the way open for the next endpoint', async () => {
+  it('that cannot be decoded allows a fallback', async () => {
     const partless = caseOf(wire).streams ? streamsOf(wire, broken) : makes([broken]);
     lab.upstream.always(mode === 'streamed' ? partless : makes([broken]));
     lab.other.always(caseOf('openai-images').makes([good]));
@@ -80,14 +80,14 @@ describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
     expect(usageOf(outcome)).toMatchObject({ cost: 0.05 });
   });
 
-  it('that is a harmless drawing is passed on to the letter', async () => {
+  it('that is a harmless SVG is passed on unchanged', async () => {
     const drawing = svg('<title>a &lt;script&gt;</title><path d="M0 0h9v9z" fill="url(#a)"/>');
     lab.upstream.always(makes([drawing]));
     const [image] = imagesOf(await lab.ask(how));
     expect(image).toEqual({ b64_json: drawing.toString('base64'), media_type: 'image/svg+xml' });
   });
 
-  it('is read by its head and end alone where the operator says so', async () => {
+  it('is checked by its beginning and end alone if configured', async () => {
     headsOnly.upstream.always(makes([broken]));
     expect(imagesOf(await headsOnly.ask(how))).toHaveLength(1);
     headsOnly.upstream.always(makes([good.subarray(0, good.length >> 1)]));
@@ -97,7 +97,7 @@ describe.each(imageCases)('a picture of $wire, $mode', ({ wire, mode }) => {
   });
 });
 
-/** A PNG that says that it has so many pixels to an edge. */
+/** A PNG that claims a number of pixels per edge. */
 function claiming(edge: number, image: Buffer): Buffer {
   const claim = Buffer.from(image);
   claim.writeUInt32BE(edge, 16);
@@ -105,7 +105,7 @@ function claiming(edge: number, image: Buffer): Buffer {
   return claim;
 }
 
-/** A stream of nothing but the finished picture, in one piece with its end. */
+/** A stream of the finished image alone, in one piece with its end. */
 function streamsOf(wire: string, made: Buffer) {
   const b64_json = made.toString('base64');
   if (wire === 'openai-images') return sse([{ type: 'image_generation.completed', b64_json }]);
@@ -113,19 +113,19 @@ function streamsOf(wire: string, made: Buffer) {
   return sse([{ candidates: [{ content: { parts: [part], role: 'model' }, finishReason: 'STOP' }] }]);
 }
 
-describe('a stream that breaks while a picture is being looked at', () => {
+describe('a stream that is interrupted while an image is checked', () => {
   const completed = (bytes: Buffer) => ({ type: 'image_generation.completed', b64_json: bytes.toString('base64') });
   const broke = { type: 'error', error: { message: 'Out of paint', code: 'server_error' } };
   const how = { wire: 'openai-images', mode: 'streamed' } as const;
 
-  it('ends with the error, behind the pictures that came before it', async () => {
+  it('ends with the error, after the earlier images', async () => {
     lab.upstream.always(sse([completed(good), completed(good), broke]));
     const { events, done } = await lab.ask(how, { n: 3 });
     expect(events.map(({ type }) => type)).toEqual(['image_generation.completed', 'error']); // the last one waits for its usage
     expect(done).toBe(true);
   });
 
-  it('never mixes what two endpoints made', async () => {
+  it('never mixes the images of two endpoints', async () => {
     const other = await paint({ width: 32, height: 32 });
     lab.upstream.always(sse([broke]));
     lab.other.always(sse([completed(other)]));
@@ -134,7 +134,7 @@ describe('a stream that breaks while a picture is being looked at', () => {
   });
 });
 
-it('is refused beyond 64 million pixels, however few bytes it has', async () => {
+it('is rejected beyond 64 million pixels, even with few bytes', async () => {
   const huge = await sharp({ create: { width: 9000, height: 9000, channels: 3, background: 'white' } })
     .png({ compressionLevel: 9 })
     .toBuffer();

@@ -29,11 +29,11 @@ const digest = (image: Buffer, media_type: string, width: number, height: number
   ...{ media_type, bytes: image.length, sha256: hash('sha256', image), width, height },
 });
 
-describe.each(imageCases)('GET /generation/content of pictures, $wire, $mode', ({ wire, mode }) => {
+describe.each(imageCases)('GET /generation/content of images, $wire, $mode', ({ wire, mode }) => {
   const how = { wire, mode };
   const { makes } = caseOf(wire);
 
-  it('tells the prompt, and of pictures their kind, size and hash', async () => {
+  it('returns the prompt, and the kind, size and hash of images', async () => {
     lab.upstream.always(makes([made]));
     const outcome = await lab.ask(how, { prompt: 'A red fox', input_references: [reference(dataUrl(shown))] });
     const content = await contentOf(outcome);
@@ -52,7 +52,7 @@ describe.each(imageCases)('GET /generation/content of pictures, $wire, $mode', (
     expect(content.output).toEqual([{ type: 'image_generation_call', ...digest(made, 'image/png', 64, 48) }]);
   });
 
-  it('tells why there was none', async () => {
+  it('returns the reason of a failure', async () => {
     lab.upstream.always(makes([Buffer.from('no picture')]));
     const outcome = await lab.ask(how);
     expect(failureOf(outcome).status).toBe(502);
@@ -62,7 +62,7 @@ describe.each(imageCases)('GET /generation/content of pictures, $wire, $mode', (
 
 const how = { wire: 'openai-images', mode: 'buffered' } as const;
 
-it('names the host of a reference that was fetched, and no more of its address', async () => {
+it('names only the host of a fetched reference', async () => {
   lab.upstream.always(caseOf('openai-images').makes([made]));
   host.respond(bytes(shown));
   const outcome = await lab.ask(how, {
@@ -77,7 +77,7 @@ it('names the host of a reference that was fetched, and no more of its address',
   expect(JSON.stringify(content)).not.toContain('secret-');
 });
 
-it('tells of a reference that was refused', async () => {
+it('reports a rejected reference', async () => {
   const none = Buffer.from('no picture');
   const outcome = await lab.ask(how, { input_references: [reference(dataUrl(none))] });
   const content = await contentOf(outcome);
@@ -87,7 +87,7 @@ it('tells of a reference that was refused', async () => {
   expect(content.error).toMatchObject({ error_type: 'invalid_image' });
 });
 
-it('keeps nothing of pictures where the workspace wants nothing kept', async () => {
+it('stores nothing of images unless the workspace opts in', async () => {
   await keep(false);
   lab.upstream.always(caseOf('openai-images').makes([made]));
   expect(await contentOf(await lab.ask(how))).toBeUndefined();

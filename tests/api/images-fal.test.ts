@@ -26,14 +26,14 @@ const ask = (body: object = {}, options?: object) =>
 const bodyOf = (request: ScriptedRequest | undefined) => request?.body as Record<string, unknown>;
 const pathsOf = ({ requests }: ScriptedUpstream): string[] => requests.map(({ method, path }) => `${method} ${path}`);
 
-/** Where the queue says that it is asked, at this server or another one. */
+/** The addresses of the queue, at this server or another one. */
 const placesAt = (at = upstream.url) => ({
   request_id: 'r',
   status_url: `${at}/fal-ai/flux/requests/r/status`,
   response_url: `${at}/fal-ai/flux/requests/r`,
 });
 const queue = (status: string, more: object = {}): ScriptedResponse => json({ status, ...placesAt(), ...more });
-/** Answers one request after the other. */
+/** Responds to one request after the other. */
 const play = (...answers: ScriptedResponse[]): void => {
   for (const answer of answers) upstream.respond(answer);
 };
@@ -41,7 +41,7 @@ const play = (...answers: ScriptedResponse[]): void => {
 describe.each(modes)('a generation of fal, %s', (mode) => {
   const stream = mode === 'streamed';
 
-  it('waits in the queue, is made, and is fetched without the key', async () => {
+  it('waits in the queue, is generated, and is fetched without the key', async () => {
     const images = [{ url: `${upstream.url}/made.png` }];
     play(queue('IN_QUEUE'), queue('IN_QUEUE'), queue('IN_PROGRESS'), queue('COMPLETED'), json({ images, seed: 7 }));
     play(bytes(made));
@@ -63,18 +63,18 @@ describe.each(modes)('a generation of fal, %s', (mode) => {
     expect(upstream.requests.at(-1)!.headers.authorization).toBeUndefined();
   });
 
-  it('takes pictures that stand in the result', async () => {
+  it('accepts images in the result itself', async () => {
     play(queue('COMPLETED'), json({ images: [{ url: dataUrl(made) }] }));
     expect(imagesOf(await ask({ stream }))[0]!.b64_json).toBe(made.toString('base64'));
   });
 
-  it('leaves out pictures that the provider has blackened', async () => {
+  it('drops images that the provider has blacked out', async () => {
     const images = [{ url: dataUrl(await paint({ width: 16, height: 16 })) }, { url: dataUrl(made) }];
     play(queue('COMPLETED'), json({ images, has_nsfw_concepts: [true, false] }));
     expect(imagesOf(await ask({ stream, n: 2 })).map(({ b64_json }) => b64_json)).toEqual([made.toString('base64')]);
   });
 
-  it('is a content_policy_violation when all of them are', async () => {
+  it('is a content_policy_violation if all of them are', async () => {
     play(queue('COMPLETED'), json({ images: [{ url: dataUrl(made) }], has_nsfw_concepts: [true] }));
     expect(failureOf(await ask({ stream }))).toMatchObject({ status: 400, type: 'content_policy_violation' });
   });
@@ -83,7 +83,7 @@ describe.each(modes)('a generation of fal, %s', (mode) => {
     ['a timeout', 'COMPLETED', { error: 'Timed out', error_type: 'request_timeout' }, 524],
     ['a runner that failed', 'COMPLETED', { error: 'Oh', error_type: 'runner_server_error' }, 502],
     ['a cancellation', 'CANCELED', {}, 502],
-  ])('tells of %s, at no cost', async (_, end, more, status) => {
+  ])('reports %s, at no cost', async (_, end, more, status) => {
     play(queue('IN_QUEUE'), queue(end, more));
     const session_id = newSession();
     expect(failureOf(await ask({ stream, session_id }))).toMatchObject({ status });
@@ -93,19 +93,19 @@ describe.each(modes)('a generation of fal, %s', (mode) => {
   it.each([
     'IN_QUEUE',
     'COMPLETED',
-  ])('does not ask at another host after %s, and keeps the key from it', async (status) => {
+  ])('does not poll another host after %s, and does not send it the key', async (status) => {
     play(json({ status, ...placesAt(stranger.url) }));
     expect(failureOf(await ask({ stream }))).toMatchObject({ status: 502, message: /another host/ });
     expect(stranger.requests).toHaveLength(0);
   });
 
-  it('does not fetch a picture from an address of this machine', async () => {
+  it('does not fetch an image from an address of this machine', async () => {
     play(queue('COMPLETED'), json({ images: [{ url: `${stranger.url}/made.png` }] }));
     expect(failureOf(await ask({ stream }))).toMatchObject({ status: 502, message: /cannot be fetched/ });
     expect(stranger.requests).toHaveLength(0);
   });
 
-  it('stops asking when the client leaves', async () => {
+  it('stops polling if the client disconnects', async () => {
     upstream.respond(queue('IN_QUEUE'));
     upstream.always({ ...queue('IN_QUEUE'), start: 'silence' });
     const client = new AbortController();
@@ -121,7 +121,7 @@ describe.each(modes)('a generation of fal, %s', (mode) => {
   });
 });
 
-describe('what a model of fal is asked', () => {
+describe('a request to a model of fal', () => {
   it.each([
     ['fal-ai/flux/schnell', { aspect_ratio: '16:9' }, '', { image_size: { width: 1360, height: 768 } }],
     ['fal-ai/flux/schnell', { resolution: '2K' }, '', { image_size: { width: 2048, height: 2048 } }],
@@ -139,7 +139,7 @@ describe('what a model of fal is asked', () => {
     ['fal-ai/flux-2-pro', '/edit', (url: string) => ({ image_urls: [url] })],
     ['fal-ai/flux-2/edit', '', (url: string) => ({ image_urls: [url] })],
     ['fal-ai/flux-pro/kontext', '', (url: string) => ({ image_url: url })],
-  ])('%s is given references in its own way', async (model, suffix, fields) => {
+  ])('%s gets references in its own way', async (model, suffix, fields) => {
     upstream.always(caseOf('fal').makes([made]));
     const url = dataUrl(await paint({ width: 32, height: 32 }));
     expect((await ask({ model: `fal/${model}`, input_references: [reference(url)] })).status).toBe(200);

@@ -54,7 +54,7 @@ const reported = {
   ...{ input_tokens: 10, output_tokens: 300, total_tokens: 310 },
   output_tokens_details: { reasoning_tokens: 0, image_tokens: 200 },
 };
-/** The upstream answers with these pictures. */
+/** Makes the upstream respond with these images. */
 function answer(mode: Mode, results: readonly (string | null)[], usage: object | null = reported): void {
   const output = results.map((result, index) => imageOf(`ig_${index}`, result));
   const response = { id: 'resp_1', object: 'response', status: 'completed', model: 'm', output, usage };
@@ -80,7 +80,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
     ask(gateway, mode, { model: `acme/${model}`, input: 'A fox' }, options);
   const costOf = async (model: string) => (await draw(model)).response!.usage?.cost;
 
-  it('costs what the endpoint asks for a picture, each of them once', async () => {
+  it('costs the price of the endpoint per image, once for each', async () => {
     const picture = await square(64);
     answer(mode, [picture]);
     const { response, headers } = await draw('pictures');
@@ -90,7 +90,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
     expect(await costOf('pictures')).toBe(0.08);
   });
 
-  it('is counted in the ledger, and measured where its size has a price', async () => {
+  it('is counted in the ledger, and measured if its size has a price', async () => {
     const picture = await square(64);
     for (const [model, results, counted] of [
       ['both', [picture, picture], { output_images: 2, output_pixels: null, picture_tier: null }],
@@ -107,12 +107,12 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
     }
   });
 
-  it('costs nothing besides for the tokens that the provider reports of it', async () => {
+  it('costs nothing beyond the tokens that the provider reports', async () => {
     answer(mode, [await square(64)]);
     expect(await costOf('both')).toBeCloseTo(0.04 + 10 * 0.00001 + 100 * 0.0001, 9);
   });
 
-  it('is priced where the provider reports no usage', async () => {
+  it('is priced if the provider reports no usage', async () => {
     answer(mode, [await square(64)], null);
     const { response } = await draw('pictures');
     expect((response as ResponseObject).usage!.cost).toBe(0.04);
@@ -123,7 +123,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
     expect(await costOf('both')).toBeCloseTo(10 * 0.00001 + 100 * 0.0001 + 200 * 0.5, 9);
   });
 
-  it('is priced by its size, and by nothing where nobody can tell it', async () => {
+  it('is priced by its size, and has no price if its size is unknown', async () => {
     const tokens = 10 * 0.00001 + 100 * 0.0001;
     answer(mode, [await square(1000)]);
     expect(await costOf('sizes')).toBeCloseTo(0.5 + tokens, 9);
@@ -140,7 +140,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
     expect(await costOf('tiers')).toBeNull();
   });
 
-  it('is held back before anything is sent, and counts for the limit of its key', async () => {
+  it('is reserved before the request is sent, and counts for the limit of its key', async () => {
     answer(mode, [await square(64)]);
     const poor = { key: 'test-poor-key-000000000001' };
     expect((await draw('pictures', poor)).status).toBe(200);
@@ -151,14 +151,14 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
     expect(upstream.requests).toHaveLength(2);
   });
 
-  it('costs what it costs where words cost nothing', async () => {
+  it('has its price even if text is free', async () => {
     const { response } = await ask(gateway, mode, { model: 'acme/drawn', input: 'A fox' });
     expect(response!.output[0]!.type).toBe('image_generation_call');
     expect(response!.usage!.cost).toBe(0.04);
   });
 });
 
-it('a picture that was finished is priced, too, when the stream is cut behind it', async () => {
+it('a finished image is priced, too, if the stream is interrupted after it', async () => {
   const item = imageOf('ig_1', await square(64));
   const response = { id: 'resp_1', object: 'response', status: 'in_progress', output: [] };
   const begun = { ...item, status: 'in_progress', result: null };

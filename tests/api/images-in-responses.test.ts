@@ -9,7 +9,7 @@ import { around, order, text, whole } from './event-order.ts';
 import { look } from './images-lab.ts';
 import { ask, type Mode, providerKey } from './lab.ts';
 
-/** Wires whose providers make pictures in the course of an answer, and a recording of one. */
+/** Wires whose providers generate images in text responses, with a recording of each. */
 const makers = { 'openai-responses': 'image-generation', gemini: 'image-tries', 'openai-chat': 'image' } as const;
 type Maker = keyof typeof makers;
 const wires = Object.keys(makers) as Maker[];
@@ -46,13 +46,13 @@ const imagesOf = ({ output }: ResponseObject): OutputItem[] =>
   output.filter(({ type }) => type === 'image_generation_call');
 const lastBody = () => upstream.requests.at(-1)!.body as Record<string, unknown>;
 
-describe.each(cases)('a picture in an answer of $wire, $mode', ({ wire, mode }) => {
+describe.each(cases)('an image in a response of $wire, $mode', ({ wire, mode }) => {
   const draw = async (body: object = {}) => {
     upstream.always(recorded(wire, mode));
     return ask(gateway, mode, { model: `${wire}/painter`, ...body });
   };
 
-  it('is an image_generation_call with the picture as base64', async () => {
+  it('is an image_generation_call with the image as base64', async () => {
     const { status, response } = await draw();
     expect(status).toBe(200);
     const [image, ...others] = imagesOf(response!);
@@ -61,7 +61,7 @@ describe.each(cases)('a picture in an answer of $wire, $mode', ({ wire, mode }) 
     expect(image!['result']).toMatch(/^iVBORw0KGgo/);
   });
 
-  it('costs what tokens of pictures cost', async () => {
+  it('has the price of image tokens', async () => {
     const { response } = await draw();
     const { usage } = response!;
     const cost = {
@@ -73,7 +73,7 @@ describe.each(cases)('a picture in an answer of $wire, $mode', ({ wire, mode }) 
     if (cost[wire] !== undefined) expect(usage!.cost).toBeCloseTo(cost[wire] / 1e6, 9);
   });
 
-  it.each(wires)('goes back on the next turn to a model of %s', async (next) => {
+  it.each(wires)('is sent back on the next turn to a model of %s', async (next) => {
     const { response } = await draw();
     const [image] = imagesOf(response!);
     upstream.always(recorded(next, mode, 'text'));
@@ -82,11 +82,11 @@ describe.each(cases)('a picture in an answer of $wire, $mode', ({ wire, mode }) 
     expect(second.response).toMatchObject({ status: 'completed' });
     expect(upstream.requests.at(-1)!.text).toContain(image!['result']);
     if (next === 'openai-responses' && wire === next) {
-      expect((lastBody()['input'] as unknown[]).slice(1, -1)).toEqual(response!.output); // as it came, id included
+      expect((lastBody()['input'] as unknown[]).slice(1, -1)).toEqual(response!.output); // unchanged, including its id
     }
   });
 
-  it('is not asked of models that make none', async () => {
+  it('is not requested from models that generate none', async () => {
     const { status, envelope } = await draw({ model: `${wire}/writer`, modalities: ['text', 'image'] });
     expect(status).toBe(404);
     expect(envelope!.error.message).toContain('image');
@@ -94,7 +94,7 @@ describe.each(cases)('a picture in an answer of $wire, $mode', ({ wire, mode }) 
   });
 });
 
-describe('the events of a picture', () => {
+describe('the events of an image', () => {
   const steps = (...between: string[]) =>
     ['in_progress', 'generating', ...between, 'completed'].map((step) => `image_generation_call.${step}`);
   const eventsOf = async (wire: Maker, body: object = {}) => {
@@ -102,7 +102,7 @@ describe('the events of a picture', () => {
     return ask(gateway, 'streamed', { model: `${wire}/painter`, ...body });
   };
 
-  it('of the same format come as they are, partial pictures included', async () => {
+  it('of the same format are unchanged, including partial images', async () => {
     const outcome = await eventsOf('openai-responses', { tools: [{ type: 'image_generation', partial_images: 1 }] });
     expect(order(outcome)).toEqual(whole(around(0, ...steps('partial_image')), around(1, ...text('a'))));
     const { events } = outcome;
@@ -111,7 +111,7 @@ describe('the events of a picture', () => {
     expect(lastBody()).toMatchObject({ tools: [{ type: 'image_generation', partial_images: 1 }] });
   });
 
-  it('of Gemini have the pictures that it tried as partial ones, behind the words that came before', async () => {
+  it('of Gemini have its drafts as partial images, after the preceding text', async () => {
     const outcome = await eventsOf('gemini');
     const reasoning = [
       ...['reasoning_summary_part.added', 'reasoning_summary_text.delta'],
@@ -130,7 +130,7 @@ describe('the events of a picture', () => {
     for (const partial of partials) expect(partial['partial_image_b64']).toMatch(/^\/9j\//);
   });
 
-  it('of the simulator have partial pictures, too, so that clients can be tried without a key', async () => {
+  it('of the simulator have partial images, too, so that clients can be tested without a key', async () => {
     const simulated = await testGateway();
     const outcome = await ask(simulated, 'streamed', { model: 'simulator/image', modalities: ['text', 'image'] });
     await simulated.close();
@@ -142,11 +142,11 @@ describe('the events of a picture', () => {
     for (const image of images) expect(await look(image as string)).toMatchObject({ format: 'png', width: 256 });
   });
 
-  it('of a chat model tell of its progress all the same, and close the message before', async () => {
+  it('of a chat model report its progress, too, and close the message before', async () => {
     expect(order(await eventsOf('openai-chat'))).toEqual(whole(around(0, ...text('a', 'b')), around(1, ...steps())));
   });
 
-  it('say that it failed when the answer breaks off before it', async () => {
+  it('report its failure if the response is interrupted before it', async () => {
     const item = { id: 'ig_1', type: 'image_generation_call', status: 'in_progress', result: null };
     const place = { output_index: 0, item_id: 'ig_1' };
     const progress = (step: string, more?: object) => ({
@@ -166,10 +166,10 @@ describe('the events of a picture', () => {
   });
 });
 
-describe('what a request says of pictures', () => {
+describe('the image settings of a request', () => {
   const asked = { modalities: ['text', 'image'], image_config: { aspect_ratio: '16:9', image_size: '2K' } };
 
-  it('reaches Gemini as responseModalities and imageConfig', async () => {
+  it('reach Gemini as responseModalities and imageConfig', async () => {
     upstream.always(recorded('gemini', 'buffered', 'image'));
     await ask(gateway, 'buffered', { model: 'gemini/painter', ...asked });
     expect(lastBody()).toMatchObject({
@@ -180,7 +180,7 @@ describe('what a request says of pictures', () => {
     });
   });
 
-  it('names what Gemini has no setting for', async () => {
+  it('without an equivalent at Gemini are reported', async () => {
     upstream.always(recorded('gemini', 'buffered', 'image'));
     const { response } = await ask(
       gateway,
@@ -192,27 +192,27 @@ describe('what a request says of pictures', () => {
     expect(lastBody()).toMatchObject({ generationConfig: { responseModalities: ['IMAGE'] } });
   });
 
-  it('reaches a chat model as it is', async () => {
+  it('reach a chat model unchanged', async () => {
     upstream.always(recorded('openai-chat', 'buffered', 'image'));
     await ask(gateway, 'buffered', { model: 'openai-chat/painter', ...asked });
     expect(lastBody()).toMatchObject(asked);
   });
 
-  it('chooses the model that makes pictures from a list of models', async () => {
+  it('choose the image model from a list of models', async () => {
     upstream.always(recorded('gemini', 'buffered', 'image'));
     const models = ['openai-chat/writer', 'gemini/painter'];
     const { response } = await ask(gateway, 'buffered', { models, ...asked });
     expect(response).toMatchObject({ status: 'completed', model: 'gemini/painter' });
   });
 
-  it('is a 400 of the content policy when the provider refuses the prompt', async () => {
+  it('are a 400 of the content policy if the provider rejects the prompt', async () => {
     upstream.always(recorded('gemini', 'buffered', 'prompt-blocked'));
     const { status, envelope } = await ask(gateway, 'buffered', { model: 'gemini/painter', ...asked });
     expect(status).toBe(400);
     expect(envelope!.error.metadata).toMatchObject({ error_type: 'content_policy_violation' });
   });
 
-  it('leaves a model that makes pictures only to POST /images', async () => {
+  it('do not select a model that is only for POST /images', async () => {
     upstream.always(json({}));
     const only = await testGateway({
       providers: [

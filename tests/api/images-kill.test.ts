@@ -13,7 +13,7 @@ import { providerKey } from './lab.ts';
 import { readRows } from './ledger-rows.ts';
 
 it(
-  'a generation that was under way at a kill -9 is booked once, as failed, and costs nothing',
+  'a generation in flight at a kill -9 is recorded once, as failed, and costs nothing',
   { timeout: 60_000 },
   async () => {
     const upstream = await startUpstream();

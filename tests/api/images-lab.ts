@@ -2,15 +2,15 @@ import sharp from 'sharp';
 import type { TestGateway } from '../../src/testing/index.ts';
 import type { RequestOptions } from '../../src/testing/test-gateway.ts';
 
-/** What came of one `POST /images`, buffered or streamed. */
+/** The result of one `POST /images`, buffered or streamed. */
 export interface ImageOutcome {
   status: number;
   headers: Headers;
-  /** Parsed, when it is JSON. */
+  /** Parsed, if it is JSON. */
   body: ImageBody;
-  /** Of a stream. */
+  /** The events of a stream. */
   events: ImageEvent[];
-  /** The stream ended with `[DONE]`. */
+  /** Whether the stream ended with `[DONE]`. */
   done: boolean;
   text: string;
 }
@@ -35,7 +35,7 @@ export interface ImageEvent {
   error?: { message: string; code: string; type: string; param: string | null };
 }
 
-/** Asks for pictures, by the simulator unless another model is named, and reads whatever comes to its end. */
+/** Requests images, by default from the simulator, and reads the complete result. */
 export async function draw(gateway: TestGateway, body: object, options?: RequestOptions): Promise<ImageOutcome> {
   const asked = { model: 'simulator/image', prompt: 'A red fox', ...body };
   return readImages(await gateway.post('/images', asked, options));
@@ -56,7 +56,7 @@ export async function readImages(answer: Response): Promise<ImageOutcome> {
   return { status, headers, body: {}, events, done, text };
 }
 
-/** What a picture is, by its pixels. */
+/** Decodes an image. */
 export async function look(
   base64: string | undefined,
 ): Promise<{ format: string; width: number; height: number; alpha: boolean }> {
@@ -64,7 +64,7 @@ export async function look(
   return { format, width, height, alpha: hasAlpha };
 }
 
-/** A picture of one colour. */
+/** Creates an image of one color. */
 export async function paint(
   size: { width: number; height: number },
   format: 'png' | 'jpeg' | 'webp' | 'gif' = 'png',
@@ -78,7 +78,7 @@ export async function paint(
 export const dataUrl = (bytes: Buffer, type = 'image/png'): string => `data:${type};base64,${bytes.toString('base64')}`;
 export const reference = (url: string) => ({ type: 'image_url', image_url: { url } });
 
-/** What images API of a provider says. */
+/** Writes the response of the images API of a provider. */
 export const answerWith = (images: readonly Buffer[], usage?: object) => ({
   created: 1_795_252_364,
   data: images.map((image) => ({ b64_json: image.toString('base64') })),

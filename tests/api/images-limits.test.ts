@@ -5,7 +5,7 @@ import { newSession, rowsOf } from './ledger-rows.ts';
 import { type Json, main, manage } from './manage.ts';
 
 /*
- * What a key may not use, may not spend and may not ask so often holds for pictures as for text, before anything is sent.
+ * The limits of a key on models, spending and rates apply to images as to text, before anything is sent.
  */
 
 let lab: ImageLab;
@@ -23,7 +23,7 @@ async function createKey(body: object = {}): Promise<{ key: string; hash: string
   return { key: answer.body.key, hash: answer.body.data.hash };
 }
 
-/** A key under a guardrail with these rules. */
+/** Creates a key under a guardrail with these rules. */
 async function guard(rules: object): Promise<string> {
   const { key, hash } = await createKey();
   const { body } = await ask('POST', '/guardrails', { name: 'Interns', workspace_id: main, ...rules });
@@ -42,7 +42,7 @@ describe.each(imageCases)('POST /images of $wire, $mode', ({ wire, mode }) => {
   it.each([
     [{ allowed_models: ['nobody/*'] }, 'does not allow'],
     [{ ignored_models: [`${wire.toUpperCase()}/*`] }, 'forbids'],
-  ])('refuses a model under %j with 403, and asks nobody', async (rules, says) => {
+  ])('rejects a model under %j with 403, without a call to a provider', async (rules, says) => {
     const before = lab.upstream.requests.length;
     const { status, body } = await drawWith(await guard(rules));
     expect(status).toBe(403);
@@ -55,7 +55,7 @@ describe.each(imageCases)('POST /images of $wire, $mode', ({ wire, mode }) => {
     [{ allowed_providers: ['somebody'] }, 'constraint_filtered'],
     [{ ignored_providers: [wire] }, 'constraint_filtered'],
     [{ enforce_zdr: true }, 'privacy_restricted'],
-  ])('has nowhere to go under %j: 404', async (rules, code) => {
+  ])('has no endpoint under %j: 404', async (rules, code) => {
     const before = lab.upstream.requests.length;
     const { status, body } = await drawWith(await guard(rules));
     expect(status).toBe(404);
@@ -63,7 +63,7 @@ describe.each(imageCases)('POST /images of $wire, $mode', ({ wire, mode }) => {
     expect(lab.upstream.requests).toHaveLength(before);
   });
 
-  it('goes to the endpoint that is allowed, whatever the request prefers', async () => {
+  it('goes to the allowed endpoint, against the preference of the request', async () => {
     const key = await guard({ ignored_providers: [wire] });
     lab.other.always(caseOf('openai-images').makes([made]));
     const before = lab.upstream.requests.length;
@@ -73,8 +73,8 @@ describe.each(imageCases)('POST /images of $wire, $mode', ({ wire, mode }) => {
     expect(failureOf(await drawWith(key, { model: `${wire}/two`, provider: { only: [wire] } })).status).toBe(404);
   });
 
-  it('is a 402 beyond the limit of the key, and is not booked as spent', async () => {
-    const { key } = await createKey({ limit: 0.05 }); // a picture costs 0.1
+  it('is a 402 beyond the limit of the key, and is not recorded as spent', async () => {
+    const { key } = await createKey({ limit: 0.05 }); // an image costs 0.1
     const before = lab.upstream.requests.length;
     const session_id = newSession();
     const outcome = await drawWith(key, { session_id });
@@ -85,7 +85,7 @@ describe.each(imageCases)('POST /images of $wire, $mode', ({ wire, mode }) => {
     expect(await rowsOf(lab.gateway.dataDir, session_id)).toMatchObject([{ status: 402, cost_nano_usd: 0 }]);
   });
 
-  it('counts towards the limit of the key what was made, and nothing of what failed', async () => {
+  it('counts generated images toward the limit of the key, and no failures', async () => {
     const { key, hash } = await createKey({ limit: 0.25 });
     lab.upstream.always(makes([Buffer.from('no picture')]));
     for (let turn = 0; turn < 3; turn++) expect((await drawWith(key)).status).toBe(502);
@@ -107,12 +107,12 @@ describe.each(imageCases)('POST /images of $wire, $mode', ({ wire, mode }) => {
   it.each([
     [null, 401],
     ['sk-rt-v1-of-nobody', 401],
-  ])('is a %s without a key that holds', async (key, status) => {
+  ])('is a %s without a valid key', async (key, status) => {
     expect((await draw(lab.gateway, { model: `${wire}/one`, ...(stream && { stream }) }, { key })).status).toBe(status);
   });
 });
 
-it('GET /models/user has the image models that a key may use; GET /images/models has all, as GET /models', async () => {
+it('GET /models/user has the image models that a key can use; GET /images/models has all, like GET /models', async () => {
   const key = await guard({ allowed_models: ['bfl/*'], ignored_providers: ['last'] });
   const idsOf = async (path: string): Promise<string[]> =>
     (await ask('GET', path, undefined, key)).body.data

@@ -53,18 +53,18 @@ async function ask(answer: ScriptedResponse, body: object): Promise<ImageOutcome
   return outcome;
 }
 
-/** What the ledger has of it. */
+/** Returns its ledger entry. */
 async function recordedFor({ headers }: ImageOutcome): Promise<number | null> {
   const answer = await gateway.get(`/generation?id=${headers.get('x-generation-id')}`);
   return ((await answer.json()) as { data: { total_cost: number | null } }).data.total_cost;
 }
 
-describe('more pictures than were asked for', () => {
+describe('more images than requested', () => {
   it.each<[string, () => ScriptedResponse]>([
     ['pictures', () => listOf([{ b64_json: text }, { b64_json: text }, { url: 'https://elsewhere.test/b.png' }])],
     ['recraft', () => listOf([{ b64_json: text }, { b64_json: text }, { b64_json: text }])],
     ['fal', () => json({ images: [1, 2, 3].map(() => ({ url: dataUrl(image) })) })],
-  ])('are neither given nor charged, and named (%s)', async (model, answer) => {
+  ])('are neither returned nor charged, and reported (%s)', async (model, answer) => {
     const outcome = await ask(answer(), { model: `odd/${model}` });
 
     expect(imagesOf(outcome)).toEqual([{ b64_json: text, media_type: 'image/png' }]);
@@ -85,7 +85,7 @@ it.each<[string, (text: string) => string]>([
   ['with an end of line', (letters) => `${letters}\n`],
   ['in the alphabet of URLs', (letters) => letters.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')],
   ['as a data URL in capitals', (letters) => `DATA:image/png;base64,${letters}`],
-])('takes base64 %s', async (_, write) => {
+])('accepts base64 %s', async (_, write) => {
   const outcome = await ask(listOf([{ b64_json: write(text) }]), { model: 'odd/pictures' });
   expect(imagesOf(outcome)).toEqual([{ b64_json: text, media_type: 'image/png' }]);
 });
@@ -93,14 +93,14 @@ it.each<[string, (text: string) => string]>([
 it.each([
   [500, 0.5 * 0.5],
   [100_000, null],
-])('does not believe a drawing of %i pixels to an edge beyond what a picture has', async (edge, cost) => {
+])('ignores an SVG size of %i pixels per edge beyond the maximum of an image', async (edge, cost) => {
   const drawing = Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="${edge}" height="${edge}"/>`);
   const outcome = await ask(listOf([{ b64_json: drawing.toString('base64') }]), { model: 'odd/sizes' });
   expect(imagesOf(outcome)).toEqual([{ b64_json: drawing.toString('base64'), media_type: 'image/svg+xml' }]);
   expect(await recordedFor(outcome)).toBe(cost);
 });
 
-it('refuses base64 with letters that are none', async () => {
+it('rejects base64 with invalid letters', async () => {
   upstream.respond(listOf([{ b64_json: `${text.slice(0, 80)}*${text.slice(80)}` }]));
   const outcome = await draw(gateway, { model: 'odd/pictures' });
   expect(outcome.status).toBe(502);
@@ -118,7 +118,7 @@ describe('counts of a provider', () => {
     [{ input_tokens: 1e30, output_tokens: 10 }],
     [{ input_tokens: '10', output_tokens: 10 }],
     ['many'],
-  ])('are no price where they are %j, and lose no picture', async (usage) => {
+  ])('give no price if they are %j, and lose no image', async (usage) => {
     const outcome = await ask(listOf([{ b64_json: text }], usage), { model: 'odd/tokens' });
 
     expect(imagesOf(outcome)).toHaveLength(1);
@@ -126,7 +126,7 @@ describe('counts of a provider', () => {
     expect(await recordedFor(outcome)).toBeNull();
   });
 
-  it('that contradict one another are cut down', async () => {
+  it('that contradict one another are reduced', async () => {
     const usage = { input_tokens: 10, output_tokens: 100, output_tokens_details: { image_tokens: 500 } };
     const outcome = await ask(listOf([{ b64_json: text }], usage), { model: 'odd/tokens' });
     expect(await recordedFor(outcome)).toBe(10 * 0.000005 + 100 * 0.00004);
@@ -149,7 +149,7 @@ describe('counts of a provider', () => {
         return json({ candidates: [{ content: { parts }, finishReason: 'STOP' }], usageMetadata });
       },
     ],
-  ])('without those of the picture are no price where tokens are the price (%s)', async (model, answer) => {
+  ])('without image tokens give no price if the price is per token (%s)', async (model, answer) => {
     const outcome = await ask(answer(), { model: `odd/${model}` });
     expect(usageOf(outcome)).toMatchObject({ prompt_tokens: 7, cost: null });
     expect(await recordedFor(outcome)).toBeNull();
@@ -170,7 +170,7 @@ it.each([-1, 1.5, 1e20, 'first'])('numbers partial pictures itself where the pro
   expect(outcome.done).toBe(true);
 });
 
-it('is not charged to a client that leaves between the pictures of one generation', async () => {
+it('is not charged to a client that disconnects between the images of one generation', async () => {
   const completed = { type: 'image_generation.completed', b64_json: text };
   upstream.respond({ ...sse([completed, completed]), end: 'silence' });
   const leave = new AbortController();

@@ -33,7 +33,7 @@ async function start(file: string, ...args: string[]): Promise<{ child: ChildPro
   return { child, line };
 }
 
-/** Asks, and counts the bytes of the answer without keeping them. */
+/** Sends a request, and counts the bytes of the response without keeping them. */
 function generate(url: string): Promise<{ status: number; bytes: number }> {
   return new Promise((resolve, reject) => {
     const asked = request(
@@ -53,12 +53,12 @@ function generate(url: string): Promise<{ status: number; bytes: number }> {
   });
 }
 
-/** The most memory that the process has had, in bytes. */
+/** Returns the peak memory of the process, in bytes. */
 const highWater = (child: ChildProcess): number =>
   Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))![1]) * 1024;
 
 it.skipIf(process.platform !== 'linux')(
-  'holds 200 generations of 4 MB at once in less than 600 MB, and fails none',
+  'needs less than 600 MB for 200 concurrent generations of 4 MB, and fails none',
   { timeout: 120_000 },
   async () => {
     const upstream = await start('serve-images.ts');

@@ -6,7 +6,7 @@ import { newSession, rowsOf } from './ledger-rows.ts';
 import { type ReceivedSpan, startReceiver } from './otlp-receiver.ts';
 
 /*
- * What operators and providers learn of a generation: spans, numbers, the ledger, and a hash in place of who asked.
+ * What operators and providers see of a generation: spans, metrics, the ledger, and a hash of the end user.
  */
 
 let lab: ImageLab;
@@ -39,7 +39,7 @@ describe.each(imageCases)('a generation of $wire, $mode', ({ wire, mode }) => {
   const how = { wire, mode };
   const { makes, streams } = caseOf(wire);
 
-  it('is a span with one below it for the attempt, and no prompt, user or picture in them', async () => {
+  it('is a span with one below it for the attempt, and no prompt, user or image in them', async () => {
     lab.upstream.always(makes([made]));
     const session_id = newSession();
     const prompt = 'What is in the prompt stays there';
@@ -92,7 +92,7 @@ describe.each(imageCases)('a generation of $wire, $mode', ({ wire, mode }) => {
     expect(await rowsOf(lab.gateway.dataDir, ofBody)).toHaveLength(1);
   });
 
-  it('tells the ledger, and never the provider, who asked: as a hash, the same each time', async () => {
+  it('records the end user in the ledger as a stable hash, and does not send it to the provider', async () => {
     lab.upstream.always(makes([made]));
     const [first, again, other] = [newSession(), newSession(), newSession()];
     await lab.ask(how, { session_id: first, user: 'ada' });
@@ -130,7 +130,7 @@ describe.each(imageCases)('a generation of $wire, $mode', ({ wire, mode }) => {
     [{ sort: { by: 'throughput', partition: 'none' }, order: ['last'] }],
     [{ only: ['last'] }],
     [{ ignore: [wire.toUpperCase()] }],
-  ])('goes where %j says', async (provider) => {
+  ])('follows %j', async (provider) => {
     lab.upstream.always(json({ error: { message: 'not this one' } }, { status: 500 }));
     lab.other.always(caseOf('openai-images').makes([made]));
     const before = lab.upstream.requests.length;

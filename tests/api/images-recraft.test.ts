@@ -33,13 +33,13 @@ describe.each(modes)('a generation of Recraft, %s', (mode) => {
     upstream.always(caseOf('recraft').makes([svg]));
     const outcome = await ask({ model: 'recraft/recraftv3_vector', stream, output_format: 'svg' });
     expect(imagesOf(outcome)).toEqual([{ b64_json: svg.toString('base64'), media_type: 'image/svg+xml' }]);
-    expect(outcome.headers.get('content-type')).toMatch(/json/); // it does not stream
+    expect(outcome.headers.get('content-type')).toMatch(/json/); // it is not streamed
     expect(bodyOf(upstream.requests[0])).toEqual({
       ...{ model: 'recraftv3_vector', prompt: 'A red fox', response_format: 'b64_json' },
     });
   });
 
-  it('is fetched where the provider says that it lies, without the key', async () => {
+  it('is fetched from the address that the provider returns, without the key', async () => {
     upstream.respond(json({ created: 1, credits: 40, data: [{ url: `${upstream.url}/made.svg?sig=1` }] }));
     upstream.respond(bytes(svg, { headers: { 'content-type': 'image/svg+xml' } }));
     const outcome = await ask({ stream });
@@ -66,13 +66,13 @@ describe.each(modes)('a generation of Recraft, %s', (mode) => {
     expect(await rowsOf(gateway.dataDir, session_id)).toMatchObject([{ outcome: 'failed', cost_nano_usd: 0 }]);
   });
 
-  it('tells the caller what the provider says of the request', async () => {
+  it('returns the message of the provider about the request', async () => {
     upstream.always(recorded('recraft', 'bad-request.http'));
     expect(failureOf(await ask({ stream })).message).toContain('size 1000x1000 is not supported for this model');
   });
 });
 
-describe('what a model of Recraft is asked', () => {
+describe('a request to a model of Recraft', () => {
   beforeEach(() => upstream.always(caseOf('recraft').makes([made])));
 
   it.each([
@@ -95,7 +95,7 @@ describe('what a model of Recraft is asked', () => {
     });
   });
 
-  it('makes a picture of another one, which keeps its shape', async () => {
+  it('edits another image, which keeps its shape', async () => {
     const shown = await paint({ width: 40, height: 32 });
     const options = { recraft: { strength: 0.2, controls: { colors: [{ rgb: [1, 2, 3] }] } } };
     const body = { input_references: [reference(dataUrl(shown))], size: '1024x1024', provider: { options } };
@@ -108,19 +108,19 @@ describe('what a model of Recraft is asked', () => {
     expect(outcome.body.router_metadata).toMatchObject({ params: { dropped_fields: ['size'] } });
   });
 
-  it('makes none of another one where the model does not', async () => {
+  it('is rejected with a reference if the model accepts none', async () => {
     const input_references = [reference(dataUrl(await paint({ width: 40, height: 32 })))];
     const outcome = await ask({ model: 'recraft/recraftv4_1', input_references });
     expect(failureOf(outcome)).toMatchObject({ status: 400, type: 'invalid_request' });
     expect(upstream.requests).toHaveLength(0);
   });
 
-  it('draws no SVG where the model does not', async () => {
+  it('is rejected for SVG if the model generates none', async () => {
     expect(failureOf(await ask({ output_format: 'svg' }))).toMatchObject({ status: 400 });
     expect(upstream.requests).toHaveLength(0);
   });
 
-  it('notes what the provider asks for it', async () => {
+  it('records the price of the provider', async () => {
     const session_id = newSession();
     await ask({ session_id });
     expect(await rowsOf(gateway.dataDir, session_id)).toMatchObject([{ upstream_cost_nano_usd: 40_000_000 }]);

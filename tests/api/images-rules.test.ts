@@ -4,7 +4,7 @@ import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts
 import { dataUrl, draw, paint, reference } from './images-lab.ts';
 import { caseOf, failureOf, type ImageLab, imageCases, modes, openImageLab, imagesOf } from './images-wires.ts';
 
-/** One lab for all: nothing here breaks it, and what a wire answers is set before it is asked. */
+/** One lab for all tests: none of them breaks it, and each response is scripted before its request. */
 let lab: ImageLab;
 let made: Buffer;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** Bodies that images.md refuses, the field that the refusal names, and the other one where two do not go together. */
+/** Bodies that images.md rejects, the field that the error names, and the other field if two exclude each other. */
 const refused: [string, object, string, ...string[]][] = [
   ['an empty prompt', { prompt: '' }, 'prompt'],
   ['a prompt of null', { prompt: null }, 'prompt'],
@@ -69,7 +69,7 @@ describe.each(everywhere)('$wire, $mode', ({ wire, mode }) => {
   const ask = (body: object) =>
     lab.ask({ wire, mode }, wire === 'simulator' ? { model: 'simulator/image', ...body } : body);
 
-  it.each(refused)('refuses %s, and asks nobody', async (_, body, param, other) => {
+  it.each(refused)('rejects %s, without a call to a provider', async (_, body, param, other) => {
     const before = lab.upstream.requests.length;
     const outcome = await ask(body);
     expect(outcome.status).toBe(400);
@@ -102,7 +102,7 @@ describe.each(everywhere)('$wire, $mode', ({ wire, mode }) => {
       'preferences of null',
       [{ provider: { only: null, ignore: null, order: null, sort: null, allow_fallbacks: null } }],
     ],
-  ])('takes %s', async (_, bodies) => {
+  ])('accepts %s', async (_, bodies) => {
     if (wire !== 'simulator') lab.upstream.always(caseOf(wire).makes([made]));
     const outcomes = await Promise.all(bodies.map((body) => ask(body)));
     expect(outcomes.map(failureOf).filter(({ status }) => status !== 200)).toEqual([]);
@@ -119,7 +119,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     return endpoints[0]!.supported_parameters;
   };
 
-  it('names what it left out or changed of what makes a picture better', async () => {
+  it('reports dropped and changed settings that affect the image', async () => {
     serve();
     const can = await parameters();
     const body = { quality: 'max', seed: 7, output_format: 'jpeg', output_compression: 50, colour: 'red' };
@@ -139,7 +139,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     }
   });
 
-  it('refuses SVG where it draws none', async () => {
+  it('rejects SVG if it generates none', async () => {
     const { output_format: can } = await parameters();
     expect(can?.values ?? []).not.toContain('svg');
     const before = lab.upstream.requests.length;
@@ -147,24 +147,24 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     expect(lab.upstream.requests).toHaveLength(before);
   });
 
-  it('refuses more references than it takes', async () => {
+  it('rejects more references than it accepts', async () => {
     const { input_references: can } = await parameters();
     const max = can?.max ?? 0;
-    if (max >= 16) return; // the interface ends there, too
+    if (max >= 16) return; // the interface has the same limit
     const before = lab.upstream.requests.length;
     const input_references = Array(max + 1).fill(reference(dataUrl(made)));
     expect(failureOf(await lab.ask(how, { input_references }))).toMatchObject({ status: 400, type: 'invalid_request' });
     expect(lab.upstream.requests).toHaveLength(before);
   });
 
-  it('sends no reference that is no picture', async () => {
+  it('sends no reference that is not an image', async () => {
     const before = lab.upstream.requests.length;
     const outcome = await lab.ask(how, { input_references: [reference(dataUrl(Buffer.from('hello there')))] });
     expect(outcome.body.error).toMatchObject({ metadata: { error_type: 'invalid_image' } });
     expect(lab.upstream.requests).toHaveLength(before);
   });
 
-  it('is asked by nobody who leaves it out', async () => {
+  it('is not called if provider.ignore excludes it', async () => {
     serve();
     expect((await lab.ask(how, { provider: { only: [wire] } })).status).toBe(200);
     const before = lab.upstream.requests.length;
@@ -173,7 +173,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
   });
 });
 
-describe('providers of pictures that come by a key alone', () => {
+describe('image providers that are detected by a key', () => {
   let gateway: TestGateway;
   afterAll(() => gateway.close());
 

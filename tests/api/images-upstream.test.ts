@@ -75,7 +75,7 @@ const frames = (type: string, partials: Buffer[], done: Buffer | undefined) => [
 ];
 
 describe('a generation at OpenAI', () => {
-  it('writes what it was asked and reads the picture', async () => {
+  it('writes what it was asked and reads the image', async () => {
     first.respond(json(answerWith([image], gptUsage)));
 
     const { status, body } = await draw(gateway, {
@@ -121,7 +121,7 @@ describe('a generation at OpenAI', () => {
     expect(form?.get('model')).toBe('gpt-image-1');
   });
 
-  it('streams partial pictures as they come', async () => {
+  it('streams partial images as they come', async () => {
     const early = await paint({ width: 12, height: 8 });
     first.respond(sse(frames('image_generation', [early, image], image), { named: true }));
 
@@ -150,20 +150,20 @@ describe('a generation at OpenAI', () => {
     expect(done).toBe(true);
   });
 
-  it('has pictures beside text at one provider', async () => {
+  it('has images beside text at one provider', async () => {
     first.respond(json(answerWith([image])));
     expect((await draw(gateway, { model: 'acme/both' })).status).toBe(200);
     expect(first.requests[0]!.path).toBe('/v1/images/generations');
   });
 
-  it('does not fetch a picture from an address of this machine that a provider names', async () => {
+  it('does not fetch an image from an address of this machine that a provider names', async () => {
     first.respond(json({ created: 1, data: [{ url: 'http://127.0.0.1:9/made.png' }] }));
     const { status, body } = await draw(gateway, { model: 'acme/plain', provider: { only: ['one'] } });
     expect(status).toBe(502);
     expect(body.error!.message).toMatch(/cannot be fetched from 127.0.0.1:9/);
   });
 
-  it('fetches a picture from the provider’s own host', async () => {
+  it('fetches an image from the provider’s own host', async () => {
     first.respond(json({ created: 1, data: [{ url: `${first.url}/files/made.png` }] }));
     first.respond({
       ...json({}),
@@ -212,20 +212,20 @@ describe('what an endpoint cannot do', () => {
     expect(first.requests[0]!.body).toMatchObject({ n: 4 });
   });
 
-  it('refuses several pictures where only single ones are made', async () => {
+  it('rejects several images where only single ones are made', async () => {
     const { status, body } = await draw(gateway, { model: 'acme/plain', n: 2, provider: { only: ['one'] } });
     expect(status).toBe(400);
     expect(body.error).toMatchObject({ message: /single pictures only/, metadata: { param: 'n' } });
     expect(first.requests).toHaveLength(0);
   });
 
-  it('goes where several pictures are made', async () => {
+  it('goes where several images are made', async () => {
     second.respond(json(answerWith([image, image])));
     const { body } = await draw(gateway, { model: 'acme/plain', n: 2 });
     expect(body.data).toHaveLength(2);
   });
 
-  it('refuses references where none are taken', async () => {
+  it('rejects references where none are taken', async () => {
     const input_references = [reference(dataUrl(image))];
     const { status, body } = await draw(gateway, {
       model: 'acme/plain',
@@ -236,7 +236,7 @@ describe('what an endpoint cannot do', () => {
     expect(body.error!.metadata).toMatchObject({ param: 'input_references' });
   });
 
-  it('refuses SVG where none is made', async () => {
+  it('rejects SVG where none is made', async () => {
     const { status, body } = await draw(gateway, { model: 'acme/draw', output_format: 'svg' });
     expect(status).toBe(400);
     expect(body.error!.metadata).toMatchObject({ param: 'output_format' });
@@ -288,14 +288,14 @@ describe('failures of providers', () => {
     expect(await entry.json()).toMatchObject({ data: { api_type: 'image', total_cost: 0, status: expected } });
   });
 
-  it('refuses a picture that was cut', async () => {
+  it('rejects an image that was cut', async () => {
     first.respond(json(answerWith([(await paint({ width: 64, height: 64 })).subarray(0, 70)])));
     const { status, body } = await draw(gateway, { model: 'acme/draw', provider: { only: ['one'] } });
     expect(status).toBe(502);
     expect(body.error!.message).toMatch(/The image of one is not passed on. It cannot be decoded/);
   });
 
-  it('refuses more than images.answer_limit without reading it all', async () => {
+  it('rejects more than images.answer_limit without reading it all', async () => {
     await gateway.reload({ providers: providers(), images: { answer_limit: 4096 } });
     first.respond(json(answerWith([Buffer.alloc(100_000)])));
     const { status, body } = await draw(gateway, { model: 'acme/draw', provider: { only: ['one'] } });
@@ -303,14 +303,14 @@ describe('failures of providers', () => {
     expect(body.error!.message).toMatch(/more than 4096 bytes \(images.answer_limit\)/);
   });
 
-  it('answers 524 when the provider is too slow', async () => {
+  it('returns 524 if the provider is too slow', async () => {
     second.always(stallBeforeHeaders());
     const { status, body } = await draw(gateway, { model: 'acme/hasty' });
     expect(status).toBe(524);
     expect(body.error!.metadata).toMatchObject({ error_type: 'timeout' });
   });
 
-  it('answers 524 when the deadline of the gateway passes', async () => {
+  it('returns 524 when the deadline of the gateway passes', async () => {
     await gateway.reload({ providers: providers(), images: { request_ms: 150 } });
     first.always(stallBeforeHeaders());
     const { status, body } = await draw(gateway, { model: 'acme/draw', ...order });
@@ -320,7 +320,7 @@ describe('failures of providers', () => {
 });
 
 describe('fallback', () => {
-  it('goes on to the next endpoint before the first picture', async () => {
+  it('falls back to the next endpoint before the first image', async () => {
     first.respond(json({ error: { message: 'Oh' } }, { status: 500 }));
     second.respond(json(answerWith([image], gptUsage)));
     const { status, body } = await draw(gateway, { model: 'acme/draw', ...order }, metadata);
@@ -333,13 +333,13 @@ describe('fallback', () => {
     });
   });
 
-  it('goes on when a picture is none', async () => {
+  it('goes on when an image is none', async () => {
     first.respond(json({ created: 1, data: [{ b64_json: Buffer.from('hello hello').toString('base64') }] }));
     second.respond(json(answerWith([image])));
     expect((await draw(gateway, { model: 'acme/draw', ...order })).status).toBe(200);
   });
 
-  it('goes on when a stream breaks before its first picture', async () => {
+  it('goes on if a stream breaks before its first image', async () => {
     first.respond(sse([], { named: true }));
     second.respond(sse(frames('image_generation', [image], image), { named: true }));
     const { events, done } = await draw(gateway, { model: 'acme/draw', stream: true, ...order });
@@ -347,7 +347,7 @@ describe('fallback', () => {
     expect(done).toBe(true);
   });
 
-  it('ends with an error behind a partial picture', async () => {
+  it('ends with an error behind a partial image', async () => {
     first.respond(sse(frames('image_generation', [image], undefined), { named: true }));
     const { events, done } = await draw(gateway, { model: 'acme/draw', stream: true, ...order });
     expect(events.map(({ type }) => type)).toEqual(['image_generation.partial_image', 'error']);
@@ -356,7 +356,7 @@ describe('fallback', () => {
     expect(done).toBe(true);
   });
 
-  it('stops after the first provider when it is told to', async () => {
+  it('stops after the first provider if it is told to', async () => {
     first.respond(json({ error: { message: 'Oh' } }, { status: 500 }));
     const provider = { ...order.provider, order: ['one'], allow_fallbacks: false };
     expect((await draw(gateway, { model: 'acme/draw', provider })).status).toBe(502);
@@ -382,7 +382,7 @@ describe('fallback', () => {
 });
 
 describe('what a generation costs', () => {
-  it('is tokens times their prices, of text and of pictures', async () => {
+  it('is tokens times their prices, of text and of images', async () => {
     first.respond(
       json(
         answerWith([image], {
@@ -403,7 +403,7 @@ describe('what a generation costs', () => {
     expect(entry.data.total_cost).toBeCloseTo(input + output, 9);
   });
 
-  it('is null when the provider tells no tokens', async () => {
+  it('is null if the provider tells no tokens', async () => {
     first.respond(json(answerWith([image])));
     const { body } = await draw(gateway, { model: 'acme/draw', ...order });
     expect(body.usage).toBeUndefined();
@@ -413,7 +413,7 @@ describe('what a generation costs', () => {
     ['1K', 0.04],
     ['2K', 0.13],
     ['4K', 0.04],
-  ])('is pictures in the tier %s, megapixels and the request', async (resolution, perImage) => {
+  ])('is images in the tier %s, megapixels and the request', async (resolution, perImage) => {
     first.respond(json(answerWith([image, image])));
     const { body } = await draw(gateway, { model: 'acme/metered', n: 2, resolution });
     const megapixels = (2 * 48 * 32) / 1e6;
@@ -430,7 +430,7 @@ describe('what a generation costs', () => {
 });
 
 describe('the other path', () => {
-  it('refuses a model that makes pictures only on POST /responses', async () => {
+  it('rejects a model that makes images only on POST /responses', async () => {
     for (const model of ['acme/draw', 'acme/both']) {
       const answer = await gateway.post('/responses', { model, input: 'hello' });
       expect(answer.status).toBe(400);
@@ -457,7 +457,7 @@ describe('the other path', () => {
   });
 });
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   it('ends the generation at the provider', async () => {
     first.always(stallBeforeHeaders());
     const client = new AbortController();

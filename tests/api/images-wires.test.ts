@@ -30,7 +30,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
   const how = { wire, mode };
   const { makes, promptOf, streams, many, errors } = caseOf(wire);
 
-  it('gives the picture as the provider made it, its media type, and what it cost', async () => {
+  it('gives the image as the provider made it, its media type, and what it cost', async () => {
     const made = await paint({ width: 64, height: 48 });
     lab.upstream.always(makes([made]));
     const outcome = await lab.ask(how, { prompt: 'A red fox' });
@@ -90,36 +90,36 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     expect(sent).not.toContain('session-of-ada');
   });
 
-  it('is a content_policy_violation when the provider refuses the content', async () => {
+  it('is a content_policy_violation if the provider rejects the content', async () => {
     lab.upstream.always(recorded(wire, errors.moderated));
     expect(failureOf(await lab.ask(how))).toMatchObject({ status: 400, type: 'content_policy_violation' });
   });
 
-  it('is a 400 when the provider rejects the request', async () => {
+  it('is a 400 if the provider rejects the request', async () => {
     lab.upstream.always(recorded(wire, errors.badRequest));
     expect(failureOf(await lab.ask(how))).toMatchObject({ status: 400 });
   });
 
-  it('is a 429 with Retry-After when the provider limits the rate', async () => {
+  it('is a 429 with Retry-After if the provider limits the rate', async () => {
     lab.upstream.always(recorded(wire, errors.rateLimited));
     const outcome = await lab.ask(how);
     expect(failureOf(outcome)).toMatchObject({ status: 429 });
     expect(outcome.headers.get('retry-after')).toBe('12');
   });
 
-  it('is a 529 when the provider is overloaded', async () => {
+  it('is a 529 if the provider is overloaded', async () => {
     lab.upstream.always(json({ detail: 'Busy' }, { status: 503, headers: { 'retry-after': '3' } }));
     expect(failureOf(await lab.ask(how))).toMatchObject({ status: 529, type: 'provider_overloaded' });
   });
 
-  it('is a 502, never a 401, when the provider refuses our key, and does not show it', async () => {
+  it('is a 502, never a 401, if the provider refuses our key, and does not show it', async () => {
     lab.upstream.always(recorded(wire, errors.badKey));
     const outcome = await lab.ask(how);
     expect(failureOf(outcome)).toMatchObject({ status: 502, type: 'provider_unavailable' });
     expect(outcome.text).not.toContain(providerKey);
   });
 
-  it('is a 502 that costs nothing when the provider fails', async () => {
+  it('is a 502 that costs nothing if the provider fails', async () => {
     lab.upstream.always(recorded(wire, errors.serverError));
     const outcome = await lab.ask(how);
     expect(failureOf(outcome)).toMatchObject({ status: 502, type: 'provider_unavailable' });
@@ -130,19 +130,19 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     ['hangs up', { ...json({}), start: 'reset' as const }],
     ['says what is no JSON', bytes('<html>Hello</html>', { headers: { 'content-type': 'text/html' } })],
     ['says nothing of a picture', json({ hello: 'there' })],
-  ])('is a 502 when the provider %s', async (_, answer) => {
+  ])('is a 502 if the provider %s', async (_, answer) => {
     lab.upstream.always(answer);
     expect(failureOf(await lab.ask(how))).toMatchObject({ status: 502, type: 'provider_unavailable' });
   });
 
-  it('is a 502 when the picture is none', async () => {
+  it('is a 502 if the image is none', async () => {
     lab.upstream.always(makes([Buffer.from('this is no picture at all')]));
     const outcome = await lab.ask(how);
     expect(failureOf(outcome)).toMatchObject({ status: 502, type: 'provider_unavailable' });
     expect(await generation(outcome.headers.get('x-generation-id'))).toMatchObject({ total_cost: 0 });
   });
 
-  it('goes on to the next endpoint when the first one fails', async () => {
+  it('falls back to the next endpoint if the first one fails', async () => {
     const made = await paint({ width: 64, height: 64 });
     lab.upstream.always(recorded(wire, errors.serverError));
     lab.other.always(caseOf('openai-images').makes([made]));
@@ -152,7 +152,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     expect(lab.upstream.requests.length).toBeGreaterThan(0);
   });
 
-  it('does not go on when fallbacks are off', async () => {
+  it('does not go on if fallbacks are off', async () => {
     lab.upstream.always(recorded(wire, errors.serverError));
     const provider = { order: [wire], allow_fallbacks: false };
     expect(failureOf(await lab.ask(how, { model: `${wire}/two`, provider }))).toMatchObject({ status: 502 });
@@ -169,7 +169,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     expect(lab.upstream.requests[0]!.text).not.toContain('kept-back');
   });
 
-  it('ends the generation at the provider, at no cost, when the client leaves', async () => {
+  it('ends the generation at the provider, at no cost, if the client disconnects', async () => {
     const client = new AbortController();
     lab.upstream.always({ ...json({}), start: 'silence' });
     const session_id = newSession();

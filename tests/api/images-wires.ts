@@ -10,7 +10,7 @@ import { type Mode, providerKey } from './lab.ts';
 export interface ImageWireCase {
   /** Name at the provider of a model that the tests ask for. */
   model: string;
-  /** Sends partial pictures. */
+  /** Sends partial images. */
   streams: boolean;
   /** Several at once. */
   many: boolean;
@@ -19,20 +19,20 @@ export interface ImageWireCase {
   output?: readonly string[];
   /** Folder of the recordings, below that of the wire. */
   recordings?: string;
-  /** Answers every request of an exchange that makes these pictures. */
+  /** Answers every request of an exchange that makes these images. */
   makes(pictures: readonly Buffer[]): Script;
-  /** The prompt of the request that asked for the picture. */
+  /** The prompt of the request that asked for the image. */
   promptOf(request: ScriptedRequest): unknown;
   /** For what → name of a recording. */
   errors: Record<'badKey' | 'badRequest' | 'moderated' | 'rateLimited' | 'serverError', string>;
 }
 
-/** The answer with a picture that has been asked for by its address. */
+/** The answer with an image that has been asked for by its address. */
 const picture = (content: Buffer): ScriptedResponse => bytes(content, { headers: { 'content-type': 'image/png' } });
 const originOf = ({ headers }: ScriptedRequest): string => `http://${headers.host}`;
 const fieldOf = ({ body }: ScriptedRequest, name: string): unknown => (body as Record<string, unknown>)[name];
 
-/** Every wire that makes pictures and has an upstream. */
+/** Every wire that makes images and has an upstream. */
 export const imageWires = {
   'openai-images': {
     model: 'gpt-image-1',
@@ -212,7 +212,7 @@ export interface ImageLab {
   close(): Promise<void>;
 }
 
-/** Costs that tests can tell from nothing: a tenth of a dollar a picture. */
+/** Costs that tests can tell from nothing: a tenth of a dollar an image. */
 const pricing = [{ billable: 'output_image', unit: 'image', cost_usd: 0.1 }];
 
 /** Of the other endpoint: less. */
@@ -266,7 +266,7 @@ export async function openImageLab(parts: Record<string, unknown> = {}): Promise
   };
 }
 
-/** The finished pictures of an answer, however it came. */
+/** The finished images of an answer, however it came. */
 export const imagesOf = ({ body, events }: ImageOutcome): { b64_json: string; media_type?: string }[] =>
   body.data ??
   events

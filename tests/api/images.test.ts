@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('POST /images, buffered', () => {
-  it('answers with the picture as base64, its media type, and the usage', async () => {
+  it('answers with the image as base64, its media type, and the usage', async () => {
     const { status, headers, body } = await draw(gateway, {});
 
     expect(status).toBe(200);
@@ -85,7 +85,7 @@ describe('POST /images, buffered', () => {
     expect(byResolution.body.data).toEqual(bySize.body.data);
   });
 
-  it('makes the same picture of the same request, and another one with another seed', async () => {
+  it('makes the same image of the same request, and another one with another seed', async () => {
     const [one, again, other] = await Promise.all(
       [{ seed: 7 }, { seed: 7 }, { seed: 8 }].map((more) => draw(gateway, { output_format: 'svg', ...more })),
     );
@@ -119,7 +119,7 @@ describe('POST /images, buffered', () => {
     expect(png.body.router_metadata).toMatchObject({ params: { dropped_fields: ['output_compression'] } });
   });
 
-  it('tells of the way it went when it is asked to', async () => {
+  it('tells of the way it went if it is asked to', async () => {
     const headers = { 'x-router-metadata': 'enabled' };
     const { body } = await draw(gateway, { size: '64x64', quality: 'max', colour: 'red' }, { headers });
     expect(body.router_metadata).toMatchObject({
@@ -137,7 +137,7 @@ describe('POST /images, buffered', () => {
 });
 
 describe('POST /images, streamed', () => {
-  it('sends partial pictures in the format, the finished one with usage, and [DONE]', async () => {
+  it('sends partial images in the format, the finished one with usage, and [DONE]', async () => {
     const { status, headers, events, done } = await draw(gateway, {
       stream: true,
       output_format: 'jpeg',
@@ -161,7 +161,7 @@ describe('POST /images, streamed', () => {
     expect(done).toBe(true);
   });
 
-  it('sends one completed event for each picture, usage on the last one alone', async () => {
+  it('sends one completed event for each image, usage on the last one alone', async () => {
     const { events, done } = await draw(gateway, { stream: true, n: 3, size: '64x64' });
     const completed = events.filter(({ type }) => type === 'image_generation.completed');
     expect(completed.map(({ usage }) => usage !== undefined)).toEqual([false, false, true]);
@@ -201,7 +201,7 @@ describe('POST /images, streamed', () => {
     expect(done).toBe(true);
   });
 
-  it('keeps the status of what fails before the first picture', async () => {
+  it('keeps the status of what fails before the first image', async () => {
     const { status, body } = await draw(gateway, { stream: true, prompt: '[[fail 503 3s Busy]] x' });
     expect(status).toBe(529);
     expect(body.error).toMatchObject({ code: 529, metadata: { error_type: 'provider_overloaded' } });
@@ -264,13 +264,13 @@ describe('what is wrong with a body', () => {
     expect((await draw(gateway, { output_format: undefined, ...more })).status).toBe(200);
   });
 
-  it('refuses a header x-session-id of more than 256 characters', async () => {
+  it('rejects a header x-session-id of more than 256 characters', async () => {
     const { status, body } = await draw(gateway, {}, { headers: { 'x-session-id': 'x'.repeat(257) } });
     expect(status).toBe(400);
     expect(body.error!.metadata).toMatchObject({ param: 'x-session-id' });
   });
 
-  it('answers 413 above 64 MiB', async () => {
+  it('returns 413 above 64 MiB', async () => {
     const small = await testGateway({ images: { body_limit: 2048 } });
     const { status, body } = await draw(small, { prompt: 'x'.repeat(3000) });
     await small.close();
@@ -279,11 +279,11 @@ describe('what is wrong with a body', () => {
     expect(body.error!.metadata).toMatchObject({ error_type: 'payload_too_large' });
   });
 
-  it('answers 401 without a key', async () => {
+  it('returns 401 without a key', async () => {
     expect((await draw(gateway, {}, { key: null })).status).toBe(401);
   });
 
-  it('answers 403 to a management key', async () => {
+  it('returns 403 to a management key', async () => {
     expect((await draw(gateway, {}, { key: gateway.managementKey })).status).toBe(403);
   });
 });
@@ -319,7 +319,7 @@ describe('references', () => {
     ],
     ['a picture of 8 pixels', async () => dataUrl(await paint({ width: 8, height: 8 })), 'image_too_small'],
     ['a picture of 17,000 pixels', async () => dataUrl(await paint({ width: 17_000, height: 20 })), 'image_too_large'],
-  ])('refuses %s and says which', async (_, url, error_type) => {
+  ])('rejects %s and says which', async (_, url, error_type) => {
     const good = reference(dataUrl(await paint({ width: 32, height: 32 })));
     const { status, body } = await draw(gateway, { input_references: [good, reference(await url())] });
     expect(status).toBe(400);
@@ -328,7 +328,7 @@ describe('references', () => {
     expect(body.error!.message.startsWith(`${param}: `)).toBe(true);
   });
 
-  it('refuses one of more bytes than images.reference_limit', async () => {
+  it('rejects one of more bytes than images.reference_limit', async () => {
     const strict = await testGateway({ images: { reference_limit: 1024 } });
     const url = dataUrl(Buffer.concat([await paint({ width: 32, height: 32 }), Buffer.alloc(2000)]));
     const { status, body } = await draw(strict, { input_references: [reference(url)] });
@@ -388,7 +388,7 @@ describe('references', () => {
 });
 
 describe('models', () => {
-  it('refuses a model that makes no pictures with wrong_endpoint', async () => {
+  it('rejects a model that makes no images with wrong_endpoint', async () => {
     const { status, body } = await draw(gateway, { model: 'simulator/echo' });
     expect(status).toBe(400);
     expect(body.error).toMatchObject({
@@ -397,7 +397,7 @@ describe('models', () => {
     });
   });
 
-  it('refuses a model that nobody carries with model_not_found', async () => {
+  it('rejects a model without a provider with model_not_found', async () => {
     const { status, body } = await draw(gateway, { model: 'nobody/nothing' });
     expect(status).toBe(400);
     expect(body.error).toMatchObject({ availability: { code: 'model_not_found' } });

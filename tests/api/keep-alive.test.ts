@@ -129,7 +129,7 @@ describe.each(wires)('%s', (wire) => {
     expect(outcome.text).not.toContain('ROUTER');
   });
 
-  it('says nothing when it is off', async () => {
+  it('says nothing if it is off', async () => {
     const quiet = await openLab({ server: { keep_alive_comment_ms: 0 } });
     quiet.upstream.always(throttle(answer({ wire, mode: 'streamed' }), 100, 15));
     const outcome = await quiet.ask({ wire, mode: 'streamed' });

@@ -46,7 +46,7 @@ describe('management routes', () => {
     expect((await ask(method, path, undefined, 'unknown-key')).status).toBe(401);
   });
 
-  it('answers 404 and 405 to a management key, too', async () => {
+  it('returns 404 and 405 to a management key, too', async () => {
     expect((await ask('GET', '/nothing')).status).toBe(404);
     expect((await ask('PUT', '/keys', {})).status).toBe(405);
   });
@@ -62,7 +62,7 @@ describe('management routes', () => {
     ['no body', undefined, 'is missing; send a JSON object'],
     ['a list', [], 'must be an object, got a list of 0'],
     ['null', 'null', 'must be an object, got null'],
-  ])('refuses %s', async (_, body, says) => {
+  ])('rejects %s', async (_, body, says) => {
     expectIssues(await ask('POST', '/keys', body), { '': says });
   });
 });
@@ -161,7 +161,7 @@ describe('POST /keys', () => {
       { limit: -1, expires_at: 5, hash: 'x' },
       { name: 'is missing', limit: 'got -1', expires_at: 'got 5', hash: 'is not known here' },
     ],
-  ])('refuses %j', async (body, issues) => {
+  ])('rejects %j', async (body, issues) => {
     expectIssues(await ask('POST', '/keys', body), issues);
   });
 });
@@ -187,7 +187,7 @@ describe('GET /keys', () => {
     expect(Object.keys((await ask('GET', '/keys')).body)).toEqual(['data']);
   });
 
-  it('refuses a query that breaks a rule', async () => {
+  it('rejects a query that breaks a rule', async () => {
     const answer = await ask('GET', '/keys?offset=-1&include_disabled=yes&workspace_id=a&workspace_id=b');
     expectIssues(answer, {
       offset: '"-1" is not an integer from 0',
@@ -248,13 +248,13 @@ describe('a key by its hash', () => {
       { expires_at: null, limit: {} },
       { expires_at: 'is not known here', limit: 'got an object' },
     ],
-  ])('refuses the change %j', async (body, issues) => {
+  ])('rejects the change %j', async (body, issues) => {
     const { data } = await create();
     expectIssues(await ask('PATCH', `/keys/${data.hash}`, body), issues);
     expect((await ask('GET', `/keys/${data.hash}`)).body.data).toEqual(data);
   });
 
-  it('is refused at once when it is disabled, and admitted again when it is enabled', async () => {
+  it('is rejected at once when it is disabled, and accepted again when it is enabled', async () => {
     const { data, key } = await create();
     await ask('PATCH', `/keys/${data.hash}`, { disabled: true });
     expect(await infer(key)).toBe(401);
@@ -262,7 +262,7 @@ describe('a key by its hash', () => {
     expect(await infer(key)).toBe(200);
   });
 
-  it('is gone at once when it is deleted, and its entries stay', async () => {
+  it('stops working at once when it is deleted, and its entries stay', async () => {
     const { data, key } = await create();
     const answer = await gateway.post('/responses', good, { key });
     const id = answer.headers.get('x-generation-id')!;
@@ -399,13 +399,13 @@ describe('POST /keys/{hash}/rotate', () => {
     [{ grace_seconds: 86_401 }, { grace_seconds: 'got 86401' }],
     [{ grace_seconds: 1.5 }, { grace_seconds: 'got 1.5' }],
     [{ grace: 5 }, { grace: 'is not known here' }],
-  ])('refuses %j', async (body, issues) => {
+  ])('rejects %j', async (body, issues) => {
     const { data, key } = await create();
     expectIssues(await ask('POST', `/keys/${data.hash}/rotate`, body), issues);
     expect(await infer(key)).toBe(200);
   });
 
-  it('refuses a key that is dead, and one that is not there', async () => {
+  it('rejects a key that is dead, and one that is not there', async () => {
     const { data } = await create();
     await ask('PATCH', `/keys/${data.hash}`, { disabled: true });
     expectIssues(await ask('POST', `/keys/${data.hash}/rotate`), { '': 'The key is disabled' });
@@ -517,7 +517,7 @@ it('a key of the configuration keeps its limits over a reload, and what the file
   expect((await ask('GET', path)).body.data).toMatchObject({ limit: 5, limit_reset: 'daily', name: 'org' });
 });
 
-it('answers 503 when the store does not answer, and changes nothing', async () => {
+it('returns 503 when the store does not answer, and changes nothing', async () => {
   const apart = await testGateway();
   const asking = manage(() => apart);
   await apart.gateway.storage.close();
@@ -536,7 +536,7 @@ it('answers 503 when the store does not answer, and changes nothing', async () =
   await apart.close();
 });
 
-it('a key that one gateway disables is refused by another on the same store within a second', async () => {
+it('a key that one gateway disables is rejected by another on the same store within a second', async () => {
   const { data, key } = await create();
   // As another process: straight in the store.
   await gateway.gateway.storage.management.change({ atMs: 1, actorKeyHash: 'x' }, async (transaction) => {

@@ -231,7 +231,7 @@ function prepareServer(dataDir: string, config: object): Server {
 
 // --- the clients ---
 
-/** One client: asks on and on until nobody answers. Notes what it received to the end, and what broke off. */
+/** One client: asks on and on until no server responds. Notes what it received to the end, and what broke off. */
 async function askUntilKilled(
   url: string,
   name: string,

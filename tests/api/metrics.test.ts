@@ -121,7 +121,7 @@ describe('GET /metrics', () => {
     expect(metrics.get('headgate_http_requests_total{method="any",route="other",status="4xx"}')).toBe(1);
   });
 
-  it('counts open requests and streams while they are open, and a client that leaves as cancelled', async () => {
+  it('counts open requests and streams while they are open, and a client that disconnects as cancelled', async () => {
     const aborter = new AbortController();
     const body = { model: 'simulator/echo', input: '[[slow 50]] [[words 1000]]', stream: true };
     const response = await gateway.post('/responses', body, { signal: aborter.signal });

@@ -152,7 +152,7 @@ describe('GET /models', () => {
           output_modalities: ['text'],
           instruct_type: null,
         },
-        // Of the cheapest endpoint, without the one of a tier that is used only when it is asked for.
+        // Of the cheapest endpoint, without the one of a tier that is used only if it is asked for.
         pricing: { prompt: '0.000001', completion: '0.000004' },
         top_provider: { context_length: 50_000, max_completion_tokens: 4000, is_moderated: false },
         per_request_limits: null,
@@ -309,7 +309,7 @@ describe('GET /models', () => {
     ['?output_modalities=smell', 'output_modalities: "smell" is not one of all, text'],
     ['?sort=newest&sort=newest', 'sort: "newest, newest" is not one value: it stands more than once.'],
     ['?limit=0&offset=x', '(and 1 more: see error.metadata.issues)'],
-  ])('answers 400 to %s', async (query, message) => {
+  ])('returns 400 to %s', async (query, message) => {
     for (const path of ['/models', '/models/user', '/models/count']) {
       const { status, body } = await get(`${path}${query}`);
       expect(status).toBe(400);
@@ -368,14 +368,14 @@ describe('GET /model/{author}/{slug}', () => {
     ['~gone/latest', 'There is no model ~gone/latest here'],
     ['router/fusion', 'There is no model router/fusion here'],
     ['__proto__', 'There is no model __proto__ here'],
-  ])('answers 404 to %s', async (slug, message) => {
+  ])('returns 404 to %s', async (slug, message) => {
     const { status, body } = await get(`/model/${slug}`);
     expect(status).toBe(404);
     expect(body.error).toMatchObject({ code: 404, metadata: { error_type: 'not_found' } });
     expect(body.error.message).toContain(message);
   });
 
-  it('answers 400 to a path that is not properly encoded', async () => {
+  it('returns 400 to a path that is not properly encoded', async () => {
     expect((await get('/model/acme/%zz')).status).toBe(400);
   });
 });
@@ -485,7 +485,7 @@ describe('GET /models/{author}/{slug}/endpoints', () => {
     'nobody/has',
     '~gone/latest',
     'x/y%2Fz',
-  ])('answers 404 to %s', async (slug) => {
+  ])('returns 404 to %s', async (slug) => {
     expect((await get(`/models/${slug}/endpoints`)).status).toBe(404);
   });
 

@@ -52,7 +52,7 @@ const makeKey = async (workspaceId: string, memberId?: string) => {
 };
 
 describe('the budget of the organization', () => {
-  it('holds for all keys of all workspaces, with 402 and when it begins anew', async () => {
+  it('holds for all keys of all workspaces, with 402 and if it begins anew', async () => {
     await start({ budgets: { organization: { daily: 0.02 } } });
     const elsewhere = await makeKey(other);
     expect((await ask()).status).toBe(200);
@@ -154,7 +154,7 @@ describe('credits', () => {
   });
 });
 
-it('a key of a workspace that is refused by several limits names the narrowest of those who set them', async () => {
+it('a key of a workspace that is rejected by several limits names the narrowest of those who set them', async () => {
   await start({ budgets: { organization: { daily: 0.005 }, member: { daily: 0.005 } } });
   expect((await admin('PUT', `/workspaces/${main}/budgets/daily`, { limit_usd: 0.005 })).status).toBe(200);
   expect((await ask()).message).toMatch(/^The member ada/);

@@ -187,7 +187,7 @@ describe('an endpoint that takes no addresses', () => {
     expect(served).toEqual(['/same']);
   });
 
-  it('fetches once if the first of its keys is refused', async () => {
+  it('fetches once if the first of its keys is rejected', async () => {
     const large = Buffer.concat([png, Buffer.alloc(60 * 1024 - png.length)]); // two of them are beyond request_bytes
     serve = (_request, response) => response.end(large);
     upstream.respond(json({ error: { message: 'Slow.' } }, { status: 429 }));
@@ -348,7 +348,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     expect(served).toEqual([]);
   });
 
-  it('what is no picture', async () => {
+  it('what is no image', async () => {
     serve = (_request, response) => response.setHeader('content-type', 'image/png').end('<html>');
 
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
@@ -358,7 +358,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     });
   });
 
-  it('what is a picture of a kind that nobody reads', async () => {
+  it('what is an image of a kind that nobody reads', async () => {
     serve = (_request, response) => response.end('<svg xmlns="http://www.w3.org/2000/svg"/>');
 
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({ error_type: 'unsupported_image_format' });
@@ -481,7 +481,7 @@ describe('the operator', () => {
   });
 });
 
-it('a client that leaves ends the fetch', async () => {
+it('a client that disconnects ends the fetch', async () => {
   const came = Promise.withResolvers<IncomingMessage>();
   serve = (request) => came.resolve(request);
   const other = await open({ idle_ms: 60_000, timeout_ms: 60_000 });

@@ -35,7 +35,7 @@ it('a key that asks too often is answered 429 with the limit, streamed or not, a
   expect((await gateway.post('/responses', body, { key: testKeys.organizationKey })).status).toBe(200);
 });
 
-it('a body that is refused does not count', async () => {
+it('a body that is rejected does not count', async () => {
   gateway = await testGateway({ limits: { requests_per_minute: 1 } });
   for (let count = 0; count < 3; count++) expect((await gateway.post('/responses', { model: 7 })).status).toBe(400);
   expect((await gateway.post('/responses', body)).status).toBe(200);
@@ -88,7 +88,7 @@ it('a model that a router chooses counts as if it were named', async () => {
   expect(await ask('simulator/echo')).toBe(429);
 });
 
-it('open streams are counted, and are free again when the client leaves', async () => {
+it('open streams are counted, and are free again if the client disconnects', async () => {
   gateway = await testGateway({ limits: { workspace: { concurrent_streams: 1 } } });
   const client = new AbortController();
   const slow = { model: 'simulator/echo', input: '[[slow 200]] one two three four five six seven eight', stream: true };

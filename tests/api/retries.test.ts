@@ -102,7 +102,7 @@ describe.each(cases)('$wire, $mode, with one endpoint', (how) => {
     expect(await readMetric('headgate_retries_total')).toBe(1);
   });
 
-  it('the last failure is the answer when all attempts fail, with the others in its metadata', async () => {
+  it('the last failure is the answer if all attempts fail, with the others in its metadata', async () => {
     await open();
     upstream.always(failing(503));
     const outcome = await askFor(how);
@@ -249,7 +249,7 @@ describe.each(cases)('$wire, $mode, with one endpoint', (how) => {
 describe.each(cases)('$wire, $mode, with two endpoints', (how) => {
   const [first, second] = [`${how.wire}-first`, `${how.wire}-second`];
 
-  it('the other one is tried at once, and the first again only when none is left', async () => {
+  it('the other one is tried at once, and the first again only if none is left', async () => {
     await open({ hasSecond: true });
     upstream.respond(failing(503));
     other.respond(failing(500));

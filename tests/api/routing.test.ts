@@ -187,7 +187,7 @@ describe('a tier', () => {
 describe('several keys of one provider', () => {
   const keyOf = ({ headers }: ScriptedRequest) => headers.authorization;
 
-  it('serve in turn, and one that is refused rests while another answers the same request', async () => {
+  it('serve in turn, and one that is rejected rests while another answers the same request', async () => {
     await open([{ model: 'acme/m' }], [], { alpha: { api_key: ['good-key-1', 'bad-key-22'] } });
     alpha.always((request) => (keyOf(request) === 'Bearer bad-key-22' ? failed(401) : good()));
     for (let count = 0; count < 6; count++) expect((await ask({ model: 'acme/m' })).status).toBe(200);
@@ -410,7 +410,7 @@ describe('routers', () => {
       ['fails', () => failed(500)],
       ['talks', () => says('It is about maths.')],
       ['invents', () => says('{"task": "juggling"}')],
-    ])('goes by the words when it %s', async (_, answer) => {
+    ])('goes by the words if it %s', async (_, answer) => {
       await withClassifier();
       beta.always(answer());
       const answered = await ask({ model: 'router/auto', input: 'Translate hello into French' });
@@ -458,7 +458,7 @@ describe('routers', () => {
     });
   });
 
-  it('auto goes on to its next model when the first fails', async () => {
+  it('auto goes on to its next model if the first fails', async () => {
     await open(models, [], { routers: { auto: { rankings: { default: ['acme/cheap', 'acme/middle'] } } } });
     alpha.respond(failed(500));
     const plugins = [{ id: 'auto-router', cost_quality_tradeoff: 0 }];

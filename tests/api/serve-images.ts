@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 
 /**
- * A process that answers every generation with a picture of about 4 MB, as large as one of 1,184 × 1,184 pixels of noise
+ * A process that answers every generation with an image of about 4 MB, as large as one of 1,184 × 1,184 pixels of noise
  * is. It says its URL.
  */
 const edge = 1184;

@@ -4,7 +4,7 @@ import { testGateway } from '../../src/testing/test-gateway.ts';
 
 /**
  * A process that `ledger-kill.test.ts` kills: a gateway on the data folder of its first argument. It has everything
- * loaded when it writes `ready`, begins when it is told to, and says its URL.
+ * loaded when it writes `ready`, begins on request, and prints its URL.
  */
 const [dataDir, config] = process.argv.slice(2) as [string, string];
 flushCompileCache(); // who is killed has no time for it at its end

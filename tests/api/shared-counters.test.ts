@@ -39,7 +39,7 @@ describe.skipIf('skipped' in server)('shared counters that are killed', () => {
     expect((await ask()).status).toBe(429);
   });
 
-  it('let nothing in that has a limit when it is set so: 503, never 401', async () => {
+  it('let nothing in that has a limit if it is set so: 503, never 401', async () => {
     await start({ on_failure: 'closed' }, { limits });
     await redis.kill();
     for (let at = 0; at < 3; at++) {

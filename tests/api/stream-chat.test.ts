@@ -174,7 +174,7 @@ describe('openai-chat', () => {
   it.each([
     ['length', 'max_output_tokens', 'incomplete'],
     ['content_filter', 'content_filter', 'completed'],
-  ])('ends with response.incomplete when it is cut by %s', async (reason, told, itemStatus) => {
+  ])('ends with response.incomplete if it is cut by %s', async (reason, told, itemStatus) => {
     const outcome = await streamed(lab, wire, [chatChunk({ content: 'Hal' }), stop(reason)]);
     expect(order(outcome).at(-1)).toBe('incomplete');
     expect(outcome.response).toMatchObject({

@@ -88,7 +88,7 @@ describe('openai-responses', () => {
     expect(textOf(outcome.response)).toBe('Hi');
   });
 
-  it('numbers items anew when the provider leaves gaps', async () => {
+  it('numbers items anew if the provider leaves gaps', async () => {
     const outcome = await streamed(
       lab,
       wire,

@@ -68,7 +68,7 @@ describe.each(wires)('%s', (wire) => {
     expect(shown).not.toContain('sk-upstream');
   });
 
-  it('echoes nothing when it is not asked to stream', async () => {
+  it('echoes nothing if it is not asked to stream', async () => {
     lab.upstream.always(answer({ wire, mode: 'buffered' }));
     const { response } = await lab.ask({ wire, mode: 'buffered' }, { body: { debug: { echo_upstream_body: true } } });
     expect(response).not.toHaveProperty('debug');

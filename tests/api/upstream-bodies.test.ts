@@ -55,7 +55,7 @@ describe.each(cases)('$wire, $mode, a body in an odd dress', (how) => {
     'text/plain',
     'text/event-stream',
     'application/json',
-  ])('is read when it is the other kind, as %s', async (type) => {
+  ])('is read if it is the other kind, as %s', async (type) => {
     lab.upstream.always(send(other(how), good(other(how)), type));
     expectText(await lab.ask(how), said);
   });
@@ -81,7 +81,7 @@ describe.each(cases)('$wire, $mode, a body in an odd dress', (how) => {
     ['gzip, cut in pieces', () => splitIntoPieces(gzip(send(how, good(how))), 3)],
     ['brotli, frame by frame', () => brotli(sse(streamFrames(wire, ['Grüße, ', '世界 👋🏽!'])))],
     ['gzip, frame by frame', () => gzip(sse(streamFrames(wire, ['Grüße, ', '世界 👋🏽!'])))],
-  ])('is read when it is compressed: %s', async (_name, make) => {
+  ])('is read if it is compressed: %s', async (_name, make) => {
     lab.upstream.always(make());
     expectText(await lab.ask(how), said);
   });
@@ -134,7 +134,7 @@ describe.each(cases)('$wire, $mode, a streamed body', (how) => {
     ['zero bytes', '\0\0\0\0\n\n\0\n\n', /ended its answer in the middle/],
   ];
 
-  it.each(nonsense)('is a failure when it holds %s', async (_name, body, message) => {
+  it.each(nonsense)('is a failure if it holds %s', async (_name, body, message) => {
     lab.upstream.always(sse(body));
     expectFailure(await lab.ask(how), 502, 'provider_unavailable', message);
   });
@@ -182,7 +182,7 @@ describe.each(cases)('$wire, $mode, a body that is no answer', (how) => {
     expect(grown).toBeLessThan(10 * limit);
   });
 
-  it('is not read past upstream_body_limit when it is one endless frame', async () => {
+  it('is not read past upstream_body_limit if it is one endless frame', async () => {
     lab.upstream.always(endless('data: {"type":"', 'x'.repeat(65_536)));
     expectFailure(await lab.ask(how), 502, 'provider_unavailable', /larger than 1048576|more than 1048576/);
     expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
@@ -194,7 +194,7 @@ describe.each(cases)('$wire, $mode, a body that is no answer', (how) => {
   });
 
   if (mode === 'buffered') {
-    it('is not held past upstream_body_limit when it is a stream of small frames without end', async () => {
+    it('is not held past upstream_body_limit if it is a stream of small frames without end', async () => {
       const delta = openFrames(wire, ['word '.repeat(1000)]).at(-1)!;
       const start = streamText('openai-responses', openFrames(wire, []));
       lab.upstream.always(endless(start, `data: ${JSON.stringify(delta)}\n\n`));

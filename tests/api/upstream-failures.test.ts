@@ -33,14 +33,14 @@ const words = (wire: WireName): ScriptedResponse => stream(wire, openFrames(wire
 describe.each(cases)('$wire, $mode', (how) => {
   const { wire } = how;
 
-  it('answers 502 when the connection is refused', async () => {
+  it('returns 502 when the connection is rejected', async () => {
     await lab.upstream.down();
     const outcome = await lab.ask(how);
     await lab.upstream.up();
     expectFailure(outcome, 502, 'provider_unavailable', /cannot be reached \(ECONNREFUSED\)/);
   });
 
-  it('answers 502 when the connection is reset before the headers', async () => {
+  it('returns 502 when the connection is reset before the headers', async () => {
     lab.upstream.always(resetBeforeHeaders());
     expectFailure(await lab.ask(how), 502, 'provider_unavailable', /closed the connection/);
   });
@@ -50,7 +50,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     ['is closed in its middle', (whole) => ({ ...resetAfter(60, whole), end: 'close' })],
     ['is chunked and has no end', (whole) => chunkedWithoutEnd(whole)],
     ['is shorter than its content-length', (whole) => contentLengthTooLong(whole)],
-  ])('answers 502 when a whole body %s', async (_name, spoil) => {
+  ])('returns 502 when a whole body %s', async (_name, spoil) => {
     lab.upstream.always(spoil(json(wholeBody(wire))));
     expectFailure(await lab.ask(how), 502, 'provider_unavailable', /closed the connection/);
   });
@@ -80,7 +80,7 @@ describe.each(cases)('$wire, $mode, answered by a stream that breaks behind its 
     ['ends without its last frame', words(wire), 502, 'provider_unavailable', /ended its answer in the middle/],
   ];
 
-  it.each(breaks)('never passes for whole when it %s', async (_name, broken, status, errorType, message) => {
+  it.each(breaks)('never passes for whole if it %s', async (_name, broken, status, errorType, message) => {
     lab.upstream.always(broken);
     const outcome = await lab.ask(how);
     if (mode === 'buffered') return void expectFailure(outcome, status, errorType, message);

@@ -260,7 +260,7 @@ describe('short things that a provider makes long or many', () => {
     expect(Math.max(...dropped.map(({ length }) => length))).toBe(200);
   });
 
-  it('an id of an item is not repeated in each delta when it is very long', async () => {
+  it('an id of an item is not repeated in each delta if it is very long', async () => {
     const long = 'msg_'.repeat(1000);
     const frames = JSON.stringify(streamFrames('openai-responses')).replaceAll('msg_up', long);
     lab.upstream.always(stream('openai-responses', JSON.parse(frames) as object[]));

@@ -44,25 +44,25 @@ function caseOf({ path, body }: ScriptedRequest): Case {
 
 const words = (wire: WireName): ScriptedResponse => stream(wire, openFrames(wire, ['Hel', 'lo']), { done: false });
 
-it('answers 524 when the headers do not come in time', () =>
+it('returns 524 when the headers do not come in time', () =>
   inAllWays(
     () => stallBeforeHeaders(),
     (outcome) => expectFailure(outcome, 524, 'timeout', /no answer within 300 ms/),
   ));
 
-it('answers 524 when the provider falls silent before any output', () =>
+it('returns 524 if the provider falls silent before any output', () =>
   inAllWays(
     (how) => stallAfter(20, answer(how)),
     (outcome) => expectFailure(outcome, 524, 'timeout', /silent for 300 ms/),
   ));
 
-it('answers 524 to an answer that drips without end before any output', () =>
+it('returns 524 to an answer that drips without end before any output', () =>
   inAllWays(
     () => throttle(json(' '.repeat(10_000)), 1, 20),
     (outcome) => expectFailure(outcome, 524, 'timeout', /longer than 900 ms in all/),
   ));
 
-it('breaks the answer off when the provider falls silent behind its first words', () =>
+it('breaks the answer off if the provider falls silent behind its first words', () =>
   inAllWays(
     ({ wire }) => ({ ...words(wire), end: 'silence' }),
     (outcome, { mode }) => {
@@ -71,7 +71,7 @@ it('breaks the answer off when the provider falls silent behind its first words'
     },
   ));
 
-it('breaks the answer off when it drips without end behind its first words', () =>
+it('breaks the answer off if it drips without end behind its first words', () =>
   inAllWays(
     ({ wire }) => stream(wire, dripping(wire)),
     (outcome, { mode }) => {

@@ -197,7 +197,7 @@ describe('a request that names no model', () => {
   });
 });
 
-describe('a picture without a model', () => {
+describe('an image without a model', () => {
   it('is drawn by the default of its workspace, as soon as there is one', async () => {
     const place = await open({ default_text_model: 'acme/one' });
     const missing = await draw(place);
@@ -275,7 +275,7 @@ describe('default_provider_sort', () => {
     expect(defaultsOf(answer)).toEqual({ default_text_model: 'acme/one:floor' });
   });
 
-  it('holds for pictures', async () => {
+  it('holds for images', async () => {
     const place = await open({ default_provider_sort: 'price' });
     const answer = await draw(place, { model: 'simulator/image' });
     expect(defaultsOf(answer)).toEqual({ default_provider_sort: 'price' });

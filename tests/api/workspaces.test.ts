@@ -122,7 +122,7 @@ describe('POST /workspaces', () => {
     [{ name: 'n', slug: 's', io_logging_sampling_rate: 1.1 }, { io_logging_sampling_rate: 'got 1.1' }],
     [{ name: 'n', slug: 's', io_logging_api_key_ids: ['a'] }, { 'io_logging_api_key_ids[0]': 'an integer, got "a"' }],
     [{ name: 'n', slug: 's', id: 'x' }, { id: 'is not known here' }],
-  ])('refuses %j', async (body, issues) => {
+  ])('rejects %j', async (body, issues) => {
     expectIssues(await ask('POST', '/workspaces', body), issues);
   });
 });
@@ -138,7 +138,7 @@ describe('GET /workspaces', () => {
     expect((await ask('GET', `/workspaces?offset=${offset}&limit=1`)).body).toEqual({ ...all, data: [first] });
   });
 
-  it('refuses a query that breaks a rule', async () => {
+  it('rejects a query that breaks a rule', async () => {
     expectIssues(await ask('GET', '/workspaces?offset=x&limit=0'), { offset: '"x"', limit: 'from 1 to 100' });
   });
 });
@@ -176,7 +176,7 @@ describe('PATCH /workspaces/{id}', () => {
     [{ slug: main }, { slug: 'must not look like an id' }],
     [{ name: null }, { name: 'must be a string, got null' }],
     [{ default_guardrail_id: missing }, { default_guardrail_id: 'is not known here' }],
-  ])('refuses %j', async (body, issues) => {
+  ])('rejects %j', async (body, issues) => {
     const made = await create();
     expectIssues(await ask('PATCH', `/workspaces/${made.id}`, body), issues);
     expect((await ask('GET', `/workspaces/${made.id}`)).body.data).toEqual(made);
@@ -195,7 +195,7 @@ describe('DELETE /workspaces/{id}', () => {
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'workspace.delete', object_id: id });
   });
 
-  it('is refused while there are keys, disabled ones too', async () => {
+  it('is rejected while there are keys, disabled ones too', async () => {
     const { id, slug } = await create();
     const { data } = (await ask('POST', '/keys', { name: 'k', workspace_id: id })).body;
     await ask('PATCH', `/keys/${data.hash}`, { disabled: true });
@@ -204,7 +204,7 @@ describe('DELETE /workspaces/{id}', () => {
     expect((await ask('DELETE', `/workspaces/${id}`)).status).toBe(200);
   });
 
-  it('wants to be told twice for the default workspace, which is the oldest when none is named so', async () => {
+  it('wants to be told twice for the default workspace, which is the oldest if none is named so', async () => {
     const flag = 'confirm_default_workspace_deletion';
     const apart = await testGateway();
     const asking = manage(() => apart);
@@ -294,7 +294,7 @@ describe('budgets', () => {
     ]);
   });
 
-  it('tell what is spent in the window that is open, what is left, and when it begins anew', async () => {
+  it('tell what is spent in the window that is open, what is left, and if it begins anew', async () => {
     const { id } = await create();
     const path = `/workspaces/${id}/budgets`;
     for (const [interval, limit_usd] of [

@@ -137,7 +137,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     await gateway.close({ keepData: true });
   });
 
-  it('is logged once when it begins and once when it ends', async () => {
+  it('is logged once if it begins and once if it ends', async () => {
     const folder = makeFolder();
     mkdirSync(join(folder, 'data'));
     mountSmall(join(folder, 'data'), '4m');

@@ -47,7 +47,7 @@ export interface Running {
   readonly child: ChildProcess;
   stdout: string;
   stderr: string;
-  /** Exit code, or the signal that ended it. Resolves when all output is read. */
+  /** Exit code, or the signal that ended it. Resolves if all output is read. */
   readonly ended: Promise<number | string>;
 }
 
