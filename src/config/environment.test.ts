@@ -5,7 +5,7 @@ const cwd = import.meta.dirname; // holds no headgate.yaml
 const load = (env: Record<string, string>, flags = {}) => loadConfig({ env, flags, cwd });
 
 describe('HEADGATE_<PATH>', () => {
-  it('overrides every value, lists by index', () => {
+  it('overrides every value, with lists by index', () => {
     const { config, warnings } = load({
       HEADGATE_SERVER_PORT: '0',
       HEADGATE_SERVER_BODY_LIMIT: '64KiB',
@@ -54,7 +54,7 @@ describe('HEADGATE_<PATH>', () => {
     ]);
   });
 
-  it('takes whole lists as YAML or JSON, and parts of them over it', () => {
+  it('accepts lists as YAML or JSON, and overrides of their parts', () => {
     const { config } = load({
       HEADGATE_PROVIDERS_0_NAME: 'Mine',
       HEADGATE_PROVIDERS: '[{"id":"s","wire":"simulator","models":[{"model":"s/*"}]}]',
@@ -62,12 +62,12 @@ describe('HEADGATE_<PATH>', () => {
     expect(config.providers).toEqual([{ id: 's', name: 'Mine', wire: 'simulator', models: [{ model: 's/*' }] }]);
   });
 
-  it('is taken as it is: a $ in it asks for nothing', () => {
+  it('is not interpolated', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
     expect(load({ HEADGATE_MASTER_KEY: 'a${B}' }).config.secrets.master_key).toBe('a${B}');
   });
 
-  it('is beaten by flags, and beats DATABASE_URL', () => {
+  it('yields to flags, and wins over DATABASE_URL', () => {
     const { config, dataDir } = load(
       {
         HEADGATE_SERVER_PORT: '1',
@@ -82,7 +82,7 @@ describe('HEADGATE_<PATH>', () => {
     expect(load({ DATABASE_URL: 'postgres://h/a' }).config.storage.url).toBe('postgres://h/a');
   });
 
-  it('names the variable when its value is wrong', () => {
+  it('names the variable if its value is invalid', () => {
     expect(() => load({ HEADGATE_SERVER_PORT: 'x' })).toThrow(
       'HEADGATE_SERVER_PORT (server.port): must be an integer from 0 to 65535, got "x"',
     );
@@ -96,12 +96,12 @@ describe('HEADGATE_<PATH>', () => {
     expect(() => load({ VALKEY_URL: 'mysql://secret' })).toThrow(/^VALKEY_URL \(counters.url\): must be (?!.*secret)/);
   });
 
-  it('sets nothing when it is empty', () => {
+  it('has no effect if it is empty', () => {
     expect(load({ HEADGATE_SERVER_PORT: '' }).config.server.port).toBe(8787);
   });
 });
 
-describe('a variable that is no override', () => {
+describe('a variable that is not an override', () => {
   it.each([
     ['HEADGATE_SERVER_PROT', 'HEADGATE_SERVER_PORT'],
     ['HEADGATE_PORT', 'HEADGATE_SERVER_PORT'],
@@ -119,7 +119,7 @@ describe('a variable that is no override', () => {
     expect(load({ HEADGATE_HOME: '1' }).warnings).toEqual([]);
   });
 
-  it('is a warning when it sets what is not offered', () => {
+  it('is a warning if the setting is not offered', () => {
     expect(load({ HEADGATE_GUARDRAILS: '{}' }).warnings[0]).toContain('this build does not offer');
   });
 
@@ -129,7 +129,7 @@ describe('a variable that is no override', () => {
     'HEADGATE_ORG_KEY',
     'HEADGATE_MANAGEMENT_KEY',
     'HEADGATE_VERSION',
-  ])('%s is nobody’s business', (name) => {
+  ])('%s is ignored', (name) => {
     expect(load({ [name]: 'x' }).warnings).toEqual([]);
   });
 });

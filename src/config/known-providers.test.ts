@@ -20,7 +20,7 @@ it('the setting `wire` accepts every wire of the build', () => {
   expect([...wireNames].sort()).toEqual([...wires.keys(), ...openWires.keys()].sort());
 });
 
-it.each(knownProviders)('$id is an entry that its wire takes', ({ wire, dialect, baseUrl, baseUrlEnv, id, env }) => {
+it.each(knownProviders)('$id is an entry that its wire accepts', ({ wire, dialect, baseUrl, baseUrlEnv, id, env }) => {
   expect(() => wires.get(wire)!.checkDialect?.(dialect)).not.toThrow();
   expect(id).toMatch(/^[a-z0-9]+$/);
   if (baseUrl === undefined) expect(baseUrlEnv).toBeDefined();
@@ -28,14 +28,14 @@ it.each(knownProviders)('$id is an entry that its wire takes', ({ wire, dialect,
   for (const name of env) expect(name).toMatch(/^[A-Z][A-Z0-9_]+$/);
 });
 
-it('no id, slug or variable means two of them', () => {
+it('no two of them share an id, slug or variable', () => {
   const names = knownProviders.flatMap(({ id, slugs }) => [id, ...slugs]);
   expect(new Set(names).size).toBe(names.length);
   const variables = knownProviders.flatMap(({ env }) => env);
   expect(new Set(variables).size).toBe(variables.length);
 });
 
-it('a key in the environment is all the set-up', () => {
+it('a key in the environment is enough', () => {
   const { config, discovered } = load({ GROQ_API_KEY: 'gsk', ANTHROPIC_API_KEY: 'sk', XAI_API_KEY: '' });
   expect(discovered).toEqual([
     { id: 'anthropic', variable: 'ANTHROPIC_API_KEY' },
@@ -53,12 +53,12 @@ it('a key in the environment is all the set-up', () => {
   ]);
 });
 
-it('another address may stand in the environment', () => {
+it('a URL may be in the environment', () => {
   const env = { OPENAI_API_KEY: 'sk', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' };
   expect(load(env).config.providers).toMatchObject([{ id: 'openai', base_url: 'http://127.0.0.1:9/v1' }]);
 });
 
-it('what is configured comes first, and not twice', () => {
+it('configured providers come first, and only once', () => {
   const env = { OPENAI_API_KEY: 'sk', GROQ_API_KEY: 'gsk' };
   const file = '[{ id: openai, wire: openai-chat, base_url: "http://127.0.0.1:9", models: [{ model: m }] }]';
   const { config, discovered } = load(env, file);
@@ -66,16 +66,16 @@ it('what is configured comes first, and not twice', () => {
     ['openai', 'openai-chat'],
     ['groq', 'openai-chat'],
   ]);
-  expect(config.providers[0]).not.toHaveProperty('dialect'); // it names its wire, so nothing is filled in
+  expect(config.providers[0]).not.toHaveProperty('dialect'); // it names its wire, so it is not completed
   expect(discovered.map(({ id }) => id)).toEqual(['groq']);
 });
 
-it('nothing comes by itself when that is off, or for keys that mean something else as well', () => {
+it('detects nothing if it is off, or for keys with another use', () => {
   expect(load({ OPENAI_API_KEY: 'sk', HEADGATE_CATALOG_AUTO_DISCOVER: 'false' }).isBare).toBe(true);
   expect(load({ GITHUB_TOKEN: 'ghp', HF_TOKEN: 'hf' })).toMatchObject({ isBare: true, discovered: [] });
 });
 
-it('an entry says no more than its id, and what it says wins', () => {
+it('completes an entry with only an id, and keeps its settings', () => {
   const env = { MISTRAL_API_KEY: 'key', AZURE_OPENAI_API_KEY: 'az' };
   const { config } = load(
     env,
@@ -95,7 +95,7 @@ it('an entry says no more than its id, and what it says wins', () => {
   ]);
 });
 
-it('tells what an entry lacks', () => {
+it('reports missing settings of an entry', () => {
   expect(problemsOf({}, '[{ id: groq }]').join('\n')).toContain(
     'api_key): is missing: set GROQ_API_KEY, or add it here',
   );

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { listSecrets } from './list-secrets.ts';
 import { loadConfig } from './load.ts';
 
-it('finds every text that the schema calls secret, and what is secret within it', () => {
+it('finds every secret text of the schema, and the secret parts of it', () => {
   const env = {
     HEADGATE_CONFIG: '',
     HEADGATE_MASTER_KEY: 'master-key-1',

@@ -18,7 +18,7 @@ function load(text: string, sources: Partial<ConfigSources> = {}) {
   writeFileSync(join(folder, file), text);
   return loadConfig({ file, env: {}, cwd: folder, ...sources });
 }
-/** The lines with which it is refused, without the name of the file. */
+/** Returns the problems, without the name of the file. */
 function problemsOf(text: string, sources: Partial<ConfigSources> = {}): string[] {
   try {
     load(text, sources);
@@ -32,7 +32,7 @@ const provider = (rest = '') =>
   `providers: [{ id: one, wire: openai-chat, base_url: "http://127.0.0.1:9/v1", models: [{ model: m }]${rest} }]`;
 
 describe('defaults', () => {
-  it('binds to loopback, keeps its store in the data folder and answers with the simulator', () => {
+  it('binds to loopback, stores in the data folder and uses the simulator', () => {
     const { config, dataDir, file, warnings } = loadConfig({ env: {}, cwd: folder });
 
     expect(config.server).toEqual({
@@ -65,11 +65,11 @@ describe('defaults', () => {
     expect({ dataDir, file, warnings }).toEqual({ dataDir: join(folder, 'data'), file: undefined, warnings: [] });
   });
 
-  it('has no simulator beside configured providers unless it is named', () => {
+  it('has no simulator beside configured providers unless it is configured', () => {
     expect(load(provider()).config.providers.map(({ id }) => id)).toEqual(['one']);
   });
 
-  it('is frozen through and through', () => {
+  it('is deeply frozen', () => {
     const { config } = load(provider());
     expect(Object.isFrozen(config)).toBe(true);
     expect(Object.isFrozen(config.providers[0]!.models[0])).toBe(true);
@@ -80,7 +80,7 @@ describe('defaults', () => {
     '# nothing\n',
     '{}',
     'server:\nbootstrap: { keys: }\n',
-  ])('takes an empty file or section: %j', (text) => {
+  ])('accepts an empty file or section: %j', (text) => {
     expect(load(text).config.server.port).toBe(8787);
   });
 });
@@ -90,14 +90,14 @@ describe('the file', () => {
     expect(load('{\n\t"server": { "port": 9000 }\n}').config.server.port).toBe(9000);
   });
 
-  it('is ./headgate.yaml when none is named', () => {
+  it('is ./headgate.yaml by default', () => {
     writeFileSync(join(folder, 'headgate.yaml'), 'server: { port: 9001 }');
     const { config, file } = loadConfig({ env: {}, cwd: folder });
     rmSync(join(folder, 'headgate.yaml'));
     expect({ port: config.server.port, file }).toEqual({ port: 9001, file: join(folder, 'headgate.yaml') });
   });
 
-  it('must be there when it is named', () => {
+  it('must exist if it is named', () => {
     expect(() => loadConfig({ env: { HEADGATE_CONFIG: 'gone.yaml' }, cwd: folder })).toThrow(
       'gone.yaml: there is no such file',
     );
@@ -109,7 +109,7 @@ describe('the file', () => {
     ['1.5 MiB', 1572864],
     ['2MB', 2000000],
     ['4096', 4096],
-  ])('says sizes as %s', (text, bytes) => {
+  ])('accepts sizes like %s', (text, bytes) => {
     expect(load(`server: { body_limit: ${text} }`).config.server.body_limit).toBe(bytes);
   });
 
@@ -134,21 +134,21 @@ describe('the file', () => {
       'image: { pricing: [{ billable: output_image, unit: token, cost_usd: 40 }] }',
       'image.pricing[0].cost_usd: must be at most 1 USD per token, not 40',
     ],
-  ])('refuses prices of which no ledger could hold what an answer costs: %s', (prices, problem) => {
+  ])('rejects prices whose costs would overflow the ledger: %s', (prices, problem) => {
     expect(() => load(provider().replace('model: m', `model: m, ${prices}`))).toThrow(`models[0].${problem}`);
   });
 
-  it('takes prices as numbers or decimal strings', () => {
+  it('accepts prices as numbers or decimal strings', () => {
     const text = provider().replace('model: m', 'model: m, pricing: { prompt: 0.00000025, completion: "0.000002" }');
     expect(load(text).config.providers[0]!.models[0]!.pricing).toEqual({ prompt: 0.00000025, completion: '0.000002' });
   });
 
-  it('keeps what an open dialect says', () => {
+  it('keeps unknown dialect settings', () => {
     const text = provider(', dialect: { a: [1, null], b: { c: true } }');
     expect(load(text).config.providers[0]!.dialect).toEqual({ a: [1, null], b: { c: true } });
   });
 
-  it('takes file URLs in every form, relative to the working directory', () => {
+  it('accepts file URLs in every form, relative to the working directory', () => {
     expect(load('storage: { url: "file:./x/y.db" }').config.storage.url).toBe(`file:${folder}/x/y.db`);
     expect(load('storage: { url: "file:///x/y.db" }').config.storage.url).toBe('file:/x/y.db');
     expect(load('storage: { url: "file::memory:" }').config.storage.url).toBe('file::memory:');
@@ -157,8 +157,8 @@ describe('the file', () => {
   });
 });
 
-describe('what is wrong with a file', () => {
-  it('names file, line, path and the nearest known key, all at once', () => {
+describe('an invalid file', () => {
+  it('reports all problems with file, line, path and the nearest known key', () => {
     const file = 'wrong.yaml';
     writeFileSync(join(folder, file), 'server:\n  prot: 1\n  host: ""\nproviderz: []\ntimeouts: { idle_ms: 0 }\n');
     let message = '';
@@ -255,7 +255,7 @@ describe('what is wrong with a file', () => {
     expect(problemsOf(text)).toContain(problem);
   });
 
-  it('is told at once, of every kind and from the top, and nothing that is wrong only for another reason', () => {
+  it('reports problems of every kind, from the top, without consequential ones', () => {
     const text = `
 server: { port: x }
 providers:
@@ -296,7 +296,7 @@ bootstrap:
     ]);
   });
 
-  it('names the parameter that was meant', () => {
+  it('suggests the intended parameter', () => {
     const [problem] = problemsOf(
       'providers: [{ id: a, wire: simulator, models: [{ model: a/b, supported_parameters: [tools, temprature] }] }]',
     );
@@ -331,7 +331,7 @@ bootstrap:
     expect(problems.join('\n')).not.toContain('long-enough');
   });
 
-  it('says of what it knows and does not offer that this build does not', () => {
+  it('reports known settings that this build does not offer', () => {
     const text = `
 interns: {}
 tools: { web: {} }
@@ -346,7 +346,7 @@ guardrails: []
 });
 
 describe('${NAME}', () => {
-  it('takes the environment into any string, also unquoted in braces, and $${ stays', () => {
+  it('is replaced in any string, even unquoted in braces, and $${ is literal', () => {
     const env = { NAME: 'x: {y} # z', PORT: '9002', LIST: 'https://a.example, https://b.example' };
     const text = `
 server: { port: ${'${PORT}'}, cors_origins: ${'${LIST}'}, region: "a-$\${NAME}-${'${NAME}'}" } # ${'${COMMENT}'}
@@ -359,19 +359,19 @@ secrets: { master_key: ${'${NAME}'} }
     expect(secrets.master_key).toBe('x: {y} # z');
   });
 
-  it('names what the environment lacks', () => {
+  it('reports unset variables', () => {
     expect(problemsOf('\nsecrets: { master_key: ${GONE} }')).toEqual([
       '2: secrets.master_key: the environment variable GONE is not set',
     ]);
     expect(problemsOf('server: { region: "${NO-NAME}" }')[0]).toContain('without a valid ${NAME}');
   });
 
-  it('is not asked for where the environment overrides the value', () => {
+  it('is not required if the environment overrides the value', () => {
     const env = { HEADGATE_PROVIDERS_0_API_KEY: 'k' };
     expect(load(provider(', api_key: "${GONE}"'), { env }).config.providers[0]!.api_key).toBe('k');
   });
 
-  it('never shows what it took, nor a key that stands in the file', () => {
+  it('never shows its value, or a key in the file', () => {
     const env = { SECRET: 'sk-very-secret' };
     const wrong = `
 server: { port: ${'${SECRET}'}, body_limit: ${'${SECRET}'} }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from './load.ts';
 import { findLocalServers, findUnconfigured, localServers, readModels, withLocalServers } from './local-servers.ts';
 
-/** What the listing endpoints answer, as the servers' documentation shows it. */
+/** Responses of the listing endpoints, from the documentation of the servers. */
 const answers = {
   ollama: {
     object: 'list',
@@ -75,7 +75,7 @@ it('knows four servers and their ports', () => {
   ]);
 });
 
-it('reads what they list, and makes providers of them', async () => {
+it('reads their models and creates providers', async () => {
   const found = await findLocalServers(here());
   const { config } = withLocalServers(load(), found);
   expect(config.providers.map(({ id, models }) => [id, models.map(({ model }) => model)])).toEqual([
@@ -87,7 +87,7 @@ it('reads what they list, and makes providers of them', async () => {
   expect(config.providers[0]).toMatchObject({ wire: 'openai-chat', dialect: { max_tokens_field: 'max_tokens' } });
 });
 
-it('adds them to what is configured, and lets the simulator stand in no longer', async () => {
+it('adds them to the configured providers, and replaces the default simulator', async () => {
   const found = await findLocalServers(here().slice(0, 1));
   expect(withLocalServers(load(), found).config.providers.map(({ id }) => id)).toEqual(['ollama']);
   const own = load({ GROQ_API_KEY: 'gsk' });
@@ -95,7 +95,7 @@ it('adds them to what is configured, and lets the simulator stand in no longer',
   expect(withLocalServers(own, [])).toBe(own);
 });
 
-it('does not ask for what is configured, or when discovery is off', () => {
+it('skips configured servers, and all if discovery is off', () => {
   const env = {
     HEADGATE_PROVIDERS:
       '[{ id: mine, wire: openai-chat, base_url: "http://127.0.0.1:8000/v1", models: [{ model: m }] }, { id: ollama }]',
@@ -113,6 +113,6 @@ it.each([
   { object: 'list', data: [{ id: 'x' }] },
   { object: 'list', data: [{ id: 7, object: 'model' }] },
   { object: 'list', data: [{ id: 'x', object: 'user' }] },
-])('does not take another program for a model server: %j', (body) => {
+])('does not mistake another program for a model server: %j', (body) => {
   expect(readModels(body)).toBeUndefined();
 });

@@ -8,7 +8,7 @@ const withEnv = (env: Record<string, string>): LoadedConfig => ({
   file: '/etc/headgate.yaml',
 });
 
-/** A watcher in a world that only moves when the test says so. */
+/** A watcher with manual timers and files. */
 function watcher(load: () => LoadedConfig, apply?: (config: Config) => Promise<void>) {
   const reports: ConfigReport[] = [];
   const applied: Config[] = [];
@@ -47,13 +47,13 @@ function watcher(load: () => LoadedConfig, apply?: (config: Config) => Promise<v
 }
 
 describe('watching the configuration', () => {
-  it('applies what is live and says what needs a restart', async () => {
+  it('applies live settings and reports those that need a restart', async () => {
     const watched = watcher(() =>
       withEnv({ HEADGATE_LOG_LEVEL: 'debug', HEADGATE_SERVER_PORT: '1', HEADGATE_STORAGE_URL: 'file:/x' }),
     );
     watched.hangUp();
     await watched.stop();
-    expect(watched.reports).toEqual([]); // stopped before it began
+    expect(watched.reports).toEqual([]); // stopped before it started
 
     const other = watcher(() =>
       withEnv({ HEADGATE_LOG_LEVEL: 'debug', HEADGATE_SERVER_PORT: '1', HEADGATE_STORAGE_URL: 'file:/x' }),
@@ -69,7 +69,7 @@ describe('watching the configuration', () => {
     expect(other.applied[0]).toMatchObject({ log: { level: 'debug' }, server: { port: 8787 } });
   });
 
-  it('reloads once per save, after the editor is through, and only when the text is another', async () => {
+  it('reloads once per save, after the last write, and only if the text has changed', async () => {
     let loads = 0;
     const watched = watcher(() => withEnv({ HEADGATE_TIMEOUTS_IDLE_MS: String(++loads) }));
     watched.save('a');
@@ -84,7 +84,7 @@ describe('watching the configuration', () => {
     await expect.poll(() => watched.reports).toEqual([{ message: 'config reloaded', changed: ['timeouts.idle_ms'] }]);
   });
 
-  it('keeps the old configuration when the new one is bad, and says why', async () => {
+  it('keeps the old configuration if the new one is invalid, and says why', async () => {
     let next: () => LoadedConfig = () => {
       throw new ConfigError(['headgate.yaml:1: a', 'headgate.yaml:2: b']);
     };
@@ -100,7 +100,7 @@ describe('watching the configuration', () => {
     expect(watched.applied).toHaveLength(1); // for the sake of bootstrap
   });
 
-  it.each(['', ' \n'])('keeps the old configuration when the file has become empty: %j', async (text) => {
+  it.each(['', ' \n'])('keeps the old configuration if the file has become empty: %j', async (text) => {
     const watched = watcher(() => withEnv({ HEADGATE_LOG_LEVEL: 'debug' }));
     watched.save(text);
     watched.timers.shift()!();
@@ -120,7 +120,7 @@ describe('watching the configuration', () => {
     await expect.poll(() => watched.reports.at(-1)).toEqual({ message: 'config reloaded', changed: ['log.level'] });
   });
 
-  it('keeps the old configuration when the file is gone', async () => {
+  it('keeps the old configuration if the file is missing', async () => {
     const watched = watcher(() => ({ ...withEnv({ HEADGATE_LOG_LEVEL: 'debug' }), file: undefined }));
     watched.hangUp();
     await expect
@@ -132,7 +132,7 @@ describe('watching the configuration', () => {
     expect(watched.applied).toEqual([]);
   });
 
-  it('tries again what could not be applied', async () => {
+  it('retries a configuration that could not be applied', async () => {
     let fails = true;
     const watched = watcher(
       () => withEnv({ HEADGATE_LOG_LEVEL: 'warn' }),

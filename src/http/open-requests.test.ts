@@ -14,12 +14,12 @@ const watch = (promise: Promise<void>) => {
 };
 const turn = () => vi.advanceTimersByTimeAsync(0);
 
-it('settles at once when nothing is open', async () => {
+it('settles at once if nothing is open', async () => {
   await createOpenRequests().settled(1000);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it('settles when all that was open then has ended, whatever began later', async () => {
+it('settles when all open requests have ended, regardless of later ones', async () => {
   const open = createOpenRequests();
   const [endOne, endTwo] = [open.begin(), open.begin()];
   const wait = watch(open.settled(1000));
@@ -34,7 +34,7 @@ it('settles when all that was open then has ended, whatever began later', async 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it('settles at the limit, however much is open', async () => {
+it('settles at the limit', async () => {
   const open = createOpenRequests();
   open.begin();
   const wait = watch(open.settled(1000));
@@ -44,7 +44,7 @@ it('settles at the limit, however much is open', async () => {
   expect(wait.settled).toBe(true);
 });
 
-it('aborts what is open and can be, with the reason, and nothing that has ended', () => {
+it('aborts open requests with the reason, but not ended ones', () => {
   const open = createOpenRequests();
   const [stays, ends] = [vi.fn(), vi.fn()];
   open.begin(stays);

@@ -39,7 +39,7 @@ describe.each(sizes)('the nesting of %s', (_, spaces) => {
     ['{"deep \\" one":', '}', '["deep \\" one"]'],
     ['{"x":{"y":1},"tools":[{"z":', '}],"y":2}', 'tools'],
     ['[', ']', ''],
-  ])('is refused at the field of the body that has it: %s…%s', (start, end, path) => {
+  ])('is rejected at the field of the body that has it: %s…%s', (start, end, path) => {
     expect(refusal(spaces + start + nest(10_000) + end).issues).toEqual([
       { path, message: expect.stringContaining('is nested deeper than 100 levels') },
     ]);
@@ -79,12 +79,12 @@ describe('the number of different fields', () => {
     });
   });
 
-  it('is exceeded by many objects with fields of their own', () => {
+  it('is exceeded by many objects with different fields', () => {
     const objects = Array.from({ length: 1000 }, (_, index) => object(25, `x${index}_`));
     expect(refusal(`[${objects.join()}]`).message).toMatch(/different object fields/);
   });
 
-  it('is exceeded by the same fields in ever new orders', () => {
+  it('is exceeded by the same fields in many orders', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
     const orders = Array.from({ length: 8000 }, (_, index) => {
       const fields = [...names];
@@ -117,7 +117,7 @@ describe('the scan before parsing', () => {
       ? 0
       : 1 + Object.values(value).reduce<number>((max, entry) => Math.max(max, levels(entry)), 0);
 
-  it('counts what the parser makes, whatever the strings contain', () => {
+  it('counts the values of the parser, for any strings', () => {
     const text = fc.stringMatching(/^[\\"[\]{},:a\u00e9\u{1f600}]*$/u, { size: 'medium' });
     const value = fc.letrec((tie) => ({
       any: fc.oneof({ maxDepth: 6 }, text, fc.integer(), tie('list'), tie('object')),
@@ -158,7 +158,7 @@ describe('the scan before parsing', () => {
     expect(refusal(padding + text).message).toMatch(/^The body is not valid JSON/);
   });
 
-  it('reads each string once, however many colons follow', () => {
+  it('reads each string once, for any number of colons after it', () => {
     const body = `{"${'a'.repeat(2 ** 20)}"${':'.repeat(2 ** 20)}1}`;
     expect(refusal(body).message).toMatch(/^a+…: .* different object fields/);
   });
@@ -179,7 +179,7 @@ describe.each(sizes)('keys and numbers of %s', (_, spaces) => {
     '{"a": {"__pr\\u006Fto__": 1}}',
     '{"constructor": {"prototype": 1}}',
     '{"a": {"\\u0063onstructor": {"prototyp\\u0065": {}}}}',
-  ])('are refused if they could change a prototype: %s', (text) => {
+  ])('are rejected if they could change a prototype: %s', (text) => {
     expect(refusal(spaces + text).message).toBe(
       'The body contains the key __proto__ or constructor.prototype; remove it.',
     );

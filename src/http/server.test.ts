@@ -10,7 +10,7 @@ import { createServer } from './server.ts';
 let app: FastifyInstance | undefined;
 afterEach(() => app?.close());
 
-/** The errors of another API, as a route of it would have them. */
+/** The error dialect of another API. */
 const dialect: ErrorDialect = (thrown) => {
   const { status, errorType, message } = asGatewayError(thrown);
   return { status, headers: { 'x-dialect': 'other' }, body: { type: 'error', error: { type: errorType, message } } };
@@ -33,7 +33,7 @@ async function serve(options: { isDraining?: boolean } = {}): Promise<FastifyIns
     ],
     authenticate(authorization) {
       if (authorization === undefined) throw new GatewayError('authentication', 'Missing authentication header.');
-      return { kind: authorization } as Caller; // as much of it as the server looks at
+      return { kind: authorization } as Caller; // only the fields that the server reads
     },
     isDraining: () => options.isDraining ?? false,
     open: createOpenRequests(),
@@ -90,7 +90,7 @@ it('writes a missing key, a shutdown and a fault of the gateway in the dialect o
   expect(await post('/other', '{}')).toMatchObject({ status: 503, body: { error: { type: 'provider_overloaded' } } });
 });
 
-it('writes the envelope on other routes, and where there is no route', async () => {
+it('writes the envelope on other routes and on unknown paths', async () => {
   await serve();
   expect(await post('/plain', '{}')).toMatchObject({ status: 422, body: { error: { code: 422 } } });
   expect(await post('/nowhere', '{}')).toMatchObject({ status: 404, body: { error: { code: 404 } } });

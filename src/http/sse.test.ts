@@ -26,7 +26,7 @@ const delta = (fields: object): ResponseEvent =>
   }) as ResponseEvent;
 
 describe('the writer of events', () => {
-  it('writes what JSON.stringify writes, whatever the deltas are and however they change', () => {
+  it('writes the same as JSON.stringify, for any deltas', () => {
     const place = { item_id: constantFrom('msg_1', 'fc"2', 'rs_3'), output_index: constantFrom(0, 1, 2) };
     const text = { ...place, sequence_number: integer({ min: 0 }), delta: string({ unit: 'binary' }) };
     const event = oneof(
@@ -72,7 +72,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** Serves one run to one client that has not begun to read. */
+/** Serves one run to one client that does not read yet. */
 async function serve(
   run: (raw: ServerResponse) => Promise<void>,
 ): Promise<{ answer: IncomingMessage; over: Promise<void> }> {
@@ -88,7 +88,7 @@ const options = { headers: { 'content-type': 'text/event-stream' }, keepAliveMs:
 const completed = { type: 'response.completed', sequence_number: 9, response: {} } as ResponseEvent;
 
 describe('a stream to a client', () => {
-  it('takes no more than one batch beyond what the client reads', async () => {
+  it('accepts at most one batch more than the client reads', async () => {
     let batches = 0;
     let max = 0;
     const { answer, over } = await serve(async (raw) => {
@@ -118,7 +118,7 @@ describe('a stream to a client', () => {
     expect(text.length).toBeGreaterThan(2000 * 16_384);
   });
 
-  it('waits no longer when the client leaves while it is waited for', async () => {
+  it('stops waiting if the client disconnects', async () => {
     const { answer, over } = await serve(async (raw) => {
       const stream = new EventStream(raw, options);
       while (!raw.destroyed) await stream.write([delta({ delta: 'x'.repeat(65_536) })]);
@@ -127,7 +127,7 @@ describe('a stream to a client', () => {
     await over;
   });
 
-  it('has not begun before the first event, so that an error keeps its status', async () => {
+  it('starts with the first event, so that an earlier error keeps its status', async () => {
     const { answer, over } = await serve(async (raw) => {
       const stream = new EventStream(raw, options);
       expect(stream.begun).toBe(false);
@@ -139,7 +139,7 @@ describe('a stream to a client', () => {
     answer.resume();
   });
 
-  it('says something when it is silent for long, and then no more', async () => {
+  it('sends comments while it is idle, until it stops', async () => {
     const { answer, over } = await serve(async (raw) => {
       const stream = new EventStream(raw, { ...options, keepAliveMs: 20 });
       await vi.waitUntil(() => stream.begun);

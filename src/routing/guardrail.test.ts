@@ -12,13 +12,13 @@ const codeOf = (rules: Partial<GuardrailRules>, facts: EndpointFacts, catalog: C
 type Catalog = Parameters<NonNullable<ReturnType<typeof compileGuardrail>>['exclude']>[1];
 
 describe('a guardrail', () => {
-  it('that says nothing is none', () => {
+  it('without rules is undefined', () => {
     expect(make({})).toBeUndefined();
     const zeroRetention = { ...noRules.zeroRetention, openai: false };
     expect(make({ zeroRetention, paidTraining: true, freeTraining: true, freePublication: true })).toBeUndefined();
   });
 
-  it('knows a model by its slug, its variants and its dated slug, in any case', () => {
+  it('matches a model by its slug, its variants and its dated slug, in any case', () => {
     const model = describeModel({ id: 'acme/one', canonical_slug: 'acme/one-2026-11-01' });
     const catalog = { findModel: (slug: string) => (slug === 'acme/one' ? model : undefined) };
     for (const entry of ['Acme/One', 'acme/*', 'acme/one-2026-11-01', '*']) {
@@ -30,7 +30,7 @@ describe('a guardrail', () => {
     expect(codeOf({ allowedModels: ['acme/one'] }, endpoint('acme/one-mini@a'))).toBe('allowed_models');
   });
 
-  it('wants a model that it allows and does not ignore', () => {
+  it('permits a model that is allowed and not ignored', () => {
     const rules = { allowedModels: ['acme/*'], ignoredModels: ['*-mini'] };
     expect(codeOf(rules, endpoint('acme/one@a'))).toBeUndefined();
     expect(codeOf(rules, endpoint('acme/one-mini@a'))).toBe('allowed_models');
@@ -46,7 +46,7 @@ describe('a guardrail', () => {
     ['a/us-east', 'm@a', false],
     ['a/flex', 'm@a/priority', false],
     ['a', 'm@ab', false],
-  ])('with the provider %s means %s: %s, tiers included', (entry, name, isMeant) => {
+  ])('with the provider %s matches %s: %s, including tiers', (entry, name, isMeant) => {
     const tier = (['flex', 'priority'] as const).find((each) => name.endsWith(each));
     const facts = endpoint(name, { tier });
     expect(codeOf({ ignoredProviders: [entry] }, facts)).toBe(isMeant ? 'allowed_providers' : undefined);
@@ -64,7 +64,7 @@ describe('a guardrail', () => {
     ['other', 'llama@ollama'],
     ['other', 'constructor/m@alibaba'],
     ['other', '__proto__/m@alibaba'],
-  ] as const)('asks retention of the group %s for %s alone', (group, name) => {
+  ] as const)('applies the retention rule of the group %s only to %s', (group, name) => {
     const all = { anthropic: true, openai: true, google: true, xai: true, other: true };
     const facts = endpoint(name);
     expect(codeOf({ zeroRetention: { ...noRules.zeroRetention, [group]: true } }, facts)).toBe('data_policy:zdr');
@@ -73,7 +73,7 @@ describe('a guardrail', () => {
     expect(codeOf({ zeroRetention: all }, { ...facts, retainsData: true })).toBe('data_policy:zdr');
   });
 
-  it('takes an endpoint without a price for a paid and for a free one', () => {
+  it('applies paid and free rules to an endpoint without a price', () => {
     const [paid, free, unknown] = [endpoint('m@a', { usd: 1 }), endpoint('m@a', { usd: 0 }), endpoint('m@a')];
     const codes = (rules: Partial<GuardrailRules>) => [paid, free, unknown].map((facts) => codeOf(rules, facts));
     const training = 'data_policy:training';

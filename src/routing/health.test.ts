@@ -5,7 +5,7 @@ import { type AttemptOutcome, Health, isEndpointFault } from './health.ts';
 const MINUTE = 60_000;
 const broken = new GatewayError('upstream_failed', 'It broke.');
 
-/** One endpoint, and a clock that stands until it is moved. */
+/** One endpoint and a manual clock. */
 function observe() {
   let now = 1_800_000_000_000;
   const health = new Health(() => now);
@@ -24,8 +24,8 @@ function observe() {
   };
 }
 
-describe('an outage (routing.md 5)', () => {
-  it('begins with the third failure in a row', () => {
+describe('an outage', () => {
+  it('starts with the third failure in a row', () => {
     const { fail, view } = observe();
     fail(2);
     expect(view().isStable).toBe(true);
@@ -33,7 +33,7 @@ describe('an outage (routing.md 5)', () => {
     expect(view().isStable).toBe(false);
   });
 
-  it('is over after one answer, when most of the last 30 seconds went well', () => {
+  it('ends after one success if most of the last 30 seconds succeeded', () => {
     const { answer, fail, view } = observe();
     answer(3);
     fail(3);
@@ -42,7 +42,7 @@ describe('an outage (routing.md 5)', () => {
     expect(view().isStable).toBe(true);
   });
 
-  it('is over when 30 seconds have passed without a failure, and not a millisecond earlier', () => {
+  it('ends after exactly 30 seconds without a failure', () => {
     const { fail, pass, view } = observe();
     fail(3);
     pass(29_999);
@@ -68,7 +68,7 @@ describe('an outage (routing.md 5)', () => {
     [3, 3, true, 'just half'],
     [50, 49, false, 'more than half'],
     [49, 50, true, 'less than half'],
-  ])('is a share: %i failures among as many and %i answers leave it stable: %s (%s)', (failures, answers, isStable) => {
+  ])('depends on the share: with %i failures and %i successes, stable is %s (%s)', (failures, answers, isStable) => {
     const { answer, fail, view } = observe();
     for (let count = 0; count < Math.max(failures, answers); count++) {
       if (count < failures) fail();
@@ -77,7 +77,7 @@ describe('an outage (routing.md 5)', () => {
     expect(view().isStable).toBe(isStable);
   });
 
-  it('counts no failure that is older than 30 seconds', () => {
+  it('ignores failures older than 30 seconds', () => {
     const { answer, fail, pass, view } = observe();
     fail(2);
     pass(31_000);
@@ -89,7 +89,7 @@ describe('an outage (routing.md 5)', () => {
     expect(view().isStable).toBe(false);
   });
 
-  it('is nobody else’s', () => {
+  it('affects only its endpoint', () => {
     const { health, fail, view } = observe();
     health.record('m@b', { atMs: 1_800_000_000_000, error: undefined });
     fail(3);
@@ -98,7 +98,10 @@ describe('an outage (routing.md 5)', () => {
     expect(health.view({ id: 'm@c' })).toBeUndefined();
   });
 
-  it.each(['rate_limited', 'upstream_overloaded'] as const)('lasts as long as %s says, at most ten minutes', (kind) => {
+  it.each([
+    'rate_limited',
+    'upstream_overloaded',
+  ] as const)('lasts until the Retry-After of %s, at most ten minutes', (kind) => {
     const { fail, pass, view } = observe();
     fail(1, new GatewayError(kind, 'Wait.', { retryAfterSeconds: 40 }));
     pass(39_999);
@@ -113,7 +116,7 @@ describe('an outage (routing.md 5)', () => {
   });
 });
 
-it('a provider that once said when to come back is left alone until then, whatever it says later', () => {
+it('a Retry-After applies in full, even if a later one is shorter', () => {
   const { fail, pass, view } = observe();
   fail(1, new GatewayError('rate_limited', 'Wait.', { retryAfterSeconds: 40 }));
   fail(1, new GatewayError('rate_limited', 'Wait.'));
@@ -122,7 +125,7 @@ it('a provider that once said when to come back is left alone until then, whatev
 });
 
 describe('a failure', () => {
-  it.each(Object.keys(errorKinds) as ErrorKind[])('%s counts when it is the provider’s', (kind) => {
+  it.each(Object.keys(errorKinds) as ErrorKind[])('%s counts if it is a fault of the provider', (kind) => {
     const counted = [
       ...['upstream_failed', 'upstream_path_missing', 'upstream_timeout', 'upstream_overloaded', 'model_unavailable'],
     ].includes(kind);
@@ -146,7 +149,7 @@ describe('uptime', () => {
     expect(figures()).toMatchObject({ uptime5m: 91, uptime30m: 91, uptime1d: 91 });
   });
 
-  it('is the share of answers, failures that count among them', () => {
+  it('is the share of successes among successes and faults', () => {
     const { answer, fail, view } = observe();
     answer(150);
     fail(50);
@@ -155,7 +158,7 @@ describe('uptime', () => {
     expect(view().uptime).toBe(75);
   });
 
-  it('is told over 5 minutes, 30 minutes and a day', () => {
+  it('is reported over 5 minutes, 30 minutes and a day', () => {
     const { answer, fail, pass, figures } = observe();
     fail(100);
     pass(31 * MINUTE);
@@ -182,7 +185,7 @@ describe('speed', () => {
     expect(view().throughput('p50')).toBe(250);
   });
 
-  it('in percentiles: so many were at least as quick, or as fast', () => {
+  it('has percentiles: that share was at least as quick, or as fast', () => {
     const { view } = measured(hundred.toReversed());
     for (const [percentile, share] of [
       ['p50', 50],
@@ -197,7 +200,7 @@ describe('speed', () => {
     }
   });
 
-  it('is unknown without answers, and after five minutes', () => {
+  it('is unknown without successes, and after five minutes', () => {
     const { fail, pass, view } = measured([250]);
     pass(5 * MINUTE - 1);
     expect(view().latencyMs('p99')).toBe(250);
@@ -211,7 +214,7 @@ describe('speed', () => {
     expect(view().throughput('p50')).toBeUndefined();
   });
 
-  it('needs time and tokens', () => {
+  it('needs a duration and tokens', () => {
     const { answer, view } = observe();
     answer(1, { durationMs: 0, outputTokens: 5 });
     answer(1, { durationMs: 1000, outputTokens: 0 });
@@ -220,16 +223,16 @@ describe('speed', () => {
     expect(view().throughput('p50')).toBeUndefined();
   });
 
-  it('is shown over 30 minutes, to a tenth', () => {
+  it('is reported over 30 minutes, to a tenth', () => {
     const { figures, pass } = measured([100.04, 200.06]);
     pass(30 * MINUTE - 1);
     expect(figures().latency30m).toEqual({ p50: 100, p75: 200.1, p90: 200.1, p99: 200.1 });
-    expect(figures().throughput30m).toMatchObject({ p50: 200.1, p99: 100 }); // what so many reach
+    expect(figures().throughput30m).toMatchObject({ p50: 200.1, p99: 100 }); // reached by that share
     pass(1);
     expect(figures()).toMatchObject({ latency30m: null, throughput30m: null });
   });
 
-  it('is compared between providers once there are 100 answers within 30 minutes', () => {
+  it('is comparable from 100 successes within 30 minutes on', () => {
     const { answer, pass, view } = measured(hundred.slice(0, 99));
     expect(view().ratedThroughput).toBeUndefined();
     pass(1000);
@@ -240,8 +243,8 @@ describe('speed', () => {
   });
 });
 
-describe('the share of broken tool calls (6)', () => {
-  it('is of the requests that ended with calls, once there are 200', () => {
+describe('the share of broken tool calls', () => {
+  it('refers to requests that ended with calls, from 200 on', () => {
     const { answer, view } = observe();
     answer(149, { toolCalls: 'sound' });
     answer(50, { toolCalls: 'broken' });
@@ -252,7 +255,7 @@ describe('the share of broken tool calls (6)', () => {
     expect(view().toolErrorShare).toBe(0.25);
   });
 
-  it('is of the last two hours', () => {
+  it('covers the last two hours', () => {
     const { answer, pass, view } = observe();
     answer(200, { toolCalls: 'broken' });
     pass(60 * MINUTE);
@@ -264,14 +267,14 @@ describe('the share of broken tool calls (6)', () => {
     expect(view().toolErrorShare).toBeUndefined();
   });
 
-  it('broken calls are no failure of the endpoint', () => {
+  it('broken calls are not a failure of the endpoint', () => {
     const { answer, view } = observe();
     answer(200, { toolCalls: 'broken' });
     expect(view()).toMatchObject({ isStable: true, uptime: 100, toolErrorShare: 1 });
   });
 });
 
-it('of an endpoint that nobody asked nothing is known', () => {
+it('an endpoint without requests has no health', () => {
   expect(new Health().figures('m@a')).toEqual({
     uptime5m: null,
     uptime30m: null,
@@ -281,7 +284,7 @@ it('of an endpoint that nobody asked nothing is known', () => {
   });
 });
 
-it('forgets the first of more endpoints than it remembers', () => {
+it('forgets the least recent endpoint if there are too many', () => {
   const { health } = observe();
   for (let count = 0; count <= 2000; count++) {
     health.record(`m@${count}`, { atMs: 1_800_000_000_000, error: undefined });

@@ -6,7 +6,7 @@ import type { Pricing } from '../domain/endpoint.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider.ts';
 import { describeRow, findCheapest, listParameters, listRows, canUse } from './model-rows.ts';
 
-const provider = (id: string) => ({ id, name: id, wire: {} }) as Provider; // as much of it as is looked at
+const provider = (id: string) => ({ id, name: id, wire: {} }) as Provider; // only the fields that are read
 const endpoint = (model: string, more: Partial<Endpoint> = {}, at = 'p'): Endpoint => ({
   ...bareEndpoint(provider(at), model, model),
   ...more,
@@ -15,7 +15,7 @@ const priced = (prompt: number, completion = prompt): Pricing => ({
   promptNanoUsdPerMillion: prompt,
   completionNanoUsdPerMillion: completion,
 });
-const member = { kind: 'member', workspaceId: 'here' } as Caller; // as much of it as is looked at
+const member = { kind: 'member', workspaceId: 'here' } as Caller; // only the fields that are read
 const model = (id: string, created = '2026-01-01', more: object = {}) => describeModel({ id, created, ...more });
 
 describe('the cheapest endpoint', () => {
@@ -33,7 +33,7 @@ describe('the cheapest endpoint', () => {
     expect(findCheapest(endpoints)).toBe(endpoints[expected]);
   });
 
-  it('is none where there is none', () => {
+  it('is undefined without endpoints', () => {
     expect(findCheapest([])).toBeUndefined();
   });
 });
@@ -55,7 +55,7 @@ describe('the parameters of an endpoint', () => {
 });
 
 describe('a row', () => {
-  it('takes what any endpoint takes; where nobody said, what the model does', () => {
+  it('has the union over its endpoints, or else the parameters of the model', () => {
     const said = model('a/b', '2026-01-01', { context_length: 100, parameters: ['seed'], input: ['text', 'file'] });
     const row = describeRow(said, [
       endpoint('a/b', { parameters: new Set(['stop']), contextLength: 50, capabilities: { input: ['text', 'image'] } }),
@@ -84,16 +84,16 @@ describe('the rows', () => {
       isRouter ? [] : [id],
     );
 
-  it('do not hold a model that the caller reaches through a wildcard alone', () => {
+  it('exclude a model that only matches a wildcard', () => {
     expect(ids(member)).toEqual(['a/one', 'a/hidden', 'b/other']);
     expect(ids({ ...member, workspaceId: 'there' })).toEqual(['a/one', 'a/two', 'a/hidden']);
   });
 
-  it('hold what all share for a management key, whatever its workspace', () => {
+  it('contain the shared endpoints for a management key', () => {
     expect(ids({ ...member, kind: 'management' })).toEqual(['a/one', 'a/hidden']);
   });
 
-  it('point an alias to the newest model that the caller may use and that is not hidden', () => {
+  it('point an alias to the newest visible model that the caller may use', () => {
     const latest = [{ alias: '~a/latest', pattern: 'a/*' }];
     const target = (caller: Caller) =>
       listRows(catalog, latest, (endpoint) => canUse(endpoint, caller)).at(-1)?.aliasTarget?.slug;
@@ -102,14 +102,14 @@ describe('the rows', () => {
     expect(ids(member, [{ alias: '~b/latest', pattern: 'c/*' }])).not.toContain('~b/latest');
   });
 
-  it('hold each router once, also where a model has its name', () => {
+  it('contain each router once, even if a model has its name', () => {
     const found = listRows(catalog, [], (endpoint) => canUse(endpoint, member)).filter(
       ({ model: { id } }) => id === 'router/free',
     );
     expect(found.map(({ isRouter }) => isRouter)).toEqual([true]);
   });
 
-  it('hold the wildcard among the endpoints of a model', () => {
+  it('include the wildcard in the endpoints of a model', () => {
     const [one] = listRows(catalog, [], (endpoint) => canUse(endpoint, member));
     expect(one?.endpoints.map(({ provider: { id } }) => id)).toEqual(['p', 'all']);
   });

@@ -7,7 +7,7 @@ const model = (id: string, canonicalSlug = '~') => ({ id, canonicalSlug });
 const matches = (pattern: string, id: string, canonicalSlug?: string) =>
   new Patterns([pattern]).matches(model(id, canonicalSlug));
 
-describe('a pattern (routers.md 1.5)', () => {
+describe('a pattern', () => {
   it.each([
     ['anthropic/*', 'anthropic/claude-opus-5', true],
     ['anthropic/*', 'anthropic/', true],
@@ -58,7 +58,7 @@ describe('a pattern (routers.md 1.5)', () => {
     ['*:free', 'acme/one', false],
     ['acme/*:free', 'acme/one:free', true],
     ['acme/*:free', 'acme/one:batch', false],
-  ])('with a suffix means that variant, without one all of them: %s and %s: %s', (pattern, id, expected) => {
+  ])('with a suffix matches that variant, without one all of them: %s and %s: %s', (pattern, id, expected) => {
     expect(matches(pattern, id)).toBe(expected);
   });
 
@@ -68,12 +68,12 @@ describe('a pattern (routers.md 1.5)', () => {
     ['acme/one-*', true],
     ['acme/two', true],
     ['acme/one', false],
-  ])('%s is held against the canonical slug as well: %s', (pattern, expected) => {
+  ])('%s is compared with the canonical slug as well: %s', (pattern, expected) => {
     expect(matches(pattern, 'acme/two', 'acme/one-20260101')).toBe(expected);
   });
 });
 
-/** As the section says it, one character after the other. */
+/** A plain implementation of the documented rule. */
 function refers(pattern: string, text: string): boolean {
   if (pattern === '') return text === '';
   if (pattern[0] !== '*') return text[0] === pattern[0] && refers(pattern.slice(1), text.slice(1));
@@ -85,7 +85,7 @@ describe('patterns', () => {
   const pattern = letters('a', 'b', '/', '*', '*', 'A').filter((text) => text !== '');
   const slug = letters('a', 'b', '/', 'B').filter((text) => text !== '');
 
-  it('are as the reference says, whatever they are, one by one', () => {
+  it('match like the plain implementation, for any pattern', () => {
     assert(
       property(pattern, slug, (each, text) => {
         expect(matches(each, text)).toBe(refers(each.toLowerCase(), text.toLowerCase()));
@@ -104,7 +104,7 @@ describe('patterns', () => {
     );
   });
 
-  it('that begin with one another do not hide one another', () => {
+  it('that are prefixes of each other all match', () => {
     const list = new Patterns(['acme/a*', 'acme/aa*', 'acme/ab*', 'b*', 'acme/a-*']);
     const found = ['acme/a', 'acme/aaa', 'acme/az', 'acme/ab', 'bb', 'acme/b', 'acme', 'a'].map((id) =>
       list.matches(model(id)),
@@ -112,11 +112,11 @@ describe('patterns', () => {
     expect(found).toEqual([true, true, true, true, true, false, false, false]);
   });
 
-  it('none match nothing', () => {
+  it('match nothing if there are none', () => {
     expect(new Patterns([]).matches(model('acme/one'))).toBe(false);
   });
 
-  it('a thousand of them, with many stars, take no time', () => {
+  it('match fast, even a thousand with many stars', () => {
     const list = Array.from({ length: 1024 }, (_, index) => `${'*a'.repeat(500)}${index}`);
     const compiled = new Patterns(list);
     const before = performance.now();
@@ -128,24 +128,24 @@ describe('patterns', () => {
 describe('the models that patterns match', () => {
   const models = ['acme/one', 'acme/two', 'other/one'].map((id) => describeModel({ id }));
 
-  it('are given by id', () => {
+  it('are returned by id', () => {
     expect([...matchModels(['acme/*', '*/ONE'], models)]).toEqual(['acme/one', 'acme/two', 'other/one']);
     expect([...matchModels(['nobody/*'], models)]).toEqual([]);
     expect([...matchModels([], models)]).toEqual([]);
   });
 
-  it('are found once per list and catalog', () => {
+  it('are cached for each list and catalog', () => {
     const before = matchModels(['acme/*'], models);
     expect(matchModels(['acme/*'], models)).toBe(before);
     expect([...matchModels(['acme/*'], models.slice(0, 1))]).toEqual(['acme/one']);
   });
 
-  it('are those of this list, and of no other that looks like it', () => {
+  it('are not confused with those of a similar list', () => {
     expect([...matchModels(['other/*\nacme/t*'], models)]).toEqual([]);
     expect([...matchModels(['other/*', 'acme/t*'], models)]).toEqual(['acme/two', 'other/one']);
   });
 
-  it('stay right when more lists come than are remembered', () => {
+  it('stay correct if there are more lists than the cache holds', () => {
     for (let count = 0; count < 200; count++) matchModels([`acme/${count}*`], models);
     expect([...matchModels(['acme/t*'], models)]).toEqual(['acme/two']);
   });

@@ -136,7 +136,7 @@ function createTestContext(drawn: readonly Drawn[], seed: number) {
   return { routingContext, endpoints };
 }
 
-/** The plan, or the refusal. */
+/** Returns the plan or the error. */
 function plan(
   drawn: readonly Drawn[],
   request: object,
@@ -159,7 +159,7 @@ const property = (check: (drawn: Drawn[], request: never, seed: number) => void)
     { numRuns: 400 },
   );
 
-it('is a plan of at least one endpoint, each once, or a refusal with 400 or 404', () => {
+it('is a plan of at least one endpoint, each once, or a 400 or 404', () => {
   property((drawn, request, seed) => {
     const made = plan(drawn, request, seed);
     if (made instanceof GatewayError) {
@@ -171,7 +171,7 @@ it('is a plan of at least one endpoint, each once, or a refusal with 400 or 404'
   });
 });
 
-it('never holds an endpoint that a filter forbids', () => {
+it('never contains an endpoint that a filter excludes', () => {
   property(
     (
       drawn,
@@ -231,7 +231,7 @@ const guardrailRules = fc.record({
   freePublication: nullable(fc.boolean()),
 });
 
-it('never holds an endpoint that a guardrail of the caller forbids, however it is asked for', () => {
+it('never contains an endpoint that a guardrail of the caller forbids, for any request', () => {
   fc.assert(
     fc.property(
       fc.array(endpointFacts, { maxLength: 14 }),
@@ -252,7 +252,7 @@ it('never holds an endpoint that a guardrail of the caller forbids, however it i
   );
 });
 
-/** The rules once more, in the plainest words. */
+/** A plain implementation of the rules. */
 function isAllowed(endpoint: Endpoint, rules: GuardrailRules): boolean {
   const { allowedModels, ignoredModels, allowedProviders, ignoredProviders } = rules;
   const hasModel = (patterns: readonly string[]) =>
@@ -272,7 +272,7 @@ function isAllowed(endpoint: Endpoint, rules: GuardrailRules): boolean {
   return !(rules.freePublication === false && mayBeFree && endpoint.retainsData !== false);
 }
 
-it('is the same each time under the same seed', () => {
+it('is the same with the same seed', () => {
   property((drawn, request, seed) => {
     const [first, second] = [plan(drawn, request, seed), plan(drawn, request, seed)];
     if (first instanceof GatewayError || second instanceof GatewayError) {
@@ -285,7 +285,7 @@ it('is the same each time under the same seed', () => {
   });
 });
 
-it('leaves nothing untold: what is not in the plan is excluded with a reason, or cut by allow_fallbacks', () => {
+it('reports every endpoint that is not in the plan with a reason', () => {
   property(
     (
       drawn,
@@ -339,7 +339,7 @@ const plain = {
   pricing: { promptNanoUsdPerMillion: 1, completionNanoUsdPerMillion: 1 },
 };
 
-it('a band of a pool that is not empty is not empty, and the bands together are the pool', () => {
+it('each cost band of a pool is nonempty, and the bands together are the pool', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(100), { minLength: 1, maxLength: 60 }), (costs) => {
       const models = costs.map((_, index) => `m${index}`);

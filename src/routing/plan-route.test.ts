@@ -56,7 +56,7 @@ const plan = (setting: Setting, body: Body, workspaceId = 'w') =>
 const names = (setting: Setting, body: Body, workspace?: string) =>
   plan(setting, body, workspace).endpoints.map(nameOf);
 
-/** What is thrown. */
+/** Returns the thrown error. */
 function refusal(run: () => unknown): GatewayError {
   try {
     run();
@@ -69,7 +69,7 @@ function refusal(run: () => unknown): GatewayError {
 
 const two = [endpoint('one@a', { usd: 1 }), endpoint('one@b', { usd: 1 })];
 
-describe('what the workspace sorts by', () => {
+describe('the default sort of a workspace', () => {
   const setting = {
     endpoints: [
       endpoint('m@a', { usd: 3 }),
@@ -100,16 +100,16 @@ describe('what the workspace sorts by', () => {
     [{ model: 'm', provider: { sort: 'price' } }, ['m@b', 'm@a']],
     [{ model: 'm:floor' }, ['m@b', 'm@a']],
     [{ model: 'm', service_tier: 'priority' }, ['m@c/priority', 'm@a', 'm@b']],
-  ])('gives way to %j', (body, order) => {
+  ])('yields to %j', (body, order) => {
     expect(ask(body, 'latency')).toEqual([order, undefined]);
   });
 
-  it('sorts the endpoints of all models where the request mixes them', () => {
+  it('sorts the endpoints of all models if the request mixes them', () => {
     const body = { models: ['n', 'm'], provider: { sort: { partition: 'none' } } };
     expect(ask(body)).toEqual([['m@b', 'm@a', 'n@b', 'n@a'], 'price']);
   });
 
-  it('holds for those models of a list that have no suffix', () => {
+  it('applies to the models of a list without a suffix', () => {
     expect(ask({ models: ['m:nitro', 'n'] })[0].slice(-2)).toEqual(['n@b', 'n@a']);
     expect(ask({ models: ['m:nitro', 'n'] })[1]).toBe('price');
   });
@@ -118,13 +118,13 @@ describe('what the workspace sorts by', () => {
 describe('the models of a request', () => {
   const setting = { endpoints: [endpoint('one@a'), endpoint('two@c'), endpoint('three@a')] };
 
-  it('are tried one after the other, each once', () => {
+  it('are tried in order, each once', () => {
     const made = plan(setting, { model: 'one', models: ['two', 'one', 'three', 'two'] });
     expect(made.endpoints.map(nameOf)).toEqual(['one@a', 'two@c', 'three@a']);
     expect(made).toMatchObject({ requested: 'one', strategy: 'fallback' });
   });
 
-  it('begin with the first of `models` when `model` is absent', () => {
+  it('start with the first of `models` if `model` is absent', () => {
     expect(plan(setting, { models: ['two', 'three'] })).toMatchObject({ requested: 'two', strategy: 'fallback' });
   });
 
@@ -132,7 +132,7 @@ describe('the models of a request', () => {
     { models: ['two'] },
     { model: 'two', models: ['two'] },
     { model: 'two', models: [] },
-  ])('are direct when %j names one', (body) => {
+  ])('have the strategy direct if %j names one', (body) => {
     expect(plan(setting, body)).toMatchObject({ requested: 'two', strategy: 'direct' });
   });
 
@@ -140,7 +140,7 @@ describe('the models of a request', () => {
     { model: 'none' },
     { model: 'one', models: ['none'] },
     { models: ['none', 'one'] },
-  ])('are refused when nobody knows one of %j', (body) => {
+  ])('are rejected if one of %j is unknown', (body) => {
     expect(refusal(() => plan(setting, body))).toMatchObject({
       kind: 'model_not_found',
       message: 'none is not a valid model ID: no provider of this gateway has it.',
@@ -148,11 +148,11 @@ describe('the models of a request', () => {
     });
   });
 
-  it('are named in messages no longer than these bear', () => {
+  it('are truncated in messages', () => {
     expect(refusal(() => plan(setting, { model: 'x'.repeat(10_000) })).message).toMatch(/^x{200} is not/);
   });
 
-  it('may be known and carried by nobody: 404, naming the providers that would', () => {
+  it('may be known without an endpoint: 404 with the providers that have them', () => {
     const known = { ...setting, models: [{ id: 'acme/known' }] };
     expect(refusal(() => plan(known, { model: 'acme/known' }))).toMatchObject({
       kind: 'not_found',
@@ -160,7 +160,7 @@ describe('the models of a request', () => {
     });
   });
 
-  it('go on to the next when the first has no endpoint that may serve', () => {
+  it('fall back to the next if the first has no permitted endpoint', () => {
     const priced = { endpoints: [endpoint('one@a', { usd: 9 }), endpoint('two@c', { usd: 1 })] };
     expect(names(priced, { models: ['one', 'two'], provider: { max_price: { prompt: 5 } } })).toEqual(['two@c']);
   });
@@ -176,20 +176,20 @@ describe('suffixes', () => {
   ];
   const setting = { endpoints };
 
-  it(':floor sorts by price and lets flex in', () => {
+  it(':floor sorts by price and admits flex', () => {
     expect(names(setting, { model: 'acme/one:floor' })).toEqual(['acme/one@b/flex', 'acme/one@b', 'acme/one@a']);
   });
 
-  it(':nitro lets priority in', () => {
+  it(':nitro admits priority', () => {
     expect(names(setting, { model: 'acme/one:nitro' })).toContain('acme/one@a/priority');
     expect(names(setting, { model: 'acme/one:nitro' })).not.toContain('acme/one@b/flex');
   });
 
-  it('the plain sorts do not', () => {
+  it('plain sorts admit neither', () => {
     expect(names(setting, { model: 'acme/one', provider: { sort: 'price' } })).toEqual(['acme/one@b', 'acme/one@a']);
   });
 
-  it('an order, or the default tier, keeps tiers out; the sort of the suffix stays with the latter', () => {
+  it('an order or the default tier excludes tiers; with the latter, the suffix still sorts', () => {
     expect(names(setting, { model: 'acme/one:floor', provider: { order: ['a'] } })).toEqual([
       'acme/one@a',
       'acme/one@b',
@@ -203,7 +203,7 @@ describe('suffixes', () => {
     expect(names(setting, body)).toEqual(['acme/one@b', 'acme/one@a', 'acme/one@a/priority']);
   });
 
-  it('a catalog suffix names an entry of its own, in any order with others, and never falls back', () => {
+  it('a catalog suffix names a separate entry, in any order with others, and never falls back', () => {
     expect(names(setting, { model: 'acme/one:free:nitro' })).toEqual(['acme/one:free@c']);
     expect(names(setting, { model: 'acme/one:nitro:free' })).toEqual(['acme/one:free@c']);
     expect(refusal(() => plan(setting, { model: 'acme/one:batch' }))).toMatchObject({
@@ -212,14 +212,14 @@ describe('suffixes', () => {
     });
   });
 
-  it('what is no suffix is part of the name, and a name nobody knows is a 400', () => {
+  it('an unknown suffix is part of the name, and an unknown name is a 400', () => {
     const tagged = { endpoints: [endpoint('local/llama:3b@a')] };
     expect(names(tagged, { model: 'local/llama:3b' })).toEqual(['local/llama:3b@a']);
     expect(names(tagged, { model: 'local/llama:3b:nitro' })).toEqual(['local/llama:3b@a']);
     expect(refusal(() => plan(setting, { model: 'acme/one:other' })).kind).toBe('model_not_found');
   });
 
-  it('slugs are compared without regard to case', () => {
+  it('slugs ignore case', () => {
     expect(names(setting, { model: 'ACME/One:FREE' })).toEqual(['acme/one:free@c']);
   });
 });
@@ -255,11 +255,11 @@ describe('preferences', () => {
     else expect(refusal(() => ask(provider)).status).toBe(404);
   });
 
-  it('null is as good as absent', () => {
+  it('null is the same as absent', () => {
     expect(ask({ order: null, only: null, sort: null, zdr: null }).toSorted()).toEqual(['m@a', 'm@b', 'm@c']);
   });
 
-  it('say what they shut out, and whose limit it was', () => {
+  it('report the excluded endpoints and the rule', () => {
     const error = refusal(() => ask({ only: ['nobody'] }));
     expect(error.message).toContain('No allowed providers are available for the selected model.');
     expect(error.availability).toMatchObject({ code: 'constraint_filtered', excluded_by: ['allowed_providers'] });
@@ -274,7 +274,7 @@ describe('preferences', () => {
     expect(kept.availability?.code).toBe('privacy_restricted');
   });
 
-  it('partition `none` makes one list of all models', () => {
+  it('partition `none` sorts all models as one list', () => {
     const mixed = {
       endpoints: [endpoint('x@a', { usd: 3 }), endpoint('y@a', { usd: 1 }), endpoint('x@b', { usd: 2 })],
     };
@@ -295,20 +295,20 @@ describe('what a request needs', () => {
     content: [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }],
   };
 
-  it('a picture goes to those that read pictures', () => {
+  it('an image goes to endpoints that support images', () => {
     expect(names(setting, { model: 'm', input: [image] })).toEqual(['m@all']);
     expect(refusal(() => names({ endpoints: [text] }, { model: 'm', input: [image] })).message).toContain(
       'does not support image input',
     );
   });
 
-  it('tools go to those that take tools, and to the others where none does', () => {
+  it('tools go to endpoints that support tools, or to the others if none does', () => {
     const tools = [{ type: 'function', name: 'f', parameters: null }] as ResponseRequest['tools'];
     expect(names(setting, { model: 'm', tools: tools! })).toEqual(['m@all']);
     expect(names({ endpoints: [text] }, { model: 'm', tools: tools! })).toEqual(['m@text']);
   });
 
-  it('required parameters leave only those that are known to take them', () => {
+  it('required parameters keep only endpoints that are known to support them', () => {
     const known = { endpoints: [text, endpoint('m@k', { usd: 1, parameters: new Set(['temperature', 'top_k']) })] };
     const body = { model: 'm', temperature: 1, provider: { require_parameters: true } };
     expect(names(known, body)).toEqual(['m@k']);
@@ -317,7 +317,7 @@ describe('what a request needs', () => {
     ]);
   });
 
-  it('an input that no tokenizer could make fit skips the endpoint, and where none is left it is too long', () => {
+  it('an input that fits with no tokenizer excludes the endpoint, and is a 400 if none is left', () => {
     const short = endpoint('m@short', { usd: 1, contextLength: 100 });
     const long = { type: 'message', role: 'user', content: 'x'.repeat(501 + 5) };
     const body = { model: 'm', input: [long] };
@@ -329,7 +329,7 @@ describe('what a request needs', () => {
     expect(names({ endpoints: [short] }, { model: 'm', input: [fits] })).toEqual(['m@short']);
   });
 
-  it('more output than an endpoint makes skips it, and is a 400 where none makes so much', () => {
+  it('more output than an endpoint supports excludes it, and is a 400 if none is left', () => {
     const brief = endpoint('m@brief', { usd: 1, maxOutputTokens: 10 });
     const body = { model: 'm', max_output_tokens: 11 };
     expect(names({ endpoints: [brief, endpoint('m@more', { usd: 9, maxOutputTokens: 11 })] }, body)).toEqual([
@@ -362,13 +362,13 @@ describe('tiers', () => {
     expect(names(setting, { model: 'm', ...body })).toEqual(expected);
   });
 
-  it('flex goes to the usual endpoints where there is no flex', () => {
+  it('flex goes to the default endpoints if there is no flex', () => {
     expect(names({ endpoints: [usual, priority] }, { model: 'm', service_tier: 'flex' })).toEqual(['m@a']);
   });
 });
 
 describe('the draw', () => {
-  it('prefers the cheap by the square: a third of the price comes first nine times as often', () => {
+  it('uses the squared price: a third of the price comes first nine times as often', () => {
     const setting = { endpoints: [endpoint('m@a', { usd: 1 }), endpoint('m@c', { usd: 3 })] };
     const where = routingContext(setting);
     const firsts = Array.from(
@@ -380,7 +380,7 @@ describe('the draw', () => {
     expect(share).toBeLessThan(0.915);
   });
 
-  it('lets free endpoints share', () => {
+  it('shares equally among free endpoints', () => {
     const setting = { endpoints: [endpoint('m@a', { usd: 0 }), endpoint('m@b', { usd: 0 })] };
     const where = routingContext(setting);
     const firsts = Array.from(
@@ -410,7 +410,7 @@ describe('health', () => {
     expect(first()).toEqual(['m@a', 'm@b']);
   });
 
-  it('never suffers from what was the client’s fault', () => {
+  it('ignores faults of the client', () => {
     const where = routingContext({ endpoints: two });
     for (const kind of ['upstream_rejected', 'context_length_exceeded', 'content_policy', 'client_closed'] as const) {
       fail(where, 'one@a', 10, new GatewayError(kind, 'No.'));
@@ -418,13 +418,13 @@ describe('health', () => {
     expect(where.health.view({ id: 'one@a' })?.isStable).toBe(true);
   });
 
-  it('suffers from slowness', () => {
+  it('counts slowness', () => {
     const where = routingContext({ endpoints: two });
     fail(where, 'one@a', 3, new GatewayError('upstream_timeout', 'Too slow.'));
     expect(where.health.view({ id: 'one@a' })?.isStable).toBe(false);
   });
 
-  it('leaves one alone that said when to come back', () => {
+  it('puts an endpoint with a Retry-After last', () => {
     const where = routingContext({ endpoints: two });
     fail(where, 'one@a', 1, new GatewayError('rate_limited', 'Wait.', { retryAfterSeconds: 5 }));
     expect(planRoute(read({ model: 'one' }), { workspaceId: 'w' }, where).endpoints.map(nameOf)).toEqual([
@@ -433,14 +433,14 @@ describe('health', () => {
     ]);
   });
 
-  it('does not overrule the order of the caller', () => {
+  it('does not override the order of the caller', () => {
     const where = routingContext({ endpoints: two });
     fail(where, 'one@a', 5);
     const body = read({ model: 'one', provider: { order: ['a', 'b'] } });
     expect(planRoute(body, { workspaceId: 'w' }, where).endpoints.map(nameOf)).toEqual(['one@a', 'one@b']);
   });
 
-  it('puts those that keep within the wished latency or throughput first, and none out', () => {
+  it('puts endpoints that meet the latency or throughput first, and excludes none', () => {
     const where = routingContext({ endpoints: [...two, endpoint('one@c', { usd: 1 })] });
     const at = Date.now();
     where.health.record('one@a', {
@@ -478,7 +478,7 @@ describe('a session', () => {
     return { ...where, sticky };
   }
 
-  it('goes back to the endpoint that served it', () => {
+  it('keeps the endpoint that served it', () => {
     const first = (body: Body, workspaceId = 'w') =>
       planRoute(read(body), { workspaceId }, remembering()).endpoints[0]!.id;
     expect(first({ model: 'm', session_id: 'one' })).toBe('m@dear');
@@ -487,7 +487,7 @@ describe('a session', () => {
     expect(first({ model: 'm', session_id: 'one', provider: { order: ['cheap'] } })).toBe('m@cheap');
   });
 
-  it('does not, while that endpoint is ailing', () => {
+  it('does not keep an unhealthy endpoint', () => {
     const where = remembering();
     for (let count = 0; count < 3; count++) {
       where.health.record('m@dear', { atMs: Date.now(), error: new GatewayError('upstream_failed', 'No.') });
@@ -498,18 +498,18 @@ describe('a session', () => {
   });
 });
 
-describe('own keys', () => {
+describe('BYOK keys', () => {
   const shared = endpoint('m@a', { usd: 0.001 });
   const own = endpoint('m@own', { usd: 1000, workspace: 'w' });
   const spare = endpoint('m@spare', { usd: 0.001, workspace: 'w', isFallbackKey: true });
   const setting = { endpoints: [shared, spare, own] };
 
-  it('come before the shared ones, also against an order, and fallback keys after', () => {
+  it('come before the shared ones, even with an order, and fallback keys after them', () => {
     expect(names(setting, { model: 'm' })).toEqual(['m@own', 'm@a', 'm@spare']);
     expect(names(setting, { model: 'm', provider: { order: ['a'] } })[0]).toBe('m@own');
   });
 
-  it('are nobody else’s, and nobody else hears of them', () => {
+  it('are invisible to other workspaces', () => {
     const made = plan(setting, { model: 'm' }, 'other');
     expect(made.endpoints.map(nameOf)).toEqual(['m@a']);
     expect(made.excluded).toEqual([]);

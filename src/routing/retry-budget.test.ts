@@ -18,7 +18,7 @@ function openBudget() {
 
 const policy = { share: 0.1, minimum: 10 };
 
-it('a quiet provider has the minimum, a busy one its share, each by itself', () => {
+it('allows a quiet provider the minimum and a busy one its share, separately', () => {
   const { take, request } = openBudget();
   expect(take(50, policy)).toBe(10);
   request(300);
@@ -26,7 +26,7 @@ it('a quiet provider has the minimum, a busy one its share, each by itself', () 
   expect(take(50, policy, 'other')).toBe(10);
 });
 
-it('there is room again after a minute', () => {
+it('allows retries again after a minute', () => {
   const { take, pass } = openBudget();
   expect(take(20, policy)).toBe(10);
   pass(59_000);
@@ -35,7 +35,7 @@ it('there is room again after a minute', () => {
   expect(take(20, policy)).toBe(10);
 });
 
-it('a share and a minimum of 0 allow none, and a clock that is set back ends no budget', () => {
+it('allows none with a share and a minimum of 0, and survives a clock that is set back', () => {
   const { take, request, pass } = openBudget();
   request(100);
   expect(take(5, { share: 0, minimum: 0 })).toBe(0);
@@ -61,7 +61,7 @@ it('never allows more within a minute than the minimum or the share', () => {
           request(requests);
           const taken = take(retries, { share, minimum });
           done.push({ atMs: nowMs, requests, retries: taken });
-          // The oldest second may have gone from the counts.
+          // the oldest second may be out of the window
           const within = (ms: number) => done.filter(({ atMs }) => atMs > nowMs - ms);
           const sum = (rows: typeof done, field: 'requests' | 'retries') =>
             rows.reduce((total, row) => total + row[field], 0);

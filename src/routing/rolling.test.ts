@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { RollingCounts } from '../domain/rolling-counts.ts';
 import { percentileOf, RecentSamples } from './rolling.ts';
 
-const start = 1_800_000_000_000; // a whole second, minute and half hour
+const start = 1_800_000_000_000; // a full second, minute and half hour
 
 const sums = (counts: RollingCounts, nowMs: number) => [counts.sum(0, nowMs), counts.sum(1, nowMs)];
 
 describe('rolling counts', () => {
-  it('count each kind for itself', () => {
+  it('count each kind separately', () => {
     const counts = new RollingCounts(1000, 3, 2);
     counts.add(0, start);
     counts.add(0, start + 1500);
@@ -23,21 +23,21 @@ describe('rolling counts', () => {
     expect(sums).toEqual([4, 3, 1, 0, 0]);
   });
 
-  it('forget all after a pause longer than the span, and count on', () => {
+  it('forget all after a pause longer than the window, and continue', () => {
     const counts = new RollingCounts(1000, 3, 2);
     counts.add(1, start);
     counts.add(0, start + 3_600_000);
     expect(sums(counts, start + 3_600_000)).toEqual([1, 0]);
   });
 
-  it('count what comes late with the newest', () => {
+  it('count late additions in the newest slice', () => {
     const counts = new RollingCounts(1000, 3, 1);
     counts.add(0, start + 10_000);
     counts.add(0, start);
     expect(counts.sum(0, start + 10_000)).toBe(2);
   });
 
-  it('are the same when they were saved, and then forget as before', () => {
+  it('are unchanged after a save and restore', () => {
     const counts = new RollingCounts(1000, 3, 2);
     counts.add(0, start, 5);
     counts.add(1, start + 1000, 7);
@@ -50,13 +50,13 @@ describe('rolling counts', () => {
     expect(sums(again, start + 4000)).toEqual([0, 0]);
   });
 
-  it('are right again after an amount that no slice can hold', () => {
+  it('recover from an amount beyond the maximum of a slice', () => {
     const counts = new RollingCounts(1000, 3, 1);
     counts.add(0, start, 2 ** 32 + 5);
     expect(counts.sum(0, start + 3000)).toBe(0);
   });
 
-  it('are what a list of all times would say', () => {
+  it('match a list of all times', () => {
     const step = record({ waitMs: constantFrom(0, 1, 400, 1000, 2500, 9999), kind: integer({ min: 0, max: 1 }) });
     assert(
       property(array(step, { maxLength: 40 }), integer({ min: 1, max: 5 }), (steps, slices) => {
@@ -77,13 +77,13 @@ describe('rolling counts', () => {
 });
 
 describe('recent samples', () => {
-  it('are sorted by number', () => {
+  it('are sorted numerically', () => {
     const samples = new RecentSamples(10);
     for (const value of [10, 9, 100, 1]) samples.add(value, start);
     expect(samples.within(1000, start)).toEqual([1, 9, 10, 100]);
   });
 
-  it('leave out what is too old', () => {
+  it('exclude old values', () => {
     const samples = new RecentSamples(10);
     samples.add(1, start);
     samples.add(2, start + 500);
@@ -98,7 +98,7 @@ describe('recent samples', () => {
     expect(samples.within(1000, start)).toEqual([3, 4, 5]);
   });
 
-  it('may be a second old where they are many, but not of another span', () => {
+  it('are cached for a second if there are many, per time span', () => {
     const samples = new RecentSamples(100);
     for (let value = 0; value < 20; value++) samples.add(value, start);
     expect(samples.within(60_000, start)).toHaveLength(20);
@@ -108,7 +108,7 @@ describe('recent samples', () => {
     expect(samples.within(60_000, start + 1999)).toHaveLength(21);
   });
 
-  it('are fresh where they are few', () => {
+  it('are not cached if there are few', () => {
     const samples = new RecentSamples(100);
     samples.add(1, start);
     samples.within(60_000, start);

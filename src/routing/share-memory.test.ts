@@ -42,7 +42,7 @@ const endpoint = { id: 'acme/one@acme' };
 const session = { key: 's:1', isExplicit: true };
 
 describe('processes that share their memory', () => {
-  it('learn from one another that an outage of an endpoint begins and ends, without an echo', async () => {
+  it('share the start and the end of an outage, without an echo', async () => {
     const { processes, sent } = connect(3);
     for (let at = 0; at < 3; at++) processes[0]!.health.record(endpoint.id, fault());
     const stable = () => processes.map(({ health }) => health.view(endpoint)?.isStable);
@@ -89,7 +89,7 @@ describe('processes that share their memory', () => {
     ]);
   });
 
-  it('ignore messages that they do not know', async () => {
+  it('ignore unknown messages', async () => {
     const { processes } = connect(2);
     const [{ health, sticky }, { driver }] = processes as [(typeof processes)[0], (typeof processes)[0]];
     const odd = [null, 'text', [], [1], ['id', 'error'], ['id', ['unheard-of', true, 1]], ['id', [{}, 1]], { id: 1 }];

@@ -6,7 +6,7 @@ const MINUTE = 60_000;
 const named = (id: string): SessionKey => ({ key: `s:${id}`, isExplicit: true });
 const derived = (id: string): SessionKey => ({ key: `d:${id}`, isExplicit: false });
 
-/** A memory of ten minutes, and a clock that stands until it is moved. */
+/** A memory of ten minutes and a manual clock. */
 function remembering(lifetimeMs = 10 * MINUTE) {
   let now = 1_800_000_000_000;
   let lifetime = lifetimeMs;
@@ -27,7 +27,7 @@ function remembering(lifetimeMs = 10 * MINUTE) {
   };
 }
 
-describe('what a session went to (routing.md 11)', () => {
+describe('the endpoint of a session', () => {
   it('is remembered for ten minutes', () => {
     const { remember, find, pass, memory } = remembering();
     expect(find()).toBeUndefined();
@@ -39,7 +39,7 @@ describe('what a session went to (routing.md 11)', () => {
     expect(memory.size).toBe(0);
   });
 
-  it('is remembered anew with each success', () => {
+  it('is remembered for ten more minutes after each success', () => {
     const { remember, find, pass } = remembering();
     remember();
     for (let count = 0; count < 5; count++) {
@@ -51,7 +51,7 @@ describe('what a session went to (routing.md 11)', () => {
     expect(find()).toBeUndefined();
   });
 
-  it('is not remembered longer because somebody asks', () => {
+  it('is not remembered longer because of a lookup', () => {
     const { remember, find, pass } = remembering();
     remember();
     pass(9 * MINUTE);
@@ -60,7 +60,7 @@ describe('what a session went to (routing.md 11)', () => {
     expect(find()).toBeUndefined();
   });
 
-  it('is what it went to last, with the model that a router chose', () => {
+  it('is the latest one, with the model that a router chose', () => {
     const { memory, remember, find } = remembering();
     remember();
     remember(named('one'), 'm@b');
@@ -70,7 +70,7 @@ describe('what a session went to (routing.md 11)', () => {
     expect(memory.find('w', 'router/auto', named('one'))).toMatchObject({ endpoint: 'acme/one@a', model: 'acme/one' });
   });
 
-  it('is known by workspace, model and session', () => {
+  it('is stored by workspace, model and session', () => {
     const { memory, remember } = remembering();
     remember();
     expect(memory.find('other', 'm', named('one'))).toBeUndefined();
@@ -79,7 +79,7 @@ describe('what a session went to (routing.md 11)', () => {
     expect(memory.find('w', 'm', derived('one'))).toBeUndefined();
   });
 
-  it('is not remembered at all with a lifetime of 0, and forgotten when it becomes that', () => {
+  it('is not remembered with a lifetime of 0, and forgotten when it becomes 0', () => {
     const { memory, remember, find, live } = remembering(0);
     remember();
     expect(memory.size).toBe(0);
@@ -90,7 +90,7 @@ describe('what a session went to (routing.md 11)', () => {
     expect(find()).toBeUndefined();
   });
 
-  it('of the least recent session is forgotten where there are more than 100,000', () => {
+  it('of the least recent session is forgotten beyond 100,000 sessions', () => {
     const { memory, remember, find } = remembering();
     for (let count = 0; count < 100_000; count++) remember(named(String(count)));
     remember(named('0'));
@@ -99,7 +99,7 @@ describe('what a session went to (routing.md 11)', () => {
     expect(['0', '1', '2', 'new'].map((id) => find(named(id)))).toEqual(['m@a', undefined, 'm@a', 'm@a']);
   });
 
-  it('tells whether a key made of messages could find anything', () => {
+  it('reports whether a derived key could match', () => {
     const { memory, remember, pass } = remembering();
     remember();
     expect(memory.mayKnowDerived).toBe(false);
@@ -124,18 +124,18 @@ describe('the key of a session', () => {
     expect(findSessionKey(read(body))?.key).toBe(key);
   });
 
-  it('tells session_id from prompt_cache_key', () => {
+  it('distinguishes session_id from prompt_cache_key', () => {
     const keys = [{ session_id: 'one' }, { prompt_cache_key: 'one' }].map((body) => findSessionKey(read(body))?.key);
     expect(new Set(keys).size).toBe(2);
   });
 });
 
-describe('a key made of messages', () => {
+describe('a derived key', () => {
   const message = (role: string, content: unknown) => ({ type: 'message', role, content });
   const keyOf = (body: Body) => deriveSessionKey(read(body))?.key;
   const begin = [message('system', 'Be brief.'), message('user', 'Hi.')];
 
-  it('is of the first system or developer message and the first other one, so that it lasts', () => {
+  it('uses the first system or developer message and the first other one, so it stays the same', () => {
     const later = [...begin, message('assistant', 'Hi!'), message('user', 'Bye.'), message('system', 'Be long.')];
     expect(keyOf({ input: later })).toBe(keyOf({ input: begin }));
     expect(keyOf({ input: begin.toReversed() })).toBe(keyOf({ input: begin }));
@@ -144,7 +144,7 @@ describe('a key made of messages', () => {
     expect(keyOf({ input: [begin[1]], instructions: 'Be brief.' })).toBe(keyOf({ input: begin }));
   });
 
-  it('is another one for other beginnings', () => {
+  it('differs for another beginning', () => {
     const inputs = [
       begin,
       [begin[1]],
@@ -155,14 +155,14 @@ describe('a key made of messages', () => {
     expect(new Set(inputs.map((input) => keyOf({ input }))).size).toBe(inputs.length);
   });
 
-  it('holds nothing of the messages', () => {
+  it('contains no text of the messages', () => {
     expect(deriveSessionKey(read({ input: begin }))).toEqual({
       key: expect.stringMatching(/^d:[\w-]{43}$/),
       isExplicit: false,
     });
   });
 
-  it('is none without a message', () => {
+  it('is undefined without a message', () => {
     expect(deriveSessionKey(read({}))).toBeUndefined();
     expect(deriveSessionKey(read({ input: [begin[0]] }))).toBeUndefined();
     expect(deriveSessionKey(read({ input: [], instructions: 'Be brief.' }))).toBeUndefined();

@@ -21,7 +21,7 @@ interface Facts extends Partial<Pick<EndpointFacts, 'weight' | 'tier'>> {
   model?: string;
 }
 
-/** A world with an endpoint of the model `m` at each of these providers. */
+/** Creates a routing context with an endpoint of the model `m` at each of these providers. */
 function makeWorld(providers: Record<string, Facts>, config: RoutingStrategy | StrategyConfig, seed = 1) {
   const endpoints = Object.entries(providers).map(([id, { usd, model = 'm', weight = 1, tier }]): Endpoint => {
     const price = usd === undefined ? undefined : perMillionTokens(usd);
@@ -54,7 +54,7 @@ const ask = (world: World, fields: object = {}, providerSort?: SortKey) => {
 };
 
 const DRAWS = 4000;
-/** How often each endpoint comes first. */
+/** Counts how often each endpoint comes first. */
 function sharesOf(world: World, fields?: object): Record<string, number> {
   const counts: Record<string, number> = {};
   for (let count = 0; count < DRAWS; count++) {
@@ -64,7 +64,7 @@ function sharesOf(world: World, fields?: object): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).map(([id, count]) => [id, count / DRAWS]));
 }
 
-/** Five standard deviations: with a seed the draws are always the same. */
+/** Five standard deviations. With a seed, the draws are always the same. */
 function expectShares(shares: Record<string, number>, likelihoods: Record<string, number>): void {
   const sum = Object.values(likelihoods).reduce((total, likelihood) => total + likelihood, 0);
   for (const [id, likelihood] of Object.entries(likelihoods)) {
@@ -81,7 +81,7 @@ const nameAll = <Value>(values: readonly Value[]): Record<string, Value> =>
 const runs = { numRuns: 15, seed: 7 };
 
 describe('shares of a draw', () => {
-  it('are the weights under `weighted`, whatever the price', () => {
+  it('are the weights under `weighted`, for any price', () => {
     fc.assert(
       fc.property(
         fleet(fc.record({ weight: weights, usd: fc.integer({ min: 1, max: 50 }) })),
@@ -142,7 +142,7 @@ describe('shares of a draw', () => {
 });
 
 describe('least-busy', () => {
-  it('puts the fewest attempts in flight for their weight first', () => {
+  it('puts the fewest attempts in flight per weight first', () => {
     const busy = fc.record({ weight: weights, inFlight: fc.integer({ min: 0, max: 20 }) });
     fc.assert(
       fc.property(fleet(busy), fc.nat(), (drawn, seed) => {
@@ -179,12 +179,12 @@ describe('an endpoint of weight 0', () => {
     for (let count = 0; count < 200; count++) expect(ask(world).order).toEqual(['used', 'spare', 'ailing']);
   });
 
-  it.each(['price', 'latency'] as const)('is a fallback also where the request sorts by %s', (sort) => {
+  it.each(['price', 'latency'] as const)('is a fallback even if the request sorts by %s', (sort) => {
     const world = makeWorld({ spare: cheapest, used: other }, 'price');
     expect(ask(world, { provider: { sort } }).order).toEqual(['used', 'spare']);
   });
 
-  it('comes first where the request orders it so, or nothing else is left', () => {
+  it('comes first if the request orders it, or if no other is left', () => {
     const world = makeWorld({ spare: cheapest, used: other }, 'weighted');
     expect(ask(world, { provider: { order: ['spare'] } }).order).toEqual(['spare', 'used']);
     expect(ask(world, { provider: { only: ['spare'] } }).order).toEqual(['spare']);
@@ -206,7 +206,7 @@ describe('a strategy', () => {
     return [order[0], strategy];
   };
 
-  it('gives way to the order, the sort, the suffix and the tier of the request, and to the sort of the workspace', () => {
+  it('yields to the order, sort, suffix and tier of the request, and to the sort of the workspace', () => {
     expect(mostly('weighted')).toEqual(['dear', 'weighted']);
     expect(mostly('weighted', { provider: { order: ['cheap'] } })).toEqual(['cheap', undefined]);
     expect(mostly('weighted', { provider: { sort: 'price' } })).toEqual(['cheap', undefined]);
@@ -223,7 +223,7 @@ describe('a strategy', () => {
     expect(ask(world, { provider: { order: ['listed'] } }).order).toEqual(['listed', 'dear', 'cheap']);
   });
 
-  it('may be another one for single models, the first that matches, whatever their case and sorting suffix', () => {
+  it('can differ for single models: the first match applies, with any case and sorting suffix', () => {
     const config: StrategyConfig = {
       strategy: 'weighted',
       models: [

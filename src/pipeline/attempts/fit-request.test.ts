@@ -11,7 +11,7 @@ const settle = (body: Body, facts: Facts, isAlias = false) =>
 const tools = [{ type: 'function', name: 'f', parameters: null } as Tool];
 const format = { type: 'json_schema', name: 'n', schema: {} } as const;
 
-describe('parameters that an endpoint does not take (routing.md 4, require_parameters)', () => {
+describe('parameters that an endpoint does not support', () => {
   const all: Body = {
     temperature: 1,
     top_p: 0.5,
@@ -123,7 +123,7 @@ describe('the tier', () => {
   });
 });
 
-describe('reasoning (routers.md 5)', () => {
+describe('reasoning of an alias', () => {
   const reason = (asked: ReasoningSetting, reasoning: ModelReasoning, isAlias = false) =>
     settle({ reasoning: asked }, { reasoning }, isAlias).request.reasoning;
   const mandatory: ModelReasoning = { mandatory: true, supported_efforts: ['high', 'medium', 'low'] };

@@ -24,14 +24,14 @@ const models = (count: number) => Array.from({ length: count }, (_, index) => `m
 const costOf = (model: string) => Number(model.slice(1));
 const keep = (count: number, setting: Partial<Parameters<typeof keepByCost>[1]>) =>
   keepByCost(models(count), { costTier: undefined, tradeoff: undefined, ...setting }, costOf);
-/** The first and the last that are kept; all between them are, too. */
+/** The first and the last kept model, and all between them. */
 function span(kept: readonly string[]): [number, number] {
   const costs = kept.map(costOf);
   expect(costs).toEqual(Array.from({ length: costs.length }, (_, index) => costs[0]! + index));
   return [costs[0]!, costs.at(-1)!];
 }
 
-describe('the bands of cost (1.4)', () => {
+describe('the cost bands', () => {
   it.each<[number, Record<string, [number, number]>]>([
     [1, { low: [1, 1], medium: [1, 1], high: [1, 1], xhigh: [1, 1], max: [1, 1] }],
     [2, { low: [1, 1], medium: [1, 1], high: [1, 2], xhigh: [2, 2], max: [2, 2] }],
@@ -50,7 +50,7 @@ describe('the bands of cost (1.4)', () => {
     [5, { 0: 5, 5: 3, 9: 1, 10: 1 }],
     [10, { 0: 9, 1: 9, 5: 5, 9: 2, 10: 1 }],
     [100, { 0: 90, 1: 82, 5: 50, 8: 26, 9: 18, 10: 10 }],
-  ])('or below a ceiling: of %i models, by tradeoff, %j', (count, expected) => {
+  ])('or the ceiling by tradeoff: of %i models %j', (count, expected) => {
     const kept = Object.keys(expected).map((tradeoff) => {
       const [first, last] = span(keep(count, { tradeoff: Number(tradeoff) }));
       expect(first).toBe(1);
@@ -59,7 +59,7 @@ describe('the bands of cost (1.4)', () => {
     expect(Object.fromEntries(kept)).toEqual(expected);
   });
 
-  it('without either are as with a tradeoff of 9', () => {
+  it('default to a tradeoff of 9', () => {
     expect(keep(100, {})).toEqual(keep(100, { tradeoff: 9 }));
   });
 
@@ -72,7 +72,7 @@ describe('the bands of cost (1.4)', () => {
     expect(keepByCost(reversed, { costTier: 'high', tradeoff: undefined }, costOf)).toEqual(['m6', 'm5']);
   });
 
-  it('are never empty, hold nothing else than models, and the five together hold all', () => {
+  it('are nonempty subsets, and the five together contain all models', () => {
     const costs = array(constantFrom(0, 1, 2, 7, 7.5, 1e9, Number.POSITIVE_INFINITY), { minLength: 1, maxLength: 130 });
     assert(
       property(costs, integer({ min: 0, max: 10 }), (list, tradeoff) => {
@@ -93,18 +93,18 @@ describe('the bands of cost (1.4)', () => {
     );
   });
 
-  it('of no models are none', () => {
+  it('are empty without models', () => {
     expect(keep(0, { costTier: 'max' })).toEqual([]);
   });
 });
 
 describe('router/auto', () => {
-  it('takes its two slugs alone', () => {
+  it('matches only its two slugs', () => {
     expect(['router/auto', 'router/auto-beta'].every(autoRouter.takes)).toBe(true);
     expect(['router/free', 'router/automatic', 'acme/auto', ''].some(autoRouter.takes)).toBe(false);
   });
 
-  it('asks three models at most, the cheapest tenth or so where nothing else is said', () => {
+  it('chooses at most three models, from the cheapest 18 percent by default', () => {
     expect(choose({ endpoints: ladder(100) })).toEqual(['acme/m1', 'acme/m2', 'acme/m3']);
     expect(choose({ endpoints: ladder(10) })).toEqual(['acme/m1', 'acme/m2']);
     expect(choose({ endpoints: ladder(1) })).toEqual(['acme/m1']);
@@ -120,21 +120,21 @@ describe('router/auto', () => {
     [{ cost_quality_tradeoff: 10 }, ['acme/m1']],
     [{ cost_tier: 'max', cost_quality_tradeoff: 10 }, ['acme/m9', 'acme/m10']],
     [{ cost_tier: 'max', enabled: false }, ['acme/m1', 'acme/m2']],
-  ])('of ten models, with %j, asks %j', (setting, expected) => {
+  ])('of ten models, with %j, chooses %j', (setting, expected) => {
     expect(choose({ endpoints: ladder(10) }, plugin(setting))).toEqual(expected);
   });
 
-  it('compares costs among the models that are left, so that a band is never empty', () => {
+  it('computes bands over the remaining models, so that none is empty', () => {
     const body = plugin({ allowed_models: ['acme/m3', 'acme/m7', 'acme/m8'], cost_tier: 'max' });
     expect(choose({ endpoints: ladder(10) }, body)).toEqual(['acme/m8']);
   });
 
-  it('takes 1,000 tokens of input and 500 of output for an answer whose cost nobody measured', () => {
+  it('assumes 1,000 input and 500 output tokens without measurements', () => {
     const endpoints = [endpoint('x/output@a', { usd: [1, 10] }), endpoint('x/input@a', { usd: [5, 1] })];
     expect(choose({ endpoints }, plugin({ cost_tier: 'low' }))).toEqual(['x/input']); // 5.5 against 6
   });
 
-  it('takes measured costs before listed ones, and unknown ones for the dearest', () => {
+  it('prefers measured costs to list prices, and treats unknown ones as the most expensive', () => {
     const endpoints = [...ladder(3), endpoint('acme/unknown@a')];
     expect(choose({ endpoints }, plugin({ cost_tier: 'max' }))).toEqual(['acme/unknown']);
     const traffic = { averageCost: (_: string, model: string) => (model === 'acme/m1' ? 1e12 : undefined) };
@@ -144,7 +144,7 @@ describe('router/auto', () => {
     expect(choose({ endpoints, traffic, routers }, plugin({ cost_tier: 'low' }))).toEqual(['acme/m2']);
   });
 
-  it('chooses no model that does not write text, or that is hidden, or that cannot serve this request', () => {
+  it('never chooses a model without text output, a hidden model, or one that cannot serve the request', () => {
     const endpoints = ladder(4);
     const known = [
       { id: 'acme/m1', output: ['image'] },
@@ -154,7 +154,7 @@ describe('router/auto', () => {
     expect(choose({ endpoints, models: known }, body)).toEqual(['acme/m3']);
   });
 
-  it('chooses models that take tools when there are tools; one of which nobody knows may', () => {
+  it('chooses models with tool support, or with unknown support, if there are tools', () => {
     const endpoints = [
       endpoint('acme/none@a', { usd: 1, capabilities: { tools: false } }),
       endpoint('acme/listed@a', { usd: 2, parameters: new Set(['temperature']) }),
@@ -176,7 +176,7 @@ describe('router/auto', () => {
     plugin({ allowed_models: ['acme/*'], excluded_models: ['acme/*'] }),
     { provider: { only: ['nobody'] } },
     { provider: { max_price: { prompt: 0.5 } } },
-  ])('answers 404 when %j leaves nothing', (body) => {
+  ])('returns 404 if %j leaves no model', (body) => {
     expect(refusal(() => choose({ endpoints: ladder(5) }, body))).toMatchObject({
       status: 404,
       message: 'No models match your request and model restrictions',
@@ -184,7 +184,7 @@ describe('router/auto', () => {
     });
   });
 
-  it('tells what it did', () => {
+  it('reports its choice', () => {
     expect(ask({ endpoints: ladder(10) }, plugin({ cost_tier: 'medium' }), { task: 'math' })).toMatchObject({
       task: 'math',
       models: ['acme/m3', 'acme/m4'],
@@ -208,13 +208,13 @@ describe('router/auto', () => {
     });
   });
 
-  it('classifies the conversation itself where no model was asked', () => {
+  it('classifies by words without a classifier model', () => {
     const input = [{ type: 'message', role: 'user', content: 'Translate "bread" into French.' }];
     expect(ask({ endpoints: ladder(1) }, { input })).toMatchObject({ task: 'translation' });
   });
 });
 
-describe('patterns of models (1.5)', () => {
+describe('patterns of models', () => {
   const endpoints = [
     'anthropic/claude-opus-5',
     'bedrock/claude-opus-5',
@@ -237,11 +237,11 @@ describe('patterns of models (1.5)', () => {
     ['openai/gpt-5-19700101', 1],
   ])('%s allows %i of five', (pattern, count) => expect(allow(pattern)).toBe(count));
 
-  it('add up', () => expect(allow('anthropic/*', 'openai/o*')).toBe(2));
+  it('form a union', () => expect(allow('anthropic/*', 'openai/o*')).toBe(2));
 
-  it('allow everything when there are none', () => expect(allow()).toBe(5));
+  it('allow everything if there are none', () => expect(allow()).toBe(5));
 
-  it('that exclude win over those that allow, whatever both say', () => {
+  it('that exclude win over those that allow', () => {
     const names = ['acme/one', 'acme/two', 'acme/one:free', 'other/one', 'other/three'];
     const setting = { endpoints: names.map((model) => endpoint(`${model}@a`, { usd: 1 })) };
     const { choices } = createSetting(setting).catalog;
@@ -287,48 +287,48 @@ describe('the ranking', () => {
     return [stage?.data?.['ranking'], ...models];
   };
 
-  it('is that of the ledger: the more was spent on the task, the earlier', () => {
+  it('is that of the ledger: models with more spending on the task come first', () => {
     const three = { rank: () => ['acme/m7', 'acme/m3', 'acme/m5'].map((model) => ({ model, share: 1 / 3 })) };
     expect(told({ traffic: three, routers }, 'math')).toEqual(['ledger', 'acme/m7', 'acme/m3', 'acme/m5']);
   });
 
-  it('names only models that may be chosen', () => {
+  it('contains only permitted models', () => {
     expect(told({ traffic: { rank }, routers }, 'math')).toEqual(['ledger', 'acme/m7', 'acme/m3']);
     const body = plugin({ cost_quality_tradeoff: 0, excluded_models: ['acme/m7'] });
     expect(told({ traffic: { rank }, routers }, 'math', body)).toEqual(['ledger', 'acme/m3']);
   });
 
-  it('is the operator’s for the task where the ledger knows none', () => {
+  it('is the operator’s for the task if the ledger has none', () => {
     expect(told({ routers }, 'math')).toEqual(['table', 'acme/m5', 'acme/m2']);
   });
 
-  it('is the operator’s default for other tasks, and where nothing of the table may be chosen', () => {
+  it('is the operator’s default for other tasks, and if no model of the table is permitted', () => {
     expect(told({ traffic: { rank }, routers }, 'translation')).toEqual(['default', 'acme/m9', 'acme/m8', 'acme/m1']);
     const body = plugin({ cost_quality_tradeoff: 0, excluded_models: ['acme/m5', 'acme/m2'] });
     expect(told({ routers }, 'math', body)[0]).toBe('default');
   });
 
-  it('is by price where nobody knows any of the models', () => {
+  it('is by price if no source has any of the models', () => {
     expect(told({}, 'math')).toEqual(['price', 'acme/m1', 'acme/m2', 'acme/m3']);
   });
 
-  it('orders what the filter of cost has left', () => {
+  it('orders the models that the cost filter keeps', () => {
     expect(choose({ endpoints, routers }, plugin({ cost_tier: 'max' }), { task: 'x' })).toEqual(['acme/m9']);
     expect(choose({ endpoints, routers }, plugin({ cost_tier: 'low' }), { task: 'x' })).toEqual(['acme/m1']);
     expect(choose({ endpoints, routers }, plugin({ cost_tier: 'high' }), { task: 'x' })).toEqual(['acme/m8']);
   });
 });
 
-describe('the memory of a conversation', () => {
+describe('the session', () => {
   const endpoints = ladder(10);
 
-  it('puts the model it went to before first, when it is among those that would be asked', () => {
+  it('puts its previous model first if it is among the chosen ones', () => {
     expect(choose({ endpoints }, {}, { remembered: 'acme/m2' })).toEqual(['acme/m2', 'acme/m1']);
     const all = plugin({ cost_quality_tradeoff: 0 });
     expect(choose({ endpoints }, all, { remembered: 'acme/m3' })).toEqual(['acme/m3', 'acme/m1', 'acme/m2']);
   });
 
-  it('is of no use for a model that is not', () => {
+  it('is ignored if its model is not among them', () => {
     const expected = ['acme/m1', 'acme/m2'];
     expect(choose({ endpoints }, {}, { remembered: 'acme/m9' })).toEqual(expected);
     expect(choose({ endpoints }, {}, { remembered: 'gone/away' })).toEqual(expected);
@@ -348,7 +348,7 @@ describe('pin_model', () => {
   const asked = { type: 'message', role: 'user', content: 'And now?', model: 'acme/m4' };
   const pin = (input: unknown[], setting: object = { pin_model: true }): Body => ({ input, ...plugin(setting) });
 
-  it('goes back to the model of the last answer, and nowhere else', () => {
+  it('reuses the model of the last response', () => {
     const made = ask({ endpoints }, pin([said('acme/m3'), asked, said('acme/m8'), asked]));
     expect(made.models).toEqual(['acme/m8']);
     expect(made.stage?.data).toEqual({ pinned: true, resolved_to: 'acme/m8', fallback_models: [] });
@@ -369,7 +369,7 @@ describe('pin_model', () => {
     ]);
   });
 
-  it('is nothing to router/auto-beta', () => {
+  it('has no effect on router/auto-beta', () => {
     const input = [said('acme/m8')];
     const plugins = ['auto-router', 'auto-beta-router'].map((id) => ({ id, pin_model: true }));
     const { models } = askRouter(autoRouter, 'router/auto-beta', { endpoints }, { body: { input, plugins } });
@@ -386,7 +386,7 @@ describe('the settings', () => {
     ],
   };
 
-  it('are those of the slug; those of the other one have no effect', () => {
+  it('belong to the slug; those of the other slug have no effect', () => {
     const choice = (slug: string) => askRouter(autoRouter, slug, { endpoints }, { body: both });
     expect(choice('router/auto').models[0]).toBe('acme/m3');
     expect(choice('router/auto-beta')).toMatchObject({
@@ -399,7 +399,7 @@ describe('the settings', () => {
   const saved = { allowed_models: ['acme/m1', 'acme/m2', 'acme/m3'], excluded_models: ['acme/m1'], cost_tier: 'max' };
   const keeping = (prevent_overrides: boolean) => ({ endpoints, routers: { auto: { ...saved, prevent_overrides } } });
 
-  it('of the operator hold where the request leaves a field out', () => {
+  it('of the operator apply to fields that the request leaves out', () => {
     expect(choose(keeping(false))).toEqual(['acme/m3']);
     expect(choose(keeping(false), plugin({ cost_tier: 'low' }))).toEqual(['acme/m2']);
     expect(choose(keeping(false), plugin({ allowed_models: ['*'] }))).toEqual(['acme/m9', 'acme/m10']);
@@ -407,7 +407,7 @@ describe('the settings', () => {
     expect(choose(keeping(false), plugin({ cost_tier: 'low', enabled: false }))).toEqual(['acme/m3']);
   });
 
-  it('of the operator are final where he prevents overrides, and the request’s are no error', () => {
+  it('of the operator are final with prevent_overrides, and those of the request are not an error', () => {
     const body = plugin({ allowed_models: ['*'], excluded_models: ['acme/m9'], cost_tier: 'low' });
     expect(choose(keeping(true), body)).toEqual(['acme/m3']);
   });

@@ -25,7 +25,7 @@ const endpoints = [
 const models = [{ id: 'x/image', output: ['image'] }];
 
 describe('the model that writes', () => {
-  it('is the cheapest one that keeps to a schema, and the answer is free of charge', () => {
+  it('is the cheapest one with JSON schemas, and the response is free', () => {
     expect(ask({ endpoints, models })).toMatchObject({
       models: ['x/cheap'],
       isFree: true,
@@ -33,7 +33,7 @@ describe('the model that writes', () => {
     });
   });
 
-  it('may serve this request', () => {
+  it('must be permitted for this request', () => {
     const elsewhere = endpoint('x/cheapest@b', { usd: 0.5 });
     const setting = { endpoints: [...endpoints, elsewhere], models };
     expect(ask(setting).models).toEqual(['x/cheapest']);
@@ -44,7 +44,7 @@ describe('the model that writes', () => {
     expect(ask({ endpoints, models, routers: { bodybuilder: { model: 'x/dear' } } }).models).toEqual(['x/dear']);
   });
 
-  it('is there, or it is a 404 that says what to do', () => {
+  it('must exist, or the response is a 404 with the remedy', () => {
     const none = { endpoints: [endpoint('x/loose@a', { capabilities: { structuredOutputs: false } })] };
     expect(refusal(() => ask(none))).toMatchObject({
       status: 404,
@@ -52,7 +52,7 @@ describe('the model that writes', () => {
     });
   });
 
-  it('is marked as free in the plan, and no other model that the request names', () => {
+  it('is free in the plan, unlike other models of the request', () => {
     const body = read({ models: ['x/dear', 'router/bodybuilder'] });
     const plan = planRoute(body, { workspaceId: 'w' }, createSetting({ endpoints, models }));
     const choices = plan.endpoints.map((each) => [each.model, plan.choiceOf(each)]);
@@ -73,7 +73,7 @@ describe('the request that it gets', () => {
   }
   const user = { type: 'message', role: 'user', content: 'Ask Cheap and Dear for a haiku.' };
 
-  it('asks for bodies in place of an answer, in a schema', () => {
+  it('requests bodies in a schema', () => {
     const { instructions, input, text } = rewrite({ input: [user] });
     expect(input).toEqual([user]);
     expect(instructions).toContain('Do not do the task.');
@@ -85,13 +85,13 @@ describe('the request that it gets', () => {
     });
   });
 
-  it('names the models of the gateway, at most 400', () => {
+  it('lists the models of the gateway, at most 400', () => {
     expect(rewrite({ input: [user] }).instructions).toContain('Models:\nx/dear\nx/cheap\n');
     const many = { endpoints: Array.from({ length: 500 }, (_, index) => endpoint(`many/m${index}@a`, { usd: 1 })) };
     expect(ask(many).rewrite!(read({ input: [user] })).instructions?.match(/^many\/m\d+$/gm)).toHaveLength(400);
   });
 
-  it('keeps the system messages for the bodies, out of its own conversation', () => {
+  it('moves the system messages from the input to the instructions', () => {
     const system = { type: 'message', role: 'system', content: 'Be brief.' };
     const developer = { type: 'message', role: 'developer', content: 'No emoji.' };
     const { instructions, input } = rewrite({ instructions: 'Be kind.', input: [system, user, developer] });
@@ -100,7 +100,7 @@ describe('the request that it gets', () => {
     expect(kept).toMatch(/^Be kind\.\n.*Be brief\..*\n.*No emoji\./);
   });
 
-  it('keeps what else was said of the text', () => {
+  it('keeps the other fields of text', () => {
     expect(rewrite({ input: [user], text: { verbosity: 'low' } }).text).toMatchObject({
       verbosity: 'low',
       format: { type: 'json_schema' },
@@ -108,7 +108,7 @@ describe('the request that it gets', () => {
   });
 });
 
-it('takes its slug alone', () => {
+it('matches only its slug', () => {
   expect(bodybuilderRouter.takes('router/bodybuilder')).toBe(true);
   expect(bodybuilderRouter.takes('router/body')).toBe(false);
 });

@@ -6,7 +6,7 @@ import { classifyTask, tasks } from './classify.ts';
 const message = (content: unknown, role = 'user') => ({ type: 'message', role, content });
 const task = (question: unknown) => classifyTask(read({ input: [message(question)] }));
 
-describe('what a conversation is about (1.3)', () => {
+describe('the task of a conversation', () => {
   it.each([
     ['Why? Traceback (most recent call last): File "x.py"', 'code:debugging'],
     ['TypeError: undefined is not a function', 'code:debugging'],
@@ -58,20 +58,20 @@ describe('what a conversation is about (1.3)', () => {
       [{ type: 'web_search' } as Tool, { type: 'function', name: 'bash', parameters: null } as Tool],
       'code:shell_execution',
     ],
-  ])('tools say more than words: %j is %s', (tools, expected) => {
+  ])('tools win over words: %j is %s', (tools, expected) => {
     expect(classifyTask(read({ input: [message('Translate this')], tools }))).toBe(expected);
   });
 
-  it('no tools are as good as none', () => {
+  it('ignores an empty list of tools', () => {
     expect(classifyTask(read({ input: [message('Translate this')], tools: [] }))).toBe('translation');
   });
 
-  it('is what the last question says', () => {
+  it('comes from the last user message', () => {
     const input = [message('Translate this'), message('Solve it', 'assistant'), message('Write a poem about it')];
     expect(classifyTask(read({ input: [...input, message('SELECT', 'developer')] }))).toBe('content_writing');
   });
 
-  it('is read of all text parts, and of the first 5,000 characters', () => {
+  it('comes from all text parts, and from the first 5,000 characters', () => {
     const parts = [
       { type: 'input_image', image_url: 'data:' },
       { type: 'input_text', text: 'Summarize this' },
@@ -81,7 +81,7 @@ describe('what a conversation is about (1.3)', () => {
     expect(task(`${'x '.repeat(2400)}Summarize this`)).toBe('summarization');
   });
 
-  it('is knowledge where there is no question', () => {
+  it('is knowledge without a user message', () => {
     expect(classifyTask(read({}))).toBe('qa_knowledge');
     expect(task(null)).toBe('qa_knowledge');
   });
@@ -91,7 +91,7 @@ describe('what a conversation is about (1.3)', () => {
     expect(new Set(tasks).size).toBe(30);
   });
 
-  it('takes no time, however odd the text', () => {
+  it('is found fast for any text', () => {
     const odd = [
       'a'.repeat(5000),
       'select '.repeat(700),

@@ -21,7 +21,7 @@ const many: Setting = {
   endpoints: ['a', 'b', 'c', 'd', 'e'].map((name) => endpoint(`x/${name}:free@p`, { usd: 0 })),
 };
 
-describe('router/free (4)', () => {
+describe('router/free', () => {
   it('chooses among models whose input, output and request cost nothing', () => {
     const endpoints = [
       endpoint('x/free:free@p', { usd: 0 }),
@@ -36,7 +36,7 @@ describe('router/free (4)', () => {
     expect(poolOf({ endpoints })).toEqual(['x/free:free', 'x/zero']);
   });
 
-  it('and that can do what is asked', () => {
+  it('and that support the request', () => {
     const facts = { usd: 0, contextLength: 1000 } as const;
     const endpoints = [
       endpoint('x/text@p', { ...facts, capabilities: { input: ['text'], tools: false } }),
@@ -55,7 +55,7 @@ describe('router/free (4)', () => {
     expect(poolOf({ endpoints }, { tools, text: { format } })).toEqual(['x/tools']);
   });
 
-  it('writes text, is not hidden, and may be used by this caller', () => {
+  it('chooses visible, permitted models with text output', () => {
     const endpoints = ['x/image@p', 'x/hidden@p', 'x/kept@q', 'x/good@p'].map((name) => endpoint(name, { usd: 0 }));
     const models = [
       { id: 'x/image', output: ['image'] },
@@ -75,7 +75,7 @@ describe('router/free (4)', () => {
     });
   });
 
-  it('draws each with the same chance, and two others to fall back to', () => {
+  it('draws uniformly, with two fallbacks', () => {
     const random = seededRandom(7);
     const counts = new Map<string, number>();
     for (let count = 0; count < 5000; count++) {
@@ -87,7 +87,7 @@ describe('router/free (4)', () => {
     for (const count of counts.values()) expect(Math.abs(count - 1000)).toBeLessThan(120);
   });
 
-  it('goes back to the model that the conversation went to, while it is in the pool', () => {
+  it('keeps the model of the session while it is in the pool', () => {
     for (const remembered of ['x/a:free', 'x/e:free']) {
       const { models } = ask(many, {}, remembered);
       expect(models[0]).toBe(remembered);
@@ -96,14 +96,14 @@ describe('router/free (4)', () => {
     expect(ask({ ...many, random: () => 0 }, {}, 'gone/away').models).toEqual(['x/a:free', 'x/b:free', 'x/c:free']);
   });
 
-  it('is a 404 when no model is free', () => {
+  it('is a 404 if no model is free', () => {
     expect(refusal(() => ask({ endpoints: [endpoint('x/paid@p', { usd: 1 })] }))).toMatchObject({
       status: 404,
       message: 'No free model of this gateway can serve this request.',
     });
   });
 
-  it('never goes to an endpoint that costs something, whatever the request prefers', () => {
+  it('never uses a paid endpoint, for any preferences', () => {
     const routingContext = createSetting({
       endpoints: [endpoint('x/a@free', { usd: 0 }), endpoint('x/a@paid', { usd: 5 })],
     });
@@ -118,7 +118,7 @@ describe('router/free (4)', () => {
     expect(refusal(() => plan({ ignore: ['free'] })).status).toBe(404);
   });
 
-  it('takes its slug alone', () => {
+  it('matches only its slug', () => {
     expect(freeRouter.takes('router/free')).toBe(true);
     expect(freeRouter.takes('router/freedom')).toBe(false);
   });

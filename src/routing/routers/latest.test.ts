@@ -22,7 +22,7 @@ const dated = [
   { id: 'other/one-99', created: '2026-11-01' },
 ];
 
-describe('~author/family-latest (5)', () => {
+describe('~author/family-latest', () => {
   it('is the newest model of the family', () => {
     expect(askRouter(latestRouter, family.alias, setting(dated))).toMatchObject({
       models: ['acme/one-10'],
@@ -34,12 +34,12 @@ describe('~author/family-latest (5)', () => {
     });
   });
 
-  it('of one day is the last by name', () => {
+  it('is the last by name among models of the same day', () => {
     const models = ['acme/one-a', 'acme/one-c', 'acme/one-b'].map((id) => ({ id, created: '2026-01-01' }));
     expect(listFamily(family, createSetting(setting(models)))).toEqual(['acme/one-c', 'acme/one-b', 'acme/one-a']);
   });
 
-  it('is never a hidden model, nor one that the alias leaves out, nor a variant', () => {
+  it('is never a hidden model, an excluded model or a variant', () => {
     const models = [
       { id: 'acme/one-3', created: '2026-03-01', hidden: true },
       { id: 'acme/one-mini', created: '2026-02-01' },
@@ -50,14 +50,14 @@ describe('~author/family-latest (5)', () => {
     expect(target(where)).toEqual(['acme/one-1']);
   });
 
-  it('is the newest that may serve this request, as long as any may', () => {
+  it('is the newest that may serve this request, if any may', () => {
     const endpoints = dated.map(({ id }) => endpoint(`${id}@${id === 'acme/one-10' ? 'b' : 'a'}`, { usd: 1 }));
     const where = setting(dated, { endpoints });
     expect(target(where, family.alias, { provider: { ignore: ['b'] } })).toEqual(['acme/one-9']);
     expect(target(where, family.alias, { provider: { only: ['nobody'] } })).toEqual(['acme/one-10']);
   });
 
-  it('is a 404 when the family is empty, and no other model', () => {
+  it('is a 404 if the family is empty', () => {
     const none = setting([{ id: 'acme/two', created: '2026-01-01' }]);
     expect(refusal(() => target(none))).toMatchObject({
       status: 404,
@@ -66,20 +66,20 @@ describe('~author/family-latest (5)', () => {
     });
   });
 
-  it('is a 400 when nobody has heard of the alias', () => {
+  it('is a 400 if the alias is unknown', () => {
     expect(refusal(() => target(setting(dated), '~acme/two-latest'))).toMatchObject({
       kind: 'model_not_found',
       status: 400,
     });
   });
 
-  it('is compared without regard to case', () => {
+  it('ignores case', () => {
     expect(target(setting(dated), '~ACME/One-Latest')).toEqual(['acme/one-10']);
     const where = setting(dated, { routers: { latest: [{ alias: '~Acme/One-Latest', pattern: 'ACME/one-*' }] } });
     expect(target(where)).toEqual(['acme/one-10']);
   });
 
-  it('of the operator goes before the built-in one of the same name', () => {
+  it('of the operator overrides the built-in one of the same name', () => {
     const models = [
       { id: 'anthropic/claude-opus-5', created: '2026-01-01' },
       { id: 'acme/opus', created: '2020-01-01' },
@@ -91,7 +91,7 @@ describe('~author/family-latest (5)', () => {
     expect(target(setting(models, { routers: { latest: [family] } }), alias)).toEqual(['anthropic/claude-opus-5']);
   });
 
-  it('is an alias in the plan, so that what its target cannot do is settled', () => {
+  it('is an alias in the plan, so that unsupported settings are adjusted', () => {
     const routingContext = createSetting(setting(dated));
     const plan = planRoute(read({ model: `${family.alias}:floor` }), { workspaceId: 'w' }, routingContext);
     expect(plan).toMatchObject({
@@ -104,7 +104,7 @@ describe('~author/family-latest (5)', () => {
     expect(named.choiceOf(named.endpoints[0]!)).toBeUndefined();
   });
 
-  it('takes slugs that begin with a tilde', () => {
+  it('matches slugs that start with a tilde', () => {
     expect(latestRouter.takes('~x/y')).toBe(true);
     expect(latestRouter.takes('x/~y')).toBe(false);
   });

@@ -14,7 +14,7 @@ import { Health } from '../health.ts';
 import { planRoute } from '../plan-route.ts';
 import { paretoRouter } from './pareto.ts';
 
-/** Name → coding score and USD per million tokens of input; output costs other than input, to show that it does not count. */
+/** Name → coding score and USD per million input tokens. Output has another price, which must not count. */
 type Table = Record<string, readonly [number, number | undefined]>;
 
 const usual: Table = {
@@ -41,7 +41,7 @@ const ask = (where: Setting, body: Body = {}, remembered?: string, slug = 'route
   askRouter(paretoRouter, slug, where, { body, ...(remembered === undefined ? {} : { remembered }) });
 const choose = (...given: Parameters<typeof ask>) => ask(...given).models;
 
-describe('router/pareto-code without max_price (2.1)', () => {
+describe('router/pareto-code without max_price', () => {
   const where = setting(usual);
 
   it.each<[object, string[]]>([
@@ -53,11 +53,11 @@ describe('router/pareto-code without max_price (2.1)', () => {
     [{ min_coding_score: 0.3299 }, ['x/least', 'x/fair']],
     [{ min_coding_score: 0 }, ['x/least', 'x/fair']],
     [{ min_coding_score: 0, enabled: false }, ['x/high', 'x/edge', 'x/best']],
-  ])('%j asks the cheapest of the tier first: %j', (fields, expected) => {
+  ])('%j chooses the cheapest of the tier first: %j', (fields, expected) => {
     expect(choose(where, plugin(fields))).toEqual(expected);
   });
 
-  it('asks three at most, and tells the tier', () => {
+  it('chooses at most three, and reports the tier', () => {
     const four = setting({ 'x/a': [90, 4], 'x/b': [90, 3], 'x/c': [90, 2], 'x/d': [90, 1] });
     expect(ask(four)).toMatchObject({
       models: ['x/d', 'x/c', 'x/b'],
@@ -74,7 +74,7 @@ describe('router/pareto-code without max_price (2.1)', () => {
     ['high', 1, ['medium', 'low']],
     ['medium', 0.5, ['high', 'low']],
     ['low', 0, ['medium', 'high']],
-  ] as const)('an empty tier %s gives way to its neighbours', (tier, min_coding_score, [nearer, farther]) => {
+  ] as const)('an empty tier %s falls back to its neighbors', (tier, min_coding_score, [nearer, farther]) => {
     const body = plugin({ min_coding_score });
     const table = (...names: (keyof typeof tiers)[]): Table =>
       Object.fromEntries(names.map((name) => [`x/${name}`, [tiers[name], 1]]));
@@ -83,7 +83,7 @@ describe('router/pareto-code without max_price (2.1)', () => {
     expect(ask(setting(table(farther)), body).stage?.data).toMatchObject({ tier: farther });
   });
 
-  it('looks only at models that may serve', () => {
+  it('chooses only permitted models', () => {
     const body = { provider: { max_price: { prompt: 5 } } };
     expect(choose(where, body)).toEqual(['x/high']);
     expect(choose(where, { provider: { max_price: { prompt: 1 } } })).toEqual(['x/solid']);
@@ -92,14 +92,14 @@ describe('router/pareto-code without max_price (2.1)', () => {
   it.each([
     setting({ 'x/weak': [49.9, 1] }),
     setting({}, { endpoints: [endpoint('x/unscored@a', { usd: 1 })] }),
-  ])('is a 404 when no model is good enough in any tier', (none) => {
+  ])('is a 404 if no model is in any tier', (none) => {
     expect(refusal(() => choose(none))).toMatchObject({
       status: 404,
       message: 'No coding model of this gateway can serve this request.',
     });
   });
 
-  it(':nitro asks the fastest first', () => {
+  it(':nitro chooses the fastest first', () => {
     const atMs = Date.now();
     const health = new Health();
     const measure = (id: string, outputTokens: number) =>
@@ -111,18 +111,18 @@ describe('router/pareto-code without max_price (2.1)', () => {
     expect(choose(measured, {}, undefined, 'router/pareto-code:floor')[0]).toBe('x/high');
   });
 
-  it('goes back to the model that the conversation went to, while it is in the shortlist', () => {
+  it('keeps the model of the session while it is in the shortlist', () => {
     expect(choose(where, {}, 'x/best')).toEqual(['x/best', 'x/high', 'x/edge']);
     expect(choose(where, {}, 'x/solid')).toEqual(['x/high', 'x/edge', 'x/best']);
     const four = setting({ 'x/a': [90, 4], 'x/b': [90, 3], 'x/c': [90, 2], 'x/d': [90, 1] });
     expect(choose(four, {}, 'x/a')).toEqual(['x/a', 'x/d', 'x/c']);
   });
 
-  it('asks a model without a price after those with one, and of one price in the order of their names', () => {
+  it('puts models without a price last, and orders equal prices by name', () => {
     expect(choose(setting({ 'x/a': [90, undefined], 'x/c': [90, 5], 'x/b': [90, 5] }))).toEqual(['x/b', 'x/c', 'x/a']);
   });
 
-  it('takes the operator’s table in place of the catalog’s scores, and his least score', () => {
+  it('uses the operator’s scores and minimum instead of the catalog’s', () => {
     const models = [
       { slug: 'x/weak', coding_score: 95 },
       { slug: 'x/least', coding_score: 75 },
@@ -136,8 +136,8 @@ describe('router/pareto-code without max_price (2.1)', () => {
   });
 });
 
-describe('router/pareto-code with max_price (2.2)', () => {
-  // Frontier: f1, f2, f3, f4. d1 is as good as f2 and dearer, d2 is worse than f3 at its price, d3 is worse and dearer.
+describe('router/pareto-code with max_price', () => {
+  // frontier: f1, f2, f3, f4; d1 is as good as f2 and more expensive, d2 is worse than f3 at its price, d3 is both
   const table: Table = {
     'x/f1': [95, 10],
     'x/f2': [90, 5],
@@ -162,13 +162,13 @@ describe('router/pareto-code with max_price (2.2)', () => {
     expect(choose(where, plugin({ max_price }))).toEqual(expected);
   });
 
-  it('looks at no tier, so that min_coding_score is unused', () => {
+  it('ignores tiers and min_coding_score', () => {
     const { models, stage } = ask(where, plugin({ max_price: 1.5, min_coding_score: 1 }));
     expect(models).toEqual(['x/f4', 'x/d3']);
     expect(stage?.data).toEqual({ resolved_to: 'x/f4', fallback_models: ['x/d3'], max_price: 1.5 });
   });
 
-  it.each([0, 0.5, 0.999999])('is a 404 when no model is priced at or below %f', (max_price) => {
+  it.each([0, 0.5, 0.999999])('is a 404 if no model is priced at or below %f', (max_price) => {
     expect(refusal(() => choose(where, plugin({ max_price })))).toMatchObject({
       status: 404,
       message: `No coding model of this gateway is priced at or below max_price (${max_price}).`,
@@ -182,16 +182,16 @@ describe('router/pareto-code with max_price (2.2)', () => {
     }
   });
 
-  it('takes a free model at a cap of 0', () => {
+  it('chooses a free model with a cap of 0', () => {
     expect(choose(setting({ 'x/a': [40, 0], 'x/b': [90, 1] }), plugin({ max_price: 0 }))).toEqual(['x/a']);
   });
 
-  it('goes back to the model that the conversation went to, while it is at or below the cap', () => {
+  it('keeps the model of the session while it is at or below the cap', () => {
     expect(choose(where, plugin({ max_price: 5 }), 'x/d3')).toEqual(['x/d3', 'x/f2', 'x/f3']);
     expect(choose(where, plugin({ max_price: 5 }), 'x/f1')).toEqual(['x/f2', 'x/f3', 'x/f4']);
   });
 
-  it('goes to no endpoint above the cap, nor takes the price of one that may not serve', () => {
+  it('uses no endpoint above the cap, and ignores prices of excluded endpoints', () => {
     const models = [{ id: 'x/a', coding_score: 90 }];
     const dear = endpoint('x/a@dear', { usd: 3 });
     const plan = (others: Endpoint[], provider: object = {}) => {
@@ -210,13 +210,13 @@ describe('router/pareto-code with max_price (2.2)', () => {
     expect(refusal(() => plan([endpoint('x/a@cheap', { usd: 1 })], { ignore: ['cheap'] })).status).toBe(404);
   });
 
-  it('may be the operator’s, under the request’s', () => {
+  it('defaults to the operator’s setting', () => {
     const own = setting(table, { routers: { pareto_code: { max_price: 1 } } });
     expect(choose(own)).toEqual(['x/f4']);
     expect(choose(own, plugin({ max_price: 1.5 }))).toEqual(['x/f4', 'x/d3']);
   });
 
-  it('never asks a model above the cap, nor a dominated one before one of the frontier', () => {
+  it('never chooses a model above the cap, or a dominated one before one of the frontier', () => {
     const row = record({ score: integer({ min: 0, max: 8 }), usd: integer({ min: 0, max: 8 }) });
     assert(
       property(array(row, { minLength: 1, maxLength: 8 }), integer({ min: 0, max: 8 }), (rows, max_price) => {
@@ -248,29 +248,29 @@ describe('price_source', () => {
   const traffic = { inputPrice: (model: string) => (model === 'x/b' ? 1_500_000_000 : undefined) };
   const weighted = { price_source: 'weighted_avg' };
 
-  it('prompt is the price of the list, and what holds when nothing is said', () => {
+  it('prompt is the list price, and the default', () => {
     expect(choose(setting(table, { traffic }))).toEqual(['x/a', 'x/b']);
     expect(choose(setting(table, { traffic }), plugin({ price_source: 'prompt', max_price: 5 }))).toEqual(['x/a']);
   });
 
-  it('weighted_avg is what was paid, and the list where nothing was', () => {
+  it('weighted_avg is the price that was paid, or else the list price', () => {
     expect(choose(setting(table, { traffic }), plugin(weighted))).toEqual(['x/b', 'x/a']);
     expect(choose(setting(table, { traffic }), plugin({ ...weighted, max_price: 2 }))).toEqual(['x/b']);
     expect(choose(setting(table), plugin(weighted))).toEqual(['x/a', 'x/b']);
   });
 
-  it('makes the frontier, too', () => {
+  it('determines the frontier as well', () => {
     expect(choose(setting(table, { traffic }), plugin({ ...weighted, max_price: 4 }))).toEqual(['x/b', 'x/a']);
   });
 
-  it('may be the operator’s, under the request’s', () => {
+  it('defaults to the operator’s setting', () => {
     const own = setting(table, { traffic, routers: { pareto_code: { price_source: 'weighted_avg' } } });
     expect(choose(own)[0]).toBe('x/b');
     expect(choose(own, plugin({ price_source: 'prompt' }))[0]).toBe('x/a');
   });
 });
 
-it('takes its slug alone', () => {
+it('matches only its slug', () => {
   expect(paretoRouter.takes('router/pareto-code')).toBe(true);
   expect(['router/pareto', 'router/auto'].some(paretoRouter.takes)).toBe(false);
 });
